@@ -1,0 +1,53 @@
+# Needs Python 3.11 or newer and make; everything else goes into .venv.
+# `make demo PYTHON=/path/to/python3.12` picks another interpreter.
+
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3 python; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$python && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DEMO ?= examples/01-one-constraint
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench clean
+
+help:  ## This list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */make \1\t/' | expand -t 14
+
+setup: $(READY)  ## .venv with the pinned dependencies and `planner` in it
+
+demo: $(READY)  ## What kube-scheduler does with the pending pods of a small cluster
+	$(BIN)/planner simulate -f $(DEMO)
+
+test: $(READY)  ## All tests
+	$(BIN)/python -m pytest $(TESTS)
+
+check: $(READY)  ## Lint, format, types, and who may import whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)  ## Let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)  ## Throughput against kube-scheduler's figures; minutes, on a quiet machine
+	$(BIN)/python benchmarks/throughput.py $(BENCH)
+
+clean:  ## Away with .venv and every cache
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Once, and again when the dependencies change.
+$(READY): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { \
+		echo "Python 3.11 or newer is needed; none found on the PATH (or say make PYTHON=...)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "$(PYTHON) is not Python 3.11 or newer" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@echo "Setting up $(VENV), once; this takes a minute"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@

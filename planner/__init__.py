@@ -1,0 +1,14 @@
+"""Placement plans for Kubernetes: what kube-scheduler does, and what would be best.
+
+from models import Cluster
+from planner import check, simulate
+
+cluster = Cluster.load("snapshot.json", "deploy.yaml")
+simulation = simulate(cluster, preemption=True)
+"""
+
+from planner.check import check
+from planner.errors import InputError, PlannerError
+from planner.simulate import simulate
+
+__all__ = ["InputError", "PlannerError", "check", "simulate"]

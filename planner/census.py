@@ -1,0 +1,154 @@
+"""How a state is spread: the pods of every constraint per domain, and what is too much.
+
+A constraint counts once for each namespace, workload and distinct set of terms, however many
+templates carry it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from models.base import OwnerReference
+from models.cluster import Cluster
+from models.selectors import LabelSelector
+from planner.constraints.pod_topology_spread import HARD, PodTopologySpread, Rule
+from planner.nodes import Codes
+from planner.problem import Problem, Template
+from planner.profile import profiles_of
+from planner.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """One constraint and its pods: per domain, the global minimum, and the surplus where it is too much."""
+
+    namespace: str
+    workload: str
+    rule: Rule
+    domains: Mapping[str, int]
+    minimum: int
+    surplus: Mapping[str, int]
+
+    @property
+    def skew(self) -> int:
+        """How far the fullest domain is above the global minimum."""
+        return max((count - self.minimum for count in self.domains.values()), default=0)
+
+    @property
+    def hard(self) -> bool:
+        """Whether the constraint can keep a pod from being scheduled."""
+        return self.rule.constraint.when_unsatisfiable == HARD
+
+    @property
+    def selector(self) -> str:
+        """The pods that are counted, as a user would write the selector on the command line."""
+        return (
+            ""
+            if self.rule.counted.selection.selector is None
+            else spelled(self.rule.counted.selection.selector)
+        )
+
+    @property
+    def identity(self) -> Hashable:
+        """What tells this constraint from others, whatever the counts."""
+        return self.namespace, self.workload, self.rule.identity
+
+
+def take(problem: Problem, state: State) -> list[Census]:
+    """The census of every constraint that some pod, placed or pending, carries."""
+    owners = Owners(problem.cluster)
+    held = _held_domains(problem, state)
+    found: dict[Hashable, tuple[Template, Rule, list[int]]] = {}
+    for template, rule in _rules(problem, state):
+        key = (template.namespace, owners.workload(template), rule.identity)
+        found.setdefault(key, (template, rule, []))[2].append(template.index)
+    return [
+        _census(template, owners.workload(template), rule, [held[number] for number in carriers])
+        for template, rule, carriers in found.values()
+    ]
+
+
+def _rules(problem: Problem, state: State) -> Iterator[tuple[Template, Rule]]:
+    """Every template with each constraint that it, or a configured default, asks for."""
+    profiles = profiles_of(problem.cluster.scheduler_config)
+    families = {
+        name: PodTopologySpread.of_profile(problem, state, config) for name, config in profiles.items()
+    }
+    default = next(iter(families.values()))
+    for template in problem.templates:
+        family = families.get(template.pod.spec.scheduler_name, default)
+        for rule in family.asked(template):
+            yield template, rule
+
+
+def _held_domains(problem: Problem, state: State) -> list[Codes]:
+    """For every template, the nodes that hold a live pod of it."""
+    placed = np.flatnonzero(state.node_of >= 0)
+    order = placed[np.argsort(problem.template_of[placed], kind="stable")]
+    edges = np.searchsorted(problem.template_of[order], np.arange(len(problem.templates) + 1))
+    return [
+        np.empty(0, np.intp) if problem.templates[number].terminating else state.node_of[order[start:end]]
+        for number, (start, end) in enumerate(pairwise(edges))
+    ]
+
+
+def _census(template: Template, workload: str, rule: Rule, nodes: Iterable[Codes]) -> Census:
+    sums, minimum = rule.counts.sums(), rule.minimum()
+    values = rule.column.values
+    domains = {values[code]: int(sums[code]) for code in np.flatnonzero(rule.counts.domains).tolist()}
+    codes = np.unique(rule.column.codes[np.concatenate([*nodes, np.empty(0, np.intp)])])
+    excess = {
+        values[code]: int(sums[code]) - minimum - rule.constraint.max_skew
+        for code in codes.tolist()
+        if code >= 0
+    }
+    return Census(
+        template.namespace,
+        workload,
+        rule,
+        dict(sorted(domains.items())),
+        minimum,
+        {value: surplus for value, surplus in sorted(excess.items()) if surplus > 0},
+    )
+
+
+class Owners:
+    """Who a pod belongs to in a user's eyes: the Deployment behind its ReplicaSet."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._above = {
+            ("ReplicaSet", found.key): found.metadata.controller for found in cluster.replica_sets
+        } | {("Job", found.key): found.metadata.controller for found in cluster.jobs}
+
+    def workload(self, template: Template) -> str:
+        """`Kind/name` of the workload, or of the pod itself when nothing owns it."""
+        owner = template.owner
+        if owner is None:
+            return f"Pod/{template.pod.name}"
+        above = self._above.get((owner.kind, f"{template.namespace}/{owner.name}"))
+        return _spelled(above or owner)
+
+
+def spelled(selector: LabelSelector) -> str:
+    """A label selector in kubectl's notation."""
+    return ",".join(_requirement(*requirement) for requirement in selector.requirements)
+
+
+def _requirement(key: str, operator: str, values: tuple[str, ...]) -> str:
+    match operator:
+        case "In" if len(values) == 1:
+            return f"{key}={values[0]}"
+        case "Exists":
+            return key
+        case "DoesNotExist":
+            return f"!{key}"
+        case _:
+            return f"{key} {operator.lower()} ({','.join(values)})"
+
+
+def _spelled(owner: OwnerReference) -> str:
+    return f"{owner.kind}/{owner.name}"

@@ -1,0 +1,49 @@
+"""The constraint families: the filters in kube-scheduler's order, the scores with their weights."""
+
+from typing import Final
+
+from planner.constraints.family import Filter, Score, Verdict, Violation
+from planner.constraints.image_locality import ImageLocality
+from planner.constraints.inter_pod_affinity import InterPodAffinity
+from planner.constraints.node_affinity import NodeAffinity
+from planner.constraints.node_name import NodeName
+from planner.constraints.node_ports import NodePorts
+from planner.constraints.node_resources import NodeResourcesBalancedAllocation, NodeResourcesFit
+from planner.constraints.node_unschedulable import NodeUnschedulable
+from planner.constraints.pod_topology_spread import PodTopologySpread
+from planner.constraints.taint_toleration import TaintToleration
+from planner.constraints.volumes import (
+    NodeVolumeLimits,
+    VolumeBinding,
+    VolumeRestrictions,
+    VolumeZone,
+)
+
+#: Kubernetes 1.34's filters, in the order in which they are asked; the first refusal counts.
+FILTERS: Final[tuple[type[Filter], ...]] = (
+    NodeUnschedulable,
+    NodeName,
+    TaintToleration,
+    NodeAffinity,
+    NodePorts,
+    NodeResourcesFit,
+    VolumeRestrictions,
+    NodeVolumeLimits,
+    VolumeBinding,
+    VolumeZone,
+    PodTopologySpread,
+    InterPodAffinity,
+)
+
+#: Kubernetes 1.34's scores and how much each counts in the default profile.
+WEIGHTS: Final[dict[type[Score], int]] = {
+    TaintToleration: 3,
+    NodeAffinity: 2,
+    NodeResourcesFit: 1,
+    PodTopologySpread: 2,
+    InterPodAffinity: 2,
+    NodeResourcesBalancedAllocation: 1,
+    ImageLocality: 1,
+}
+
+__all__ = ["FILTERS", "WEIGHTS", "Filter", "Score", "Verdict", "Violation"]

@@ -1,0 +1,116 @@
+"""What every constraint family answers, and the short form for rules that look at one node alone."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.nodes import ALL, Feasible, Ints, Where
+from planner.problem import Problem, Template
+from planner.recent import Recent
+from planner.state import State
+
+#: For every node asked about: 0 where the pod fits, else a number that `verdict` explains.
+Rejects = NDArray[np.int64] | NDArray[np.int8]
+
+MAX_SCORE = 100
+
+
+class Verdict(NamedTuple):
+    """Why a node refused a pod, in the scheduler's words; unresolvable when evictions cannot help."""
+
+    reasons: tuple[str, ...]
+    unresolvable: bool
+
+
+class Violation(NamedTuple):
+    """Something a state should not contain: which family says so, what about, and in which words."""
+
+    plugin: str
+    pod: str
+    node: str
+    message: str
+
+
+class Family(ABC):
+    """One kube-scheduler plugin over one state."""
+
+    name: ClassVar[str]
+
+    def __init__(self, problem: Problem, state: State) -> None:
+        self.problem = problem
+        self.nodes = problem.nodes
+        self.state = state
+
+
+class Filter(Family):
+    """A plugin that refuses nodes."""
+
+    #: Whether the answer never changes while pods come and go.
+    settled: ClassVar[bool] = False
+
+    def concerns(self, template: Template) -> bool:
+        """Whether the rule can refuse this template at all."""
+        return True
+
+    def refusal(self, template: Template) -> str | None:
+        """Why the pod cannot go anywhere, when the plugin gives up before looking at nodes."""
+        return None
+
+    @abstractmethod
+    def reject(self, template: Template, where: Where = ALL) -> Rejects:
+        """For every node asked about, 0 or what `verdict` explains."""
+
+    def stamp(self, template: Template) -> Hashable:
+        """Equal stamps mean that `reject`, just asked about all nodes, gave the same answer."""
+        return self.state.version
+
+    @abstractmethod
+    def verdict(self, template: Template, code: int) -> Verdict:
+        """What a number that `reject` gave means."""
+
+
+class NodeFilter(Filter):
+    """A rule about one node and one pod alone: state the predicate, the rest follows."""
+
+    settled = True
+
+    def __init__(self, problem: Problem, state: State) -> None:
+        super().__init__(problem, state)
+        self._known: Recent[Rejects] = Recent(self.nodes.size)
+
+    @abstractmethod
+    def part(self, template: Template) -> Hashable:
+        """The part of the template that the rule looks at; templates that share it share the answer."""
+
+    @abstractmethod
+    def judge(self, template: Template) -> Rejects:
+        """The rule for every node."""
+
+    def reject(self, template: Template, where: Where = ALL) -> Rejects:
+        return self._known.get(self.part(template), lambda: self.judge(template))[where]
+
+
+class Score(Family):
+    """A plugin that prefers nodes."""
+
+    def prefers(self, template: Template) -> bool:
+        """Whether the plugin can ever have a preference among nodes for this template."""
+        return True
+
+    @abstractmethod
+    def score(self, template: Template, feasible: Feasible) -> Ints | int | None:
+        """0 to 100 for every node, one number for all, or None to skip; only feasible nodes mean anything."""
+
+
+def normalized(raw: Ints, feasible: Feasible, *, reverse: bool = False) -> Ints | int:
+    """Scale raw scores to 0..100 by the largest among the feasible nodes, as kube's default does."""
+    top = feasible.largest(raw)
+    if top == 0:
+        return MAX_SCORE if reverse else 0
+    scaled = raw * MAX_SCORE // top
+    return MAX_SCORE - scaled if reverse else scaled

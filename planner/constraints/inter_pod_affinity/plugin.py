@@ -1,0 +1,193 @@
+"""The plugin: counts of company per domain, asked for one template."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.scheduler_config import InterPodAffinityArgs
+from planner.constraints.family import MAX_SCORE, Filter, Rejects, Score, Verdict, Violation
+from planner.constraints.inter_pod_affinity.terms import Owners, Reader, Wishes
+from planner.nodes import ALL, Column, Feasible, Ints, Mask, Where
+from planner.problem import Problem, Template
+from planner.recent import Recent
+from planner.selection import Selection
+from planner.state import State
+from planner.tallies import DomainCounts, Tally
+
+#: In reverse order of precedence: of several reasons the largest is told.
+_EXISTING, _ANTI_AFFINITY, _AFFINITY = 1, 2, 3
+_REASONS = {
+    _AFFINITY: "node(s) didn't match pod affinity rules",
+    _ANTI_AFFINITY: "node(s) didn't match pod anti-affinity rules",
+    _EXISTING: "node(s) didn't satisfy existing pods anti-affinity rules",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """Pods counted per domain of one label, and how much each counts."""
+
+    column: Column
+    counts: DomainCounts
+    weight: int = 1
+
+    def anywhere(self) -> bool:
+        """Whether there is such a pod in any domain."""
+        return bool(self.counts.sums().any())
+
+    def here(self, where: Where) -> Mask:
+        """The nodes whose domain holds such a pod."""
+        return (self.counts.padded() > 0)[self.column.codes[where]]
+
+    def weighed(self) -> Ints:
+        """The weights added up in every node's domain."""
+        return (self.counts.padded() * self.weight)[self.column.codes]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What decides about one template, with live counts."""
+
+    needs: tuple[Around, ...]
+    has_all_labels: Mask
+    is_own_company: bool
+    shuns: tuple[Around, ...]
+    shunned_by: tuple[Around, ...]
+
+
+class InterPodAffinity(Filter, Score):
+    """Company that pods need, shun, like and dislike."""
+
+    name = "InterPodAffinity"
+
+    def __init__(self, problem: Problem, state: State, args: InterPodAffinityArgs | None = None) -> None:
+        super().__init__(problem, state)
+        self._args = args or InterPodAffinityArgs()
+        reader = Reader(problem)
+        self._wishes = [reader.read(template) for template in problem.templates]
+        self._shunners = Owners(self.name, "shun")
+        self._admirers = Owners(self.name, "like")
+        for number, wishes in enumerate(self._wishes):
+            self._register(number, wishes)
+        self._rules: Recent[Rules] = Recent(self.nodes.size)
+        self._weights: Recent[tuple[Around, ...]] = Recent(self.nodes.size)
+
+    def _register(self, number: int, wishes: Wishes) -> None:
+        for term in wishes.shuns:
+            self._shunners.add(number, term, 1)
+        hard = self._args.hard_pod_affinity_weight
+        weighted = [(hard, term) for term in wishes.needs] if hard else []
+        weighted += [*wishes.likes, *((-weight, term) for weight, term in wishes.dislikes)]
+        for weight, term in weighted:
+            self._admirers.add(number, term, weight)
+
+    def _around(self, tally: Tally, key: str, weight: int = 1) -> Around:
+        column = self.nodes.column(key)
+        return Around(column, self.state.domain_counts(tally, column), weight)
+
+    def _matched(self, selections: tuple[Selection, ...]) -> Tally:
+        """The pods that match all these selections."""
+        return self.state.tally((self.name, selections), lambda: self._match_all(selections))
+
+    def _match_all(self, selections: tuple[Selection, ...]) -> Mapping[int, int]:
+        first, *others = (self.problem.members(selection, terminating=True) for selection in selections)
+        return {number: 1 for number in first if all(number in other for other in others)}
+
+    def rules(self, template: Template) -> Rules:
+        """What decides about a template, with live counts."""
+        return self._rules.get(template.index, lambda: self._make_rules(template))
+
+    def _make_rules(self, template: Template) -> Rules:
+        wishes = self._wishes[template.index]
+        needed = tuple(dict.fromkeys(term.selection for term in wishes.needs))
+        keys = tuple(dict.fromkeys(term.key for term in wishes.needs))
+        return Rules(
+            needs=tuple(self._around(self._matched(needed), key) for key in keys),
+            has_all_labels=self.nodes.with_keys(keys),
+            is_own_company=all(selection.matches(template) for selection in needed),
+            shuns=tuple(self._around(self._matched((term.selection,)), term.key) for term in wishes.shuns),
+            shunned_by=tuple(
+                self._around(tally, key) for tally, key, _ in self._shunners.of(template, self.state)
+            ),
+        )
+
+    def concerns(self, template: Template) -> bool:
+        return self._wishes[template.index].required or self._shunners.any_of(template)
+
+    def reject(self, template: Template, where: Where = ALL) -> Rejects:
+        rules = self.rules(template)
+        codes = np.zeros(self.nodes.size, np.int8)[where]
+        for code, arounds in ((_EXISTING, rules.shunned_by), (_ANTI_AFFINITY, rules.shuns)):
+            for around in arounds:
+                np.maximum(codes, around.here(where).view(np.int8) * np.int8(code), out=codes)
+        if rules.needs:
+            alone = ~self._has_company(rules, where)
+            np.maximum(codes, alone.view(np.int8) * np.int8(_AFFINITY), out=codes)
+        return codes
+
+    def stamp(self, template: Template) -> Hashable:
+        rules = self.rules(template)
+        return tuple(a.counts.version for a in (*rules.needs, *rules.shuns, *rules.shunned_by))
+
+    def _has_company(self, rules: Rules, where: Where) -> Mask:
+        if rules.is_own_company and not any(around.anywhere() for around in rules.needs):
+            return rules.has_all_labels[where]
+        together = rules.needs[0].here(where)
+        for around in rules.needs[1:]:
+            together &= around.here(where)
+        return together
+
+    def verdict(self, template: Template, code: int) -> Verdict:
+        return Verdict((_REASONS[code],), unresolvable=code == _AFFINITY)
+
+    def prefers(self, template: Template) -> bool:
+        return bool(self._weighted(template))
+
+    def score(self, template: Template, feasible: Feasible) -> Ints | None:
+        weights = [around for around in self._weighted(template) if around.anywhere()]
+        if not weights:
+            return None
+        raw: Ints = np.sum([around.weighed() for around in weights], axis=0)
+        raw -= raw.min()
+        least = feasible.smallest(raw)
+        spread = feasible.largest(raw) - least
+        if spread == 0:
+            return np.zeros_like(raw)
+        scaled: Ints = (MAX_SCORE * ((raw - least) / spread)).astype(np.int64)
+        return feasible.only(scaled)
+
+    def _weighted(self, template: Template) -> tuple[Around, ...]:
+        return self._weights.get(template.index, lambda: tuple(self._make_weights(template)))
+
+    def _make_weights(self, template: Template) -> Iterator[Around]:
+        wishes = self._wishes[template.index]
+        own = [*wishes.likes, *((-weight, term) for weight, term in wishes.dislikes)]
+        if not own and self._args.ignore_preferred_terms_of_existing_pods:
+            return
+        for weight, term in own:
+            yield self._around(self._matched((term.selection,)), term.key, weight)
+        for tally, key, weight in self._admirers.of(template, self.state):
+            yield self._around(tally, key, weight)
+
+    def violations(self) -> Iterator[Violation]:
+        """Pods apart from the company they need, or together with pods they shun."""
+        for pod, node in enumerate(self.state.node_of.tolist()):
+            if node >= 0:
+                yield from self._violations_of(pod, node)
+
+    def _violations_of(self, pod: int, node: int) -> Iterator[Violation]:
+        template = self.problem.templates[self.problem.template_of[pod]]
+        if not self._wishes[template.index].required:
+            return
+        rules, key, here = self.rules(template), self.problem.pods[pod].key, np.array([node])
+        name = self.nodes.names[node]
+        if rules.needs and not all(around.here(here)[0] for around in rules.needs):
+            yield Violation(self.name, key, name, f"{key} on {name} lacks the company its affinity requires")
+        for term, around in zip(self._wishes[template.index].shuns, rules.shuns, strict=True):
+            code = around.column.codes[node]
+            itself = int(term.selection.matches(template))
+            if code >= 0 and around.counts.sums()[code] > itself:
+                yield Violation(self.name, key, name, f"{key} on {name} shares {term.key} with pods it shuns")

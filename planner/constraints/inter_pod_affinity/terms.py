@@ -1,0 +1,115 @@
+"""The affinity terms of pods, read once a template, and who owns which."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from models.affinity import PodAffinity, PodAffinityTerm
+from models.selectors import LabelSelector, LabelSelectorRequirement
+from planner.problem import Problem, Template
+from planner.selection import Selection, SelectionIndex
+from planner.state import State
+from planner.tallies import Tally
+
+
+class Term(NamedTuple):
+    """Some pods and the label whose domains matter."""
+
+    selection: Selection
+    key: str
+
+
+class Wishes(NamedTuple):
+    """All terms of a template, by kind; preferred ones with their weight."""
+
+    needs: tuple[Term, ...]
+    shuns: tuple[Term, ...]
+    likes: tuple[tuple[int, Term], ...]
+    dislikes: tuple[tuple[int, Term], ...]
+
+    @property
+    def required(self) -> bool:
+        """Whether any term can refuse a node."""
+        return bool(self.needs or self.shuns)
+
+
+_NO_WISHES = Wishes((), (), (), ())
+
+
+class Reader:
+    """Reads the terms of templates; it knows the namespaces that selectors may mean."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._namespace_labels = problem.namespace_labels
+
+    def read(self, template: Template) -> Wishes:
+        affinity = template.pod.spec.affinity
+        if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
+            return _NO_WISHES
+        near, apart = (
+            affinity.pod_affinity or PodAffinity(),
+            affinity.pod_anti_affinity or PodAffinity(),
+        )
+        return Wishes(
+            tuple(self._term(term, template) for term in near.required),
+            tuple(self._term(term, template) for term in apart.required),
+            tuple((item.weight, self._term(item.pod_affinity_term, template)) for item in near.preferred),
+            tuple((item.weight, self._term(item.pod_affinity_term, template)) for item in apart.preferred),
+        )
+
+    def _term(self, term: PodAffinityTerm, template: Template) -> Term:
+        namespaces: frozenset[str] | None = frozenset(term.namespaces)
+        if term.namespace_selector is not None:
+            namespaces = self._namespaces(term.namespaces, term.namespace_selector)
+        elif not namespaces:
+            namespaces = frozenset((template.namespace,))
+        return Term(Selection(namespaces, _with_own_labels(term, template.labels)), term.topology_key)
+
+    def _namespaces(self, named: Iterable[str], selector: LabelSelector) -> frozenset[str] | None:
+        if selector.empty:
+            return None
+        known = self._namespace_labels.items()
+        return frozenset(named) | {name for name, labels in known if selector.matches(labels)}
+
+
+class Owners:
+    """Terms by who owns them: pods already placed that have an opinion about an incoming one."""
+
+    def __init__(self, *name: Hashable) -> None:
+        self._name = name
+        self._members: dict[tuple[Term, int], dict[int, int]] = defaultdict(dict)
+        self._index: SelectionIndex[tuple[Term, int]] = SelectionIndex()
+
+    def add(self, number: int, term: Term, weight: int) -> None:
+        """Remember that a template's pods have this term, with this weight."""
+        item = (term, weight)
+        if item not in self._members:
+            self._index.add(term.selection, item)
+        self._members[item][number] = self._members[item].get(number, 0) + 1
+
+    def any_of(self, template: Template) -> bool:
+        """Whether any term means this template."""
+        return bool(self._members) and any(True for _ in self._index.matching(template))
+
+    def of(self, template: Template, state: State) -> Iterator[tuple[Tally, str, int]]:
+        """The terms that mean this template: their owners counted, the label, the weight."""
+        for item in self._index.matching(template):
+            term, weight = item
+            yield state.tally((*self._name, item), partial(self._members.__getitem__, item)), term.key, weight
+
+
+def _with_own_labels(term: PodAffinityTerm, labels: Mapping[str, str]) -> LabelSelector | None:
+    """The selector with the pod's own values of (mis)matchLabelKeys, as the API server merges them."""
+    selector = term.label_selector
+    if selector is None or not (term.match_label_keys or term.mismatch_label_keys):
+        return selector
+    same = [key for key in term.match_label_keys if key in labels]
+    other = [key for key in term.mismatch_label_keys if key in labels]
+    more = [LabelSelectorRequirement(key=key, operator="In", values=(labels[key],)) for key in same]
+    more += [LabelSelectorRequirement(key=key, operator="NotIn", values=(labels[key],)) for key in other]
+    return LabelSelector(
+        match_labels=selector.match_labels, match_expressions=(*selector.match_expressions, *more)
+    )

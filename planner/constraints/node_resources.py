@@ -1,0 +1,229 @@
+"""NodeResourcesFit and NodeResourcesBalancedAllocation: room for what a pod requests.
+
+Kubernetes 1.34: a node fits when it has a pod slot left and, for every resource requested,
+`request <= allocatable - sum of the requests on the node`.  A request larger than allocatable
+cannot be helped by evictions.  Scoring counts cpu and memory with defaults for containers that
+request none: LeastAllocated prefers empty nodes, MostAllocated full ones, RequestedToCapacityRatio
+follows a curve.  BalancedAllocation prefers nodes whose resources are used in equal shares and is
+skipped for pods that request none of its resources.
+
+The formulas are written so that they work for arrays of nodes and for the numbers of one node alike:
+after a bind only one node has to be looked at again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from models.scheduler_config import (
+    NodeResourcesBalancedAllocationArgs,
+    NodeResourcesFitArgs,
+    UtilizationShapePoint,
+)
+from planner.constraints.family import MAX_SCORE, Filter, Rejects, Score, Verdict, Violation
+from planner.follow import Follower
+from planner.formulas import any_of, at, at_least_0, divisors, no_more_than, positive, quotient
+from planner.nodes import ALL, Feasible, Ints, Where
+from planner.problem import Problem, Template
+from planner.recent import Recent
+from planner.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from planner.state import State
+
+_TOO_MANY_PODS = "Too many pods"
+#: Rows of `State.scored`, where containers without a request count too.
+_COUNTED_APART = {CPU: 0, MEMORY: 1}
+#: Set in a reject code when some request exceeds what the node could ever give.
+_UNRESOLVABLE = 1 << 62
+_CURVE_SCALE = MAX_SCORE // 10
+
+
+class NodeResourcesFit(Filter, Score):
+    """Refuses nodes without room; likes empty, full or fitting ones as configured."""
+
+    name = "NodeResourcesFit"
+
+    def __init__(self, problem: Problem, state: State, args: NodeResourcesFitArgs | None = None) -> None:
+        super().__init__(problem, state)
+        args = args or NodeResourcesFitArgs()
+        self._strategy = args.scoring_strategy
+        ratio = self._strategy.requested_to_capacity_ratio
+        self._curve = _curve(ratio.shape) if ratio is not None and ratio.shape else np.zeros(101, np.int64)
+        self._ignored = set(args.ignored_resources)
+        self._ignored_groups = set(args.ignored_resource_groups)
+        self._pods_row = problem.resource_index[PODS]
+        rows = problem.resource_index
+        self._scored = [(rows[r.name], r.weight) for r in self._strategy.resources if r.name in rows]
+        self._divisors = divisors(problem.allocatable)
+        self._everywhere = [bool(row.all()) for row in problem.allocatable > 0]
+        self._checked: dict[int, tuple[int, ...]] = {}
+        self._rejects: Recent[Follower] = Recent(self.nodes.size)
+        self._scores: Recent[Follower] = Recent(self.nodes.size)
+
+    def reject(self, template: Template, where: Where = ALL) -> Rejects:
+        return self._judged(template).current() if where is ALL else self._judge(template, where)
+
+    def _judged(self, template: Template) -> Follower:
+        return self._rejects.get(
+            template.requests_key,
+            lambda: Follower(self.state, lambda where: self._judge(template, where)),
+        )
+
+    def stamp(self, template: Template) -> Hashable:
+        return self._judged(template).version
+
+    def _rows(self, template: Template) -> tuple[int, ...]:
+        """The resources a template requests, in the order in which kube lists what is missing."""
+        rows = self._checked.get(template.index)
+        if rows is None:
+            rows = self._checked[template.index] = tuple(
+                row for row in np.flatnonzero(template.requests).tolist() if self._is_checked(row)
+            )
+        return rows
+
+    def _is_checked(self, row: int) -> bool:
+        name = self.problem.resources[row]
+        group = name.partition("/")[0] if "/" in name else None
+        return name != PODS and name not in self._ignored and group not in self._ignored_groups
+
+    def _judge(self, template: Template, where: Where) -> Any:
+        """A bit for every resource that is short, the first for pod slots."""
+        room, used = self.problem.allocatable, self.state.used
+        codes = (at(used, self._pods_row, where) >= at(room, self._pods_row, where)) * 1
+        for bit, row in enumerate(self._rows(template), start=1):
+            request, offered = template.amounts[row], at(room, row, where)
+            short = request > offered - at(used, row, where)
+            if any_of(short):
+                codes = codes | short * (1 << bit) | (request > offered) * _UNRESOLVABLE
+        return codes
+
+    def verdict(self, template: Template, code: int) -> Verdict:
+        reasons = [_TOO_MANY_PODS] if code & 1 else []
+        for bit, row in enumerate(self._rows(template), start=1):
+            if code >> bit & 1:
+                reasons.append(f"Insufficient {self.problem.resources[row]}")
+        return Verdict(tuple(reasons), unresolvable=bool(code & _UNRESOLVABLE))
+
+    def score(self, template: Template, feasible: Feasible) -> Ints:
+        return self._scores.get(
+            template.asked_key,
+            lambda: Follower(self.state, lambda where: self._rate(template, where)),
+        ).current()
+
+    def _rate(self, template: Template, where: Where) -> Any:
+        """The weighted mean of the resources' ratings, over those that the node has."""
+        total: Any = 0
+        weights: Any = 0
+        for row, weight in self._scored:
+            load = self._load(template, row, where)
+            if load is None:
+                continue
+            rating, counts = self._rating(load, row, where)
+            total = total + rating * weight
+            weights = weights + counts * weight
+        if self._strategy.type == "RequestedToCapacityRatio":
+            return np.floor(total / np.maximum(weights, 1) + 0.5)
+        return total // positive(weights)
+
+    def _rating(self, load: Any, row: int, where: Where) -> tuple[Any, Any]:
+        """What a resource contributes, and whether it counts: 1, 0, or for every node which."""
+        room, divisor = at(self.problem.allocatable, row, where), at(self._divisors, row, where)
+        exists = 1 if self._everywhere[row] else (room > 0) * 1
+        match self._strategy.type:
+            case "LeastAllocated":
+                return at_least_0(quotient((room - load) * MAX_SCORE, divisor)), exists
+            case "MostAllocated":
+                return quotient(no_more_than(load, room) * MAX_SCORE, divisor), exists
+            case _:
+                used = np.where((room == 0) | (load > room), 100, quotient(load * 100, divisor))
+                return self._curve[used], (self._curve[used] > 0) * 1
+
+    def _load(self, template: Template, row: int, where: Where) -> Any | None:
+        """What a node would carry with the pod on it; None when the resource is no matter."""
+        name, asked = self.problem.resources[row], template.asked[row]
+        if name in _COUNTED_APART:
+            return at(self.state.scored, _COUNTED_APART[name], where) + asked
+        if not asked and name != EPHEMERAL_STORAGE:
+            return None
+        return at(self.state.used, row, where) + asked
+
+    def violations(self) -> Iterator[Violation]:
+        """Nodes on which more is requested than is allocatable, per resource."""
+        for row, name in enumerate(self.problem.resources):
+            used, room = self.state.used[row], self.problem.allocatable[row]
+            for node in np.flatnonzero((used > room) & (used > 0)).tolist():
+                message = f"{self.nodes.names[node]} has {room[node]} {name} for {used[node]} requested"
+                yield Violation(self.name, "", self.nodes.names[node], message)
+
+
+class NodeResourcesBalancedAllocation(Score):
+    """Likes nodes whose resources are used in equal shares."""
+
+    name = "NodeResourcesBalancedAllocation"
+
+    def __init__(
+        self,
+        problem: Problem,
+        state: State,
+        args: NodeResourcesBalancedAllocationArgs | None = None,
+    ) -> None:
+        super().__init__(problem, state)
+        resources = (args or NodeResourcesBalancedAllocationArgs()).resources
+        known = problem.resource_index
+        self._rows = [known[resource.name] for resource in resources if resource.name in known]
+        self._divisors = divisors(problem.allocatable)
+        self._everywhere = [bool(row.all()) for row in problem.allocatable > 0]
+        self._scores: Recent[Follower] = Recent(self.nodes.size)
+
+    def prefers(self, template: Template) -> bool:
+        return bool(template.requests[self._rows].any())
+
+    def score(self, template: Template, feasible: Feasible) -> Ints:
+        return self._scores.get(
+            template.requests_key,
+            lambda: Follower(self.state, lambda where: self._rate(template, where)),
+        ).current()
+
+    def _rate(self, template: Template, where: Where) -> Any:
+        shares: list[Any] = []
+        counted: list[Any] = []
+        for row in self._rows:
+            name, request = self.problem.resources[row], template.amounts[row]
+            if not request and name not in (CPU, MEMORY, EPHEMERAL_STORAGE):
+                continue
+            room = at(self.problem.allocatable, row, where)
+            load = no_more_than(at(self.state.used, row, where) + request, room)
+            shares.append(load / at(self._divisors, row, where))
+            counted.append(1 if self._everywhere[row] else (room > 0) * 1)
+        return (1.0 - _deviation(shares, counted)) * MAX_SCORE
+
+
+def _deviation(shares: Sequence[Any], counted: Sequence[Any]) -> Any:
+    """The standard deviation of the shares that count; of two it is half their difference."""
+    if len(shares) == 2:  # noqa: PLR2004
+        return counted[0] * counted[1] * (abs(shares[0] - shares[1]) / 2)
+    number = positive(sum(counted))
+    mean = sum(share * counts for share, counts in zip(shares, counted, strict=True)) / number
+    squares = sum(
+        (share - mean) * (share - mean) * counts for share, counts in zip(shares, counted, strict=True)
+    )
+    return np.sqrt(squares / number)
+
+
+def _curve(shape: Sequence[UtilizationShapePoint]) -> Ints:
+    """The score for every utilisation from 0 to 100 per cent, linear between the points."""
+    return np.array([_curve_at(percent, shape) for percent in range(101)], np.int64)
+
+
+def _curve_at(percent: int, shape: Sequence[UtilizationShapePoint]) -> int:
+    before = shape[0]
+    for point in shape:
+        if percent <= point.utilization:
+            if point is before:
+                return point.score * _CURVE_SCALE
+            rise = (point.score - before.score) * _CURVE_SCALE * (percent - before.utilization)
+            return before.score * _CURVE_SCALE + int(rise / (point.utilization - before.utilization))
+        before = point
+    return before.score * _CURVE_SCALE

@@ -1,0 +1,35 @@
+"""NodeUnschedulable: a cordoned node takes no new pods.
+
+Kubernetes 1.34: a node with `spec.unschedulable` refuses every pod that does not tolerate the taint
+`node.kubernetes.io/unschedulable:NoSchedule`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models.affinity import Taint
+from planner.constraints.family import NodeFilter, Rejects, Verdict
+from planner.problem import Template
+
+_REASON = "node(s) were unschedulable"
+_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+class NodeUnschedulable(NodeFilter):
+    """Refuses cordoned nodes."""
+
+    name = "NodeUnschedulable"
+
+    def concerns(self, template: Template) -> bool:
+        return bool(self.nodes.unschedulable.any())
+
+    def part(self, template: Template) -> bool:
+        return any(toleration.tolerates(_TAINT) for toleration in template.pod.spec.tolerations)
+
+    def judge(self, template: Template) -> Rejects:
+        refused = self.nodes.none if self.part(template) else self.nodes.unschedulable
+        return refused.astype(np.int64)
+
+    def verdict(self, template: Template, code: int) -> Verdict:
+        return Verdict((_REASON,), unresolvable=True)

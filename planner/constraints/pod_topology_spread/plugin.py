@@ -1,0 +1,133 @@
+"""The plugin: the rules of each template, asked one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from models.scheduler_config import KubeSchedulerProfile, PodTopologySpreadArgs
+from planner.constraints.family import MAX_SCORE, Filter, Rejects, Score, Verdict
+from planner.constraints.pod_topology_spread.rule import NO_LABEL, Counted, Floats, Rule
+from planner.constraints.pod_topology_spread.wanted import HARD, SOFT, Wanted, Wish
+from planner.nodes import ALL, Feasible, Ints, Mask, Where
+from planner.problem import Problem, Template
+from planner.recent import Recent
+from planner.selection import Selection
+from planner.state import State
+from planner.tallies import Tally
+
+_REASON = "node(s) didn't match pod topology spread constraints"
+_REASON_LABEL = f"{_REASON} (missing required label)"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """All constraints of a template of one kind; soft ones may ask for all labels or not."""
+
+    rules: tuple[Rule, ...]
+    labelled: Mask
+
+
+class PodTopologySpread(Filter, Score):
+    """Keeps the skew of DoNotSchedule constraints within bounds and that of soft ones low."""
+
+    name = "PodTopologySpread"
+
+    def __init__(self, problem: Problem, state: State, args: PodTopologySpreadArgs | None = None) -> None:
+        super().__init__(problem, state)
+        self._wanted = Wanted(problem, args or PodTopologySpreadArgs())
+        self._no_rules = Rules((), self.nodes.every)
+        self._hard: Recent[Rules] = Recent(self.nodes.size)
+        self._soft: Recent[Rules] = Recent(self.nodes.size)
+
+    @classmethod
+    def of_profile(cls, problem: Problem, state: State, config: KubeSchedulerProfile) -> Self:
+        """The plugin with the arguments that a profile gives it."""
+        return cls(problem, state, config.args(PodTopologySpreadArgs))
+
+    def asked(self, template: Template) -> tuple[Rule, ...]:
+        """What a manifest, or the cluster's configuration, asks for; not kube's built-in defaults."""
+        if not self._wanted.spelled_out(template):
+            return ()
+        return (*self.hard(template), *self.soft(template).rules)
+
+    def hard(self, template: Template) -> tuple[Rule, ...]:
+        """The DoNotSchedule constraints of a template."""
+        return self._hard.get(template.index, lambda: self._rules(template, HARD, labels=True)).rules
+
+    def soft(self, template: Template) -> Rules:
+        """The ScheduleAnyway constraints of a template."""
+        labels = self._wanted.spelled_out(template)
+        return self._soft.get(template.index, lambda: self._rules(template, SOFT, labels=labels))
+
+    def _rules(self, template: Template, kind: str, *, labels: bool) -> Rules:
+        wishes = self._wanted.of(template, kind)
+        if not wishes:
+            return self._no_rules
+        keys = [constraint.topology_key for constraint, _ in wishes] if labels else []
+        labelled = self.nodes.with_keys(keys)
+        missing = tuple(sorted(set(keys))) if not labelled.all() else ()
+        return Rules(tuple(self._rule(template, wish, labelled, missing) for wish in wishes), labelled)
+
+    def _rule(self, template: Template, wish: Wish, labelled: Mask, keys: tuple[str, ...]) -> Rule:
+        constraint, selection = wish
+        eligible: Mask = labelled
+        part: list[Hashable] = [constraint.node_affinity_policy, constraint.node_taints_policy, keys]
+        if constraint.node_affinity_policy == "Honor":
+            eligible = eligible & self.problem.eligibility.by_affinity(template)
+            part.append(template.eligibility)
+        if constraint.node_taints_policy == "Honor":
+            eligible = eligible & self.problem.eligibility.by_taints(template)
+            part.append(template.tolerations)
+        counted = Counted(selection, tuple(part))
+        column = self.nodes.column(constraint.topology_key)
+        counts = self.state.domain_counts(self._tally(selection), column, eligible, counted.eligible)
+        return Rule(constraint, counted, selection.matches(template), counts)
+
+    def _tally(self, selection: Selection) -> Tally:
+        # An empty selector matches every pod but counts none: kube skips the counting.
+        counted = selection.selector is not None and not selection.selector.empty
+        return self.state.tally(
+            (self.name, selection),
+            lambda: self.problem.members(selection, terminating=False) if counted else {},
+        )
+
+    def concerns(self, template: Template) -> bool:
+        return bool(self.hard(template))
+
+    def reject(self, template: Template, where: Where = ALL) -> Rejects:
+        first, *others = (rule.rejects(where) for rule in self.hard(template))
+        for codes in others:
+            first = np.where(first == 0, codes, first)
+        return first
+
+    def stamp(self, template: Template) -> Hashable:
+        return tuple(rule.stamp() for rule in self.hard(template))
+
+    def verdict(self, template: Template, code: int) -> Verdict:
+        missing = code == NO_LABEL
+        return Verdict((_REASON_LABEL if missing else _REASON,), unresolvable=missing)
+
+    def prefers(self, template: Template) -> bool:
+        return bool(self.soft(template).rules)
+
+    def score(self, template: Template, feasible: Feasible) -> Ints | None:
+        soft = self.soft(template)
+        raw: Floats | float = 0.0
+        for rule in soft.rules:
+            scored, weight = rule.weigh(feasible, soft.labelled)
+            raw = raw + rule.cost(weight)
+        return _fewest_best(np.floor(raw + 0.5).astype(np.int64), scored)
+
+
+def _fewest_best(raw: Ints, scored: Feasible) -> Ints:
+    """0 to 100, the fewest pods best; nodes that are not scored get 0."""
+    if not scored.count:
+        return np.zeros_like(raw)
+    top = scored.largest(raw)
+    if top == 0:
+        return scored.only(np.full_like(raw, MAX_SCORE))
+    return scored.only(MAX_SCORE * (top + scored.smallest(raw) - raw) // top)

@@ -1,0 +1,106 @@
+"""One constraint of one template with its live counts: what it refuses, and what it costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.affinity import TopologySpreadConstraint
+from planner.nodes import ALL, HOSTNAME, Feasible, Mask, Where
+from planner.selection import Selection
+from planner.tallies import DomainCounts
+
+NO_LABEL, SKEWED = 1, 2
+#: How many patterns of open and closed domains a rule keeps the answer for.
+_REMEMBERED = 16
+
+Floats = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Whose pods a constraint counts, and over which nodes; equal where both are equal."""
+
+    selection: Selection
+    eligible: Hashable
+
+
+class Rule:
+    """One constraint of one template, with its live counts per domain."""
+
+    def __init__(
+        self, constraint: TopologySpreadConstraint, counted: Counted, own: bool, counts: DomainCounts
+    ) -> None:
+        self.constraint = constraint
+        self.counted = counted
+        self.column = counts.column
+        self.tally = counts.tally
+        self.counts = counts
+        self.own = int(own)
+        self.few_domains = int(counts.domains.sum()) < (constraint.min_domains or 1)
+        self._every_domain = bool(counts.domains.all())
+        self._allowed = b""
+        self._rejects: dict[bytes, NDArray[np.int8]] = {}
+        self._scored: tuple[Feasible | None, Feasible, float] | None = None
+
+    @property
+    def identity(self) -> Hashable:
+        """Equal for rules that ask for the same over the same pods and nodes."""
+        asked = self.constraint
+        terms = (asked.topology_key, asked.when_unsatisfiable, asked.max_skew, asked.min_domains)
+        return terms, self.counted
+
+    def minimum(self) -> int:
+        """The global minimum: the fewest matching pods in any domain, 0 with too few domains."""
+        if self.few_domains:
+            return 0
+        sums = self.counts.sums()
+        return int((sums if self._every_domain else sums[self.counts.domains]).min())
+
+    def rejects(self, where: Where) -> NDArray[np.int8]:
+        """For every node asked about: 0 fits, else why not."""
+        skew = self.counts.padded() + (self.own - self.minimum())
+        table = (skew > self.constraint.max_skew).astype(np.int8) * SKEWED
+        table[-1] = NO_LABEL
+        if where is not ALL:
+            return table[self.column.codes[where]]
+        self._allowed = table.tobytes()
+        known = self._rejects.get(self._allowed)
+        if known is None:
+            if len(self._rejects) >= _REMEMBERED:
+                self._rejects.clear()
+            known = self._rejects[self._allowed] = table[self.column.codes]
+        return known
+
+    def stamp(self) -> bytes:
+        """Which domains the last `rejects` for all nodes let in."""
+        return self._allowed
+
+    def weigh(self, feasible: Feasible, labelled: Mask) -> tuple[Feasible, float]:
+        """The feasible nodes that are scored, and the weight that this topology has among them."""
+        if self._scored is None or self._scored[0] is not feasible:
+            scored = feasible if labelled.all() else Feasible(feasible.mask & labelled)
+            domains = scored.count if self.column.key == HOSTNAME else self._distinct(scored.mask)
+            self._scored = (feasible, scored, math.log(domains + 2))
+        return self._scored[1], self._scored[2]
+
+    def _distinct(self, mask: Mask) -> int:
+        """How many domains the nodes are in; nodes without the label are one domain together."""
+        seen = np.zeros(len(self.column.values) + 1, np.bool_)
+        seen[self.column.codes[mask]] = True
+        return int(np.count_nonzero(seen))
+
+    def cost(self, weight: float) -> Floats:
+        """What the constraint adds to every node's raw score; nothing where the label is missing."""
+        slack = self.constraint.max_skew - 1
+        if self.column.key == HOSTNAME:
+            cost: Floats = self.tally.counts * weight + slack
+            return cost if self.column.complete else np.where(self.column.present, cost, 0.0)
+        per_domain = self.counts.padded() * weight + slack
+        per_domain[-1] = 0.0
+        return per_domain[self.column.codes]

@@ -1,0 +1,64 @@
+"""TaintToleration: nodes repel pods that do not tolerate their taints.
+
+Kubernetes 1.34: the first taint with effect NoSchedule or NoExecute that no toleration matches
+refuses the node.  Scoring counts the untolerated PreferNoSchedule taints, fewest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from models.affinity import Taint, Toleration
+from planner.constraints.family import MAX_SCORE, NodeFilter, Rejects, Score, Verdict, normalized
+from planner.eligibility import untolerated
+from planner.nodes import Feasible, Ints
+from planner.problem import Problem, Template
+from planner.recent import Recent
+from planner.state import State
+
+
+class TaintToleration(NodeFilter, Score):
+    """Refuses untolerated NoSchedule and NoExecute taints, and shuns PreferNoSchedule ones."""
+
+    name = "TaintToleration"
+
+    def __init__(self, problem: Problem, state: State) -> None:
+        super().__init__(problem, state)
+        self._taints: dict[Taint, int] = {}
+        self._shunned: Recent[Ints] = Recent(self.nodes.size)
+        effects = {taint.effect for taints in self.nodes.taint_sets for taint in taints}
+        self._repels = not effects.isdisjoint(("NoSchedule", "NoExecute"))
+        self._shuns = "PreferNoSchedule" in effects
+
+    def concerns(self, template: Template) -> bool:
+        return self._repels
+
+    def part(self, template: Template) -> Hashable:
+        return template.tolerations
+
+    def judge(self, template: Template) -> Rejects:
+        return self.nodes.by_taints(lambda taints: self._number(taints, template))
+
+    def _number(self, taints: Sequence[Taint], template: Template) -> int:
+        position = untolerated(taints, template.pod.spec.tolerations)
+        return self._taints.setdefault(taints[position - 1], len(self._taints) + 1) if position else 0
+
+    def verdict(self, template: Template, code: int) -> Verdict:
+        taint = list(self._taints)[code - 1]
+        return Verdict((f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}",), unresolvable=True)
+
+    def score(self, template: Template, feasible: Feasible) -> Ints | int:
+        if not self._shuns:
+            return MAX_SCORE
+        tolerations = template.pod.spec.tolerations
+        raw = self._shunned.get(template.tolerations, lambda: self._count_shunned(tolerations))
+        return normalized(raw, feasible, reverse=True)
+
+    def _count_shunned(self, tolerations: Sequence[Toleration]) -> Ints:
+        willing = [t for t in tolerations if t.effect in ("", "PreferNoSchedule")]
+        return self.nodes.by_taints(
+            lambda taints: sum(
+                taint.effect == "PreferNoSchedule" and not any(t.tolerates(taint) for t in willing)
+                for taint in taints
+            )
+        )

@@ -1,0 +1,97 @@
+"""VolumeBinding: a pod goes where its claims have, find or get a volume.
+
+Kubernetes 1.34: the claims must exist; those of a class with immediate binding must be bound
+already.  A bound volume must be reachable from the node.  A waiting claim needs a free volume that
+reaches the node, or a class that provisions one there.  CSIStorageCapacity is not modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from models.storage import PersistentVolumeClaim
+from planner.claims import ClaimUse, claims_of
+from planner.constraints.family import Filter, Rejects, Verdict, Violation
+from planner.nodes import ALL, Where
+from planner.problem import Template
+
+_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
+_NOTHING_TO_BIND = "node(s) didn't find available persistent volumes to bind"
+_LOST = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
+_REASONS = {1: _CONFLICT, 2: _NOTHING_TO_BIND, 4: _LOST}
+
+
+class VolumeBinding(Filter):
+    """Refuses nodes on which some claim of the pod has no volume."""
+
+    name = "VolumeBinding"
+
+    def concerns(self, template: Template) -> bool:
+        return any(claims_of(template.pod))
+
+    def refusal(self, template: Template) -> str | None:
+        known = self.state.claims.by_key
+        uses = list(claims_of(template.pod))
+        for use in uses:
+            if (problem := _problem_with(use, known.get(use.key))) is not None:
+                return problem
+        return _IMMEDIATE if any(self._is_stuck(known[use.key]) for use in uses) else None
+
+    def _is_stuck(self, claim: PersistentVolumeClaim) -> bool:
+        """Whether a claim should be bound by now and is not."""
+        claims = self.state.claims
+        return not claims.is_bound(claim) and not (claims.waits(claim) and not claim.spec.volume_name)
+
+    def reject(self, template: Template, where: Where = ALL) -> Rejects:
+        claims = self.state.claims
+        codes = np.zeros(self.nodes.size, np.int64)
+        for claim in self._bound(template):
+            volume = claims.volumes.get(claim.spec.volume_name)
+            if volume is None:
+                return np.full_like(codes, 4)[where]
+            codes[~claims.reachable(volume)] |= 1
+        codes[~claims.fits(template.pod)] |= 2
+        return codes[where]
+
+    def _bound(self, template: Template) -> Iterator[PersistentVolumeClaim]:
+        claims = self.state.claims
+        for use in claims_of(template.pod):
+            claim = claims.by_key.get(use.key)
+            if claim is not None and claims.is_bound(claim):
+                yield claim
+
+    def verdict(self, template: Template, code: int) -> Verdict:
+        return Verdict(tuple(text for bit, text in _REASONS.items() if code & bit), unresolvable=True)
+
+    def violations(self) -> Iterator[Violation]:
+        """Pods on nodes that their bound volumes cannot be reached from."""
+        claims = self.state.claims
+        for pod, node in enumerate(self.state.node_of.tolist()):
+            if node < 0 or not self.problem.pods[pod].spec.volumes:
+                continue
+            template = self.problem.templates[self.problem.template_of[pod]]
+            for claim in self._bound(template):
+                volume = claims.volumes.get(claim.spec.volume_name)
+                if volume is not None and not claims.reachable(volume)[node]:
+                    key, name = self.problem.pods[pod].key, self.nodes.names[node]
+                    yield Violation(
+                        self.name, key, name, f"{key} on {name} cannot reach volume {volume.name}"
+                    )
+
+
+def _problem_with(use: ClaimUse, claim: PersistentVolumeClaim | None) -> str | None:
+    """Why a claim cannot be used at all."""
+    name = use.key.partition("/")[2]
+    if claim is None and use.ephemeral:
+        return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
+    if claim is None:
+        return f'persistentvolumeclaim "{name}" not found'
+    if claim.status.phase == "Lost":
+        volume = claim.spec.volume_name
+        return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
+    if claim.metadata.deletion_timestamp is not None:
+        return f'persistentvolumeclaim "{name}" is being deleted'
+    return None

@@ -1,0 +1,101 @@
+"""NodeVolumeLimits: a node can attach only so many volumes of a CSI driver.
+
+Kubernetes 1.34: for every driver, the volumes attached for pods on the node, each counted once,
+plus the pod's new ones must not exceed what the node's CSINode says is allocatable.  A claim that is
+not bound yet counts as one volume of its class's provisioner.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from planner.claims import claims_of
+from planner.constraints.family import Filter, Rejects, Verdict
+from planner.nodes import ALL, Ints, Where
+from planner.problem import Problem, Template
+from planner.state import State
+from planner.tallies import Tally
+
+_REASON = "node(s) exceed max volume count"
+
+#: A driver and what it attaches: a volume, or a claim that has none yet.
+Attached = tuple[str, str]
+
+
+class NodeVolumeLimits(Filter):
+    """Refuses nodes whose drivers cannot attach the pod's volumes too."""
+
+    name = "NodeVolumeLimits"
+
+    def __init__(self, problem: Problem, state: State) -> None:
+        super().__init__(problem, state)
+        self._limits = self._read_limits()
+        self._attached: list[frozenset[Attached]] = [
+            frozenset(self._volumes(template)) if self._limits else frozenset()
+            for template in problem.templates
+        ]
+        self._users: dict[Attached, dict[int, int]] = defaultdict(dict)
+        self._sizes: dict[str, dict[int, int]] = defaultdict(dict)
+        for number, attached in enumerate(self._attached):
+            for driver, volume in attached:
+                self._users[driver, volume][number] = 1
+                self._sizes[driver][number] = self._sizes[driver].get(number, 0) + 1
+
+    def _read_limits(self) -> dict[str, Ints]:
+        """For every driver, how many volumes each node takes; no limit is a very large one."""
+        limits: dict[str, Ints] = {}
+        for node in self.problem.cluster.csi_nodes:
+            position = self.nodes.index.get(node.name)
+            for driver in node.spec.drivers if position is not None else ():
+                if driver.allocatable is not None and driver.allocatable.count is not None:
+                    free = np.full(self.nodes.size, np.iinfo(np.int64).max)
+                    limits.setdefault(driver.name, free)[position] = driver.allocatable.count
+        return limits
+
+    def _volumes(self, template: Template) -> Iterator[Attached]:
+        claims = self.state.claims
+        for use in claims_of(template.pod):
+            claim = claims.by_key.get(use.key)
+            if claim is None:
+                continue
+            volume = claims.volumes.get(claim.spec.volume_name)
+            if volume is not None and volume.spec.csi is not None:
+                yield volume.spec.csi.driver, volume.spec.csi.volume_handle or volume.name
+            elif volume is None and (found := claims.storage_class(claim)) is not None:
+                yield found.provisioner, use.key
+
+    def concerns(self, template: Template) -> bool:
+        return any(driver in self._limits for driver, _ in self._attached[template.index])
+
+    def reject(self, template: Template, where: Where = ALL) -> Rejects:
+        refused = np.zeros(self.nodes.size, np.bool_)[where]
+        for driver in {driver for driver, _ in self._attached[template.index]} & self._limits.keys():
+            new = sum(
+                (self._tally((driver, volume)).counts[where] == 0).astype(np.int64)
+                for owner, volume in self._attached[template.index]
+                if owner == driver
+            )
+            refused |= (new > 0) & (self._in_use(driver)[where] + new > self._limits[driver][where])
+        return refused.astype(np.int64)
+
+    def _in_use(self, driver: str) -> Ints:
+        """How many different volumes of a driver each node has: all uses, less the repeated ones."""
+        sizes = self._sizes[driver]
+        used = self.state.tally((self.name, driver), lambda: sizes).counts.copy()
+        for attached, users in self._users.items():
+            if attached[0] == driver and self._is_shared(users):
+                used -= np.maximum(self._tally(attached).counts - 1, 0)
+        return used
+
+    def _is_shared(self, users: dict[int, int]) -> bool:
+        """Whether more than one pod uses a volume."""
+        return sum(int(self.problem.pods_per_template[number]) for number in users) > 1
+
+    def _tally(self, attached: Attached) -> Tally:
+        return self.state.tally((self.name, attached), lambda: self._users[attached])
+
+    def verdict(self, template: Template, code: int) -> Verdict:
+        return Verdict((_REASON,), unresolvable=False)

@@ -1,0 +1,94 @@
+"""VolumeRestrictions: disks and claims that only one pod may use.
+
+Kubernetes 1.34: a claim with access mode ReadWriteOncePod that any pod uses keeps every other pod
+away.  A GCE disk, EBS volume, RBD image or iSCSI target named in the pod itself cannot be mounted by
+a second pod on the node unless both mount it read-only (EBS: never).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+
+import numpy as np
+
+from models.pod import Pod
+from planner.claims import claims_of
+from planner.constraints.family import Filter, Rejects, Verdict
+from planner.nodes import ALL, Where
+from planner.problem import Problem, Template
+from planner.state import State
+from planner.tallies import Tally
+
+_IN_USE = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+_NO_DISK = "node(s) had no available disk"
+_CLAIM_TAKEN, _DISK_TAKEN = 1, 2
+_ONE_POD = "ReadWriteOncePod"
+
+
+class VolumeRestrictions(Filter):
+    """Refuses nodes where an exclusive disk or claim of the pod is in use."""
+
+    name = "VolumeRestrictions"
+
+    def __init__(self, problem: Problem, state: State) -> None:
+        super().__init__(problem, state)
+        self._disks = [dict(_disks(template.pod)) for template in problem.templates]
+        self._users: dict[tuple[Hashable, bool], dict[int, int]] = defaultdict(dict)
+        self._holders: dict[str, dict[int, int]] = defaultdict(dict)
+        for number, template in enumerate(problem.templates):
+            for disk, shared in self._disks[number].items():
+                self._users[disk, shared][number] = 1
+            for use in claims_of(template.pod):
+                self._holders[use.key][number] = 1
+
+    def concerns(self, template: Template) -> bool:
+        return bool(self._disks[template.index]) or any(claims_of(template.pod))
+
+    def refusal(self, template: Template) -> str | None:
+        for use in claims_of(template.pod):
+            if not use.ephemeral and use.key not in self.state.claims.by_key:
+                return f'persistentvolumeclaim "{use.key.partition("/")[2]}" not found'
+        return None
+
+    def reject(self, template: Template, where: Where = ALL) -> Rejects:
+        codes = np.zeros(self.nodes.size, np.int64)[where]
+        for disk, shared in self._disks[template.index].items():
+            rivals = (
+                [self._disk(disk, False)] if shared else [self._disk(disk, True), self._disk(disk, False)]
+            )
+            for tally in rivals:
+                codes[tally.counts[where] > 0] = _DISK_TAKEN
+        if any(self._claim(key).total > 0 for key in self._exclusive(template)):
+            codes[codes == 0] = _CLAIM_TAKEN
+        return codes
+
+    def _exclusive(self, template: Template) -> Iterator[str]:
+        for use in claims_of(template.pod):
+            claim = self.state.claims.by_key.get(use.key)
+            if claim is not None and _ONE_POD in claim.spec.access_modes:
+                yield use.key
+
+    def _disk(self, disk: Hashable, shared: bool) -> Tally:
+        key = (disk, shared)
+        return self.state.tally((self.name, key), lambda: self._users.get(key, {}))
+
+    def _claim(self, key: str) -> Tally:
+        return self.state.tally((self.name, key), lambda: self._holders[key])
+
+    def verdict(self, template: Template, code: int) -> Verdict:
+        return Verdict((_NO_DISK if code == _DISK_TAKEN else _IN_USE,), unresolvable=False)
+
+
+def _disks(pod: Pod) -> Iterator[tuple[Hashable, bool]]:
+    """The disks a pod names itself, and whether other pods may mount them beside it."""
+    for volume in pod.spec.volumes:
+        if (gce := volume.gce_persistent_disk) is not None:
+            yield ("gce", gce.pd_name), gce.read_only
+        elif (ebs := volume.aws_elastic_block_store) is not None:
+            yield ("ebs", ebs.volume_id), False
+        elif (iscsi := volume.iscsi) is not None:
+            yield ("iscsi", iscsi.iqn), iscsi.read_only
+        elif (rbd := volume.rbd) is not None:
+            for monitor in rbd.monitors:
+                yield ("rbd", monitor, rbd.pool, rbd.image), rbd.read_only

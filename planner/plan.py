@@ -1,0 +1,127 @@
+"""The documents that commands print: the JSON contract, `apiVersion: planner/v1alpha1`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+
+class Part(BaseModel):
+    """A frozen piece of a document; fields are camelCase outside, as in Kubernetes."""
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="forbid")
+
+
+class Document(Part):
+    """What a command prints; `notes` are remarks for the reader, one sentence each."""
+
+    api_version: Literal["planner/v1alpha1"] = "planner/v1alpha1"
+    kind: str
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document as plain data, camelCase, without the parts that were not asked for."""
+        return self.model_dump(mode="json", by_alias=True, exclude=self._not_asked_for())
+
+    def to_json(self) -> str:
+        """The document as the JSON that `-o json` prints."""
+        return self.model_dump_json(by_alias=True, indent=2, exclude=self._not_asked_for())
+
+    def _not_asked_for(self) -> Any:
+        return None
+
+
+class Rejection(Part):
+    """The first plugin that refused a node, and its reasons."""
+
+    plugin: str
+    reasons: tuple[str, ...]
+
+
+class Decision(Part):
+    """What became of one pending pod; the last three fields are filled with `-v`."""
+
+    pod: str
+    node: str | None
+    message: str = ""
+    nominated_node: str | None = None
+    victims: tuple[str, ...] = ()
+    rejected: dict[str, Rejection] | None = None
+    scores: dict[str, dict[str, int]] | None = None
+    totals: dict[str, int] | None = None
+
+
+class SpreadChange(Part):
+    """One topology spread constraint, and its pods per domain before and after."""
+
+    namespace: str
+    workload: str
+    topology_key: str
+    when_unsatisfiable: str
+    max_skew: int
+    before: dict[str, int]
+    after: dict[str, int]
+    skew_before: int
+    skew_after: int
+
+
+class PendingReason(Part):
+    """A verdict line, and how many pods stayed pending with it."""
+
+    message: str
+    pods: int
+    example: str
+
+
+class Simulation(Document):
+    """What kube-scheduler does with the pending pods, in the order in which it takes them."""
+
+    kind: Literal["Simulation"] = "Simulation"
+    decisions: tuple[Decision, ...]
+    spread: tuple[SpreadChange, ...] = ()
+    pending: tuple[PendingReason, ...] = ()
+    verbose: bool = Field(default=False, exclude=True)
+
+    def _not_asked_for(self) -> Any:
+        return None if self.verbose else {"decisions": {"__all__": {"rejected", "scores", "totals"}}}
+
+
+class ConstraintReport(Part):
+    """One topology spread constraint of a workload, as the cluster stands."""
+
+    namespace: str
+    workload: str
+    topology_key: str
+    when_unsatisfiable: str
+    max_skew: int
+    min_domains: int | None = None
+    selector: str = ""
+    domains: dict[str, int]
+    global_minimum: int
+    skew: int
+    ok: bool
+
+
+class Finding(Part):
+    """Something else that a cluster should not contain: who shares what with whom, and where."""
+
+    plugin: str
+    pod: str = ""
+    node: str = ""
+    message: str
+
+
+class CheckReport(Document):
+    """What is wrong with the cluster as it stands.
+
+    `violations` counts the pairs of a DoNotSchedule constraint and a domain that holds too many
+    pods, and the findings.
+    """
+
+    kind: Literal["CheckReport"] = "CheckReport"
+    constraints: tuple[ConstraintReport, ...]
+    findings: tuple[Finding, ...] = ()
+    hard_excess: int = 0
+    violations: int

@@ -1,0 +1,206 @@
+"""DefaultPreemption: evicting pods of lower priority to make room for one that fits nowhere.
+
+Kubernetes 1.34: on every node where evictions might help, all pods of lower priority are taken away;
+if the pod fits then, they are put back one by one, the most important first and those whose
+disruption budget would be broken before the others, as long as the pod still fits.  Who stays out is
+a victim.  The node is chosen by fewest broken budgets, then the lowest highest priority among its
+victims, the smallest sum of priorities, the fewest victims, the latest start of the most important.
+
+As in the conformance runs, a pod that still waits for terminating victims at the end of its turn does
+not reserve its node against later pods; nominations that the snapshot shows do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from models.pod import Pod
+from models.scheduler_config import DefaultPreemptionArgs
+from planner.framework import Diagnosis, Framework, Plan, Rejection, unavailable
+from planner.nominations import Nominations
+
+_PREFIX = "preemption: "
+_NEVER = f"{_PREFIX}not eligible due to preemptionPolicy=Never."
+_TERMINATING = f"{_PREFIX}not eligible due to a terminating pod on the nominated node."
+_NOT_HELPFUL = "Preemption is not helpful for scheduling"
+_NO_VICTIMS = "No preemption victims found for incoming pod"
+_PRIORITY_SHIFT = 1 << 31
+_NOT_STARTED = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A node with the pods to evict there, or the reason why there is none."""
+
+    node: int | None
+    victims: tuple[int, ...] = ()
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node that evictions would open, and what they would cost; victims most important first."""
+
+    node: int
+    victims: tuple[int, ...]
+    broken_budgets: int
+
+
+class Preemption:
+    """The DefaultPreemption plugin of one profile."""
+
+    def __init__(self, framework: Framework, nominations: Nominations, args: DefaultPreemptionArgs) -> None:
+        self._framework = framework
+        self._problem = framework.problem
+        self._state = framework.state
+        self._nominations = nominations
+        self._args = args
+        self._budgets = framework.problem.cluster.pod_disruption_budgets
+
+    def attempt(self, plan: Plan, pod: int, diagnosis: Diagnosis) -> Outcome:
+        """Find a node where evictions make room, and nominate the pod to it."""
+        refused = self._ineligible(pod, diagnosis)
+        if refused is not None:
+            return Outcome(None, message=refused)
+        candidates, failures = self._dry_run(plan, pod, diagnosis.resolvable().tolist())
+        if not candidates:
+            failures[_NOT_HELPFUL] += diagnosis.nodes - failures.total()
+            return Outcome(None, message=_PREFIX + unavailable(diagnosis.nodes, failures))
+        chosen = self._cheapest(candidates)
+        self._nominations.withdraw_below(chosen.node, self._problem.pods[pod].priority)
+        going = tuple(victim for victim in chosen.victims if not self._problem.pods[victim].is_terminating)
+        return Outcome(chosen.node, going)
+
+    def _ineligible(self, pod: int, diagnosis: Diagnosis) -> str | None:
+        """Why a pod may not preempt, if so."""
+        if self._problem.pods[pod].spec.preemption_policy == "Never":
+            return _NEVER
+        node = self._nominations.node_of(pod)
+        if node is None or self._is_unresolvable(diagnosis, node):
+            return None
+        waits = any(_is_being_preempted(self._problem.pods[other]) for other in self._lower(pod, node))
+        return _TERMINATING if waits else None
+
+    def _is_unresolvable(self, diagnosis: Diagnosis, node: int) -> bool:
+        number = int(diagnosis.first[node])
+        return number >= 0 and diagnosis.rejections[number].verdict.unresolvable
+
+    def _lower(self, pod: int, node: int) -> list[int]:
+        """The pods on a node with a lower priority."""
+        priority = self._problem.pods[pod].priority
+        return [other for other in self._state.pods_on[node] if self._problem.pods[other].priority < priority]
+
+    def _dry_run(self, plan: Plan, pod: int, nodes: Sequence[int]) -> tuple[list[Candidate], Counter[str]]:
+        """What evictions on each node would achieve, until there is choice enough."""
+        enough = self._enough(len(nodes))
+        clean: list[Candidate] = []
+        breaking: list[Candidate] = []
+        failures: Counter[str] = Counter()
+        for node in nodes:
+            found = self._try(plan, pod, node)
+            if isinstance(found, Candidate):
+                (breaking if found.broken_budgets else clean).append(found)
+                if clean and len(clean) + len(breaking) >= enough:
+                    break
+            else:
+                failures.update(found)
+        return clean + breaking, failures
+
+    def _enough(self, nodes: int) -> int:
+        share = nodes * self._args.min_candidate_nodes_percentage // 100
+        return min(max(share, self._args.min_candidate_nodes_absolute), nodes)
+
+    def _try(self, plan: Plan, pod: int, node: int) -> Candidate | tuple[str, ...]:
+        """The fewest evictions that open one node, or why none do."""
+        lower = self._lower(pod, node)
+        if not lower:
+            return (_NO_VICTIMS,)
+        mark = self._state.mark()
+        for other in lower:
+            self._state.unbind(other)
+        refused = self._refused(plan, pod, node)
+        if refused is not None:
+            self._state.rollback(mark)
+            return refused.verdict.reasons
+        breaking, others = self._by_budget(sorted(lower, key=self._importance))
+        broken = [other for other in breaking if not self._put_back(plan, pod, other, node)]
+        victims = broken + [other for other in others if not self._put_back(plan, pod, other, node)]
+        self._state.rollback(mark)
+        return Candidate(node, tuple(sorted(victims, key=self._importance)), len(broken))
+
+    def _refused(self, plan: Plan, pod: int, node: int) -> Rejection | None:
+        return self._nominations.rejection(self._framework, plan, pod, node)
+
+    def _put_back(self, plan: Plan, pod: int, other: int, node: int) -> bool:
+        """Let a pod stay if the preemptor fits beside it."""
+        mark = self._state.mark()
+        self._state.bind(other, node)
+        if self._nominations.fits(self._framework, plan, pod, node):
+            return True
+        self._state.rollback(mark)
+        return False
+
+    def _importance(self, pod: int) -> tuple[int, datetime]:
+        """Sorts the most important first: by priority, then by who has run longest."""
+        return -self._problem.pods[pod].priority, _started(self._problem.pods[pod])
+
+    def _by_budget(self, pods: Iterable[int]) -> tuple[list[int], list[int]]:
+        """The pods whose eviction would break a budget, counting one after the other, and the rest."""
+        left = [budget.status.disruptions_allowed if budget.status else 0 for budget in self._budgets]
+        breaking: list[int] = []
+        others: list[int] = []
+        for number in pods:
+            broken = False
+            for position in self._budgets_of(self._problem.pods[number]):
+                left[position] -= 1
+                broken = broken or left[position] < 0
+            (breaking if broken else others).append(number)
+        return breaking, others
+
+    def _budgets_of(self, pod: Pod) -> Iterable[int]:
+        """The budgets that an eviction of a pod draws on."""
+        for position, budget in enumerate(self._budgets):
+            selector, status = budget.spec.selector, budget.status
+            if budget.namespace != pod.namespace or selector is None or selector.empty:
+                continue
+            counted = status is not None and pod.name in status.disrupted_pods
+            if pod.metadata.labels and not counted and selector.matches(pod.metadata.labels):
+                yield position
+
+    def _cheapest(self, candidates: Sequence[Candidate]) -> Candidate:
+        """The candidate that costs least by kube's criteria in their order.
+
+        Where they tie, kube picks at random; here fewer pods still to be evicted, then the name, decide.
+        """
+        pods = self._problem.pods
+
+        def cost(candidate: Candidate) -> tuple[float, ...]:
+            priorities = [pods[victim].priority for victim in candidate.victims]
+            first = min(_started(pods[v]) for v in candidate.victims if pods[v].priority == priorities[0])
+            return (
+                candidate.broken_budgets,
+                priorities[0],
+                sum(priority + _PRIORITY_SHIFT for priority in priorities),
+                len(priorities),
+                -(first - datetime.min.replace(tzinfo=UTC)).total_seconds(),
+                sum(not pods[victim].is_terminating for victim in candidate.victims),
+            )
+
+        return min(candidates, key=cost)
+
+
+def _started(pod: Pod) -> datetime:
+    return pod.status.start_time or _NOT_STARTED
+
+
+def _is_being_preempted(pod: Pod) -> bool:
+    """Whether a pod is on its way out because the scheduler preempted it."""
+    return pod.is_terminating and any(
+        condition.type == "DisruptionTarget"
+        and condition.status == "True"
+        and condition.reason == "PreemptionByScheduler"
+        for condition in pod.status.conditions
+    )

@@ -1,0 +1,80 @@
+"""What a pod asks of a node, as the scheduler adds it up.
+
+Kubernetes: the effective request is the larger of the app containers' sum and the largest init
+container, sidecars (restartable init containers) counting beside both; pod-level requests replace
+that sum for cpu, memory and huge pages; overhead comes on top.  Quantities are added exactly and
+rounded up once at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from models.containers import ResourceRequirements
+from models.pod import Pod
+from models.quantity import milli, parse_quantity, whole
+
+CPU = "cpu"
+MEMORY = "memory"
+EPHEMERAL_STORAGE = "ephemeral-storage"
+PODS = "pods"
+
+#: Containers without a request count this much when nodes are scored (never when they are filtered).
+SCORING_DEFAULTS: Mapping[str, int] = {CPU: parse_quantity("100m"), MEMORY: parse_quantity("200Mi")}
+
+_POD_LEVEL = (CPU, MEMORY)
+
+
+def in_units(resource: str, nano: int) -> int:
+    """A quantity in the unit the scheduler counts it in: cpu in milli, the rest in whole units."""
+    return milli(nano) if resource == CPU else whole(nano)
+
+
+def pod_requests(
+    pod: Pod, defaults: Mapping[str, int] | None = None, *, pod_level: bool = True
+) -> dict[str, int]:
+    """The requests of a pod by resource; `defaults` stand in where a container has none."""
+    spec = pod.spec
+    running: dict[str, int] = {}
+    for container in spec.containers:
+        _add(running, _wanted(pod, container.resources, defaults))
+    sidecars: dict[str, int] = {}
+    starting: dict[str, int] = {}
+    for container in spec.init_containers:
+        wanted = _wanted(pod, container.resources, defaults)
+        if container.restart_policy == "Always":
+            _add(running, wanted)
+            _add(sidecars, wanted)
+            _raise_to(starting, sidecars)
+        else:
+            step = dict(wanted)
+            _add(step, sidecars)
+            _raise_to(starting, step)
+    _raise_to(running, starting)
+    if pod_level and spec.resources is not None:
+        running.update(
+            (name, amount)
+            for name, amount in _wanted(pod, spec.resources).items()
+            if name in _POD_LEVEL or name.startswith("hugepages-")
+        )
+    _add(running, spec.overhead)
+    return {name: in_units(name, amount) for name, amount in running.items()}
+
+
+def _wanted(
+    pod: Pod, resources: ResourceRequirements, defaults: Mapping[str, int] | None = None
+) -> Mapping[str, int]:
+    # A pod with a uid has been through the API server: a request it lacks by now, it lacks for good.
+    own = resources.requests if pod.metadata.uid else resources.defaulted
+    return own if defaults is None else {**defaults, **own}
+
+
+def _add(total: dict[str, int], more: Mapping[str, int]) -> None:
+    for name, amount in more.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def _raise_to(total: dict[str, int], least: Mapping[str, int]) -> None:
+    for name, amount in least.items():
+        if amount > total.get(name, 0):
+            total[name] = amount

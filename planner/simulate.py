@@ -1,0 +1,110 @@
+"""What kube-scheduler does with the pending pods, as a document."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from models import Cluster
+from planner import census, plan
+from planner.problem import Problem
+from planner.profile import profiles_of, unmodelled
+from planner.scheduler import Decision, Explanation, Scheduler
+
+#: Told how many pods are decided, of how many.
+Progress = Callable[[int, int], None]
+
+
+def simulate(
+    cluster: Cluster,
+    *,
+    preemption: bool = True,
+    seed: int | None = None,
+    verbose: bool = False,
+    progress: Progress | None = None,
+) -> plan.Simulation:
+    """Every pending pod's decision; with `verbose` every node's refusal and every plugin's scores too."""
+    problem = Problem(cluster)
+    scheduler = Scheduler(problem, preemption=preemption, seed=seed, explain=verbose)
+    before = census.take(problem, scheduler.state)
+    spread_before = {found.identity: found for found in before}
+    total = len(problem.queue())
+    decisions = []
+    for number, decision in enumerate(scheduler.run(), start=1):
+        decisions.append(_decision(problem, decision))
+        if progress is not None:
+            progress(number, total)
+    after = census.take(problem, scheduler.state)
+    return plan.Simulation(
+        decisions=tuple(decisions),
+        spread=tuple(_change(spread_before[found.identity], found) for found in after),
+        pending=tuple(_pending(decisions)),
+        notes=(*cluster.notes, *problem.notes, *_notes(problem)),
+        verbose=verbose,
+    )
+
+
+def _decision(problem: Problem, decision: Decision) -> plan.Decision:
+    names = problem.nodes.names
+    return plan.Decision(
+        pod=problem.pods[decision.pod].key,
+        node=None if decision.node is None else names[decision.node],
+        message=decision.message,
+        nominated_node=None if decision.nominated is None else names[decision.nominated],
+        victims=tuple(sorted(problem.pods[victim].key for victim in decision.victims)),
+        **({} if decision.explanation is None else _explained(problem, decision.explanation)),
+    )
+
+
+def _explained(problem: Problem, known: Explanation) -> dict[str, object]:
+    """The refusals and scores behind a decision, by node name."""
+    names, diagnosis = problem.nodes.names, known.diagnosis
+    feasible = [(names[node], node) for node in np.flatnonzero(known.feasible).tolist()]
+    scores = {
+        plugin: {name: score if isinstance(score, int) else int(score[node]) for name, node in feasible}
+        for plugin, score in known.scores.items()
+    }
+    rejected = {
+        names[node]: plan.Rejection(plugin=found.plugin, reasons=found.verdict.reasons)
+        for node, number in enumerate(diagnosis.first.tolist())
+        if number >= 0 and (found := diagnosis.rejections[number])
+    }
+    totals = {name: sum(score[name] for score in scores.values()) for name, _ in feasible} if scores else {}
+    return {"rejected": rejected, "scores": scores, "totals": totals}
+
+
+def _change(before: census.Census, after: census.Census) -> plan.SpreadChange:
+    constraint = after.rule.constraint
+    return plan.SpreadChange(
+        namespace=after.namespace,
+        workload=after.workload,
+        topology_key=constraint.topology_key,
+        when_unsatisfiable=constraint.when_unsatisfiable,
+        max_skew=constraint.max_skew,
+        before=dict(before.domains),
+        after=dict(after.domains),
+        skew_before=before.skew,
+        skew_after=after.skew,
+    )
+
+
+def _pending(decisions: list[plan.Decision]) -> Iterator[plan.PendingReason]:
+    """The verdicts of the pods that stayed pending, the most frequent first."""
+    left = [decision for decision in decisions if decision.node is None]
+    examples = {decision.message: decision.pod for decision in reversed(left)}
+    for message, pods in Counter(decision.message for decision in left).most_common():
+        yield plan.PendingReason(message=message, pods=pods, example=examples[message])
+
+
+def _notes(problem: Problem) -> Iterator[str]:
+    yield from unmodelled(problem.cluster.scheduler_config)
+    known = profiles_of(problem.cluster.scheduler_config)
+    others = Counter(
+        problem.pods[pod].spec.scheduler_name
+        for pod in problem.queue()
+        if problem.pods[pod].spec.scheduler_name not in known
+    )
+    for name, pods in sorted(others.items()):
+        yield f"{pods} pending pods ask for scheduler {name}, which has no profile here: left alone"

@@ -1,0 +1,98 @@
+"""The reference scheduler against what the real kube-scheduler 1.34.1 answered, step by step."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models import Cluster
+from planner import simulate
+from planner.plan import Decision, Simulation
+
+DATA = Path(__file__).parents[1] / "data" / "conformance"
+Case = dict[str, Any]
+
+
+def cases(name: str) -> list[Case]:
+    """The clusters of one file with the real scheduler's answers."""
+    with gzip.open(DATA / f"{name}.jsonl.gz", "rt") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def differences(simulation: Simulation, case: Case) -> Iterator[str]:
+    """Where a simulation and the real scheduler part, in words."""
+    steps = {decision.pod: decision for decision in simulation.decisions}
+    if [decision.pod for decision in simulation.decisions] != [step["pod"] for step in case["expected"]]:
+        yield "the pods were taken in another order"
+        return
+    for step in case["expected"]:
+        found, wanted = _found(steps[step["pod"]]), _wanted(step)
+        for field, value in wanted.items():
+            if found[field] != value:
+                yield f"{step['pod']} {field}: {found[field]!r} instead of {value!r}"
+
+
+def _found(decision: Decision) -> Case:
+    """A decision in the terms of the recording."""
+    rejected = decision.rejected or {}
+    placed_by_score = decision.node is not None and decision.nominated_node is None
+    return {
+        "node": decision.node or "",
+        "message": decision.message,
+        "nominated": decision.nominated_node,
+        "victims": sorted(decision.victims),
+        "rejected": {
+            node: (found.plugin, sorted(found.reasons)) for node, found in rejected.items() if found.plugin
+        },
+        "scores": (decision.scores or {}) if placed_by_score else {},
+        "totals": (decision.totals or {}) if placed_by_score else {},
+    }
+
+
+def _wanted(step: Case) -> Case:
+    """A recorded step; reasons of one node have no order of their own."""
+    return {
+        "node": step["node"],
+        "message": step.get("message", ""),
+        "nominated": step.get("nominated"),
+        "victims": sorted(step.get("victims", [])),
+        "rejected": {
+            node: (found["plugin"], sorted(found["reasons"])) for node, found in step["rejected"].items()
+        },
+        "scores": step.get("scores", {}),
+        "totals": step.get("totals", {}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("scenarios", 37), ("schedule", 420), ("volumes", 80), ("preemption", 100)]
+)
+def test_every_decision_is_kube_schedulers(name: str, count: int) -> None:
+    """Node, message, first rejecting plugin and reasons per node, scores, totals, nomination, victims."""
+    found = cases(name)
+    assert len(found) == count
+    wrong = {}
+    for case in found:
+        cluster = Cluster.from_objects(case["cluster"]["items"])
+        simulation = simulate(cluster, preemption=case["preemption"], verbose=True)
+        if lines := list(differences(simulation, case)):
+            wrong[case["name"]] = lines
+    assert wrong == {}
+
+
+def test_the_comparison_notices_a_difference() -> None:
+    """The test above can fail: a recording that is changed in any field is reported."""
+    case = cases("scenarios")[0]
+    simulation = simulate(Cluster.from_objects(case["cluster"]["items"]), verbose=True)
+    step = case["expected"][0]
+    for field, value in [
+        ("node", "elsewhere"),
+        ("message", "x"),
+        ("rejected", {}),
+        ("totals", {"node3": 1}),
+    ]:
+        changed = {**case, "expected": [{**step, field: value}]}
+        assert list(differences(simulation, changed)), field
