@@ -64,6 +64,10 @@ class Nominations:
             if other != pod and self._problem.pods[other].priority >= priority
         ]
 
+    def any_ahead(self, pod: int, node: int) -> bool:
+        """Whether a pod has to respect others at a node."""
+        return bool(self._waiting) and bool(self._ahead(pod, node))
+
     def rejection(self, framework: Framework, plan: Plan, pod: int, node: int) -> Rejection | None:
         """Who refuses a node to a pod, those promised it counted first as present, then as absent."""
         ahead = self._ahead(pod, node)

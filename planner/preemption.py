@@ -13,14 +13,17 @@ not reserve its node against later pods; nominations that the snapshot shows do.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from models.disruption import PodDisruptionBudget
 from models.pod import Pod
 from models.scheduler_config import DefaultPreemptionArgs
-from planner.framework import Diagnosis, Framework, Plan, Rejection, unavailable
+from planner.constraints.node_resources import NodeResourcesFit
+from planner.framework import Diagnosis, Framework, Plan, unavailable
 from planner.nominations import Nominations
+from planner.state import State
 
 _PREFIX = "preemption: "
 _NEVER = f"{_PREFIX}not eligible due to preemptionPolicy=Never."
@@ -59,6 +62,7 @@ class Preemption:
         self._nominations = nominations
         self._args = args
         self._budgets = framework.problem.cluster.pod_disruption_budgets
+        self._budgets_known: dict[int, tuple[int, ...]] = {}
 
     def attempt(self, plan: Plan, pod: int, diagnosis: Diagnosis) -> Outcome:
         """Find a node where evictions make room, and nominate the pod to it."""
@@ -115,24 +119,40 @@ class Preemption:
 
     def _try(self, plan: Plan, pod: int, node: int) -> Candidate | tuple[str, ...]:
         """The fewest evictions that open one node, or why none do."""
-        lower = self._lower(pod, node)
+        lower = sorted(self._lower(pod, node), key=self._importance)
         if not lower:
             return (_NO_VICTIMS,)
+        room = self._room(plan, pod, node)
+        if room is not None and room.without(lower):
+            return self._candidate(node, lower, room.take_back)
         mark = self._state.mark()
         for other in lower:
             self._state.unbind(other)
-        refused = self._refused(plan, pod, node)
+        refused = self._nominations.rejection(self._framework, plan, pod, node)
+        found: Candidate | tuple[str, ...]
         if refused is not None:
-            self._state.rollback(mark)
-            return refused.verdict.reasons
-        breaking, others = self._by_budget(sorted(lower, key=self._importance))
-        broken = [other for other in breaking if not self._put_back(plan, pod, other, node)]
-        victims = broken + [other for other in others if not self._put_back(plan, pod, other, node)]
+            found = refused.verdict.reasons
+        else:
+            found = self._candidate(node, lower, lambda other: self._put_back(plan, pod, other, node))
         self._state.rollback(mark)
+        return found
+
+    def _candidate(self, node: int, lower: Sequence[int], may_stay: Callable[[int], bool]) -> Candidate:
+        """Who has to go when everybody who may stay does, those with a breaking budget asked first."""
+        breaking, others = self._by_budget(lower)
+        broken = [other for other in breaking if not may_stay(other)]
+        victims = broken + [other for other in others if not may_stay(other)]
         return Candidate(node, tuple(sorted(victims, key=self._importance)), len(broken))
 
-    def _refused(self, plan: Plan, pod: int, node: int) -> Rejection | None:
-        return self._nominations.rejection(self._framework, plan, pod, node)
+    def _room(self, plan: Plan, pod: int, node: int) -> _Room | None:
+        """The node's room, when evictions can change nothing else that matters to the pod."""
+        if not plan.settled[node] or self._nominations.any_ahead(pod, node):
+            return None
+        match plan.changing:
+            case (NodeResourcesFit() as fit,):
+                return _Room(self._state, fit.wants(plan.template), node)
+            case _:
+                return None
 
     def _put_back(self, plan: Plan, pod: int, other: int, node: int) -> bool:
         """Let a pod stay if the preemptor fits beside it."""
@@ -154,21 +174,21 @@ class Preemption:
         others: list[int] = []
         for number in pods:
             broken = False
-            for position in self._budgets_of(self._problem.pods[number]):
+            for position in self._budgets_of(number):
                 left[position] -= 1
                 broken = broken or left[position] < 0
             (breaking if broken else others).append(number)
         return breaking, others
 
-    def _budgets_of(self, pod: Pod) -> Iterable[int]:
+    def _budgets_of(self, number: int) -> tuple[int, ...]:
         """The budgets that an eviction of a pod draws on."""
-        for position, budget in enumerate(self._budgets):
-            selector, status = budget.spec.selector, budget.status
-            if budget.namespace != pod.namespace or selector is None or selector.empty:
-                continue
-            counted = status is not None and pod.name in status.disrupted_pods
-            if pod.metadata.labels and not counted and selector.matches(pod.metadata.labels):
-                yield position
+        found = self._budgets_known.get(number)
+        if found is None:
+            pod = self._problem.pods[number]
+            found = self._budgets_known[number] = tuple(
+                position for position, budget in enumerate(self._budgets) if _draws_on(budget, pod)
+            )
+        return found
 
     def _cheapest(self, candidates: Sequence[Candidate]) -> Candidate:
         """The candidate that costs least by kube's criteria in their order.
@@ -190,6 +210,43 @@ class Preemption:
             )
 
         return min(candidates, key=cost)
+
+
+class _Room:
+    """What is free on a node for one pod, as plain numbers, while others are taken off and put back."""
+
+    def __init__(self, state: State, wanted: list[tuple[int, int]], node: int) -> None:
+        self._problem = state.problem
+        free = (self._problem.allocatable[:, node] - state.used[:, node]).tolist()
+        self._spare = [(row, free[row] - amount) for row, amount in wanted]
+
+    def without(self, others: Iterable[int]) -> bool:
+        """Take these pods off; whether the pod fits then."""
+        for other in others:
+            held = self._amounts(other)
+            self._spare = [(row, spare + held[row]) for row, spare in self._spare]
+        return all(spare >= 0 for _, spare in self._spare)
+
+    def take_back(self, other: int) -> bool:
+        """Put a pod back if there is room for it beside the one that is to come."""
+        held = self._amounts(other)
+        left = [(row, spare - held[row]) for row, spare in self._spare]
+        if any(spare < 0 for _, spare in left):
+            return False
+        self._spare = left
+        return True
+
+    def _amounts(self, pod: int) -> tuple[int, ...]:
+        return self._problem.template(pod).amounts
+
+
+def _draws_on(budget: PodDisruptionBudget, pod: Pod) -> bool:
+    """Whether a budget counts the eviction of a pod."""
+    selector, status = budget.spec.selector, budget.status
+    if budget.namespace != pod.namespace or selector is None or selector.empty or not pod.metadata.labels:
+        return False
+    counted = status is not None and pod.name in status.disrupted_pods
+    return not counted and selector.matches(pod.metadata.labels)
 
 
 def _started(pod: Pod) -> datetime:

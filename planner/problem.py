@@ -180,6 +180,10 @@ class Problem:
             if terminating or not self.templates[number].terminating
         }
 
+    def template(self, pod: int) -> Template:
+        """The template of a pod."""
+        return self.templates[int(self.template_of[pod])]
+
     def queue(self) -> list[int]:
         """The pending pods in the order the scheduler takes them: priority, age, appearance."""
         pending = [p for p in np.flatnonzero(self.node_of < 0).tolist() if not self.pods[p].is_terminating]

@@ -84,7 +84,7 @@ class Scheduler:
     def decide(self, pod: int) -> Decision:
         """One scheduling cycle: bind the pod to the best node, or say why not and make room."""
         framework = self._frameworks[self._scheduler_name(pod)]
-        plan = framework.plan(self.problem.templates[self.problem.template_of[pod]])
+        plan = framework.plan(self.problem.template(pod))
         found = self._find(framework, plan, pod)
         if found is not None:
             node, explanation = found

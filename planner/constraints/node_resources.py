@@ -74,6 +74,10 @@ class NodeResourcesFit(Filter, Score):
     def stamp(self, template: Template) -> Hashable:
         return self._judged(template).version
 
+    def wants(self, template: Template) -> list[tuple[int, int]]:
+        """What has to be free on a node for the template: rows of the resource table and amounts."""
+        return [(row, template.amounts[row]) for row in (self._pods_row, *self._rows(template))]
+
     def _rows(self, template: Template) -> tuple[int, ...]:
         """The resources a template requests, in the order in which kube lists what is missing."""
         rows = self._checked.get(template.index)

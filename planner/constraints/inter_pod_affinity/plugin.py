@@ -179,7 +179,7 @@ class InterPodAffinity(Filter, Score):
                 yield from self._violations_of(pod, node)
 
     def _violations_of(self, pod: int, node: int) -> Iterator[Violation]:
-        template = self.problem.templates[self.problem.template_of[pod]]
+        template = self.problem.template(pod)
         if not self._wishes[template.index].required:
             return
         rules, key, here = self.rules(template), self.problem.pods[pod].key, np.array([node])

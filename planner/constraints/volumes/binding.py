@@ -72,7 +72,7 @@ class VolumeBinding(Filter):
         for pod, node in enumerate(self.state.node_of.tolist()):
             if node < 0 or not self.problem.pods[pod].spec.volumes:
                 continue
-            template = self.problem.templates[self.problem.template_of[pod]]
+            template = self.problem.template(pod)
             for claim in self._bound(template):
                 volume = claims.volumes.get(claim.spec.volume_name)
                 if volume is not None and not claims.reachable(volume)[node]:
