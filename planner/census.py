@@ -17,9 +17,10 @@ from models.cluster import Cluster
 from models.selectors import LabelSelector
 from planner.constraints.pod_topology_spread import HARD, PodTopologySpread, Rule
 from planner.nodes import Codes
-from planner.problem import Problem, Template
+from planner.problem import Problem
 from planner.profile import profiles_of
 from planner.state import State
+from planner.templates import Template
 
 
 @dataclass(frozen=True, slots=True)

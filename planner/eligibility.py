@@ -15,7 +15,7 @@ from planner.nodes import Mask, NodeAxis
 from planner.recent import Recent
 
 if TYPE_CHECKING:
-    from planner.problem import Template
+    from planner.templates import Template
 
 _REPELLING = ("NoSchedule", "NoExecute")
 

@@ -12,10 +12,11 @@ import numpy as np
 from planner.constraints.family import Filter, Score, Verdict
 from planner.constraints.node_affinity import NodeAffinity
 from planner.nodes import ALL, Feasible, Ints, Mask
-from planner.problem import Problem, Template
+from planner.problem import Problem
 from planner.profile import Profile
 from planner.recent import Recent
 from planner.state import State
+from planner.templates import Template
 
 _NOT_NAMED = Verdict(("node(s) didn't satisfy plugin(s) [NodeAffinity]",), unresolvable=True)
 

@@ -7,18 +7,13 @@ template; whatever depends on where pods *are* lives in `state.py`.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
 import numpy as np
 
 from models import Cluster
-from models.affinity import Affinity, PodAffinityTerm
-from models.base import OwnerReference
 from models.pod import Pod
-from models.selectors import LabelSelector
-from planner.claims import volume_keys
 from planner.eligibility import Eligibility, affinity_part
 from planner.nodes import Codes, Ints, NodeAxis
 from planner.requests import (
@@ -31,46 +26,10 @@ from planner.requests import (
     pod_requests,
 )
 from planner.selection import LabelIndex, Selection
+from planner.templates import Grouping, Template, selected_keys
 
-#: Fields of a pod's spec on which its placement does not depend, or which are keyed separately.
-_NOT_IN_KEY = {
-    "node_name": True,
-    "volumes": True,
-    "priority_class_name": True,
-    "termination_grace_period_seconds": True,
-}
-_EPOCH = datetime.min.replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Template:
-    """An equivalence class of pods: alike in namespace, labels, scheduling spec and owner.
-
-    `labels` holds only those that some selector in the snapshot names, so the pods of a
-    StatefulSet, which differ in their name label, are still one template.
-    """
-
-    index: int
-    pod: Pod
-    namespace: str
-    labels: Mapping[str, str]
-    owner: OwnerReference | None
-    terminating: bool
-    priority: int
-    requests: Ints
-    scored: Ints
-    """cpu and memory as a running pod counts for scores: with defaults where containers ask nothing."""
-    asked: tuple[int, ...]
-    """All resources as an incoming pod counts for NodeResourcesFit's score: the same, but 1.34 looks
-    only at its containers there, not at pod-level requests."""
-    amounts: tuple[int, ...]
-    """The requests as plain numbers."""
-    requests_key: bytes
-    asked_key: bytes
-    eligibility: int
-    """Equal for templates whose nodeSelector and required node affinity are equal."""
-    tolerations: int
-    """Equal for templates whose tolerations are equal."""
+#: A pod without a creation time is yet to be created, after all that exist.
+_NOT_CREATED = datetime.max.replace(tzinfo=UTC)
 
 
 class Problem:
@@ -86,16 +45,16 @@ class Problem:
             [self.nodes.index[pod.spec.node_name] if pod.spec.node_name else -1 for pod in pods],
             np.int32,
         )
-        groups, self.template_of = _group(pods, _selected_keys(cluster))
-        examples = [(pods[members[0]], labels) for labels, members in groups]
-        requests = [pod_requests(pod) for pod, _ in examples]
+        grouping = Grouping(pods, selected_keys(cluster))
+        self.template_of = np.array(grouping.template_of, np.int64)
+        requests = [pod_requests(pod) for pod, _ in grouping.examples]
         self.resources = _resource_names(cluster, requests)
         self.resource_index = {name: position for position, name in enumerate(self.resources)}
         self.allocatable = self._read_allocatable()
         self._numbers: dict[Hashable, int] = {}
         self.templates = tuple(
             self._template(index, pod, labels, wanted)
-            for index, ((pod, labels), wanted) in enumerate(zip(examples, requests, strict=True))
+            for index, ((pod, labels), wanted) in enumerate(zip(grouping.examples, requests, strict=True))
         )
         self.notes = tuple(_notes(cluster))
         self.priorities = np.array([t.priority for t in self.templates], np.int64)[self.template_of]
@@ -191,7 +150,7 @@ class Problem:
             pending,
             key=lambda p: (
                 -self.pods[p].priority,
-                self.pods[p].metadata.creation_timestamp or _EPOCH,
+                self.pods[p].metadata.creation_timestamp or _NOT_CREATED,
                 p,
             ),
         )
@@ -204,35 +163,6 @@ def _notes(cluster: Cluster) -> Iterator[str]:
         yield f"resourceClaims are not modelled, and {len(claiming)} pending pods have some ({claiming[0]})"
 
 
-def _group(
-    pods: Iterable[Pod], selected_keys: frozenset[str]
-) -> tuple[list[tuple[dict[str, str], list[int]]], Ints]:
-    """The pods by template, and the template of every pod."""
-    numbers: dict[object, int] = {}
-    groups: list[tuple[dict[str, str], list[int]]] = []
-    template_of = []
-    for position, pod in enumerate(pods):
-        labels = {key: value for key, value in pod.metadata.labels.items() if key in selected_keys}
-        number = numbers.setdefault(_template_key(pod, labels), len(numbers))
-        if number == len(groups):
-            groups.append((labels, []))
-        groups[number][1].append(position)
-        template_of.append(number)
-    return groups, np.array(template_of, np.int64)
-
-
-def _template_key(pod: Pod, labels: Mapping[str, str]) -> object:
-    owner = pod.metadata.controller
-    return (
-        pod.namespace,
-        tuple(sorted(labels.items())),
-        pod.spec.model_dump_json(exclude=_NOT_IN_KEY),
-        tuple(volume_keys(pod)),
-        None if owner is None else (owner.kind, owner.name, owner.uid),
-        pod.is_terminating,
-    )
-
-
 def _resource_names(cluster: Cluster, requests: Iterable[Mapping[str, int]]) -> tuple[str, ...]:
     """cpu, memory and ephemeral-storage first, then extended resources by name, pods last."""
     seen = {name for node in cluster.nodes for name in node.status.allocatable}
@@ -240,37 +170,3 @@ def _resource_names(cluster: Cluster, requests: Iterable[Mapping[str, int]]) -> 
         seen.update(wanted)
     first = (CPU, MEMORY, EPHEMERAL_STORAGE)
     return (*first, *sorted(seen - {*first, PODS}), PODS)
-
-
-def _selected_keys(cluster: Cluster) -> frozenset[str]:
-    """Every label key that some selector in the snapshot looks at."""
-    keys: set[str] = set()
-    for pod in cluster.pods:
-        for constraint in pod.spec.topology_spread_constraints:
-            keys.update(constraint.match_label_keys)
-            keys.update(_keys_of(constraint.label_selector))
-        if (affinity := pod.spec.affinity) is not None:
-            for term in _pod_terms(affinity):
-                keys.update(term.match_label_keys, term.mismatch_label_keys)
-                keys.update(_keys_of(term.label_selector))
-    selectors = [found.spec.selector for found in cluster.replica_sets]
-    selectors += [found.spec.selector for found in cluster.stateful_sets]
-    selectors += [found.spec.selector for found in cluster.pod_disruption_budgets]
-    for selector in selectors:
-        keys.update(_keys_of(selector))
-    for plain in [found.spec.selector for found in cluster.services]:
-        keys.update(plain)
-    for plain in [found.spec.selector for found in cluster.replication_controllers]:
-        keys.update(plain)
-    return frozenset(keys)
-
-
-def _pod_terms(affinity: Affinity) -> Iterable[PodAffinityTerm]:
-    for kind in (affinity.pod_affinity, affinity.pod_anti_affinity):
-        if kind is not None:
-            yield from kind.required
-            yield from (weighted.pod_affinity_term for weighted in kind.preferred)
-
-
-def _keys_of(selector: LabelSelector | None) -> Iterable[str]:
-    return () if selector is None else (key for key, _, _ in selector.requirements)

@@ -64,8 +64,8 @@ def pod_requests(
 def _wanted(
     pod: Pod, resources: ResourceRequirements, defaults: Mapping[str, int] | None = None
 ) -> Mapping[str, int]:
-    # A pod with a uid has been through the API server: a request it lacks by now, it lacks for good.
-    own = resources.requests if pod.metadata.uid else resources.defaulted
+    # What has a creation time has been through the API server: a request it lacks, it lacks for good.
+    own = resources.requests if pod.metadata.creation_timestamp else resources.defaulted
     return own if defaults is None else {**defaults, **own}
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.nodes import ALL, Feasible, Ints, Where
-from planner.problem import Problem, Template
+from planner.problem import Problem
 from planner.recent import Recent
 from planner.state import State
+from planner.templates import Template
 
 #: For every node asked about: 0 where the pod fits, else a number that `verdict` explains.
 Rejects = NDArray[np.int64] | NDArray[np.int8]

@@ -12,9 +12,10 @@ import numpy as np
 
 from planner.constraints.family import MAX_SCORE, Score
 from planner.nodes import Feasible, Ints
-from planner.problem import Problem, Template
+from planner.problem import Problem
 from planner.recent import Recent
 from planner.state import State
+from planner.templates import Template
 
 _MIB = 1024 * 1024
 _LEAST = 23 * _MIB

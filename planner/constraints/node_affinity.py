@@ -18,9 +18,10 @@ from models.selectors import NodeSelectorTerm
 from planner.constraints.family import NodeFilter, Rejects, Score, Verdict, normalized
 from planner.eligibility import wishes_of
 from planner.nodes import Feasible, Ints
-from planner.problem import Problem, Template
+from planner.problem import Problem
 from planner.recent import Recent
 from planner.state import State
+from planner.templates import Template
 
 _REASON = "node(s) didn't match Pod's node affinity/selector"
 _REASON_ADDED = "node(s) didn't match scheduler-enforced node affinity"

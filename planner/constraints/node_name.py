@@ -11,7 +11,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from planner.constraints.family import NodeFilter, Rejects, Verdict
-from planner.problem import Template
+from planner.templates import Template
 
 _REASON = "node(s) didn't match the requested node name"
 

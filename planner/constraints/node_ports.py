@@ -13,9 +13,10 @@ import numpy as np
 
 from planner.constraints.family import Filter, Rejects, Verdict, Violation
 from planner.nodes import ALL, Where
-from planner.problem import Problem, Template
+from planner.problem import Problem
 from planner.state import State
 from planner.tallies import Tally
+from planner.templates import Template
 
 _REASON = "node(s) didn't have free ports for the requested pod ports"
 _ANY = "0.0.0.0"

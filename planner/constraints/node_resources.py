@@ -27,10 +27,11 @@ from planner.constraints.family import MAX_SCORE, Filter, Rejects, Score, Verdic
 from planner.follow import Follower
 from planner.formulas import any_of, at, at_least_0, divisors, no_more_than, positive, quotient
 from planner.nodes import ALL, Feasible, Ints, Where
-from planner.problem import Problem, Template
+from planner.problem import Problem
 from planner.recent import Recent
 from planner.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from planner.state import State
+from planner.templates import Template
 
 _TOO_MANY_PODS = "Too many pods"
 #: Rows of `State.scored`, where containers without a request count too.

@@ -10,7 +10,7 @@ import numpy as np
 
 from models.affinity import Taint
 from planner.constraints.family import NodeFilter, Rejects, Verdict
-from planner.problem import Template
+from planner.templates import Template
 
 _REASON = "node(s) were unschedulable"
 _TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")

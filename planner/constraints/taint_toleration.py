@@ -12,9 +12,10 @@ from models.affinity import Taint, Toleration
 from planner.constraints.family import MAX_SCORE, NodeFilter, Rejects, Score, Verdict, normalized
 from planner.eligibility import untolerated
 from planner.nodes import Feasible, Ints
-from planner.problem import Problem, Template
+from planner.problem import Problem
 from planner.recent import Recent
 from planner.state import State
+from planner.templates import Template
 
 
 class TaintToleration(NodeFilter, Score):

@@ -11,11 +11,12 @@ from models.scheduler_config import InterPodAffinityArgs
 from planner.constraints.family import MAX_SCORE, Filter, Rejects, Score, Verdict, Violation
 from planner.constraints.inter_pod_affinity.terms import Owners, Reader, Wishes
 from planner.nodes import ALL, Column, Feasible, Ints, Mask, Where
-from planner.problem import Problem, Template
+from planner.problem import Problem
 from planner.recent import Recent
 from planner.selection import Selection
 from planner.state import State
 from planner.tallies import DomainCounts, Tally
+from planner.templates import Template
 
 #: In reverse order of precedence: of several reasons the largest is told.
 _EXISTING, _ANTI_AFFINITY, _AFFINITY = 1, 2, 3

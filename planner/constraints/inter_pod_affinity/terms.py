@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 from models.affinity import PodAffinity, PodAffinityTerm
 from models.selectors import LabelSelector, LabelSelectorRequirement
-from planner.problem import Problem, Template
+from planner.problem import Problem
 from planner.selection import Selection, SelectionIndex
 from planner.state import State
 from planner.tallies import Tally
+from planner.templates import Template
 
 
 class Term(NamedTuple):

@@ -13,11 +13,12 @@ from planner.constraints.family import MAX_SCORE, Filter, Rejects, Score, Verdic
 from planner.constraints.pod_topology_spread.rule import NO_LABEL, Counted, Floats, Rule
 from planner.constraints.pod_topology_spread.wanted import HARD, SOFT, Wanted, Wish
 from planner.nodes import ALL, Feasible, Ints, Mask, Where
-from planner.problem import Problem, Template
+from planner.problem import Problem
 from planner.recent import Recent
 from planner.selection import Selection
 from planner.state import State
 from planner.tallies import Tally
+from planner.templates import Template
 
 _REASON = "node(s) didn't match pod topology spread constraints"
 _REASON_LABEL = f"{_REASON} (missing required label)"

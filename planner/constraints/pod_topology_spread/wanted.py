@@ -9,8 +9,9 @@ from models.affinity import TopologySpreadConstraint
 from models.scheduler_config import PodTopologySpreadArgs
 from models.selectors import LabelSelector, LabelSelectorRequirement
 from planner.nodes import HOSTNAME
-from planner.problem import Problem, Template
+from planner.problem import Problem
 from planner.selection import Selection
+from planner.templates import Template
 
 HARD = "DoNotSchedule"
 SOFT = "ScheduleAnyway"

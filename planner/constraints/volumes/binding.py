@@ -15,7 +15,7 @@ from models.storage import PersistentVolumeClaim
 from planner.claims import ClaimUse, claims_of
 from planner.constraints.family import Filter, Rejects, Verdict, Violation
 from planner.nodes import ALL, Where
-from planner.problem import Template
+from planner.templates import Template
 
 _CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 _NOTHING_TO_BIND = "node(s) didn't find available persistent volumes to bind"

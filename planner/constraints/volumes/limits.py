@@ -15,9 +15,10 @@ import numpy as np
 from planner.claims import claims_of
 from planner.constraints.family import Filter, Rejects, Verdict
 from planner.nodes import ALL, Ints, Where
-from planner.problem import Problem, Template
+from planner.problem import Problem
 from planner.state import State
 from planner.tallies import Tally
+from planner.templates import Template
 
 _REASON = "node(s) exceed max volume count"
 

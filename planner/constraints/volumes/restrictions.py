@@ -16,9 +16,10 @@ from models.pod import Pod
 from planner.claims import claims_of
 from planner.constraints.family import Filter, Rejects, Verdict
 from planner.nodes import ALL, Where
-from planner.problem import Problem, Template
+from planner.problem import Problem
 from planner.state import State
 from planner.tallies import Tally
+from planner.templates import Template
 
 _IN_USE = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
 _NO_DISK = "node(s) had no available disk"

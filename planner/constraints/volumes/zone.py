@@ -14,7 +14,7 @@ import numpy as np
 from planner.claims import claims_of
 from planner.constraints.family import NodeFilter, Rejects, Verdict
 from planner.nodes import Column, Mask
-from planner.problem import Template
+from planner.templates import Template
 
 _REASON = "node(s) had no available volume zone"
 _NO_NAME = "PersistentVolume had no name"

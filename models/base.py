@@ -1,0 +1,166 @@
+"""What every Kubernetes object shares: field spelling, metadata, owners."""
+
+import re
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+VALUE_LABEL = "|"
+NULL_LABEL = "|null"
+_ACRONYM = re.compile(r"(?<=[a-z])Ip(?=[A-Z]|$)")
+
+
+def kubernetes_name(field_name: str) -> str:
+    """The API's spelling of a snake_case name: `max_skew` is `maxSkew`, `host_ip` is `hostIP`."""
+    first, *rest = field_name.split("_")
+    return _ACRONYM.sub("IP", first + "".join(word.capitalize() for word in rest))
+
+
+def _model_fields(schema: CoreSchema) -> list[Any]:
+    """The fields inside a model's schema, under whatever validators wrap them."""
+    inner: Any = schema
+    while inner["type"] != "model-fields":
+        inner = inner["schema"]
+    return list(inner["fields"].values())
+
+
+def _null_is_absent(field: Any) -> CoreSchema:
+    """The field's schema, or `null` for its default; the labels let errors be told apart."""
+    inner: CoreSchema = field["schema"]
+    if inner["type"] in {"nullable", "any"} or _takes_null(inner):
+        return inner
+
+    def default(_: None) -> Any:
+        return field["default_factory"]() if "default_factory" in field else field["default"]
+
+    null = core_schema.no_info_after_validator_function(default, core_schema.none_schema())
+    return core_schema.union_schema([(inner, VALUE_LABEL), (null, NULL_LABEL)], mode="left_to_right")
+
+
+def _takes_null(schema: Any) -> bool:
+    """Whether the schema was wrapped before, as part of another model."""
+    return bool(schema["type"] == "union" and schema["choices"][-1][-1:] == (NULL_LABEL,))
+
+
+class KubeModel(BaseModel):
+    """A frozen part of a Kubernetes object; what the planner does not need is dropped."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", alias_generator=kubernetes_name, populate_by_name=True
+    )
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: type[BaseModel], handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Let `null` mean absence in every field that has a default, as the API server does."""
+        schema = handler(source)
+        for field in _model_fields(schema):
+            if field["schema"]["type"] == "default":
+                field["schema"]["schema"] = _null_is_absent(field["schema"])
+        return schema
+
+
+class OwnerReference(KubeModel):
+    """Who made an object; the one with `controller` also recreates it."""
+
+    api_version: str = ""
+    kind: str
+    name: str
+    uid: str = ""
+    controller: bool = False
+
+
+class ObjectMeta(KubeModel):
+    """The metadata of an object that lives in a namespace."""
+
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = "default"
+    uid: str = ""
+    labels: dict[str, str] = Field(default_factory=dict)
+    annotations: dict[str, str] = Field(default_factory=dict)
+    owner_references: tuple[OwnerReference, ...] = ()
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that recreates this object when it is gone, if there is one."""
+        return next((owner for owner in self.owner_references if owner.controller), None)
+
+
+class ClusterObjectMeta(ObjectMeta):
+    """The metadata of an object that belongs to no namespace."""
+
+    namespace: str = ""
+
+
+class KubeObject(KubeModel):
+    """An object of its own, with an apiVersion and a kind."""
+
+    api_version: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The kind as in a manifest."""
+        return type(self).__name__
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it has the name that objects of its kind need."""
+        return True
+
+
+class ClusterObject(KubeObject):
+    """An object outside namespaces, such as a Node."""
+
+    metadata: ClusterObjectMeta
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it has a name."""
+        return bool(self.metadata.name)
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        """Always empty."""
+        return ""
+
+    @property
+    def key(self) -> str:
+        """What names the object among its kind: its name."""
+        return self.metadata.name
+
+
+class NamespacedObject(KubeObject):
+    """An object inside a namespace, such as a Pod."""
+
+    metadata: ObjectMeta
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it has a name, or at least the beginning of one."""
+        return bool(self.metadata.name or self.metadata.generate_name)
+
+    @property
+    def name(self) -> str:
+        """The object's name, unique in its namespace only."""
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that it lives in."""
+        return self.metadata.namespace
+
+    @property
+    def key(self) -> str:
+        """What names the object among its kind: `namespace/name`."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
