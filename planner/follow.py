@@ -27,8 +27,9 @@ class Follower:
         self._formula = formula
         self._values = self._whole()
         self._epoch, self._position = state.epoch, len(state.log)
-        #: Grows whenever a value changes.
-        self.version = 0
+        #: The state's version when a value last changed; equal versions mean equal values, even for
+        #: another follower of the same formula.
+        self.version = state.version
 
     def current(self) -> Ints:
         """The array now; it is live, do not keep it."""
@@ -53,11 +54,11 @@ class Follower:
         value = int(self._formula(node))
         if self._values[node] != value:
             self._values[node] = value
-            self.version += 1
+            self.version = self._state.version
 
     def _sweep(self) -> None:
         self._values = self._whole()
-        self.version += 1
+        self.version = self._state.version
 
     def _whole(self) -> Ints:
         values = np.empty(self._state.problem.nodes.size, np.int64)

@@ -69,8 +69,9 @@ class DomainCounts:
         self._position = 0
         self._padded: Ints = np.zeros(size + 1, np.int64)
         self._sums: Ints = self._padded[:-1]
-        #: Grows whenever a sum changes.
-        self.version = 0
+        #: The tally's version when a sum last changed; equal versions mean equal sums, even for
+        #: another count of the same tally over the same nodes.
+        self.version = tally.version
 
     def sums(self) -> Ints:
         """The count of every domain now; the array is live, do not keep it."""
@@ -82,7 +83,7 @@ class DomainCounts:
                 code = self._code_list[node]
                 if code >= 0:
                     self._sums[code] += amount
-                    self.version += 1
+                    self.version = tally.version
             self._position = len(tally.log)
         return self._sums
 
@@ -96,4 +97,4 @@ class DomainCounts:
         sums = np.bincount(self._codes[inside], weights=self.tally.counts[inside], minlength=len(self._sums))
         self._sums[:] = sums
         self._epoch, self._position = self.tally.epoch, len(self.tally.log)
-        self.version += 1
+        self.version = self.tally.version
