@@ -77,7 +77,7 @@ def stand_in_replica_set(deployment: Deployment) -> ReplicaSet | None:
         ),
         spec=ReplicaSetSpec(
             replicas=deployment.spec.replicas,
-            selector=selector.model_copy(update={"match_labels": match_labels}),
+            selector=LabelSelector(match_labels=match_labels, match_expressions=selector.match_expressions),
             template=PodTemplateSpec(
                 metadata=template.metadata.model_copy(update={"labels": labels}),
                 spec=template.spec,

@@ -73,8 +73,8 @@ def _admitted(
             name = pod.spec.priority_class_name
             unknown.add(f"{place}, {field}.priorityClassName: there is no PriorityClass {name!r}")
         else:
-            # Pods without uid come from a manifest, where the API server has not merged them.
-            yield admitted if admitted.metadata.uid else merge_label_keys(admitted)
+            # What has no creation time comes from a manifest: the API server has not merged it yet.
+            yield admitted if admitted.metadata.creation_timestamp else merge_label_keys(admitted)
     shelf.problems += sorted(unknown)
 
 

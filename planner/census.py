@@ -101,12 +101,9 @@ def _census(template: Template, workload: str, rule: Rule, nodes: Iterable[Codes
     sums, minimum = rule.counts.sums(), rule.minimum()
     values = rule.column.values
     domains = {values[code]: int(sums[code]) for code in np.flatnonzero(rule.counts.domains).tolist()}
-    codes = np.unique(rule.column.codes[np.concatenate([*nodes, np.empty(0, np.intp)])])
-    excess = {
-        values[code]: int(sums[code]) - minimum - rule.constraint.max_skew
-        for code in codes.tolist()
-        if code >= 0
-    }
+    held = set(rule.column.codes[np.concatenate([*nodes, np.empty(0, np.intp)])].tolist())
+    allowed = minimum + rule.constraint.max_skew
+    excess = {values[code]: int(sums[code]) - allowed for code in held if code >= 0}
     return Census(
         template.namespace,
         workload,

@@ -66,5 +66,6 @@ def _report(found: Census) -> ConstraintReport:
         domains=dict(found.domains),
         global_minimum=found.minimum,
         skew=found.skew,
+        excess=dict(found.surplus),
         ok=not found.surplus,
     )

@@ -26,6 +26,7 @@ from planner.nodes import Mask
 if TYPE_CHECKING:
     from planner.problem import Problem
 
+_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
@@ -77,6 +78,7 @@ class Claims:
         self.by_key = {claim.key: claim for claim in cluster.persistent_volume_claims}
         self.volumes = {volume.name: volume for volume in cluster.persistent_volumes}
         self.classes = {found.name: found for found in cluster.storage_classes}
+        self._default_class = next((c.name for c in cluster.storage_classes if _is_default(c)), "")
         self._by_class: dict[str, list[PersistentVolume]] = defaultdict(list)
         for volume in sorted(cluster.persistent_volumes, key=lambda volume: volume.name):
             self._by_class[volume.spec.storage_class_name].append(volume)
@@ -93,7 +95,12 @@ class Claims:
 
     def storage_class(self, claim: PersistentVolumeClaim) -> StorageClass | None:
         """The class of a claim, where the snapshot has it."""
-        return self.classes.get(claim.spec.storage_class_name or "")
+        return self.classes.get(self._class_name(claim))
+
+    def _class_name(self, claim: PersistentVolumeClaim) -> str:
+        """The class a claim names, or the default class where it leaves that open."""
+        named = claim.spec.storage_class_name
+        return self._default_class if named is None else named
 
     def waits(self, claim: PersistentVolumeClaim) -> bool:
         """Whether a claim is bound only when its pod is placed."""
@@ -119,7 +126,7 @@ class Claims:
 
     def candidates(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
         """The volumes that could be bound to a waiting claim, the one to take first, first."""
-        offered = self._by_class[claim.spec.storage_class_name or ""]
+        offered = self._by_class[self._class_name(claim)]
         mine = [volume for volume in offered if self._owner(volume) == claim.key]
         free = [volume for volume in offered if self._owner(volume) is None and _suits(volume, claim)]
         return mine + sorted(free, key=lambda volume: volume.spec.capacity.get("storage", 0))
@@ -214,6 +221,10 @@ class Claims:
             else:
                 del self._selected[choice.claim]
             self.version += 1
+
+
+def _is_default(storage: StorageClass) -> bool:
+    return storage.metadata.annotations.get(_DEFAULT_CLASS) == "true"
 
 
 def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:

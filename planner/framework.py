@@ -59,6 +59,8 @@ class Diagnosis:
 
     def message(self) -> str:
         """The line that kube-scheduler prints."""
+        if not self.nodes:
+            return "no nodes available to schedule pods"
         if self.refusal is not None:
             return f"0/{self.nodes} nodes are available: {self.refusal[1]}."
         counts: Counter[str] = Counter()
@@ -171,7 +173,7 @@ class Framework:
             rejections.append(Rejection("", _NOT_NAMED))
         for plugin in self._asked(plan):
             codes = np.where(first < 0, plugin.reject(plan.template, ALL), 0)
-            for code in np.unique(codes[codes != 0]).tolist():
+            for code in sorted(set(codes[codes != 0].tolist())):
                 first[codes == code] = len(rejections)
                 rejections.append(Rejection(plugin.name, plugin.verdict(plan.template, code)))
         return Diagnosis(size, None, tuple(rejections), first)

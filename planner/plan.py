@@ -44,6 +44,7 @@ class Decision(Part):
     """What became of one pending pod; the last three fields are filled with `-v`."""
 
     pod: str
+    workload: str = ""
     node: str | None
     message: str = ""
     nominated_node: str | None = None
@@ -61,6 +62,7 @@ class SpreadChange(Part):
     topology_key: str
     when_unsatisfiable: str
     max_skew: int
+    selector: str = ""
     before: dict[str, int]
     after: dict[str, int]
     skew_before: int
@@ -101,6 +103,7 @@ class ConstraintReport(Part):
     domains: dict[str, int]
     global_minimum: int
     skew: int
+    excess: dict[str, int] = {}
     ok: bool
 
 

@@ -65,7 +65,7 @@ class Preemption:
         self._budgets_known: dict[int, tuple[int, ...]] = {}
 
     def attempt(self, plan: Plan, pod: int, diagnosis: Diagnosis) -> Outcome:
-        """Find a node where evictions make room, and nominate the pod to it."""
+        """A node where evictions make room, and which; the promises it made to lesser pods are off."""
         refused = self._ineligible(pod, diagnosis)
         if refused is not None:
             return Outcome(None, message=refused)

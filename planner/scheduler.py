@@ -9,11 +9,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from planner.framework import Diagnosis, Framework, Plan
 from planner.nodes import Feasible, Ints, Mask
 from planner.nominations import Nominations
-from planner.preemption import Preemption
+from planner.preemption import Outcome, Preemption
 from planner.problem import Problem
 from planner.profile import build, profiles_of
 from planner.state import State
@@ -66,12 +67,16 @@ class Scheduler:
             if preemption and profile.preemption is not None:
                 self._preemptions[name] = Preemption(framework, self._nominations, profile.preemption)
 
+    @cached_property
+    def queue(self) -> list[int]:
+        """The pending pods in the order in which they are taken; those of unknown schedulers are not."""
+        return [pod for pod in self.problem.queue() if self._scheduler_name(pod) in self._frameworks]
+
     def run(self) -> Iterator[Decision]:
         """Decide every pending pod, in the queue's order."""
-        queue = [pod for pod in self.problem.queue() if self._scheduler_name(pod) in self._frameworks]
-        for pod in queue:
+        for pod in self.queue:
             self._nominations.restore(pod)
-        for pod in queue:
+        for pod in self.queue:
             yield self._gated(pod) or self.decide(pod)
             self.state.forget_history()
 
@@ -130,15 +135,21 @@ class Scheduler:
         outcome = preemption.attempt(plan, pod, diagnosis)
         if outcome.node is None:
             return Decision(pod, None, f"{message} {outcome.message}", explanation=explanation)
-        node = None
-        if outcome.victims:
-            for victim in outcome.victims:
-                self.state.unbind(victim)
-            found = self._find(framework, plan, pod)
-            if found is not None:
-                node = found[0]
-                self._bind(pod, node)
+        node = self._retry(framework, plan, pod, outcome) if outcome.victims else None
         return Decision(pod, node, message, outcome.node, outcome.victims, explanation)
+
+    def _retry(self, framework: Framework, plan: Plan, pod: int, outcome: Outcome) -> int | None:
+        """With the victims gone, bind the pod: to the node made ready for it when it fits there."""
+        for victim in outcome.victims:
+            self.state.unbind(victim)
+        if outcome.node is not None:
+            self._nominations.nominate(pod, outcome.node)
+        found = self._find(framework, plan, pod)
+        self._nominations.withdraw(pod)
+        if found is None:
+            return None
+        self._bind(pod, found[0])
+        return found[0]
 
     def _bind(self, pod: int, node: int) -> None:
         self._nominations.withdraw(pod)

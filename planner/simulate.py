@@ -30,10 +30,11 @@ def simulate(
     scheduler = Scheduler(problem, preemption=preemption, seed=seed, explain=verbose)
     before = census.take(problem, scheduler.state)
     spread_before = {found.identity: found for found in before}
-    total = len(problem.queue())
+    owners = census.Owners(cluster)
+    total = len(scheduler.queue)
     decisions = []
     for number, decision in enumerate(scheduler.run(), start=1):
-        decisions.append(_decision(problem, decision))
+        decisions.append(_decision(problem, owners, decision))
         if progress is not None:
             progress(number, total)
     after = census.take(problem, scheduler.state)
@@ -46,10 +47,11 @@ def simulate(
     )
 
 
-def _decision(problem: Problem, decision: Decision) -> plan.Decision:
+def _decision(problem: Problem, owners: census.Owners, decision: Decision) -> plan.Decision:
     names = problem.nodes.names
     return plan.Decision(
         pod=problem.pods[decision.pod].key,
+        workload=owners.workload(problem.template(decision.pod)),
         node=None if decision.node is None else names[decision.node],
         message=decision.message,
         nominated_node=None if decision.nominated is None else names[decision.nominated],
@@ -83,6 +85,7 @@ def _change(before: census.Census, after: census.Census) -> plan.SpreadChange:
         topology_key=constraint.topology_key,
         when_unsatisfiable=constraint.when_unsatisfiable,
         max_skew=constraint.max_skew,
+        selector=after.selector,
         before=dict(before.domains),
         after=dict(after.domains),
         skew_before=before.skew,

@@ -57,8 +57,8 @@ class State:
         self.node_of[bound] = nodes
         for pod, node in zip(bound.tolist(), nodes.tolist(), strict=True):
             self.pods_on[node].append(pod)
-        self.used: Ints = _summed(self._requests, templates, nodes, size)
-        self.scored: Ints = _summed(self._scored, templates, nodes, size)
+        self.used: Ints = _summed(self._requests, templates, nodes, (len(problem.resources), size))
+        self.scored: Ints = _summed(self._scored, templates, nodes, (2, size))
 
     def tally(self, key: Hashable, members: Callable[[], Mapping[int, int]]) -> Tally:
         """The tally under a key; made on first use from the templates that belong to it."""
@@ -145,10 +145,10 @@ class State:
             self.epoch += 1
 
 
-def _summed(amounts: list[Ints], templates: Ints, nodes: Ints, size: int) -> Ints:
+def _summed(amounts: list[Ints], templates: Ints, nodes: Ints, shape: tuple[int, int]) -> Ints:
     """What the pods of these templates on these nodes add up to: a row a resource, a column a node."""
-    height = len(amounts[0]) if amounts else 0
-    total = np.zeros((height, size), np.int64)
-    for row, amount in zip(total, zip(*amounts, strict=True), strict=True):
-        np.add.at(row, nodes, np.array(amount, np.int64)[templates])
+    total = np.zeros(shape, np.int64)
+    if amounts:
+        for row, amount in zip(total, np.stack(amounts, axis=1), strict=True):
+            np.add.at(row, nodes, amount[templates])
     return total

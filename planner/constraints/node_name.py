@@ -1,7 +1,8 @@
 """NodeName: a pod that names its node goes there or nowhere.
 
-Kubernetes 1.34: `spec.nodeName` of the incoming pod must equal the node's name.  Pods read as
-pending have none; the rule matters when a bound pod is judged again.
+Kubernetes 1.34: `spec.nodeName` of the incoming pod must equal the node's name.  A pod that names its
+node is bound to it in every snapshot, so no pending pod is ever refused; the plugin keeps its place in
+the list for those who compare it with kube's.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""The command line: `planner`, and as a plugin `kubectl planner`."""

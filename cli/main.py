@@ -1,0 +1,165 @@
+"""The commands; what they need is imported when they run, so that `--help` is there at once."""
+
+import gc
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from cli import options
+from cli.outcome import Exit, ending
+
+app = typer.Typer(
+    name="planner",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """The entry point of `planner` and `kubectl-planner`."""
+    if hasattr(signal, "SIGPIPE"):
+        # End as other tools do when `| head` has seen enough.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # Nearly all that is made stays to the end: looking through it again and again, and once more
+    # at the end, takes a third of the time of a small command.
+    gc.set_threshold(100_000, 50, 50)
+    code = run(sys.argv[1:])
+    gc.freeze()
+    sys.exit(code)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line, and get its exit code."""
+    verbose = not {"-v", "--verbose"}.isdisjoint(arguments)
+    return ending(lambda: app(args=list(arguments), standalone_mode=False), verbose=verbose)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"planner {version('kubernetes-placement-planner')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def planner(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Where kube-scheduler will put your pods, and whether the spread is what you asked for.
+
+    The planner reads a snapshot of a cluster and never changes one. It takes files with -f, or
+    asks kubectl for the live cluster. The whole snapshot always counts; -n and -l only choose what
+    is shown, and without -n all namespaces are.
+
+    \b
+    Exit codes: 0 all is well, 1 pods left over or constraints broken, 2 input that
+    cannot be used, 3 the limit ended without an answer, 4 an error of the planner.
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def check(
+    filename: options.Filename = None,
+    recursive: options.Recursive = False,
+    namespace: options.Namespace = None,
+    all_namespaces: options.AllNamespaces = False,
+    selector: options.Selector = None,
+    output: options.Format = None,
+    verbose: options.Verbose = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+) -> None:
+    """Is the spread what the manifests ask for?
+
+    Every topology spread constraint with its pods per domain, and whatever else in the cluster
+    should not be: nodes with more on them than they have, clashing ports, broken anti-affinity.
+
+    Exit code 1 when a DoNotSchedule constraint is broken or something else is found. `-o name`
+    prints the workloads and pods that this is about, and nothing when all is well.
+    """
+    from cli.render import Page, show
+    from cli.scope import Scope
+    from cli.source import load
+    from planner import check as audit
+
+    scope = Scope.of(namespace, all_namespaces, selector)
+    cluster = load(filename, recursive, context, kubeconfig)
+    report = scope.of_check(audit(cluster), cluster)
+    show(report, Page.of(output, verbose))
+    if report.violations:
+        raise typer.Exit(Exit.FINDINGS)
+
+
+@app.command()
+def simulate(
+    filename: options.Filename = None,
+    recursive: options.Recursive = False,
+    namespace: options.Namespace = None,
+    all_namespaces: options.AllNamespaces = False,
+    selector: options.Selector = None,
+    no_preemption: options.NoPreemption = False,
+    seed: options.Seed = None,
+    output: options.Format = None,
+    verbose: options.Verbose = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+) -> None:
+    """What will kube-scheduler do with the pending pods, and why?
+
+    Every pending pod in the order of the queue: its node, or why there is none. With -v also what
+    every node was refused for, and every score. Large batches are summed up by workload; -o wide
+    has every pod.
+
+    Exit code 1 when a pod stays pending. `-o name` prints the pods that do, and nothing when all
+    are placed.
+    """
+    from cli.progress import meter
+    from cli.render import Page, show
+    from cli.scope import Scope
+    from cli.source import load
+    from planner import simulate as schedule
+
+    scope = Scope.of(namespace, all_namespaces, selector)
+    cluster = load(filename, recursive, context, kubeconfig)
+    with meter("pods") as progress:
+        simulation = schedule(
+            cluster, preemption=not no_preemption, seed=seed, verbose=verbose, progress=progress
+        )
+    shown = scope.of_simulation(simulation, cluster)
+    show(shown, Page.of(output, verbose))
+    if shown.pending:
+        raise typer.Exit(Exit.FINDINGS)
+
+
+@app.command()
+def snapshot(
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write to this file; .gz is compressed."),
+    ] = None,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+) -> None:
+    """Write what the planner reads of the live cluster, for -f of the other commands.
+
+    A List in JSON, on standard output or in a file. Nodes, pods, workloads, budgets and volumes
+    are in it; Secrets and ConfigMaps are never asked for.
+    """
+    from cli.live import ask_kubectl
+    from cli.outcome import say_notes
+    from cli.source import write
+
+    listing, notes = ask_kubectl(context, kubeconfig)
+    say_notes(notes)
+    write(listing, output)

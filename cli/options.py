@@ -1,0 +1,65 @@
+"""The options that commands share, with kubectl's names and letters."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Output(StrEnum):
+    """What `-o` takes; without it a command prints its table."""
+
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    NAME = "name"
+
+
+Filename = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filename",
+        "-f",
+        metavar="FILE|DIR|-",
+        help="Manifests, what `kubectl get -o json` printed, or both; may be repeated, "
+        "- is standard input. Without it kubectl is asked for the live cluster.",
+    ),
+]
+Recursive = Annotated[bool, typer.Option("--recursive", "-R", help="Read the folders inside folders too.")]
+Namespace = Annotated[
+    str | None,
+    typer.Option("--namespace", "-n", metavar="NAME", help="Show only this namespace."),
+]
+AllNamespaces = Annotated[
+    bool,
+    typer.Option("--all-namespaces", "-A", help="Show all namespaces, as it is without -n."),
+]
+Selector = Annotated[
+    str | None,
+    typer.Option(
+        "--selector",
+        "-l",
+        metavar="SELECTOR",
+        help="Show only pods with these labels: app=web,tier!=db",
+    ),
+]
+Context = Annotated[
+    str | None,
+    typer.Option("--context", metavar="NAME", help="The live cluster, as kubectl knows it."),
+]
+Kubeconfig = Annotated[
+    str | None, typer.Option("--kubeconfig", metavar="FILE", help="kubectl's configuration.")
+]
+Format = Annotated[
+    Output | None,
+    typer.Option("--output", "-o", metavar="FORMAT", help="wide, json, yaml or name."),
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Leave nothing out.")]
+NoPreemption = Annotated[bool, typer.Option("--no-preemption", help="No pod makes room by evicting others.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Draw among nodes of equal score, as kube does; without it the first name wins.",
+    ),
+]

@@ -1,0 +1,71 @@
+"""How a command ends: its exit code, and what standard error says about it."""
+
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+
+import typer
+
+
+class Exit(IntEnum):
+    """The exit codes of every command."""
+
+    WELL = 0
+    FINDINGS = 1
+    BAD_INPUT = 2
+    NO_ANSWER = 3
+    INTERNAL_ERROR = 4
+    INTERRUPTED = 130
+
+
+def ending(command: Callable[[], int | None], *, verbose: bool) -> int:
+    """Run a command to its exit code; whatever it raises becomes a line on standard error."""
+    try:
+        code = command() or Exit.WELL
+    except (KeyboardInterrupt, typer.Abort):
+        code = Exit.INTERRUPTED
+    except Exception as error:
+        return _failure(error, verbose)
+    if code == Exit.INTERRUPTED:
+        say("interrupted")
+    return code
+
+
+def say(*lines: str) -> None:
+    """Lines for the person at the terminal, beside the document."""
+    for line in lines:
+        print(line, file=sys.stderr)
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Remarks that belong to a document."""
+    say(*(f"note: {note}" for note in notes))
+
+
+def _failure(error: Exception, verbose: bool) -> int:
+    problems = _usage_problem(error) or _input_problems(error)
+    if problems:
+        say(*(f"error: {problem}" for problem in problems))
+        return Exit.BAD_INPUT
+    if verbose:
+        traceback.print_exception(error)
+    found = " ".join(f"{type(error).__name__}: {error}".split())
+    more = "" if verbose else "; -v shows where"
+    say(f"internal error: {found} (please report it with the command and its input{more})")
+    return Exit.INTERNAL_ERROR
+
+
+def _usage_problem(error: Exception) -> tuple[str, ...]:
+    """What typer has to say; its class has moved between releases, its method has not."""
+    told = getattr(error, "format_message", None)
+    if told is None:
+        return ()
+    plain = " ".join(str(told()).split()).replace("Value error, ", "").removesuffix(".")
+    return (f"{plain} (--help shows how)",)
+
+
+def _input_problems(error: Exception) -> tuple[str, ...]:
+    from models.errors import InputError
+
+    return error.problems if isinstance(error, InputError) else ()

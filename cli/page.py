@@ -1,0 +1,35 @@
+"""All that decides how a document is put on the screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cli.options import Output
+from cli.screen import Screen
+
+#: From here on rows are summed up, unless everything is wanted.
+MANY_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The form that was asked for, and the screen."""
+
+    screen: Screen
+    output: Output | None = None
+    verbose: bool = False
+
+    @classmethod
+    def of(cls, output: Output | None, verbose: bool) -> Page:
+        """The page for standard output."""
+        return cls(Screen.of_stdout(), output, verbose)
+
+    @property
+    def everything(self) -> bool:
+        """Whether long lists are wanted in full."""
+        return self.verbose or self.output == Output.WIDE
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 pod`, `2 pods`, `no pods`."""
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

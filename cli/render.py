@@ -1,0 +1,58 @@
+"""A document on standard output, in the form that was asked for; its notes beside it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from cli.options import Output
+from cli.outcome import say_notes
+from cli.page import Page
+from cli.views import check_report, simulation
+from planner.plan import CheckReport, Document, Simulation
+
+__all__ = ["Page", "show"]
+
+
+def show(document: Document, page: Page) -> None:
+    """Print a document."""
+    say_notes(document.notes)
+    for line in _lines(document, page):
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _lines(document: Document, page: Page) -> Iterator[str]:
+    match page.output:
+        case Output.JSON:
+            yield document.to_json()
+        case Output.YAML:
+            yield _yaml(document)
+        case Output.NAME:
+            yield from _names(document)
+        case _:
+            yield from _table(document, page)
+
+
+def _yaml(document: Document) -> str:
+    import yaml
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text: str = yaml.dump(document.to_dict(), Dumper=dumper, sort_keys=False, width=10_000)
+    return text.removesuffix("\n")
+
+
+def _names(document: Document) -> Iterator[str]:
+    match document:
+        case Simulation():
+            yield from simulation.names(document)
+        case CheckReport():
+            yield from dict.fromkeys(check_report.names(document))
+
+
+def _table(document: Document, page: Page) -> Iterator[str]:
+    match document:
+        case Simulation():
+            yield from simulation.lines(document, page)
+        case CheckReport():
+            yield from check_report.lines(document, page)

@@ -1,0 +1,59 @@
+"""Where a snapshot comes from, and where `planner snapshot` puts it."""
+
+import gzip
+import sys
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+
+from cli.live import ask_kubectl
+from models import Cluster, InputError
+from models.cluster import read
+from models.manifests import STDIN
+
+
+def load(
+    filename: Sequence[str] | None, recursive: bool, context: str | None, kubeconfig: str | None
+) -> Cluster:
+    """The cluster in these files, or the live one when there are none."""
+    if filename and (context or kubeconfig):
+        raise InputError(
+            [
+                "-f reads files, --context and --kubeconfig a live cluster; for both: "
+                "planner snapshot --context NAME | planner simulate -f - -f more.yaml"
+            ]
+        )
+    cluster = Cluster.load(*filename, recursive=recursive) if filename else _live(context, kubeconfig)
+    if not cluster.nodes and not cluster.pods:
+        places = ["standard input" if name == STDIN else name for name in filename or ()]
+        place = ", ".join(places) or "the live cluster"
+        raise InputError([f"{place}: neither nodes nor pods, {_found(cluster)}"])
+    return cluster
+
+
+def write(listing: bytes, target: str | None) -> None:
+    """Put a snapshot into a file, or on standard output."""
+    if target in (None, STDIN):
+        sys.stdout.buffer.write(listing)
+        return
+    if target in {"wide", "json", "yaml", "name"}:
+        raise InputError([f"-o {target}: a snapshot is always JSON, -o names its file (write ./{target})"])
+    try:
+        Path(target).write_bytes(gzip.compress(listing) if target.endswith(".gz") else listing)
+    except OSError as error:
+        raise InputError([f"{target}: {(error.strerror or str(error)).lower()}"]) from None
+
+
+def _live(context: str | None, kubeconfig: str | None) -> Cluster:
+    listing, notes = ask_kubectl(context, kubeconfig)
+    cluster = read([STDIN], stdin=listing)
+    return replace(cluster, notes=(*notes, *cluster.notes))
+
+
+def _found(cluster: Cluster) -> str:
+    """How many objects of which kinds there are instead."""
+    groups = [getattr(cluster, field.name) for field in fields(cluster) if field.name != "notes"]
+    counts = [
+        f"{type(group[0]).__name__} ({len(group)})" for group in groups if isinstance(group, tuple) and group
+    ]
+    return f"only {', '.join(counts)}" if counts else "and nothing else that the planner reads"

@@ -1,0 +1,1 @@
+"""Documents as a person likes to read them: one module for each."""

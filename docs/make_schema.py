@@ -1,0 +1,51 @@
+"""Writes the JSON Schema of every document into docs/schema/, from the classes in planner/plan.py.
+
+Run it after a change there: `.venv/bin/python docs/make_schema.py`. A test compares the files.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from planner.plan import CheckReport, Document, Simulation
+
+FOLDER = Path(__file__).parent / "schema"
+DOCUMENTS: dict[str, type[Document]] = {
+    "check-report.json": CheckReport,
+    "simulation.json": Simulation,
+}
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+#: Printed only with -v; every other field is always there, null or empty when there is nothing to say.
+_ON_REQUEST = {"rejected", "scores", "totals"}
+
+
+def schemas() -> dict[str, str]:
+    """The text of every schema file, by name."""
+    return {name: _text(document) for name, document in DOCUMENTS.items()}
+
+
+def _text(document: type[Document]) -> str:
+    schema = {"$schema": _DIALECT, **document.model_json_schema(mode="serialization")}
+    for part in (schema, *schema.get("$defs", {}).values()):
+        _finish(part)
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def _finish(part: dict[str, Any]) -> None:
+    """Demand what is always printed, and leave out titles that only repeat the names."""
+    properties: dict[str, dict[str, Any]] = part["properties"]
+    for field in properties.values():
+        field.pop("title", None)
+        field.pop("default", None)
+    part["required"] = [name for name in properties if name not in _ON_REQUEST]
+
+
+def main() -> None:
+    """Write the files."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in schemas().items():
+        (FOLDER / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

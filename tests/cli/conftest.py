@@ -1,0 +1,37 @@
+"""The command line in this process: arguments in, exit code and both streams out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from cli.main import run
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What one run of the planner left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Planner = Callable[..., Ended]
+
+
+@pytest.fixture
+def planner(capsys: pytest.CaptureFixture[str]) -> Planner:
+    """Runs a command line, without a terminal."""
+
+    def runs(*arguments: str) -> Ended:
+        code = run(arguments)
+        captured = capsys.readouterr()
+        return Ended(code, captured.out, captured.err)
+
+    return runs
+
+
+@pytest.fixture(autouse=True)
+def _no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)

@@ -1,0 +1,106 @@
+"""Whatever cannot be used: exit code 2, one line a problem with its place, nothing on stdout."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Planner
+from tests.cli.manifests import node, pod, write
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> str:
+    """A file without any fault."""
+    return write(tmp_path / "good.json", node("a1"), pod("web-0"))
+
+
+def _lines(planner: Planner, *arguments: str) -> list[str]:
+    ended = planner(*arguments)
+    assert ended.code == 2
+    assert ended.out == ""
+    assert "Traceback" not in ended.err
+    return ended.err.splitlines()
+
+
+def test_a_missing_file(planner: Planner) -> None:
+    """The file is named."""
+    assert _lines(planner, "check", "-f", "nowhere.yaml") == [
+        "error: nowhere.yaml: no such file or directory"
+    ]
+
+
+def test_every_problem_has_its_line(planner: Planner, good: str) -> None:
+    """Two bad files beside a good one are two lines."""
+    lines = _lines(planner, "simulate", "-f", "one.yaml", "-f", good, "-f", "two.yaml")
+    assert [line.split(":")[1].strip() for line in lines] == ["one.yaml", "two.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("", "is empty"),
+        ("{", "broken"),
+        ("kind: [", "broken YAML"),
+        ('{"apiVersion": "v1", "kind": "Pod", "spec": {"containers": []}}', "metadata"),
+    ],
+)
+def test_broken_content(planner: Planner, tmp_path: Path, content: str, place: str) -> None:
+    """The line says which file, and what is wrong with it."""
+    path = tmp_path / "bad.yaml"
+    path.write_text(content)
+    (line,) = _lines(planner, "check", "-f", str(path))
+    assert "bad.yaml" in line
+    assert place in line
+
+
+def test_a_bad_quantity(planner: Planner, tmp_path: Path) -> None:
+    """The object and the field are named, and the value is quoted."""
+    path = write(tmp_path / "bad.json", node("a1"), pod("web-0", cpu="0.5x"))
+    (line,) = _lines(planner, "check", "-f", path)
+    assert "Pod shop/web-0" in line
+    assert "resources.requests" in line
+    assert "0.5x" in line
+
+
+def test_an_empty_snapshot_says_what_was_read(planner: Planner, tmp_path: Path) -> None:
+    """Neither nodes nor pods is no cluster; the objects that were there are counted."""
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}}
+    path = write(tmp_path / "services.json", service)
+    (line,) = _lines(planner, "check", "-f", path)
+    assert line == f"error: {path}: neither nodes nor pods, only Service (1)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["chek"], "chek"),
+        (["check", "--colour"], "--colour"),
+        (["check", "-o", "xml"], "xml"),
+        (["simulate", "--seed", "many"], "--seed"),
+        (["check", "snapshot.json"], "snapshot.json"),
+        (["check", "-f"], "-f"),
+    ],
+)
+def test_usage(planner: Planner, arguments: list[str], told: str) -> None:
+    """A mistake in the command line is one line too, and points to the help."""
+    (line,) = _lines(planner, *arguments)
+    assert told in line
+    assert line.endswith("(--help shows how)")
+
+
+@pytest.mark.parametrize("selector", ["a===b", "in (a)", "a in b", ",", "a=b,,c", "a b"])
+def test_a_bad_selector(planner: Planner, good: str, selector: str) -> None:
+    """The part that is no condition is quoted."""
+    (line,) = _lines(planner, "check", "-f", good, "-l", selector)
+    assert line.startswith("error: -l ")
+
+
+def test_an_empty_namespace(planner: Planner, good: str) -> None:
+    """`-n ""` comes from an unset variable, and would silently show nothing."""
+    assert _lines(planner, "check", "-f", good, "-n", "") == ["error: -n: the name of a namespace is missing"]
+
+
+def test_files_and_a_live_cluster_at_once(planner: Planner, good: str) -> None:
+    """Nothing is ignored silently: the line says how to have both."""
+    (line,) = _lines(planner, "check", "-f", good, "--context", "prod")
+    assert "planner snapshot" in line

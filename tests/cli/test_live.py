@@ -1,0 +1,146 @@
+"""The live cluster: the real kubectl against a stand-in for the API server."""
+
+import gzip
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli import live
+from tests.cli.api_server import ApiServer, serving, write_kubeconfig
+from tests.cli.conftest import Planner
+from tests.cli.manifests import lopsided, node, pod
+
+pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl")
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No kubeconfig and no cache of the person who runs the tests."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+    monkeypatch.setattr(live, "_FIRST_ANSWER_SECONDS", 30)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ApiServer]:
+    """A running cluster that $KUBECONFIG points to; its only constraint is broken."""
+    found = lopsided()
+    objects = {"nodes": found[:2], "pods": found[2:], "secrets": [{"metadata": {"name": "key"}}]}
+    with serving(objects) as running:
+        write_kubeconfig(tmp_path / "kubeconfig", running.server_port)
+        yield running
+
+
+@pytest.mark.usefixtures("server")
+def test_without_files_the_live_cluster_is_checked(planner: Planner) -> None:
+    """The same report as from a file."""
+    ended = planner("check")
+    assert (ended.code, ended.err) == (1, "")
+    assert "a 3 (2 too many), b 0" in ended.out
+
+
+def test_secrets_are_never_asked_for(planner: Planner, server: ApiServer) -> None:
+    """Of all that the server has, secrets and config maps stay there."""
+    assert planner("snapshot").code == 0
+    assert "/api/v1/pods" in server.asked
+    assert not [path for path in server.asked if "secrets" in path or "configmaps" in path]
+
+
+def test_the_server_is_asked_for_each_kind_once(planner: Planner, server: ApiServer) -> None:
+    """One list a kind, whatever the size of the cluster."""
+    planner("snapshot")
+    lists = [path for path in server.asked if path.rpartition("/")[2] not in {"api", "apis", "v1"}]
+    assert len(lists) == len(set(lists))
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize("name", ["snapshot.json", "snapshot.json.gz"])
+def test_a_snapshot_reads_like_the_cluster(planner: Planner, tmp_path: Path, name: str) -> None:
+    """What `planner snapshot` wrote gives the report of the live cluster."""
+    path = tmp_path / name
+    assert planner("snapshot", "-o", str(path)).code == 0
+    assert planner("check", "-f", str(path)) == planner("check")
+    content = path.read_bytes()
+    assert json.loads(gzip.decompress(content) if name.endswith(".gz") else content)["items"]
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize("file", ["json", "missing/snapshot.json"])
+def test_a_snapshot_needs_a_file(planner: Planner, tmp_path: Path, file: str) -> None:
+    """`-o json` is a slip, and a folder that is not there is told."""
+    ended = planner("snapshot", "-o", file if file == "json" else str(tmp_path / file))
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("error: ")
+
+
+def test_what_may_not_be_listed_is_a_note(planner: Planner, tmp_path: Path) -> None:
+    """Without budgets and CSINodes there still is an answer."""
+    objects = {"nodes": [node("a1")], "pods": [pod("web-0", on="a1")]}
+    with serving(objects, ("csinodes", "poddisruptionbudgets")) as running:
+        write_kubeconfig(tmp_path / "kubeconfig", running.server_port)
+        ended = planner("check")
+    assert ended.code == 0
+    assert sorted(ended.err.splitlines()) == [
+        "note: csinodes are left out: this user may not list them",
+        "note: poddisruptionbudgets are left out: this user may not list them",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["nodes", "pods"])
+def test_nodes_and_pods_are_needed(planner: Planner, tmp_path: Path, kind: str) -> None:
+    """Without them there is no answer, and kubectl's line says why."""
+    with serving({"nodes": [node("a1")], "pods": [pod("web-0")]}, (kind,)) as running:
+        write_kubeconfig(tmp_path / "kubeconfig", running.server_port)
+        ended = planner("check")
+    assert (ended.code, ended.out) == (2, "")
+    assert f"{kind} is forbidden" in ended.err
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("server")
+def test_a_wrong_context(planner: Planner) -> None:
+    """kubectl's own words, in one line."""
+    ended = planner("check", "--context", "elsewhere")
+    assert ended.code == 2
+    assert "elsewhere" in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_a_kubeconfig_of_choice(planner: Planner, server: ApiServer, tmp_path: Path) -> None:
+    """--kubeconfig and --context are handed on."""
+    other = tmp_path / "other"
+    write_kubeconfig(other, server.server_port, context="second")
+    ended = planner("check", "--kubeconfig", str(other), "--context", "second")
+    assert ended.code == 1
+
+
+def test_no_cluster(planner: Planner, tmp_path: Path) -> None:
+    """Nobody listens at the address."""
+    write_kubeconfig(tmp_path / "kubeconfig", 1)
+    ended = planner("simulate")
+    assert ended.code == 2
+    assert ended.err.startswith("error: kubectl: ")
+    assert ended.err.count("\n") == 1
+
+
+def test_an_empty_cluster(planner: Planner, tmp_path: Path) -> None:
+    """A cluster without nodes and pods has nothing to tell."""
+    with serving({}) as running:
+        write_kubeconfig(tmp_path / "kubeconfig", running.server_port)
+        ended = planner("check")
+    assert (ended.code, ended.err.startswith("error: the live cluster: neither")) == (2, True)
+
+
+def test_a_server_that_does_not_answer(planner: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """kubectl would go on trying for minutes; the planner does not."""
+
+    def too_slow(command: list[str], **_: object) -> None:
+        raise subprocess.TimeoutExpired(command, 30)
+
+    monkeypatch.setattr(subprocess, "run", too_slow)
+    ended = planner("check")
+    assert (ended.code, ended.err) == (2, "error: kubectl: no answer from the cluster in 30 s\n")

@@ -1,0 +1,122 @@
+"""The planner as a process of its own: pipes, terminals and signals."""
+
+import errno
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.manifests import lopsided, node, pod, write
+
+PLANNER = [sys.executable, "-c", "from cli.main import main; main()"]
+#: A job in the background of a shell ignores interrupts, and its children with it.
+INTERRUPTIBLE = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from cli.main import main; main()"
+)
+ROOT = Path(__file__).parents[2]
+SECONDS = 60
+
+
+def _in_terminal(*arguments: str, **environment: str) -> bytes:
+    """What the planner prints when standard output and error are a terminal."""
+    ours, theirs = pty.openpty()
+    variables = {**os.environ, "TERM": "xterm", **environment}
+    variables.pop("COLUMNS", None)
+    process = subprocess.Popen([*PLANNER, *arguments], stdout=theirs, stderr=theirs, cwd=ROOT, env=variables)
+    os.close(theirs)
+    printed = b""
+    try:
+        while found := os.read(ours, 65536):
+            printed += found
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+    finally:
+        os.close(ours)
+        process.wait(SECONDS)
+    return printed
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> str:
+    """A cluster whose only constraint is broken."""
+    return write(tmp_path / "broken.json", *lopsided())
+
+
+def test_a_terminal_has_colours(broken: str) -> None:
+    """Red is what is wrong."""
+    assert b"\x1b[31m" in _in_terminal("check", "-f", broken, NO_COLOR="")
+
+
+def test_no_color_is_honoured(broken: str) -> None:
+    """NO_COLOR means none, on a terminal too."""
+    assert b"\x1b" not in _in_terminal("check", "-f", broken, NO_COLOR="1")
+
+
+def test_a_pipe_has_no_colours(broken: str) -> None:
+    """Neither the document nor the errors carry escape codes."""
+    for arguments in (["check", "-f", broken], ["check", "-f", "nowhere"], ["--help"]):
+        ended = subprocess.run(
+            [*PLANNER, *arguments], capture_output=True, cwd=ROOT, timeout=SECONDS, check=False
+        )
+        assert b"\x1b" not in ended.stdout + ended.stderr
+
+
+def test_head_may_stop_reading(tmp_path: Path) -> None:
+    """A reader that has seen enough is no error: nothing is said about it."""
+    pods = [pod(f"web-{number}") for number in range(1000)]
+    path = write(tmp_path / "large.json", node("a1"), *pods)
+    process = subprocess.Popen(
+        [*PLANNER, "simulate", "-f", path, "-o", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.read(1) == b"{"
+    process.stdout.close()
+    with process.stderr as errors:
+        assert errors.read() == b""
+    assert process.wait(SECONDS) == -signal.SIGPIPE
+
+
+def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
+    """An interrupt while a file is being read: 130 and one short line."""
+    pipe = tmp_path / "slow.json"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTIBLE, "simulate", "-f", str(pipe)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    writer = _open_when_read(pipe, process)
+    # Between opening and reading Python would notice the signal only after the read.
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    try:
+        printed = process.communicate(timeout=SECONDS)
+    finally:
+        os.close(writer)
+        process.kill()
+    assert (process.returncode, printed) == (130, (b"", b"interrupted\n"))
+
+
+def _open_when_read(pipe: Path, process: "subprocess.Popen[bytes]") -> int:
+    """The writing end, as soon as the process has opened the other."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            time.sleep(0.02)
+    pytest.fail("the planner never opened its file")

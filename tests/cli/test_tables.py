@@ -1,0 +1,139 @@
+"""What a person reads."""
+
+from pathlib import Path
+
+import pytest
+
+from cli.screen import Screen
+from cli.table import JOINT, table
+from cli.views.verdict import reasons
+from tests.cli.conftest import Planner
+from tests.cli.manifests import deployment, lopsided, node, pod, write
+
+
+def test_check_names_the_domain_that_is_too_full(planner: Planner, tmp_path: Path) -> None:
+    """One line a constraint in a pipe, so that grep and awk see all of it."""
+    ended = planner("check", "-f", write(tmp_path / "lopsided.json", *lopsided()))
+    row = ended.out.splitlines()[1].split(maxsplit=6)
+    assert row == [
+        *("shop", "Pod/web-0", "zone", "DoNotSchedule", "1", "3"),
+        "a 3 (2 too many), b 0",
+    ]
+    assert ended.out.endswith("\n\n1 constraint does not hold: 2 pods too many.\n")
+
+
+def test_a_soft_constraint_that_is_exceeded_is_no_finding(planner: Planner, tmp_path: Path) -> None:
+    """ScheduleAnyway is a wish; it is shown and not counted."""
+    pods = [pod(f"web-{number}", on="a1", spread="ScheduleAnyway") for number in range(3)]
+    ended = planner("check", "-f", write(tmp_path / "c.json", node("a1", "a"), node("b1", "b"), *pods))
+    assert ended.code == 0
+    assert ended.out.endswith("; 1 ScheduleAnyway is exceeded, as allowed.\n")
+
+
+def test_wide_has_the_whole_key(planner: Planner, tmp_path: Path) -> None:
+    """Short names are for conversation, the label itself is in -o wide."""
+    ended = planner("check", "-f", write(tmp_path / "l.json", *lopsided()), "-o", "wide")
+    assert "topology.kubernetes.io/zone" in ended.out
+    assert "app=web" in ended.out
+
+
+def test_other_findings_have_a_table_of_their_own(planner: Planner, tmp_path: Path) -> None:
+    """A node with more on it than it has."""
+    path = write(tmp_path / "c.json", node("a1", cpu="1"), *(pod(f"p{n}", "a1", cpu="700m") for n in (1, 2)))
+    ended = planner("check", "-f", path)
+    assert ended.code == 1
+    assert "NodeResourcesFit" in ended.out
+
+
+def test_simulate_says_where_and_what_it_did_to_the_spread(planner: Planner, tmp_path: Path) -> None:
+    """A row for the pod, a row for its constraint with the counts before and after."""
+    path = write(
+        tmp_path / "c.json",
+        *(node("a1", "a"), node("b1", "b"), pod("old", "a1")),
+        pod("new", spread="DoNotSchedule"),
+    )
+    lines = planner("simulate", "-f", path).out.splitlines()
+    assert lines[1].split() == ["shop", "new", "b1"]
+    assert lines[4].endswith("a 1 -> 1, b 0 -> 1")
+    assert lines[-1] == "1 pod placed."
+
+
+def test_victims_are_shown_when_there_are_any(planner: Planner, tmp_path: Path) -> None:
+    """Who loses its place is no detail."""
+    path = write(
+        tmp_path / "c.json",
+        *(node("a1", cpu="1"), pod("low", "a1", cpu="900m"), pod("high", cpu="900m", priority=9)),
+    )
+    lines = planner("simulate", "-f", path).out.splitlines()
+    assert lines[0].split() == ["NAMESPACE", "NAME", "NODE", "VICTIMS"]
+    assert lines[1].split() == ["shop", "high", "a1", "shop/low"]
+    assert lines[-1] == "1 pod placed, 1 preempted."
+
+
+def test_a_large_batch_is_summed_up(planner: Planner, tmp_path: Path) -> None:
+    """Nobody reads hundreds of lines: a row for each workload, and every pod in -o wide."""
+    path = write(tmp_path / "c.json", node("a1", "a", cpu="4"), deployment("web", 60, cpu="100m"))
+    short, wide = planner("simulate", "-f", path), planner("simulate", "-f", path, "-o", "wide")
+    assert short.out.splitlines()[1].split() == ["shop", "Deployment/web", "60", "40", "20", "1"]
+    assert "20 pods stay pending, shop/web-" in short.out
+    assert sum(" a1 " in line for line in wide.out.splitlines()) == 40
+
+
+def test_verbose_shows_every_node(planner: Planner, tmp_path: Path) -> None:
+    """The score of those that fit, the refusal of those that do not."""
+    path = write(tmp_path / "c.json", node("a1"), node("b1"), node("c1", taint="gpu"), pod("new"))
+    out = planner("simulate", "-f", path, "-v").out
+    assert "shop/new -> a1\n" in out
+    assert "NodeResourcesFit 9" in out
+    assert "TaintToleration: node(s) had untolerated taint {gpu: }" in out
+
+
+def test_a_verdict_is_a_list_of_reasons() -> None:
+    """kube's line taken apart, the reason of most nodes first."""
+    message = (
+        "0/12 nodes are available: 10 Insufficient cpu, 2 node(s) had untolerated taint {a: b}. "
+        "preemption: 0/12 nodes are available: 12 Preemption is not helpful for scheduling."
+    )
+    assert list(reasons(message)) == [
+        "0/12 nodes are available:",
+        "  10  Insufficient cpu",
+        "   2  node(s) had untolerated taint {a: b}",
+        "preemption: 0/12 nodes are available:",
+        "  12  Preemption is not helpful for scheduling",
+    ]
+
+
+@pytest.mark.parametrize("message", ["scheduling gated", "0/0 nodes are available."])
+def test_a_verdict_without_counts_stays_as_it_is(message: str) -> None:
+    """Not every verdict counts nodes."""
+    assert [line.rstrip(":.") for line in reasons(message)] == [message.rstrip(".")]
+
+
+HEADS, ROW = ("NAME", "PARTS"), ("web", ", ".join(f"part{JOINT}{number}" for number in range(6)))
+
+
+def test_a_pipe_never_folds() -> None:
+    """Without a width each row is one line."""
+    assert len(list(table(HEADS, [ROW], Screen()))) == 2
+
+
+def test_a_terminal_folds_the_last_column_below_itself() -> None:
+    """Parts stay in one piece, and no line is wider than the screen."""
+    lines = list(table(HEADS, [ROW], Screen(40)))
+    assert max(map(len, lines)) <= 40
+    assert all(line.startswith(" " * 7 + "part") for line in lines[2:])
+    assert all(line.endswith((",", "5")) for line in lines[1:])
+
+
+def test_a_narrow_terminal_folds_it_below_the_row() -> None:
+    """Where there is no room beside it, the last column loses its head and goes below."""
+    lines = list(table(HEADS, [ROW], Screen(34)))
+    assert lines[:2] == ["NAME", "web"]
+    assert lines[2].startswith("    part 0, part 1")
+
+
+def test_colours_take_no_room() -> None:
+    """Escape codes do not disturb the columns."""
+    screen = Screen(None, coloured=True)
+    lines = list(table(("A", "B"), [(screen.paint("x", "red"), "y"), ("xx", "y")], screen))
+    assert lines[1] == "\x1b[31mx\x1b[0m    y"
