@@ -1,12 +1,16 @@
 """The commands; what they need is imported when they run, so that `--help` is there at once."""
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+
+# Pydantic looks through all that is installed for plugins, none of which this program wants.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 from cli import options
 from cli.outcome import Exit, ending

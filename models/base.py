@@ -48,7 +48,7 @@ class KubeModel(BaseModel):
     """A frozen part of a Kubernetes object; what the planner does not need is dropped."""
 
     model_config = ConfigDict(
-        frozen=True, extra="ignore", alias_generator=kubernetes_name, populate_by_name=True
+        frozen=True, extra="ignore", defer_build=True, alias_generator=kubernetes_name, populate_by_name=True
     )
 
     @classmethod

@@ -5,12 +5,9 @@ import gzip
 import zlib
 from collections.abc import Iterator
 
-import yaml
-
-from models.documents import BrokenJson, Document, read_document, read_value
+from models.documents import BrokenJson, Document, read_document
 from models.errors import InputError
 from models.json_split import json_values
-from models.yaml_text import yaml_values
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _JSON_NAMES = (".json", ".json.gz")
@@ -46,26 +43,10 @@ def _read_many(content: bytes, name: str) -> Iterator[Document]:
 
 
 def _read_yaml(text: str, name: str) -> Iterator[Document]:
-    values = []
-    broken = None
-    try:
-        for value in yaml_values(text):
-            values.append(value)
-    except yaml.YAMLError as error:
-        broken = Document(name, problems=[_yaml_problem(error, name)])
-    for number, value in enumerate(values, start=1):
-        if value is not None:
-            yield read_value(value, f"{name}, document {number}" if len(values) > 1 else name)
-    if broken:
-        yield broken
-    elif all(value is None for value in values):
-        yield Document(name, problems=[f"{name}: is empty"])
+    # PyYAML takes a tenth of a second to import, which a snapshot in JSON need not wait for.
+    from models.yaml_documents import read_yaml
 
-
-def _yaml_problem(error: yaml.YAMLError, name: str) -> str:
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        return f"{name}, line {error.problem_mark.line + 1}: broken YAML: {error.problem}"
-    return f"{name}: broken YAML: {str(error).splitlines()[0]}"
+    return read_yaml(text, name)
 
 
 def _unpacked(content: bytes, name: str) -> bytes:
