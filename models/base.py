@@ -1,10 +1,10 @@
 """What every Kubernetes object shares: field spelling, metadata, owners."""
 
 import re
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 VALUE_LABEL = "|"
@@ -63,6 +63,14 @@ class KubeModel(BaseModel):
         return schema
 
 
+def _in_utc(time: datetime) -> datetime:
+    """The time, taken for UTC where it names no zone."""
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+Time = Annotated[datetime, AfterValidator(_in_utc)]
+
+
 class OwnerReference(KubeModel):
     """Who made an object; the one with `controller` also recreates it."""
 
@@ -83,8 +91,8 @@ class ObjectMeta(KubeModel):
     labels: dict[str, str] = Field(default_factory=dict)
     annotations: dict[str, str] = Field(default_factory=dict)
     owner_references: tuple[OwnerReference, ...] = ()
-    creation_timestamp: datetime | None = None
-    deletion_timestamp: datetime | None = None
+    creation_timestamp: Time | None = None
+    deletion_timestamp: Time | None = None
 
     @property
     def controller(self) -> OwnerReference | None:

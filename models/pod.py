@@ -1,14 +1,13 @@
 """Pods: what they ask for, and how far they are."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, core_schema
 
 from models.affinity import Affinity, Toleration, TopologySpreadConstraint
-from models.base import NULL_LABEL, VALUE_LABEL, KubeModel, NamespacedObject, ObjectMeta
+from models.base import NULL_LABEL, VALUE_LABEL, KubeModel, NamespacedObject, ObjectMeta, Time
 from models.containers import Container, ResourceRequirements
 from models.quantity import ResourceList
 from models.volumes import Volume
@@ -58,7 +57,8 @@ class PodSpec(KubeModel):
 
     def host_ports(self) -> Iterator[tuple[str, str, int]]:
         """(host IP, protocol, port) of every port on the host, as the API server defaults them."""
-        for container in (*self.containers, *self.init_containers):
+        sidecars = (container for container in self.init_containers if container.is_sidecar)
+        for container in (*self.containers, *sidecars):
             for port in container.ports:
                 host_port = port.host_port or (port.container_port if self.host_network else 0)
                 if host_port:
@@ -88,14 +88,14 @@ class PodCondition(KubeModel):
     type: str
     status: str = "Unknown"
     reason: str = ""
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
 
 
 class PodStatus(KubeModel):
     """How far a pod is."""
 
     phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] = "Pending"
-    start_time: datetime | None = None
+    start_time: Time | None = None
     nominated_node_name: str | None = None
     conditions: tuple[PodCondition, ...] = ()
 

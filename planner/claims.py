@@ -83,6 +83,7 @@ class Claims:
         for volume in sorted(cluster.persistent_volumes, key=lambda volume: volume.name):
             self._by_class[volume.spec.storage_class_name].append(volume)
         self._taken: dict[str, str] = {}
+        self._given: set[str] = set()
         self._selected: dict[str, int] = {}
         self._journal: list[Choice] = []
         self._reachable: dict[str, Mask] = {}
@@ -128,8 +129,10 @@ class Claims:
         """The volumes that could be bound to a waiting claim, the one to take first, first."""
         offered = self._by_class[self._class_name(claim)]
         mine = [volume for volume in offered if self._owner(volume) == claim.key]
+        if mine:
+            return mine
         free = [volume for volume in offered if self._owner(volume) is None and _suits(volume, claim)]
-        return mine + sorted(free, key=lambda volume: volume.spec.capacity.get("storage", 0))
+        return sorted(free, key=lambda volume: volume.spec.capacity.get("storage", 0))
 
     def _owner(self, volume: PersistentVolume) -> str | None:
         taken = self._taken.get(volume.name)
@@ -164,7 +167,7 @@ class Claims:
     def _choose(self, waiting: list[PersistentVolumeClaim], node: int) -> Iterator[Choice]:
         taken: set[str] = set()
         for claim in waiting:
-            if self.selected_node(claim) is not None:
+            if self.selected_node(claim) is not None or claim.key in self._given:
                 continue
             reaching = (v.name for v in self.candidates(claim) if self.reachable(v)[node])
             volume = next((name for name in reaching if name not in taken), None)
@@ -206,6 +209,7 @@ class Claims:
         for choice in choices:
             if choice.volume is not None:
                 self._taken[choice.volume] = choice.claim
+                self._given.add(choice.claim)
             else:
                 self._selected[choice.claim] = node
         self._journal.extend(choices)
@@ -218,6 +222,7 @@ class Claims:
             choice = self._journal.pop()
             if choice.volume is not None:
                 del self._taken[choice.volume]
+                self._given.remove(choice.claim)
             else:
                 del self._selected[choice.claim]
             self.version += 1

@@ -22,12 +22,15 @@ PODS = "pods"
 #: Containers without a request count this much when nodes are scored (never when they are filtered).
 SCORING_DEFAULTS: Mapping[str, int] = {CPU: parse_quantity("100m"), MEMORY: parse_quantity("200Mi")}
 
+#: More of anything than there is anywhere; a hundred times as much still fits into 64 bits.
+_MOST = 1 << 56
+
 _POD_LEVEL = (CPU, MEMORY)
 
 
 def in_units(resource: str, nano: int) -> int:
     """A quantity in the unit the scheduler counts it in: cpu in milli, the rest in whole units."""
-    return milli(nano) if resource == CPU else whole(nano)
+    return min(milli(nano) if resource == CPU else whole(nano), _MOST)
 
 
 def pod_requests(
@@ -52,11 +55,10 @@ def pod_requests(
             _raise_to(starting, step)
     _raise_to(running, starting)
     if pod_level and spec.resources is not None:
-        running.update(
-            (name, amount)
-            for name, amount in _wanted(pod, spec.resources).items()
-            if name in _POD_LEVEL or name.startswith("hugepages-")
-        )
+        wanted = _wanted(pod, spec.resources)
+        # A limit for the pod stands in for a request only where no container requests anything.
+        stated = {n: a for n, a in wanted.items() if n in spec.resources.requests or n not in running}
+        running.update((n, a) for n, a in stated.items() if n in _POD_LEVEL or n.startswith("hugepages-"))
     _add(running, spec.overhead)
     return {name: in_units(name, amount) for name, amount in running.items()}
 

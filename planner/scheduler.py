@@ -130,7 +130,7 @@ class Scheduler:
         explanation = Explanation(diagnosis, self.problem.nodes.none) if self._explain else None
         message = diagnosis.message()
         preemption = self._preemptions.get(self._scheduler_name(pod))
-        if preemption is None:
+        if preemption is None or not self.problem.nodes.size:
             return Decision(pod, None, message, explanation=explanation)
         outcome = preemption.attempt(plan, pod, diagnosis)
         if outcome.node is None:

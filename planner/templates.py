@@ -77,6 +77,7 @@ class Grouping:
             tuple(volume_keys(pod)) if pod.spec.volumes else (),
             None if owner is None else (owner.kind, owner.name, owner.uid),
             pod.is_terminating,
+            pod.metadata.creation_timestamp is None,
         )
 
     def _spec_key(self, spec: PodSpec) -> str:

@@ -1,0 +1,276 @@
+"""Clusters in one line: `cluster(node("n1", zone="a"), pod("web-1", on="n1", app="web"))`.
+
+Every builder returns a manifest as Kubernetes would print it; `cluster` reads them all.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from models import Cluster
+
+Object = dict[str, Any]
+
+ZONE = "topology.kubernetes.io/zone"
+HOST = "kubernetes.io/hostname"
+HARD = "DoNotSchedule"
+SOFT = "ScheduleAnyway"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+LONG_AGO = "2024-01-01T00:00:00Z"
+
+#: Where the words that `pod` takes belong; what is not here is a field of the spec.
+_METADATA = {"namespace": "namespace", "uid": "uid", "created": "creationTimestamp"}
+_STATUS = {"phase": "phase", "nominated": "nominatedNodeName", "started": "startTime"}
+_SPEC = {
+    "spread": "topologySpreadConstraints",
+    "node_selector": "nodeSelector",
+    "scheduler": "schedulerName",
+    "init": "initContainers",
+    "never": "preemptionPolicy",
+}
+
+
+def cluster(*objects: Object) -> Cluster:
+    """The cluster that these manifests describe."""
+    return Cluster.from_objects(objects)
+
+
+def node(name: str, zone: str | None = None, **words: Any) -> Object:
+    """A node of 4 cpu, 8Gi and 110 pods; `labels`, `taints`, `cordoned`, else a resource and its amount."""
+    labels = {HOST: name, **({ZONE: zone} if zone else {}), **words.pop("labels", {})}
+    taints, cordoned = words.pop("taints", ()), words.pop("cordoned", False)
+    images = words.pop("images", [])
+    room = {"cpu": "4", "memory": "8Gi", "pods": "110", **words.pop("room", {}), **words}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {key: value for key, value in labels.items() if value is not None},
+        },
+        "spec": {"taints": [taint(item) for item in taints], "unschedulable": cordoned},
+        "status": {
+            "allocatable": {name: amount for name, amount in room.items() if amount is not None},
+            "images": images,
+        },
+    }
+
+
+def taint(text: str) -> Object:
+    """`key=value:Effect`, or `key:Effect`, as kubectl spells a taint."""
+    pair, effect = text.split(":")
+    key, _, value = pair.partition("=")
+    return {"key": key, "value": value, "effect": effect}
+
+
+def tolerate(text: str) -> Object:
+    """The toleration of exactly this taint; `key` alone tolerates it whatever its value and effect."""
+    if ":" not in text:
+        return {"key": text, "operator": "Exists"}
+    return {**taint(text), "operator": "Equal"}
+
+
+def pod(name: str, on: str = "", **words: Any) -> Object:
+    """A pod of one container; running when `on` names a node.
+
+    `app` is a label; `cpu`, `memory` and `requests` are what it asks for; `ports` are host ports;
+    `near`, `apart`, `likes` and `dislikes` are affinity terms; `only_on` are node selector terms;
+    `claims` are volume claims; `gone` marks it terminating; the rest is as in a manifest.
+    """
+    app = words.pop("app", None)
+    labels = {**({"app": app} if app else {}), **words.pop("labels", {})}
+    metadata: Object = {"name": name, "labels": labels, "namespace": words.pop("namespace", "default")}
+    if owner := words.pop("owner", None):
+        metadata["ownerReferences"] = [_reference(owner)]
+    if words.pop("gone", False):
+        metadata["deletionTimestamp"] = LONG_AGO
+    status: Object = {"phase": "Running" if on else "Pending"}
+    spec: Object = {"nodeName": on} if on else {}
+    spec["containers"] = words.pop("containers", None) or [_container(words)]
+    spec |= _wishes(words)
+    for word, value in words.items():
+        if word in _METADATA:
+            metadata[_METADATA[word]] = value
+        elif word in _STATUS:
+            status[_STATUS[word]] = value
+        else:
+            spec[_SPEC.get(word, word)] = value
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+
+
+def _container(words: Object) -> Object:
+    wanted = {name: words.pop(name) for name in ("cpu", "memory") if name in words}
+    requests = {**wanted, **words.pop("requests", {})}
+    ports = [{"containerPort": 80, **_port(item)} for item in words.pop("ports", ())]
+    limits = words.pop("limits", {})
+    return {"name": "main", "resources": {"requests": requests, "limits": limits}, "ports": ports}
+
+
+def _port(item: int | Object) -> Object:
+    return {"hostPort": item} if isinstance(item, int) else item
+
+
+def _wishes(words: Object) -> Object:
+    """The affinity, tolerations, gates and volumes that the short words stand for."""
+    near, apart = words.pop("near", ()), words.pop("apart", ())
+    likes, dislikes = words.pop("likes", ()), words.pop("dislikes", ())
+    affinity: Object = {}
+    if near or likes:
+        affinity["podAffinity"] = {REQUIRED: list(near), PREFERRED: list(likes)}
+    if apart or dislikes:
+        affinity["podAntiAffinity"] = {REQUIRED: list(apart), PREFERRED: list(dislikes)}
+    if only_on := words.pop("only_on", None):
+        affinity["nodeAffinity"] = {REQUIRED: {"nodeSelectorTerms": only_on}}
+    volumes = [
+        {"name": f"v{number}", "persistentVolumeClaim": {"claimName": name}}
+        for number, name in enumerate(words.pop("claims", ()))
+    ]
+    return {
+        **({"affinity": affinity} if affinity else {}),
+        **({"volumes": volumes} if volumes else {}),
+        **(
+            {"schedulingGates": [{"name": name} for name in gates]}
+            if (gates := words.pop("gates", ()))
+            else {}
+        ),
+    }
+
+
+def selector(app: str | None = None, **labels: str) -> Object:
+    """A label selector over `app` and other labels; without any it selects everything."""
+    return {"matchLabels": {**({"app": app} if app else {}), **labels}}
+
+
+def spread(key: str = ZONE, skew: int = 1, app: str | None = "web", **more: Any) -> Object:
+    """A DoNotSchedule constraint over the pods with this `app`; `when=SOFT` makes it soft."""
+    constraint = {
+        "topologyKey": key,
+        "maxSkew": skew,
+        "whenUnsatisfiable": more.pop("when", HARD),
+        "labelSelector": more.pop("selects", None if app is None else selector(app)),
+    }
+    return {**constraint, **more}
+
+
+def term(key: str, app: str | None = None, **more: Any) -> Object:
+    """An affinity term over the pods with this `app`."""
+    return {"topologyKey": key, "labelSelector": more.pop("selects", selector(app)), **more}
+
+
+def weighted(weight: int, wish: Object) -> Object:
+    """A preferred affinity term."""
+    return {"weight": weight, "podAffinityTerm": wish}
+
+
+def labelled(key: str, operator: str, *values: str) -> Object:
+    """A node selector term of one expression."""
+    return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
+
+
+def workload(kind: str, name: str, app: str | None = None, **more: Any) -> Object:
+    """A ReplicaSet, StatefulSet or the like that wants no pods beyond those there are."""
+    chosen: Mapping[str, Any] = selector(app or name)
+    if kind == "ReplicationController":
+        chosen = chosen["matchLabels"]
+    return {
+        "apiVersion": "v1" if kind == "ReplicationController" else "apps/v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": more.pop("namespace", "default"), "uid": name, **more},
+        "spec": {"replicas": 0, "selector": chosen},
+    }
+
+
+def _reference(owner: Object | str) -> Object:
+    if isinstance(owner, str):
+        kind, name = owner.split("/")
+        return {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": name, "controller": True}
+    return _reference(f"{owner['kind']}/{owner['metadata']['name']}")
+
+
+def service(name: str, namespace: str = "default", **labels: str) -> Object:
+    """A Service over the pods with these labels."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"selector": labels},
+    }
+
+
+def namespace(name: str, **labels: str) -> Object:
+    """A namespace with labels."""
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+def budget(name: str, app: str, allowed: int) -> Object:
+    """A PodDisruptionBudget that allows so many evictions."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"selector": selector(app), "minAvailable": 1},
+        "status": {"disruptionsAllowed": allowed},
+    }
+
+
+def storage_class(name: str, provisioner: str = "kubernetes.io/no-provisioner", **more: Any) -> Object:
+    """A class of storage that waits for the pod's node."""
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": name},
+        "provisioner": provisioner,
+        "volumeBindingMode": "WaitForFirstConsumer",
+        **more,
+    }
+
+
+def volume(name: str, zones: Sequence[str] = (), **more: Any) -> Object:
+    """A free 10Gi volume of class `local`, reachable in some zones or everywhere."""
+    where = {"required": {"nodeSelectorTerms": [labelled(ZONE, "In", *zones)]}} if zones else None
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "capacity": {"storage": more.pop("size", "10Gi")},
+            "accessModes": ["ReadWriteOnce", "ReadWriteMany"],
+            "storageClassName": "local",
+            **({"nodeAffinity": where} if where else {}),
+            **more,
+        },
+        "status": {"phase": "Bound" if "claimRef" in more else "Available"},
+    }
+
+
+def claim(name: str, bound_to: str = "", **more: Any) -> Object:
+    """A 1Gi claim of class `local`, waiting unless it is bound to a volume."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "accessModes": more.pop("modes", ["ReadWriteMany"]),
+            "resources": {"requests": {"storage": more.pop("size", "1Gi")}},
+            "storageClassName": "local",
+            **({"volumeName": bound_to} if bound_to else {}),
+            **more,
+        },
+        "status": {"phase": "Bound" if bound_to else "Pending"},
+    }
+
+
+def profile(name: str = "default-scheduler", plugins: Object | None = None, **args: Object) -> Object:
+    """A scheduler profile; plugin arguments by plugin name."""
+    config = [{"name": plugin, "args": found} for plugin, found in args.items()]
+    return {"schedulerName": name, "plugins": plugins or {}, "pluginConfig": config}
+
+
+def scheduler(*profiles: Object, **more: Any) -> Object:
+    """A KubeSchedulerConfiguration with these profiles."""
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": list(profiles),
+        **more,
+    }

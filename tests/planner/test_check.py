@@ -1,0 +1,306 @@
+"""The audit: tables worked out by hand, and clusters counted by others."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from models import Cluster
+from planner import check
+from tests.builders import (
+    HARD,
+    HOST,
+    SOFT,
+    ZONE,
+    Object,
+    claim,
+    cluster,
+    node,
+    pod,
+    profile,
+    scheduler,
+    service,
+    spread,
+    term,
+    volume,
+    workload,
+)
+
+REBALANCE = Path(__file__).parents[1] / "data" / "rebalance" / "rebalance.jsonl.gz"
+ABC = [node("a1", zone="a"), node("b1", zone="b"), node("c1", zone="c")]
+WEB = workload("ReplicaSet", "web")
+
+
+def webs(places: str, start: int = 0, **words: object) -> list[Object]:
+    """Pods of ReplicaSet web, one on every node named in `places`."""
+    found = {"owner": WEB, "app": "web", "spread": [spread()], **words}
+    return [pod(f"web-{start + number}", on=place, **found) for number, place in enumerate(places.split())]
+
+
+#: Title, objects, violations, hard excess.
+SPREADS = [
+    ("even", [*ABC, *webs("a1 b1 c1")], 0, 0),
+    ("skew of one", [*ABC, *webs("a1 a1 b1 c1")], 0, 0),
+    ("one too many", [*ABC, *webs("a1 a1 b1")], 1, 1),
+    ("two domains too full", [*ABC, *webs("a1 a1 a1 b1 b1")], 2, 3),
+    ("nobody in the third", [*ABC, *webs("a1 a1 a1")], 1, 2),
+    ("maxSkew 2 allows it", [*ABC, *webs("a1 a1 b1", spread=[spread(skew=2)])], 0, 0),
+    (
+        "too few domains: the minimum is 0",
+        [*ABC[:2], *webs("a1 a1 b1 b1", spread=[spread(minDomains=3)])],
+        2,
+        2,
+    ),
+    ("as many domains as asked for", [*ABC, *webs("a1 a1 b1 b1 c1", spread=[spread(minDomains=3)])], 0, 0),
+    ("a node without the key is no domain", [*ABC[:2], node("x"), *webs("a1 b1")], 0, 0),
+    ("pods on a node without the key do not count", [*ABC[:2], node("x"), *webs("a1 b1 x x x")], 0, 0),
+    (
+        "a tainted domain counts by default",
+        [*ABC[:2], node("c1", zone="c", taints=["t:NoSchedule"]), *webs("a1 a1 b1 b1")],
+        2,
+        2,
+    ),
+    (
+        "and does not under Honor",
+        [
+            *ABC[:2],
+            node("c1", zone="c", taints=["t:NoSchedule"]),
+            *webs("a1 a1 b1 b1", spread=[spread(nodeTaintsPolicy="Honor")]),
+        ],
+        0,
+        0,
+    ),
+    ("a domain outside nodeSelector does not count", [*ABC, *webs("a1 a1", node_selector={ZONE: "a"})], 0, 0),
+    (
+        "and does under Ignore",
+        [*ABC, *webs("a1 a1", node_selector={ZONE: "a"}, spread=[spread(nodeAffinityPolicy="Ignore")])],
+        1,
+        1,
+    ),
+    ("terminating pods do not count", [*ABC, *webs("a1 b1 c1"), *webs("a1 a1", 5, gone=True)], 0, 0),
+    ("finished pods do not count", [*ABC, *webs("a1 b1 c1"), *webs("a1 a1", 5, phase="Succeeded")], 0, 0),
+    ("pending pods are nowhere", [*ABC, *webs("a1 b1"), pod("p", app="web", spread=[spread()])], 0, 0),
+    (
+        "another namespace does not count",
+        [*ABC, *webs("a1 b1 c1"), pod("o", "a1", app="web", namespace="o")],
+        0,
+        0,
+    ),
+    ("soft constraints are no violations", [*ABC, *webs("a1 a1 a1", spread=[spread(when=SOFT)])], 0, 0),
+    ("an empty selector counts nobody", [*ABC, *webs("a1 a1 a1", spread=[spread(selects={})])], 0, 0),
+    ("a missing selector counts nobody", [*ABC, *webs("a1 a1 a1", spread=[spread(app=None)])], 0, 0),
+    (
+        "a selector over others: the domain with the carrier is too full of them",
+        [*ABC, *webs("a1", spread=[spread(app="db")]), *[pod(f"db-{n}", "a1", app="db") for n in range(3)]],
+        1,
+        2,
+    ),
+    (
+        "too full where no carrier is: nobody's violation",
+        [*ABC, *webs("b1", spread=[spread(app="db")]), *[pod(f"db-{n}", "a1", app="db") for n in range(3)]],
+        0,
+        0,
+    ),
+    (
+        "a carrier on its way out holds no domain",
+        [
+            *ABC,
+            *webs("b1", spread=[spread(app="db")]),
+            *webs("a1", 5, spread=[spread(app="db")], gone=True),
+            *[pod(f"db-{n}", "a1", app="db") for n in range(3)],
+        ],
+        0,
+        0,
+    ),
+    (
+        "matchLabelKeys keeps revisions apart",
+        [
+            *ABC[:2],
+            *webs("a1 b1", labels={"rev": "1"}, spread=[spread(matchLabelKeys=["rev"])]),
+            *webs("a1 a1", 5, labels={"rev": "2"}, spread=[spread(matchLabelKeys=["rev"])]),
+        ],
+        1,
+        1,
+    ),
+    (
+        "two workloads with one selector: each is told",
+        [
+            *ABC[:2],
+            *webs("a1 a1"),
+            pod("other", "a1", app="web", owner="ReplicaSet/other", spread=[spread()]),
+        ],
+        2,
+        4,
+    ),
+    ("two constraints of a pod", [*ABC[:2], *webs("a1 a1", spread=[spread(), spread(HOST)])], 2, 2),
+    (
+        "a zone where not every node has the other key",
+        [
+            *ABC[:2],
+            node("c1", zone="c", labels={HOST: None}),
+            *webs("a1 b1 a1 b1", spread=[spread(), spread(HOST, skew=5)]),
+        ],
+        0,
+        0,
+    ),
+    (
+        "cluster defaults, over the pods of a Service",
+        [
+            *ABC[:2],
+            *webs("a1 a1", spread=[]),
+            service("web", app="web"),
+            scheduler(
+                profile(
+                    PodTopologySpread={
+                        "defaultingType": "List",
+                        "defaultConstraints": [
+                            {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": HARD}
+                        ],
+                    }
+                )
+            ),
+        ],
+        1,
+        1,
+    ),
+    (
+        "kube's own defaults are soft",
+        [*ABC[:2], *webs("a1 a1 a1", spread=[]), service("web", app="web")],
+        0,
+        0,
+    ),
+]
+
+
+@pytest.mark.parametrize(("objects", "violations", "excess"), [pytest.param(*r, id=t) for t, *r in SPREADS])
+def test_spread(objects: list[Object], violations: int, excess: int) -> None:
+    """Pairs of constraint and domain that are too full, and by how much."""
+    report = check(cluster(*objects, WEB))
+    assert (report.violations, report.hard_excess, report.findings) == (violations, excess, ())
+
+
+TWO = [node("n1", zone="a"), node("n2", zone="b")]
+#: Title, objects, plugin of every finding with its pod.
+FINDINGS = [
+    ("room to the brim", [*TWO, pod("p", "n1", cpu="4")], []),
+    ("overcommitted", [*TWO, pod("p", "n1", cpu="4"), pod("q", "n1", cpu="1m")], [("NodeResourcesFit", "")]),
+    (
+        "too many pods",
+        [node("n1", pods="1"), pod("p", "n1"), pod("q", "n1")],
+        [("NodeResourcesFit", "")],
+    ),
+    (
+        "two resources short",
+        [*TWO, pod("p", "n1", cpu="5", memory="9Gi")],
+        [("NodeResourcesFit", ""), ("NodeResourcesFit", "")],
+    ),
+    ("host port twice", [*TWO, pod("p", "n1", ports=[80]), pod("q", "n1", ports=[80])], [("NodePorts", "q")]),
+    (
+        "any address includes each",
+        [*TWO, pod("p", "n1", ports=[{"hostPort": 80, "hostIP": "10.0.0.1"}]), pod("q", "n1", ports=[80])],
+        [("NodePorts", "q")],
+    ),
+    (
+        "different addresses",
+        [
+            *TWO,
+            pod("p", "n1", ports=[{"hostPort": 80, "hostIP": "10.0.0.1"}]),
+            pod("q", "n1", ports=[{"hostPort": 80, "hostIP": "10.0.0.2"}]),
+        ],
+        [],
+    ),
+    (
+        "anti-affinity broken, both of a kind",
+        [*TWO, *[pod(name, "n1", app="web", apart=[term(HOST, "web")]) for name in "pq"]],
+        [("InterPodAffinity", "p"), ("InterPodAffinity", "q")],
+    ),
+    (
+        "anti-affinity broken, one owner",
+        [*TWO, pod("p", "n1", apart=[term(ZONE, "web")]), pod("q", "n1", app="web")],
+        [("InterPodAffinity", "p")],
+    ),
+    ("alone with one's own anti-affinity", [*TWO, pod("p", "n1", app="web", apart=[term(HOST, "web")])], []),
+    (
+        "anti-affinity over a key that the node lacks",
+        [node("x"), *[pod(name, "x", app="web", apart=[term(ZONE, "web")]) for name in "pq"]],
+        [],
+    ),
+    (
+        "company in another zone",
+        [*TWO, pod("p", "n1", near=[term(ZONE, "db")]), pod("q", "n2", app="db")],
+        [("InterPodAffinity", "p")],
+    ),
+    ("company here", [*TWO, pod("p", "n1", near=[term(ZONE, "db")]), pod("q", "n1", app="db")], []),
+    ("its own first company", [*TWO, pod("p", "n1", app="web", near=[term(ZONE, "web")])], []),
+    (
+        "a volume out of reach",
+        [*TWO, volume("v", ["b"]), claim("c", bound_to="v"), pod("p", "n1", claims=["c"])],
+        [("VolumeBinding", "p")],
+    ),
+    (
+        "a volume within reach",
+        [*TWO, volume("v", ["a"]), claim("c", bound_to="v"), pod("p", "n1", claims=["c"])],
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("objects", "expected"), [pytest.param(*r, id=t) for t, *r in FINDINGS])
+def test_other_families(objects: list[Object], expected: list[tuple[str, str]]) -> None:
+    """Each broken promise is one finding, told of its pod, and one violation."""
+    report = check(cluster(*objects))
+    told = sorted((finding.plugin, finding.pod.removeprefix("default/")) for finding in report.findings)
+    assert told == expected
+    assert report.violations == len(expected)
+    assert report.hard_excess == 0
+
+
+def test_a_report_names_what_it_counted() -> None:
+    """Every constraint with its workload, its terms and the pods of each domain."""
+    more = pod("p", app="web", owner=WEB, spread=[spread(minDomains=2), spread(HOST, skew=2, when=SOFT)])
+    report = check(
+        cluster(*ABC, node("x"), *webs("a1 a1 b1", spread=more["spec"]["topologySpreadConstraints"]), WEB)
+    )
+    hard, soft = report.constraints
+    assert (hard.namespace, hard.workload, hard.topology_key) == ("default", "ReplicaSet/web", ZONE)
+    assert (hard.when_unsatisfiable, hard.max_skew, hard.min_domains, hard.selector) == (
+        HARD,
+        1,
+        2,
+        "app=web",
+    )
+    assert (dict(hard.domains), hard.global_minimum, hard.skew, hard.ok) == (
+        {"a": 2, "b": 1, "c": 0},
+        0,
+        2,
+        False,
+    )
+    assert (dict(soft.domains), soft.skew, soft.ok) == ({"a1": 2, "b1": 1, "c1": 0, "x": 0}, 2, True)
+    assert report.violations == 1
+
+
+def test_a_workload_is_the_deployment_behind_its_replica_set() -> None:
+    """Users know the Deployment; pods of two ReplicaSets of it are told as one."""
+    sets = [
+        workload(
+            "ReplicaSet",
+            name,
+            "web",
+            ownerReferences=[{"kind": "Deployment", "name": "web", "controller": True}],
+        )
+        for name in ("web-1", "web-2")
+    ]
+    pods = [pod(f"p{n}", on="a1", app="web", owner=owner, spread=[spread()]) for n, owner in enumerate(sets)]
+    report = check(cluster(*ABC, *sets, *pods))
+    assert [(found.workload, found.skew) for found in report.constraints] == [("Deployment/web", 2)]
+    assert report.violations == 1
+
+
+@pytest.mark.parametrize("number", range(9))
+def test_recorded_clusters(number: int) -> None:
+    """The nine recorded clusters have the violations and the excess that an independent count found."""
+    with gzip.open(REBALANCE, "rt") as lines:
+        case = json.loads(list(lines)[number])
+    report = check(Cluster.from_objects(case["cluster"]["items"]))
+    assert (report.violations, report.hard_excess) == (case["violations"], case["excess"])

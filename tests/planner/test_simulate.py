@@ -1,0 +1,123 @@
+"""The Simulation document: its fields, its notes, and that the same input gives the same bytes."""
+
+import json
+
+from hypothesis import given
+
+from models import Cluster
+from planner import simulate
+from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, scheduler, service, spread, workload
+from tests.strategies import clusters, steady
+
+WEB = workload("ReplicaSet", "web")
+MACHINES = (node("n1", zone="a"), node("n2", zone="b"), node("n3", zone="c", taints=["gpu=x:NoSchedule"]))
+
+
+def web(name: str, on: str = "", **words: object) -> Object:
+    """A pod of ReplicaSet web, spread over zones."""
+    return pod(name, on, app="web", owner=WEB, **{"spread": [spread(nodeTaintsPolicy="Honor")], **words})
+
+
+def test_the_fields_of_the_document() -> None:
+    """The contract of the JSON: these names, in camelCase, and nothing about nodes unless asked."""
+    found = json.loads(
+        simulate(cluster(*MACHINES, WEB, web("w1", "n1"), web("w2"), pod("big", cpu="9"))).to_json()
+    )
+    assert (found["apiVersion"], found["kind"], found["notes"]) == ("planner/v1alpha1", "Simulation", [])
+    placed, left = found["decisions"]
+    told: Object = {"node": "n2", "message": "", "nominatedNode": None, "victims": []}
+    assert placed == {"pod": "default/w2", "workload": "ReplicaSet/web", **told}
+    assert left["node"] is None
+    assert left["message"] == (
+        "0/3 nodes are available: 1 node(s) had untolerated taint {gpu: x}, 2 Insufficient cpu. "
+        "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
+    )
+
+
+def test_verbose_tells_every_node() -> None:
+    """Refused nodes with plugin and reasons, feasible ones with their scores and the sum of these."""
+    decision = simulate(
+        cluster(*MACHINES, WEB, web("w1", "n1"), web("w2"), pod("q")), verbose=True
+    ).decisions[0]
+    assert decision.rejected is not None
+    assert {name: (found.plugin, found.reasons) for name, found in decision.rejected.items()} == {
+        "n1": ("PodTopologySpread", ("node(s) didn't match pod topology spread constraints",)),
+        "n3": ("TaintToleration", ("node(s) had untolerated taint {gpu: x}",)),
+    }
+    assert (decision.scores, decision.totals) == ({}, {})
+    document = simulate(cluster(*MACHINES, WEB, web("w1", "n1"), web("w2"), pod("q")), verbose=True).to_dict()
+    assert set(document["decisions"][1]["totals"]) == {"n1", "n2"}
+    for name, total in document["decisions"][1]["totals"].items():
+        assert total == sum(scores[name] for scores in document["decisions"][1]["scores"].values())
+
+
+def test_spread_before_and_after() -> None:
+    """Each constraint that manifests ask for, hard or soft, with its pods per domain, and no built-in one."""
+    more = [spread(nodeTaintsPolicy="Honor"), spread(HOST, skew=2, when=SOFT)]
+    pods = web("w1", "n1", spread=more), web("w2", spread=more), pod("plain", app="x")
+    hard, soft = simulate(cluster(*MACHINES, WEB, service("x", app="x"), *pods)).spread
+    assert (hard.workload, hard.topology_key, hard.max_skew) == ("ReplicaSet/web", ZONE, 1)
+    assert (dict(hard.before), dict(hard.after)) == ({"a": 1, "b": 0}, {"a": 1, "b": 1})
+    assert (hard.skew_before, hard.skew_after) == (1, 0)
+    assert dict(soft.after) == {"n1": 1, "n2": 1, "n3": 0}
+
+
+def test_an_eviction_is_seen_in_the_spread() -> None:
+    """Victims are gone from the counts after."""
+    victim = web("w1", "n1", cpu="4")
+    found = simulate(cluster(MACHINES[0], WEB, victim, pod("p", cpu="4", priority=5)))
+    assert found.decisions[0].victims == ("default/w1",)
+    assert [(dict(change.before), dict(change.after)) for change in found.spread] == [({"a": 1}, {"a": 0})]
+
+
+def test_pending_verdicts_are_counted() -> None:
+    """The same line once, with the number of pods and the first of them; the most frequent first."""
+    pods = [pod("gated", gates=["wait"]), *[pod(f"big{n}", cpu="9") for n in range(3)], pod("ok")]
+    found = simulate(cluster(*MACHINES, *pods), preemption=False).pending
+    assert [(item.pods, item.example) for item in found] == [(3, "default/big0"), (1, "default/gated")]
+    assert found[1].message == "scheduling gated"
+
+
+def test_notes() -> None:
+    """Remarks about the snapshot, about what is left out, and about the configuration, a sentence each."""
+    pods = [
+        pod("device", resourceClaims=[{"name": "gpu", "resourceClaimName": "c"}]),
+        pod("device-there", "n1", resourceClaims=[{"name": "gpu", "resourceClaimName": "c"}]),
+        pod("lost", "nowhere"),
+        pod("other", scheduler="mine"),
+    ]
+    config = scheduler({"schedulerName": "default-scheduler"}, percentageOfNodesToScore=10)
+    notes = simulate(cluster(*MACHINES, *pods, config)).notes
+    for words in (
+        "nowhere",
+        "resourceClaims are not modelled, and 1 pending",
+        "percentageOfNodesToScore",
+        "mine",
+    ):
+        assert sum(words in note for note in notes) == 1, words
+
+
+@steady
+@given(clusters(config=True))
+def test_the_same_input_gives_the_same_bytes(objects: list[Object]) -> None:
+    """Twice the same snapshot, in two readings, is twice the same document; the snapshot stays as it was."""
+    snapshot = Cluster.from_objects(objects)
+    first = simulate(snapshot, verbose=True, seed=7).to_json()
+    assert simulate(Cluster.from_objects(objects), verbose=True, seed=7).to_json() == first
+    assert snapshot == Cluster.from_objects(objects)
+
+
+@steady
+@given(clusters())
+def test_what_is_told_does_not_change_what_is_decided(objects: list[Object]) -> None:
+    """Verbose or not, the decisions are the same; each is for one pending pod, and no pod has two."""
+    snapshot = Cluster.from_objects(objects)
+    brief, full = simulate(snapshot), simulate(snapshot, verbose=True)
+    short = [(found.pod, found.node, found.message, found.victims) for found in brief.decisions]
+    assert short == [(found.pod, found.node, found.message, found.victims) for found in full.decisions]
+    pending = {pod.key for pod in snapshot.pods if not pod.node_name and not pod.is_terminating}
+    assert sorted(found.pod for found in brief.decisions) == sorted(pending)
+    for found in full.decisions:
+        if found.totals and found.nominated_node is None:
+            best = max(found.totals.values())
+            assert found.node == min(name for name, total in found.totals.items() if total == best)
