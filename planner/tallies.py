@@ -53,6 +53,7 @@ class DomainCounts:
         "_sums",
         "column",
         "domains",
+        "eligible",
         "tally",
         "version",
     )
@@ -63,6 +64,7 @@ class DomainCounts:
         self.column = column
         self._codes = column.codes if eligible is None else np.where(eligible, column.codes, -1)
         self._code_list: list[int] = self._codes.tolist()
+        self.eligible: Mask = self._codes >= 0
         #: Which domains have at least one eligible node.
         self.domains: Mask = np.bincount(self._codes[self._codes >= 0], minlength=size) > 0
         self._epoch = -1

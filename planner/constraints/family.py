@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from planner.problem import Problem
 from planner.recent import Recent
 from planner.state import State
 from planner.templates import Template
+
+if TYPE_CHECKING:
+    from planner.cpsat.variables import Counts
 
 #: For every node asked about: 0 where the pod fits, else a number that `verdict` explains.
 Rejects = NDArray[np.int64] | NDArray[np.int8]
@@ -69,6 +72,13 @@ class Filter(Family):
     def stamp(self, template: Template) -> Hashable:
         """Equal stamps mean that `reject`, just asked about all nodes, gave the same answer."""
         return self.state.version
+
+    def encode(self, x: Counts) -> None:
+        """Say in the solver's terms what the rule forbids among the pods of a batch.
+
+        What the rule says about one node and one pod alone is settled before: such nodes have no
+        variable.
+        """
 
     @abstractmethod
     def verdict(self, template: Template, code: int) -> Verdict:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from planner.problem import Problem
 from planner.state import State
 from planner.tallies import Tally
 from planner.templates import Template
+
+if TYPE_CHECKING:
+    from planner.cpsat.variables import Counts
 
 _REASON = "node(s) didn't have free ports for the requested pod ports"
 _ANY = "0.0.0.0"
@@ -74,6 +78,17 @@ class NodePorts(Filter):
 
     def verdict(self, template: Template, code: int) -> Verdict:
         return Verdict((_REASON,), unresolvable=False)
+
+    def encode(self, x: Counts) -> None:
+        """Of templates whose ports clash, at most one pod comes to a node."""
+        users = [template for template in x.batch.templates if self._wanted[template.index]]
+        for position, template in enumerate(users):
+            x.forbid(template.index, np.flatnonzero(self.reject(template)).tolist())
+            for other in users[position:]:
+                if any(self._clashes(template.index, port) for port in self._wanted[other.index]):
+                    pair = {template.index: 1, other.index: 1}
+                    for node in x.nodes_of(template.index):
+                        x.require(x.total(pair, (node,)) <= 1)
 
     def violations(self) -> Iterator[Violation]:
         """Pods that share a node and a host port: each pod after the first that took it."""

@@ -13,8 +13,10 @@ after a bind only one node has to be looked at again.
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,11 +35,16 @@ from planner.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from planner.state import State
 from planner.templates import Template
 
+if TYPE_CHECKING:
+    from planner.cpsat.variables import Counts
+
 _TOO_MANY_PODS = "Too many pods"
 #: Rows of `State.scored`, where containers without a request count too.
 _COUNTED_APART = {CPU: 0, MEMORY: 1}
 #: Set in a reject code when some request exceeds what the node could ever give.
 _UNRESOLVABLE = 1 << 62
+#: So many resources, and the pod slots, have a bit of their own below that.
+_MOST_BITS = 60
 _CURVE_SCALE = MAX_SCORE // 10
 
 
@@ -59,6 +66,7 @@ class NodeResourcesFit(Filter, Score):
         self._scored = [(rows[r.name], r.weight) for r in self._strategy.resources if r.name in rows]
         self._divisors = divisors(problem.allocatable)
         self._everywhere = [bool(row.all()) for row in problem.allocatable > 0]
+        self._patterns: dict[tuple[tuple[bool, ...], bool], int] = {}
         self._checked: dict[int, tuple[int, ...]] = {}
         self._rejects: Recent[Follower] = Recent(self.nodes.size)
         self._scores: Recent[Follower] = Recent(self.nodes.size)
@@ -95,6 +103,8 @@ class NodeResourcesFit(Filter, Score):
 
     def _judge(self, template: Template, where: Where) -> Any:
         """A bit for every resource that is short, the first for pod slots."""
+        if len(self._rows(template)) > _MOST_BITS:
+            return self._judge_in_full(template, where)
         room, used = self.problem.allocatable, self.state.used
         codes = (at(used, self._pods_row, where) >= at(room, self._pods_row, where)) * 1
         for bit, row in enumerate(self._rows(template), start=1):
@@ -104,12 +114,37 @@ class NodeResourcesFit(Filter, Score):
                 codes = codes | short * (1 << bit) | (request > offered) * _UNRESOLVABLE
         return codes
 
+    def _judge_in_full(self, template: Template, where: Where) -> Any:
+        """The same for more resources than a number has bits: a number for each set of them that is short."""
+        rows = np.array([row for row, _ in self.wants(template)])
+        wanted = np.array([amount for _, amount in self.wants(template)])[:, np.newaxis]
+        nodes = np.atleast_1d(np.arange(self.nodes.size)[where])
+        room = self.problem.allocatable[np.ix_(rows, nodes)]
+        short = wanted > room - self.state.used[np.ix_(rows, nodes)]
+        hopeless = (short & (wanted > room)).any(axis=0)
+        codes = [self._pattern(*found) for found in zip(map(tuple, short.T), hopeless.tolist(), strict=True)]
+        return codes[0] if isinstance(where, int) else np.array(codes, np.int64)
+
+    def _pattern(self, short: tuple[bool, ...], hopeless: bool) -> int:
+        if not any(short):
+            return 0
+        return self._patterns.setdefault((short, hopeless), len(self._patterns) + 1)
+
     def verdict(self, template: Template, code: int) -> Verdict:
+        if len(self._rows(template)) > _MOST_BITS:
+            return self._verdict_in_full(template, code)
         reasons = [_TOO_MANY_PODS] if code & 1 else []
         for bit, row in enumerate(self._rows(template), start=1):
             if code >> bit & 1:
                 reasons.append(f"Insufficient {self.problem.resources[row]}")
         return Verdict(tuple(reasons), unresolvable=bool(code & _UNRESOLVABLE))
+
+    def _verdict_in_full(self, template: Template, code: int) -> Verdict:
+        short, hopeless = list(self._patterns)[code - 1]
+        names = ["", *(f"Insufficient {self.problem.resources[row]}" for row in self._rows(template))]
+        names[0] = _TOO_MANY_PODS
+        reasons = tuple(name for name, missing in zip(names, short, strict=True) if missing)
+        return Verdict(reasons, unresolvable=hopeless)
 
     def score(self, template: Template, feasible: Feasible) -> Ints:
         return self._scores.get(
@@ -143,7 +178,8 @@ class NodeResourcesFit(Filter, Score):
                 return quotient(no_more_than(load, room) * MAX_SCORE, divisor), exists
             case _:
                 used = np.where((room == 0) | (load > room), 100, quotient(load * 100, divisor))
-                return self._curve[used], (self._curve[used] > 0) * 1
+                rating = self._curve[used] * exists
+                return rating, (rating > 0) * 1
 
     def _load(self, template: Template, row: int, where: Where) -> Any | None:
         """What a node would carry with the pod on it; None when the resource is no matter."""
@@ -153,6 +189,19 @@ class NodeResourcesFit(Filter, Score):
         if not asked and name != EPHEMERAL_STORAGE:
             return None
         return at(self.state.used, row, where) + asked
+
+    def encode(self, x: Counts) -> None:
+        """On every node, the requests of the pods that come fit into what is free, pod slots included."""
+        wants: dict[int, dict[int, int]] = defaultdict(dict)
+        for template in x.batch.templates:
+            for row, amount in self.wants(template):
+                wants[row][template.index] = amount
+        for row, amounts in wants.items():
+            unit = math.gcd(*amounts.values())
+            scaled = {number: amount // unit for number, amount in amounts.items()}
+            free = np.maximum(self.problem.allocatable[row] - self.state.used[row], 0)
+            for node in range(self.nodes.size):
+                x.require(x.total(scaled, (node,)) <= int(free[node]) // unit)
 
     def violations(self) -> Iterator[Violation]:
         """Nodes on which more is requested than is allocatable, per resource."""
@@ -209,12 +258,14 @@ def _deviation(shares: Sequence[Any], counted: Sequence[Any]) -> Any:
     """The standard deviation of the shares that count; of two it is half their difference."""
     if len(shares) == 2:  # noqa: PLR2004
         return counted[0] * counted[1] * (abs(shares[0] - shares[1]) / 2)
-    number = positive(sum(counted))
-    mean = sum(share * counts for share, counts in zip(shares, counted, strict=True)) / number
+    number = sum(counted)
+    mean = sum(share * counts for share, counts in zip(shares, counted, strict=True)) / positive(number)
     squares = sum(
         (share - mean) * (share - mean) * counts for share, counts in zip(shares, counted, strict=True)
     )
-    return np.sqrt(squares / number)
+    highest = np.max([share * counts for share, counts in zip(shares, counted, strict=True)], axis=0)
+    lowest = np.min([share + 2 * (1 - counts) for share, counts in zip(shares, counted, strict=True)], axis=0)
+    return np.where(number == 2, (highest - lowest) / 2, np.sqrt(squares / positive(number)))  # noqa: PLR2004
 
 
 def _curve(shape: Sequence[UtilizationShapePoint]) -> Ints:

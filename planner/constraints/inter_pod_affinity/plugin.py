@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from models.scheduler_config import InterPodAffinityArgs
 from planner.constraints.family import MAX_SCORE, Filter, Rejects, Score, Verdict, Violation
+from planner.constraints.inter_pod_affinity.encoding import need, shun
 from planner.constraints.inter_pod_affinity.terms import Owners, Reader, Wishes
 from planner.nodes import ALL, Column, Feasible, Ints, Mask, Where
 from planner.problem import Problem
@@ -17,6 +19,9 @@ from planner.selection import Selection
 from planner.state import State
 from planner.tallies import DomainCounts, Tally
 from planner.templates import Template
+
+if TYPE_CHECKING:
+    from planner.cpsat.variables import Counts
 
 #: In reverse order of precedence: of several reasons the largest is told.
 _EXISTING, _ANTI_AFFINITY, _AFFINITY = 1, 2, 3
@@ -70,7 +75,7 @@ class InterPodAffinity(Filter, Score):
         reader = Reader(problem)
         self._wishes = [reader.read(template) for template in problem.templates]
         self._shunners = Owners(self.name, "shun")
-        self._admirers = Owners(self.name, "like")
+        self._admirers = Owners(self.name, "like", self._args.hard_pod_affinity_weight)
         for number, wishes in enumerate(self._wishes):
             self._register(number, wishes)
         self._rules: Recent[Rules] = Recent(self.nodes.size)
@@ -140,6 +145,23 @@ class InterPodAffinity(Filter, Score):
         for around in rules.needs[1:]:
             together &= around.here(where)
         return together
+
+    def encode(self, x: Counts) -> None:
+        """Nobody near those who shun them, and company for those who need it."""
+        for template in x.batch.templates:
+            wishes, rules = self._wishes[template.index], self.rules(template)
+            avoided = (*rules.shuns, *rules.shunned_by)
+            for around in avoided:
+                x.forbid(template.index, np.flatnonzero(around.here(ALL)).tolist())
+            for term in wishes.shuns:
+                shun(x, template, self.nodes.column(term.key), self._matched((term.selection,)).members)
+            for around in rules.needs:
+                need(x, template, around.counts, self._peers(template), rules.has_all_labels)
+
+    def _peers(self, template: Template) -> frozenset[int]:
+        """The templates that need the same company."""
+        needs = set(self._wishes[template.index].needs)
+        return frozenset(n for n, wishes in enumerate(self._wishes) if set(wishes.needs) == needs)
 
     def verdict(self, template: Template, code: int) -> Verdict:
         return Verdict((_REASONS[code],), unresolvable=code == _AFFINITY)

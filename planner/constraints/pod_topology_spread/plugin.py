@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from models.scheduler_config import KubeSchedulerProfile, PodTopologySpreadArgs
 from planner.constraints.family import MAX_SCORE, Filter, Rejects, Score, Verdict
+from planner.constraints.pod_topology_spread.encoding import encode
 from planner.constraints.pod_topology_spread.rule import NO_LABEL, Counted, Floats, Rule
 from planner.constraints.pod_topology_spread.wanted import HARD, SOFT, Wanted, Wish
 from planner.nodes import ALL, Feasible, Ints, Mask, Where
@@ -19,6 +20,9 @@ from planner.selection import Selection
 from planner.state import State
 from planner.tallies import Tally
 from planner.templates import Template
+
+if TYPE_CHECKING:
+    from planner.cpsat.variables import Counts
 
 _REASON = "node(s) didn't match pod topology spread constraints"
 _REASON_LABEL = f"{_REASON} (missing required label)"
@@ -107,6 +111,15 @@ class PodTopologySpread(Filter, Score):
 
     def stamp(self, template: Template) -> Hashable:
         return tuple(rule.stamp() for rule in self.hard(template))
+
+    def encode(self, x: Counts) -> None:
+        """Every constraint once, for all the templates of the batch that carry it."""
+        carriers: dict[Hashable, tuple[Rule, list[int]]] = {}
+        for template in x.batch.templates:
+            for rule in self.hard(template):
+                carriers.setdefault(rule.identity, (rule, []))[1].append(template.index)
+        for number, (rule, templates) in enumerate(carriers.values()):
+            encode(x, rule, templates, number)
 
     def verdict(self, template: Template, code: int) -> Verdict:
         missing = code == NO_LABEL

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from planner.problem import Problem
 from planner.state import State
 from planner.tallies import Tally
 from planner.templates import Template
+
+if TYPE_CHECKING:
+    from planner.cpsat.variables import Counts
 
 _REASON = "node(s) exceed max volume count"
 
@@ -81,6 +85,18 @@ class NodeVolumeLimits(Filter):
             )
             refused |= (new > 0) & (self._in_use(driver)[where] + new > self._limits[driver][where])
         return refused.astype(np.int64)
+
+    def encode(self, x: Counts) -> None:
+        """On every node, the volumes that come for the first time fit beside those in use."""
+        for driver, limit in self._limits.items():
+            sizes = {
+                template.index: sum(owner == driver for owner, _ in self._attached[template.index])
+                for template in x.batch.templates
+            }
+            if any(sizes.values()):
+                free = np.maximum(limit - self._in_use(driver), 0)
+                for node in range(self.nodes.size):
+                    x.require(x.total(sizes, (node,)) <= int(free[node]))
 
     def _in_use(self, driver: str) -> Ints:
         """How many different volumes of a driver each node has: all uses, less the repeated ones."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from planner.problem import Problem
 from planner.state import State
 from planner.tallies import Tally
 from planner.templates import Template
+
+if TYPE_CHECKING:
+    from planner.cpsat.variables import Counts
 
 _IN_USE = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
 _NO_DISK = "node(s) had no available disk"
@@ -63,6 +67,30 @@ class VolumeRestrictions(Filter):
         if any(self._claim(key).total > 0 for key in self._exclusive(template)):
             codes[codes == 0] = _CLAIM_TAKEN
         return codes
+
+    def encode(self, x: Counts) -> None:
+        """Of the pods that use an exclusive claim one comes, of those that clash over a disk one a node."""
+        users: dict[str, dict[int, int]] = defaultdict(dict)
+        for template in x.batch.templates:
+            x.forbid(template.index, np.flatnonzero(self.reject(template)).tolist())
+            for key in self._exclusive(template):
+                users[key][template.index] = 1
+        for amounts in users.values():
+            x.require(x.total(amounts, range(self.nodes.size)) <= 1)
+        self._encode_disks(x)
+
+    def _encode_disks(self, x: Counts) -> None:
+        holders = [template.index for template in x.batch.templates if self._disks[template.index]]
+        for position, one in enumerate(holders):
+            for other in holders[position:]:
+                if self._clash(one, other):
+                    for node in x.nodes_of(one):
+                        x.require(x.total({one: 1, other: 1}, (node,)) <= 1)
+
+    def _clash(self, one: int, other: int) -> bool:
+        """Whether pods of two templates cannot share a node because of a disk."""
+        mine, theirs = self._disks[one], self._disks[other]
+        return any(not (mine[disk] and theirs[disk]) for disk in mine.keys() & theirs.keys())
 
     def _exclusive(self, template: Template) -> Iterator[str]:
         for use in claims_of(template.pod):

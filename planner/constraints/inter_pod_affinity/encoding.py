@@ -1,0 +1,56 @@
+"""Inter-pod affinity in the solver's terms.
+
+Anti-affinity is symmetric, so what holds at the end held at every turn.  Affinity is not: when all is
+placed a pod may be its own company, but at its turn it needs another in its domain, unless there is
+none anywhere and it matches itself.  So one domain may be started by a pod that is its own company,
+and every other needs a pod that came without needing the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.nodes import Column, Mask
+from planner.tallies import DomainCounts
+from planner.templates import Template
+
+if TYPE_CHECKING:
+    from planner.cpsat.variables import Counts
+
+
+def shun(x: Counts, template: Template, column: Column, shunned: Mapping[int, int]) -> None:
+    """Where a pod of the template comes, nobody that it shuns comes to the same domain."""
+    itself = int(template.index in shunned)
+    coming = {number: 1 for number in shunned if number in x.batch.wanted}
+    for code in range(len(column.values)):
+        here = np.flatnonzero(column.codes == code).tolist()
+        present = x.any_of((template.index, column.key, code), (template.index,), here)
+        if present is not None:
+            x.require_if(present, x.total(coming, here) <= itself)
+
+
+def need(x: Counts, template: Template, counts: DomainCounts, peers: Collection[int], labelled: Mask) -> None:
+    """Where a pod of the template comes, company that it needs is there or comes too."""
+    x.forbid(template.index, np.flatnonzero(~labelled).tolist())
+    column, members = counts.column, counts.tally.members
+    itself = template.index in members
+    coming = {number: 1 for number in members if number in x.batch.wanted}
+    alone = itself and not x.final
+    others = {number: 1 for number in coming if number not in peers} if alone else coming
+    starts = []
+    for code in range(len(column.values)):
+        here = np.flatnonzero(column.codes == code).tolist()
+        present = x.any_of((template.index, column.key, code), (template.index,), here)
+        if present is None:
+            continue
+        company = int(counts.sums()[code]) + x.total(others, here)
+        if alone and not counts.sums().any():
+            start = x.start(("start", tuple(sorted(peers)), column.key, code))
+            starts.append(start)
+            company = company + start
+        x.require_if(present, company >= 1)
+    if starts:
+        x.require(sum(starts) <= 1)

@@ -1,0 +1,1 @@
+"""The CP-SAT side: the only package that imports ortools."""

@@ -1,0 +1,175 @@
+"""From a placement to a sequence of binds that a cluster accepts one after the other.
+
+Replayed in any old order a valid placement breaks the filters all the time: the first pods of a
+constraint pile up before the others come.  Taking at every turn the admissible bind whose domains hold
+the fewest pods of the constraint keeps all of them level.  Where that gets stuck, a small placement is
+searched depth first for another order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from planner.constraints.pod_topology_spread import PodTopologySpread
+from planner.framework import Framework
+from planner.nodes import Codes, Ints
+from planner.problem import Problem
+from planner.state import State
+from planner.templates import Template
+
+#: A pod of a template comes to a node.
+Step = tuple[int, int]
+#: How many pods of a template go where.
+Placement = Mapping[Step, int]
+
+
+class Orderer:
+    """Finds admissible orders on a state, which it leaves as it found it."""
+
+    def __init__(self, problem: Problem, state: State, frameworks: Mapping[str, Framework]) -> None:
+        self._problem = problem
+        self._state = state
+        self._frameworks = frameworks
+
+    def follow(self, placement: Placement, waiting: Mapping[int, Sequence[int]]) -> list[Step]:
+        """The steps of a placement in an admissible order, as far as the lowest-first rule leads."""
+        mark = self._state.mark()
+        pods = {template: list(found) for template, found in waiting.items()}
+        steps = list(self._follow(_by_template(placement), pods))
+        self._state.rollback(mark)
+        return steps
+
+    def _follow(self, left: dict[int, Counter[int]], pods: dict[int, list[int]]) -> Iterator[Step]:
+        progress = True
+        while progress:
+            progress = False
+            for template in [number for number in left if left[number]]:
+                nodes = self._accepting(self._problem.templates[template], left[template])
+                if nodes:
+                    progress = True
+                    left[template] -= Counter([nodes[0]])
+                    self._state.bind(pods[template].pop(), nodes[0])
+                    yield template, nodes[0]
+
+    def extend(self, steps: Sequence[Step], waiting: Mapping[int, Sequence[int]]) -> list[Step]:
+        """The steps, and after them as many more as the scheduler itself would make with what is left."""
+        mark = self._state.mark()
+        pods = {template: list(found) for template, found in waiting.items()}
+        for template, node in steps:
+            self._state.bind(pods[template].pop(), node)
+        found = [*steps, *self._fill(pods)]
+        self._state.rollback(mark)
+        return found
+
+    def _fill(self, pods: dict[int, list[int]]) -> Iterator[Step]:
+        by_priority = sorted(pods, key=lambda number: -self._problem.templates[number].priority)
+        progress = True
+        while progress:
+            progress = False
+            for template in by_priority:
+                while pods[template] and (node := self._best(self._problem.templates[template])) is not None:
+                    progress = True
+                    self._state.bind(pods[template].pop(), node)
+                    yield template, node
+
+    def search(
+        self, placement: Placement, waiting: Mapping[int, Sequence[int]], patience: int
+    ) -> list[Step] | None:
+        """An order in which the whole placement is admissible; None when none was found in so many tries."""
+        mark = self._state.mark()
+        tries = _Search(self, self._state, placement, waiting, patience)
+        found = tries.order if tries.go() else None
+        self._state.rollback(mark)
+        return found
+
+    def accepting(self, template: int, wanted: Counter[int]) -> list[int]:
+        """The wanted nodes that accept a template now, those in the emptiest domains first."""
+        return self._accepting(self._problem.templates[template], wanted)
+
+    def _accepting(self, template: Template, wanted: Counter[int]) -> list[int]:
+        framework = self._framework(template)
+        mask = framework.feasible(framework.plan(template)).mask
+        nodes = np.array([node for node in wanted if mask[node]], np.intp)
+        if not nodes.size:
+            return []
+        found: list[int] = nodes[np.lexsort((nodes, *_crowds(framework, template, nodes)))].tolist()
+        return found
+
+    def _best(self, template: Template) -> int | None:
+        framework = self._framework(template)
+        plan = framework.plan(template)
+        feasible = framework.feasible(plan)
+        return framework.best(plan, feasible, None) if feasible.count else None
+
+    def _framework(self, template: Template) -> Framework:
+        return self._frameworks[template.pod.spec.scheduler_name]
+
+
+class _Search:
+    """Depth first through the orders of a placement; what is left over is tried only once."""
+
+    def __init__(
+        self,
+        orderer: Orderer,
+        state: State,
+        placement: Placement,
+        waiting: Mapping[int, Sequence[int]],
+        patience: int,
+    ) -> None:
+        self._orderer = orderer
+        self._state = state
+        self._left = _by_template(placement)
+        self._pods = {template: list(found) for template, found in waiting.items()}
+        self._patience = patience
+        self._seen: set[frozenset[tuple[int, int, int]]] = set()
+        self.order: list[Step] = []
+
+    def go(self) -> bool:
+        """Whether all that is left can be placed from here."""
+        left = frozenset((t, n, pods) for t, nodes in self._left.items() for n, pods in nodes.items())
+        if not left:
+            return True
+        if left in self._seen or self._patience <= 0:
+            return False
+        self._seen.add(left)
+        self._patience -= 1
+        return any(self._try(template, node) for template, node in self._steps())
+
+    def _steps(self) -> list[Step]:
+        return [
+            (template, node)
+            for template, nodes in self._left.items()
+            for node in self._orderer.accepting(template, nodes)
+        ]
+
+    def _try(self, template: int, node: int) -> bool:
+        mark = self._state.mark()
+        pod = self._pods[template].pop()
+        self._left[template] -= Counter([node])
+        self._state.bind(pod, node)
+        self.order.append((template, node))
+        if self.go():
+            return True
+        self.order.pop()
+        self._state.rollback(mark)
+        self._left[template][node] += 1
+        self._pods[template].append(pod)
+        return False
+
+
+def _by_template(placement: Placement) -> dict[int, Counter[int]]:
+    left: dict[int, Counter[int]] = defaultdict(Counter)
+    for (template, node), pods in placement.items():
+        left[template][node] += pods
+    return dict(left)
+
+
+def _crowds(framework: Framework, template: Template, nodes: Codes) -> list[Ints]:
+    """For every node, how many pods its domains hold: a row for each constraint of the template."""
+    for plugin in framework.profile.filters:
+        if isinstance(plugin, PodTopologySpread):
+            return [rule.counts.padded()[rule.column.codes[nodes]] for rule in plugin.hard(template)]
+    return []
