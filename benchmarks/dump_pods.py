@@ -171,9 +171,7 @@ def _managed_fields() -> list[Manifest]:
         "f:metadata": {"f:generateName": {}, "f:labels": {".": {}, "f:pod-template-hash": {}}},
         "f:spec": {"f:containers": {'k:{"name":"main"}': container}, "f:restartPolicy": {}},
     }
-    running: Manifest = {
-        "f:status": {"f:conditions": {}, "f:phase": {}, "f:podIP": {}, "f:startTime": {}}
-    }
+    running: Manifest = {"f:status": {"f:conditions": {}, "f:phase": {}, "f:podIP": {}, "f:startTime": {}}}
     entry = {"apiVersion": "v1", "fieldsType": "FieldsV1", "operation": "Update", "time": START}
     return [
         entry | {"fieldsV1": created, "manager": "kube-controller-manager"},

@@ -94,8 +94,7 @@ def node_shape(pool: Pool) -> Manifest:
             "resourceVersion": VERSION,
             "uid": UID,
         },
-        "spec": {"providerID": f"cloud:///{ZONE_WORD}/{NAME}"}
-        | ({"taints": taints} if taints else {}),
+        "spec": {"providerID": f"cloud:///{ZONE_WORD}/{NAME}"} | ({"taints": taints} if taints else {}),
         "status": {
             "addresses": [
                 {"address": HOST_IP, "type": "InternalIP"},

@@ -36,9 +36,7 @@ def zone_spread_each_its_own(name: str, index: int) -> Manifest:
         memory=str(500 * 1024**2 + index),
         topologySpreadConstraints=spread(ZONE, 5, "DoNotSchedule", blue),
         affinity=preferred_node_values(HOSTNAME, [node_name(index)]),
-        tolerations=[
-            {"key": f"unique-{index}", "operator": "Exists", "effect": "PreferNoSchedule"}
-        ],
+        tolerations=[{"key": f"unique-{index}", "operator": "Exists", "effect": "PreferNoSchedule"}],
     )
 
 

@@ -28,9 +28,7 @@ def main() -> None:
     if asked.command == "time":
         result = measure_apart(asked.file, repeats=0)
         size = asked.file.stat().st_size // 1024**2
-        print(
-            f"{size} MiB: load {result['load']:.1f} s, compile {result['compile']:.1f} s, ", end=""
-        )
+        print(f"{size} MiB: load {result['load']:.1f} s, compile {result['compile']:.1f} s, ", end="")
         print(f"peak {result['peak_mib']:,} MiB")
         return
     dump = Dump(asked.nodes, asked.pods, asked.apps, asked.seed, asked.managed_fields)

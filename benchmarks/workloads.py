@@ -105,9 +105,7 @@ SHAPES: dict[str, Shape] = {
     ),
     "TopologySpreading": Shape(kinds.zone_spread, _SPREAD_SIZES, zones=THREE_ZONES),
     # Ours: the same, but nothing learnt from one pod helps with the next.
-    "TopologySpreadingAllDifferent": Shape(
-        kinds.zone_spread_each_its_own, _SPREAD_SIZES, zones=THREE_ZONES
-    ),
+    "TopologySpreadingAllDifferent": Shape(kinds.zone_spread_each_its_own, _SPREAD_SIZES, zones=THREE_ZONES),
     "PreferredTopologySpreading": Shape(kinds.zone_spread_soft, _SPREAD_SIZES, zones=THREE_ZONES),
     "DefaultTopologySpreading": Shape(
         kinds.served,
