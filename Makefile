@@ -50,4 +50,5 @@ $(READY): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV), once; this takes a minute"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m compileall -q cli models planner
 	@touch $@
