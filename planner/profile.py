@@ -16,10 +16,11 @@ from models.scheduler_config import (
     PluginSet,
 )
 from planner.constraints import FILTERS, WEIGHTS, Filter, Score
+from planner.constraints.balanced_allocation import NodeResourcesBalancedAllocation
 from planner.constraints.family import Family
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_affinity import NodeAffinity
-from planner.constraints.node_resources import NodeResourcesBalancedAllocation, NodeResourcesFit
+from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.problem import Problem
 from planner.state import State

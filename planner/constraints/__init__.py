@@ -2,13 +2,14 @@
 
 from typing import Final
 
+from planner.constraints.balanced_allocation import NodeResourcesBalancedAllocation
 from planner.constraints.family import Filter, Score, Verdict, Violation
 from planner.constraints.image_locality import ImageLocality
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_affinity import NodeAffinity
 from planner.constraints.node_name import NodeName
 from planner.constraints.node_ports import NodePorts
-from planner.constraints.node_resources import NodeResourcesBalancedAllocation, NodeResourcesFit
+from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.node_unschedulable import NodeUnschedulable
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.constraints.taint_toleration import TaintToleration

@@ -15,7 +15,8 @@ from models.scheduler_config import (
     ScoringStrategy,
 )
 from planner import simulate
-from planner.constraints.node_resources import NodeResourcesBalancedAllocation, NodeResourcesFit
+from planner.constraints.balanced_allocation import NodeResourcesBalancedAllocation
+from planner.constraints.node_resources import NodeResourcesFit
 from planner.nodes import ALL
 from planner.problem import Problem
 from planner.state import State

@@ -1,0 +1,79 @@
+"""NodeResourcesBalancedAllocation: nodes whose resources are used in equal shares are better.
+
+Kubernetes 1.34: 100 less the standard deviation of the shares requested of cpu and memory (or of the
+resources configured), the pod counted in; skipped for pods that request none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from models.scheduler_config import NodeResourcesBalancedAllocationArgs
+from planner.constraints.family import MAX_SCORE, Score
+from planner.follow import Follower
+from planner.formulas import at, divisors, no_more_than, positive
+from planner.nodes import Feasible, Ints, Where
+from planner.problem import Problem
+from planner.recent import Recent
+from planner.requests import CPU, EPHEMERAL_STORAGE, MEMORY
+from planner.state import State
+from planner.templates import Template
+
+
+class NodeResourcesBalancedAllocation(Score):
+    """Likes nodes whose resources are used in equal shares."""
+
+    name = "NodeResourcesBalancedAllocation"
+
+    def __init__(
+        self,
+        problem: Problem,
+        state: State,
+        args: NodeResourcesBalancedAllocationArgs | None = None,
+    ) -> None:
+        super().__init__(problem, state)
+        resources = (args or NodeResourcesBalancedAllocationArgs()).resources
+        known = problem.resource_index
+        self._rows = [known[resource.name] for resource in resources if resource.name in known]
+        self._divisors = divisors(problem.allocatable)
+        self._everywhere = [bool(row.all()) for row in problem.allocatable > 0]
+        self._scores: Recent[Follower] = Recent(self.nodes.size)
+
+    def prefers(self, template: Template) -> bool:
+        return bool(template.requests[self._rows].any())
+
+    def score(self, template: Template, feasible: Feasible) -> Ints:
+        return self._scores.get(
+            template.requests_key,
+            lambda: Follower(self.state, lambda where: self._rate(template, where)),
+        ).current()
+
+    def _rate(self, template: Template, where: Where) -> Any:
+        shares: list[Any] = []
+        counted: list[Any] = []
+        for row in self._rows:
+            name, request = self.problem.resources[row], template.amounts[row]
+            if not request and name not in (CPU, MEMORY, EPHEMERAL_STORAGE):
+                continue
+            room = at(self.problem.allocatable, row, where)
+            load = no_more_than(at(self.state.used, row, where) + request, room)
+            shares.append(load / at(self._divisors, row, where))
+            counted.append(1 if self._everywhere[row] else (room > 0) * 1)
+        return (1.0 - _deviation(shares, counted)) * MAX_SCORE
+
+
+def _deviation(shares: Sequence[Any], counted: Sequence[Any]) -> Any:
+    """The standard deviation of the shares that count; of two it is half their difference."""
+    if len(shares) == 2:  # noqa: PLR2004
+        return counted[0] * counted[1] * (abs(shares[0] - shares[1]) / 2)
+    number = sum(counted)
+    mean = sum(share * counts for share, counts in zip(shares, counted, strict=True)) / positive(number)
+    squares = sum(
+        (share - mean) * (share - mean) * counts for share, counts in zip(shares, counted, strict=True)
+    )
+    highest = np.max([share * counts for share, counts in zip(shares, counted, strict=True)], axis=0)
+    lowest = np.min([share + 2 * (1 - counts) for share, counts in zip(shares, counted, strict=True)], axis=0)
+    return np.where(number == 2, (highest - lowest) / 2, np.sqrt(squares / positive(number)))  # noqa: PLR2004
