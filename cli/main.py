@@ -149,6 +149,39 @@ def simulate(
 
 
 @app.command()
+def solve(
+    filename: options.Filename = None,
+    recursive: options.Recursive = False,
+    final_state: options.FinalState = False,
+    time_limit: options.TimeLimit = 30.0,
+    output: options.Format = None,
+    verbose: options.Verbose = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+) -> None:
+    """Where should the whole batch go?
+
+    kube-scheduler takes pods one by one and gets stuck; the batch as a whole often fits. The plan
+    is a sequence of binds, each of which the scheduler's filters accept at its turn, that places
+    the most pods, those of the highest priority first. It never has fewer than kube-scheduler's own.
+
+    Batches of up to 60,000 pairs of a kind of pod and a node are solved to proof where time allows;
+    for larger ones the plan is kube-scheduler's, with what could be placed at most.
+
+    Exit code 1 when a pod is left over. `-o name` prints those pods.
+    """
+    from cli.render import Page, show
+    from cli.source import load
+    from planner import solve as place
+
+    cluster = load(filename, recursive, context, kubeconfig)
+    plan = place(cluster, time_limit=time_limit, final_state=final_state)
+    show(plan, Page.of(output, verbose))
+    if plan.unplaced:
+        raise typer.Exit(Exit.FINDINGS)
+
+
+@app.command()
 def snapshot(
     output: Annotated[
         str | None,

@@ -63,3 +63,15 @@ Seed = Annotated[
         help="Draw among nodes of equal score, as kube does; without it the first name wins.",
     ),
 ]
+FinalState = Annotated[
+    bool,
+    typer.Option(
+        "--final-state",
+        help="Ask only that every constraint holds when all is placed, whether or not a sequence of "
+        "binds leads there; such pods are bound by spec.nodeName.",
+    ),
+]
+TimeLimit = Annotated[
+    float,
+    typer.Option("--time-limit", metavar="SECONDS", min=0.0, help="When to stop looking for a better plan."),
+]

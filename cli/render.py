@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from cli.options import Output
 from cli.outcome import say_notes
 from cli.page import Page
-from cli.views import check_report, simulation
-from planner.plan import CheckReport, Document, Simulation
+from cli.views import check_report, placement_plan, simulation
+from planner.plan import CheckReport, Document, PlacementPlan, Simulation
 
 __all__ = ["Page", "show"]
 
@@ -48,6 +48,8 @@ def _names(document: Document) -> Iterator[str]:
             yield from simulation.names(document)
         case CheckReport():
             yield from dict.fromkeys(check_report.names(document))
+        case PlacementPlan():
+            yield from placement_plan.names(document)
 
 
 def _table(document: Document, page: Page) -> Iterator[str]:
@@ -56,3 +58,5 @@ def _table(document: Document, page: Page) -> Iterator[str]:
             yield from simulation.lines(document, page)
         case CheckReport():
             yield from check_report.lines(document, page)
+        case PlacementPlan():
+            yield from placement_plan.lines(document, page)

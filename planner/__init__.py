@@ -10,5 +10,6 @@ simulation = simulate(cluster, preemption=True)
 from planner.check import check
 from planner.errors import InputError, PlannerError
 from planner.simulate import simulate
+from planner.solve import solve
 
-__all__ = ["InputError", "PlannerError", "check", "simulate"]
+__all__ = ["InputError", "PlannerError", "check", "simulate", "solve"]

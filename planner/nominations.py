@@ -64,6 +64,11 @@ class Nominations:
             if other != pod and self._problem.pods[other].priority >= priority
         ]
 
+    @property
+    def any_waiting(self) -> bool:
+        """Whether any pod is promised any node."""
+        return bool(self._waiting)
+
     def any_ahead(self, pod: int, node: int) -> bool:
         """Whether a pod has to respect others at a node."""
         return bool(self._waiting) and bool(self._ahead(pod, node))

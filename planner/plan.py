@@ -128,3 +128,45 @@ class CheckReport(Document):
     findings: tuple[Finding, ...] = ()
     hard_excess: int = 0
     violations: int
+
+
+class Objective(Part):
+    """One stage of the objective: what the plan has, what any plan could have, and whether that is proved."""
+
+    name: str
+    value: int
+    bound: int
+    proved: bool
+
+
+class PlanStep(Part):
+    """One thing to do; steps are in the order in which a cluster accepts them."""
+
+    action: Literal["bind"] = "bind"
+    pod: str
+    node: str
+
+
+class Unplaced(Part):
+    """A pod that stays pending, and kube-scheduler's line about it when all else is placed."""
+
+    pod: str
+    message: str
+
+
+class Verdicts(Part):
+    """Whether every step is admissible at its turn, and whether every constraint holds at the end."""
+
+    sequence: bool
+    final_state: bool
+
+
+class PlacementPlan(Document):
+    """Where the whole batch goes."""
+
+    kind: Literal["PlacementPlan"] = "PlacementPlan"
+    status: Literal["Optimal", "Feasible"]
+    objective: tuple[Objective, ...]
+    steps: tuple[PlanStep, ...]
+    unplaced: tuple[Unplaced, ...] = ()
+    verdicts: Verdicts

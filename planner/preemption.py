@@ -17,13 +17,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import numpy as np
+
 from models.disruption import PodDisruptionBudget
 from models.pod import Pod
 from models.scheduler_config import DefaultPreemptionArgs
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.framework import Diagnosis, Framework, Plan, unavailable
 from planner.nominations import Nominations
-from planner.state import State
+from planner.room import Room
 
 _PREFIX = "preemption: "
 _NEVER = f"{_PREFIX}not eligible due to preemptionPolicy=Never."
@@ -102,8 +104,8 @@ class Preemption:
         enough = self._enough(len(nodes))
         clean: list[Candidate] = []
         breaking: list[Candidate] = []
-        failures: Counter[str] = Counter()
-        for node in nodes:
+        worth_trying, failures = self._screen(plan, pod, nodes)
+        for node in worth_trying:
             found = self._try(plan, pod, node)
             if isinstance(found, Candidate):
                 (breaking if found.broken_budgets else clean).append(found)
@@ -112,6 +114,35 @@ class Preemption:
             else:
                 failures.update(found)
         return clean + breaking, failures
+
+    def _screen(self, plan: Plan, pod: int, nodes: Sequence[int]) -> tuple[Sequence[int], Counter[str]]:
+        """The nodes worth a try, and what is wrong with the rest: seen at once where only room matters."""
+        failures: Counter[str] = Counter()
+        fit = self._only_room(plan)
+        if fit is None or self._nominations.any_waiting:
+            return nodes, failures
+        lower = np.flatnonzero(
+            (self._state.node_of >= 0) & (self._problem.priorities < plan.template.priority)
+        )
+        codes = fit.reject_without(plan.template, self._state.load_of(lower))
+        has_lower = np.bincount(self._state.node_of[lower], minlength=self._problem.nodes.size) > 0
+        worth_trying = []
+        for node in nodes:
+            if not has_lower[node]:
+                failures[_NO_VICTIMS] += 1
+            elif codes[node]:
+                failures.update(fit.verdict(plan.template, int(codes[node])).reasons)
+            else:
+                worth_trying.append(node)
+        return worth_trying, failures
+
+    def _only_room(self, plan: Plan) -> NodeResourcesFit | None:
+        """The plugin, when evictions can change nothing else that matters to the pod."""
+        match plan.changing:
+            case (NodeResourcesFit() as fit,):
+                return fit
+            case _:
+                return None
 
     def _enough(self, nodes: int) -> int:
         share = nodes * self._args.min_candidate_nodes_percentage // 100
@@ -144,15 +175,12 @@ class Preemption:
         victims = broken + [other for other in others if not may_stay(other)]
         return Candidate(node, tuple(sorted(victims, key=self._importance)), len(broken))
 
-    def _room(self, plan: Plan, pod: int, node: int) -> _Room | None:
+    def _room(self, plan: Plan, pod: int, node: int) -> Room | None:
         """The node's room, when evictions can change nothing else that matters to the pod."""
-        if not plan.settled[node] or self._nominations.any_ahead(pod, node):
+        fit = self._only_room(plan)
+        if fit is None or not plan.settled[node] or self._nominations.any_ahead(pod, node):
             return None
-        match plan.changing:
-            case (NodeResourcesFit() as fit,):
-                return _Room(self._state, fit.wants(plan.template), node)
-            case _:
-                return None
+        return Room(self._state, fit.wants(plan.template), node)
 
     def _put_back(self, plan: Plan, pod: int, other: int, node: int) -> bool:
         """Let a pod stay if the preemptor fits beside it."""
@@ -210,34 +238,6 @@ class Preemption:
             )
 
         return min(candidates, key=cost)
-
-
-class _Room:
-    """What is free on a node for one pod, as plain numbers, while others are taken off and put back."""
-
-    def __init__(self, state: State, wanted: list[tuple[int, int]], node: int) -> None:
-        self._problem = state.problem
-        free = (self._problem.allocatable[:, node] - state.used[:, node]).tolist()
-        self._spare = [(row, free[row] - amount) for row, amount in wanted]
-
-    def without(self, others: Iterable[int]) -> bool:
-        """Take these pods off; whether the pod fits then."""
-        for other in others:
-            held = self._amounts(other)
-            self._spare = [(row, spare + held[row]) for row, spare in self._spare]
-        return all(spare >= 0 for _, spare in self._spare)
-
-    def take_back(self, other: int) -> bool:
-        """Put a pod back if there is room for it beside the one that is to come."""
-        held = self._amounts(other)
-        left = [(row, spare - held[row]) for row, spare in self._spare]
-        if any(spare < 0 for _, spare in left):
-            return False
-        self._spare = left
-        return True
-
-    def _amounts(self, pod: int) -> tuple[int, ...]:
-        return self._problem.template(pod).amounts
 
 
 def _draws_on(budget: PodDisruptionBudget, pod: Pod) -> bool:

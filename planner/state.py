@@ -57,8 +57,14 @@ class State:
         self.node_of[bound] = nodes
         for pod, node in zip(bound.tolist(), nodes.tolist(), strict=True):
             self.pods_on[node].append(pod)
-        self.used: Ints = _summed(self._requests, templates, nodes, (len(problem.resources), size))
-        self.scored: Ints = _summed(self._scored, templates, nodes, (2, size))
+        self._table = _columns(self._requests, len(problem.resources))
+        self.used: Ints = _summed(self._table[:, templates], nodes, size)
+        self.scored: Ints = _summed(_columns(self._scored, 2)[:, templates], nodes, size)
+
+    def load_of(self, pods: Codes) -> Ints:
+        """What some of the placed pods use together: a row for every resource, a column for every node."""
+        templates, nodes = self.problem.template_of[pods], self.node_of[pods]
+        return _summed(self._table[:, templates], nodes, self.problem.nodes.size)
 
     def tally(self, key: Hashable, members: Callable[[], Mapping[int, int]]) -> Tally:
         """The tally under a key; made on first use from the templates that belong to it."""
@@ -145,10 +151,14 @@ class State:
             self.epoch += 1
 
 
-def _summed(amounts: list[Ints], templates: Ints, nodes: Ints, shape: tuple[int, int]) -> Ints:
-    """What the pods of these templates on these nodes add up to: a row a resource, a column a node."""
-    total = np.zeros(shape, np.int64)
-    if amounts:
-        for row, amount in zip(total, np.stack(amounts, axis=1), strict=True):
-            np.add.at(row, nodes, amount[templates])
+def _columns(amounts: list[Ints], height: int) -> Ints:
+    """The amounts of every template as a column of a table."""
+    return np.stack(amounts, axis=1) if amounts else np.zeros((height, 0), np.int64)
+
+
+def _summed(amounts: Ints, nodes: Codes, size: int) -> Ints:
+    """A column of amounts for each pod, added up for each node."""
+    total = np.zeros((len(amounts), size), np.int64)
+    for row, amount in zip(total, amounts, strict=True):
+        np.add.at(row, nodes, amount)
     return total

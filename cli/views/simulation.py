@@ -6,14 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from cli.page import MANY_ROWS, Page, counted
-from cli.table import folded, table
+from cli.table import table
 from cli.views import trace
 from cli.views.spread import domains_changed, is_hard, short_key
-from cli.views.verdict import reasons
-from planner.plan import Decision, PendingReason, Simulation, SpreadChange
+from cli.views.verdict import paragraphs
+from planner.plan import Decision, Simulation, SpreadChange
 
 _NONE = "<none>"
-_MOST_VERDICTS = 5
 
 
 def lines(document: Simulation, page: Page) -> Iterator[str]:
@@ -116,24 +115,7 @@ def _whose(row: SpreadChange, rows: list[SpreadChange]) -> str:
 
 
 def _pending(document: Simulation, page: Page) -> Iterator[str]:
-    shown = document.pending if page.everything else document.pending[:_MOST_VERDICTS]
-    for reason in shown:
-        yield from _verdict(reason, page)
-    rest = document.pending[len(shown) :]
-    if rest:
-        pods = counted(sum(reason.pods for reason in rest), "more pod")
-        yield f"{pods} with {counted(len(rest), 'other verdict')} (-o wide has them all)"
-
-
-def _verdict(reason: PendingReason, page: Page) -> Iterator[str]:
-    if reason.pods == 1:
-        yield f"{reason.example} stays pending:"
-    else:
-        yield f"{reason.pods} pods stay pending, {reason.example} for one:"
-    for line in reasons(reason.message):
-        indent = "  " + " " * (len(line) - len(line.lstrip()))
-        width = None if page.screen.width is None else page.screen.width - len(indent)
-        yield from (indent + part for part in folded(line.strip(), width))
+    return paragraphs(document.pending, page)
 
 
 def _summary(document: Simulation, page: Page) -> str:

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+from cli.page import Page, counted
+from cli.table import folded
+from planner.plan import PendingReason
+
+_MOST_VERDICTS = 5
 
 _SUMMARY = re.compile(r"(?P<head>\d+/\d+ nodes are available)(?:: (?P<reasons>.*))?\Z", re.DOTALL)
 _PREEMPTION = " preemption: "
@@ -28,3 +34,25 @@ def _half(text: str, prefix: str) -> Iterator[str]:
     width = max(len(nodes) for nodes, _, _ in counted)
     for nodes, _, reason in sorted(counted, key=lambda part: -int(part[0])):
         yield f"  {nodes:>{width}}  {reason}"
+
+
+def paragraphs(pending: Sequence[PendingReason], page: Page) -> Iterator[str]:
+    """Why pods stay pending: a paragraph for each verdict, the most frequent first."""
+    shown = pending if page.everything else pending[:_MOST_VERDICTS]
+    for reason in shown:
+        yield from _paragraph(reason, page)
+    rest = pending[len(shown) :]
+    if rest:
+        pods = counted(sum(reason.pods for reason in rest), "more pod")
+        yield f"{pods} with {counted(len(rest), 'other verdict')} (-o wide has them all)"
+
+
+def _paragraph(reason: PendingReason, page: Page) -> Iterator[str]:
+    if reason.pods == 1:
+        yield f"{reason.example} stays pending:"
+    else:
+        yield f"{reason.pods} pods stay pending, {reason.example} for one:"
+    for line in reasons(reason.message):
+        indent = "  " + " " * (len(line) - len(line.lstrip()))
+        width = None if page.screen.width is None else page.screen.width - len(indent)
+        yield from (indent + part for part in folded(line.strip(), width))

@@ -96,11 +96,16 @@ class NodeResourcesFit(Filter, Score):
         group = name.partition("/")[0] if "/" in name else None
         return name != PODS and name not in self._ignored and group not in self._ignored_groups
 
-    def _judge(self, template: Template, where: Where) -> Any:
+    def reject_without(self, template: Template, gone: Ints) -> Rejects:
+        """The answer for every node if so much less were used there; a row for every resource."""
+        return np.asarray(self._judge(template, ALL, self.state.used - gone))
+
+    def _judge(self, template: Template, where: Where, used: Ints | None = None) -> Any:
         """A bit for every resource that is short, the first for pod slots."""
+        used = self.state.used if used is None else used
         if len(self._rows(template)) > _MOST_BITS:
-            return self._judge_in_full(template, where)
-        room, used = self.problem.allocatable, self.state.used
+            return self._judge_in_full(template, where, used)
+        room = self.problem.allocatable
         codes = (at(used, self._pods_row, where) >= at(room, self._pods_row, where)) * 1
         for bit, row in enumerate(self._rows(template), start=1):
             request, offered = template.amounts[row], at(room, row, where)
@@ -109,13 +114,13 @@ class NodeResourcesFit(Filter, Score):
                 codes = codes | short * (1 << bit) | (request > offered) * _UNRESOLVABLE
         return codes
 
-    def _judge_in_full(self, template: Template, where: Where) -> Any:
+    def _judge_in_full(self, template: Template, where: Where, used: Ints) -> Any:
         """The same for more resources than a number has bits: a number for each set of them that is short."""
         rows = np.array([row for row, _ in self.wants(template)])
         wanted = np.array([amount for _, amount in self.wants(template)])[:, np.newaxis]
         nodes = np.atleast_1d(np.arange(self.nodes.size)[where])
         room = self.problem.allocatable[np.ix_(rows, nodes)]
-        short = wanted > room - self.state.used[np.ix_(rows, nodes)]
+        short = wanted > room - used[np.ix_(rows, nodes)]
         hopeless = (short & (wanted > room)).any(axis=0)
         codes = [self._pattern(*found) for found in zip(map(tuple, short.T), hopeless.tolist(), strict=True)]
         return codes[0] if isinstance(where, int) else np.array(codes, np.int64)

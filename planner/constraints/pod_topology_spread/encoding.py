@@ -1,7 +1,8 @@
 """A spread constraint in the solver's terms.
 
-When all is placed: in every domain that holds a pod with the constraint,
-`matching pods - global minimum <= maxSkew`.
+When all is placed: in every domain to which a pod with the constraint came,
+`matching pods - global minimum <= maxSkew`.  The constraints of pods that ran before are not judged
+again: as at any bind, the scheduler would not ask them either.
 
 At every pod's own turn, whatever the order: counts only grow, so when the last pod with the
 constraint comes to a domain, at least the pods there before the batch and the batch's pods with the

@@ -1,0 +1,75 @@
+"""A PlacementPlan: the binds in their order, how good they are, and what is left over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from cli.page import MANY_ROWS, Page, counted
+from cli.table import table
+from cli.views.verdict import paragraphs
+from planner.plan import PendingReason, PlacementPlan
+
+
+def lines(document: PlacementPlan, page: Page) -> Iterator[str]:
+    """The plan as a person reads it."""
+    for section in (_steps, _objective, _unplaced):
+        found = list(section(document, page))
+        if found:
+            yield from found
+            yield ""
+    yield _summary(document, page)
+
+
+def names(document: PlacementPlan) -> Iterator[str]:
+    """The pods that stay pending."""
+    return (f"pod/{left.pod}" for left in document.unplaced)
+
+
+def _steps(document: PlacementPlan, page: Page) -> Iterator[str]:
+    """Every bind in its order; of a long plan only how many pods each node gets."""
+    if not document.steps:
+        return iter(())
+    if len(document.steps) > MANY_ROWS and not page.everything:
+        coming = Counter(step.node for step in document.steps)
+        return table(("NODE", "PODS"), [[node, str(coming[node])] for node in sorted(coming)], page.screen)
+    rows = [[*step.pod.split("/", 1), step.node] for step in document.steps]
+    return table(("NAMESPACE", "NAME", "NODE"), rows, page.screen)
+
+
+def _objective(document: PlacementPlan, page: Page) -> Iterator[str]:
+    """The stages, where there is more than one or something is not proved."""
+    if len(document.objective) < 2 and all(stage.proved for stage in document.objective):  # noqa: PLR2004
+        return iter(())
+    rows = [
+        [stage.name, str(stage.value), str(stage.bound), "yes" if stage.proved else "no"]
+        for stage in document.objective
+    ]
+    return table(("STAGE", "VALUE", "BOUND", "PROVED"), rows, page.screen)
+
+
+def _unplaced(document: PlacementPlan, page: Page) -> Iterator[str]:
+    examples = {left.message: left.pod for left in reversed(document.unplaced)}
+    pending = [
+        PendingReason(message=message, pods=pods, example=examples[message])
+        for message, pods in Counter(left.message for left in document.unplaced).most_common()
+    ]
+    return paragraphs(pending, page)
+
+
+def _summary(document: PlacementPlan, page: Page) -> str:
+    """`9 pods placed: all of them.`"""
+    placed = counted(len(document.steps), "pod") + " placed"
+    if not document.steps and not document.unplaced:
+        return "No pods are pending."
+    if not document.unplaced:
+        sentence = f"{placed}: all of them"
+    elif document.status == "Optimal":
+        sentence = f"{placed}, {len(document.unplaced)} left over: proved that no plan has more"
+    else:
+        bound = sum(stage.bound for stage in document.objective)
+        sentence = f"{placed}, {len(document.unplaced)} left over; more than {bound} is impossible"
+    if not document.verdicts.sequence:
+        sentence += "; no order of binds leads there, so the pods need spec.nodeName"
+    sentence = sentence[0].upper() + sentence[1:]
+    return page.screen.paint(f"{sentence}.", "red" if document.unplaced else "green")

@@ -1,0 +1,250 @@
+"""The whole batch at once: against recordings, against every order tried out, against every placement."""
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations_with_replacement, product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from ortools.sat.python import cp_model
+
+from models import Cluster
+from planner import simulate, solve
+from planner.check import audit
+from planner.constraints.pod_topology_spread import PodTopologySpread
+from planner.cpsat.variables import Batch, Counts
+from planner.framework import Framework
+from planner.plan import PlacementPlan
+from planner.problem import Problem
+from planner.profile import build, profiles_of
+from planner.state import State
+from tests.builders import HOST, Object, cluster, node, pod, spread
+from tests.strategies import clusters, steady
+
+DATA = Path(__file__).parents[1] / "data" / "batch"
+NOWHERE = -1
+
+
+def recorded(name: str) -> list[Any]:
+    """The batches of one file, each with its name as the test's."""
+    with gzip.open(DATA / f"{name}.jsonl.gz", "rt") as lines:
+        return [pytest.param(case, id=case["name"]) for case in map(json.loads, lines)]
+
+
+def framework_of(problem: Problem, state: State) -> Framework:
+    """The plugins of the only profile."""
+    (config,) = profiles_of(problem.cluster.scheduler_config).values()
+    return Framework(problem, state, build(config, problem, state))
+
+
+def replays(found: Cluster, plan: PlacementPlan) -> bool:
+    """Whether the filters accept every bind of a plan at its turn."""
+    problem = Problem(found)
+    state = State(problem)
+    framework = framework_of(problem, state)
+    for step in plan.steps:
+        number, place = problem.pod_index[step.pod], problem.nodes.index[step.node]
+        if not framework.fits(framework.plan(problem.template(number)), place):
+            return False
+        state.bind(number, place)
+    return True
+
+
+@pytest.mark.parametrize("case", recorded("batch"))
+def test_recorded_batches(case: dict[str, Any]) -> None:
+    """At least what kube-scheduler places and what a valid final state can hold, in sequence, proved."""
+    found = Cluster.from_objects(case["cluster"]["items"])
+    plan = solve(found)
+    assert len(plan.steps) >= max(case["kubeScheduler"], case["finalStateOptimum"])
+    assert plan.status == "Optimal"
+    assert replays(found, plan)
+    assert len(plan.steps) + len(plan.unplaced) == case["pending"]
+    assert len(solve(found, final_state=True).steps) == case["finalStateOptimum"]
+
+
+def test_a_final_state_that_no_order_reaches() -> None:
+    """Zone and hostname spread on 2 + 1 nodes: five of seven in sequence, and the plan says what else."""
+    case = recorded("stuck")[0].values[0]
+    found = Cluster.from_objects(case["cluster"]["items"])
+    plan = solve(found)
+    assert (len(plan.steps), plan.status, len(plan.unplaced)) == (5, "Feasible", 2)
+    assert replays(found, plan)
+    assert any(note.startswith("7 pods could stand") for note in plan.notes)
+    final = solve(found, final_state=True)
+    assert (len(final.steps), final.verdicts.sequence, final.verdicts.final_state) == (7, False, True)
+
+
+@pytest.mark.parametrize("case", recorded("stuck")[1:])
+def test_stuck_batches_fit_as_a_whole(case: dict[str, Any]) -> None:
+    """A grid that takes its pods only in a lucky order, and small pods that must leave room for a big one."""
+    found = Cluster.from_objects(case["cluster"]["items"])
+    plan = solve(found)
+    assert len(plan.steps) == case["finalStateOptimum"] > case["kubeScheduler"]
+    assert replays(found, plan)
+
+
+def test_who_is_left_over_is_told_why() -> None:
+    """Each pod has kube's line for the state that the plan leads to, and gated pods theirs."""
+    gated = pod("gated", schedulingGates=[{"name": "example.com/wait"}])
+    found = cluster(node("n1", cpu="1"), pod("a", cpu="1"), pod("b", cpu="1"), gated)
+    plan = solve(found)
+    assert [step.pod for step in plan.steps] == ["default/a"]
+    messages = {left.pod: left.message for left in plan.unplaced}
+    assert messages == {
+        "default/b": "0/1 nodes are available: 1 Insufficient cpu.",
+        "default/gated": "scheduling gated",
+    }
+
+
+def test_the_highest_priority_comes_first() -> None:
+    """One important pod is worth more than any number of others."""
+    small = [pod(f"small-{number}", cpu="1") for number in range(4)]
+    plan = solve(cluster(node("n1", cpu="4"), *small, pod("big", cpu="4", priority=10)))
+    assert [step.pod for step in plan.steps] == ["default/big"]
+    assert [(stage.value, stage.bound) for stage in plan.objective] == [(1, 1), (0, 0)]
+
+
+def test_without_time_the_plan_is_kube_schedulers() -> None:
+    """Nothing is claimed to be proved that was not looked at."""
+    found = Cluster.from_objects(recorded("stuck")[2].values[0]["cluster"]["items"])
+    plan = solve(found, time_limit=0)
+    placed = [step.pod for step in plan.steps]
+    assert placed == [decision.pod for decision in simulate(found).decisions if decision.node]
+    assert plan.status == "Feasible"
+
+
+def test_the_same_batch_gives_the_same_bytes() -> None:
+    """A plan that is proved is the same on every run."""
+    pods = [pod(f"p{number}", app="web", cpu="1", spread=[spread(HOST)]) for number in range(5)]
+    found = cluster(node("n1"), node("n2"), node("n3", cpu="1"), *pods)
+    assert solve(found).to_json() == solve(found).to_json()
+
+
+@settings(steady, max_examples=40)
+@given(clusters(running=True, pods=6))
+def test_no_order_of_binds_does_better(objects: list[Object]) -> None:
+    """Every order of admissible binds is tried: a proved plan is the best of them, any other no better."""
+    found = Cluster.from_objects(objects)
+    plan, best = solve(found), best_by_trying(found)
+    worth = tuple(stage.value for stage in plan.objective)
+    assert replays(found, plan)
+    assert worth <= best
+    if plan.status == "Optimal":
+        assert worth == best
+
+
+def best_by_trying(found: Cluster) -> tuple[int, ...]:
+    """The most pods per priority, the highest first, that any order of admissible binds places."""
+    problem = Problem(found)
+    state = State(problem)
+    framework = framework_of(problem, state)
+    waiting = Counter(int(problem.template_of[pod]) for pod in problem.queue())
+    pods = {t: [p for p in problem.queue() if problem.template_of[p] == t] for t in waiting}
+    priorities = sorted({problem.templates[t].priority for t in waiting}, reverse=True)
+    seen: set[frozenset[tuple[tuple[int, int], int]]] = set()
+
+    def explore(placed: Counter[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
+        key = frozenset(placed.items())
+        if key in seen:
+            return
+        seen.add(key)
+        per_priority = Counter({p: 0 for p in priorities})
+        for (template, _), number in placed.items():
+            per_priority[problem.templates[template].priority] += number
+        yield tuple(per_priority[priority] for priority in priorities)
+        for template in waiting:
+            used = sum(number for (t, _), number in placed.items() if t == template)
+            if used == waiting[template]:
+                continue
+            mask = framework.feasible(framework.plan(problem.templates[template])).mask
+            for place in [n for n in range(problem.nodes.size) if mask[n]]:
+                mark = state.mark()
+                state.bind(pods[template][used], place)
+                yield from explore(placed + Counter([(template, place)]))
+                state.rollback(mark)
+
+    return max(explore(Counter()))
+
+
+class _Collected(cp_model.CpSolverSolutionCallback):
+    """Every solution of a model, as the counts that are not zero."""
+
+    def __init__(self, counts: Counts) -> None:
+        super().__init__()
+        self._counts = counts
+        self.found: set[frozenset[tuple[tuple[int, int], int]]] = set()
+
+    def on_solution_callback(self) -> None:
+        """Keep one solution."""
+        items = (((t, n), self.value(variable)) for t, n, variable in self._counts.items())
+        self.found.add(frozenset((key, number) for key, number in items if number))
+
+
+@settings(steady, max_examples=40)
+@given(clusters(running=False, pods=4))
+def test_encodings_allow_exactly_what_the_audit_does_not_object_to(objects: list[Object]) -> None:
+    """All placements that the solver's model admits are all those without a violation, and no others."""
+    problem = Problem(Cluster.from_objects(objects))
+    assert encoded(problem) == unobjectionable(problem)
+
+
+def encoded(problem: Problem) -> set[frozenset[tuple[tuple[int, int], int]]]:
+    """The placements that satisfy every family's encoding when all is placed."""
+    state = State(problem)
+    framework = framework_of(problem, state)
+    waiting = Counter(int(problem.template_of[pod]) for pod in problem.queue())
+    allowed = {t: framework.plan(problem.templates[t]).settled for t in waiting}
+    counts = Counts(Batch(problem, state, waiting, allowed), final=True)
+    for plugin in framework.profile.filters:
+        plugin.encode(counts)
+    solver, collected = cp_model.CpSolver(), _Collected(counts)
+    solver.parameters.enumerate_all_solutions = True
+    solver.parameters.num_workers = 1
+    solver.solve(counts.cp, collected)
+    return collected.found
+
+
+def unobjectionable(problem: Problem) -> set[frozenset[tuple[tuple[int, int], int]]]:
+    """The placements without a violation, every pod on a node that its own wishes and labels allow."""
+    framework = framework_of(problem, State(problem))
+    queue = problem.queue()
+    groups = [
+        [p for p in queue if problem.template_of[p] == t] for t in sorted({*problem.template_of[queue]})
+    ]
+    found = set()
+    for choice in product(*(list(places(framework, problem, pods)) for pods in groups)):
+        node_of = problem.node_of.copy()
+        for pods, chosen in zip(groups, choice, strict=True):
+            for number, place in zip(pods, chosen, strict=True):
+                node_of[number] = place
+        if audit(problem, node_of).violations == 0:
+            steps = Counter(
+                (int(problem.template_of[p]), int(node_of[p])) for p in queue if node_of[p] != NOWHERE
+            )
+            found.add(frozenset(steps.items()))
+    return found
+
+
+def places(framework: Framework, problem: Problem, pods: list[int]) -> Iterator[tuple[int, ...]]:
+    """Every way to put alike pods on nodes that their own wishes, and the keys they spread over, allow."""
+    template = problem.template(pods[0])
+    mask = framework.plan(template).settled.copy()
+    for plugin in framework.profile.filters:
+        if isinstance(plugin, PodTopologySpread):
+            for rule in plugin.hard(template):
+                mask &= rule.column.present
+    for key in {term.topology_key for term in needs(problem, pods[0])}:
+        mask &= problem.nodes.column(key).present
+    options = [NOWHERE, *[n for n in range(problem.nodes.size) if mask[n]]]
+    return combinations_with_replacement(options, len(pods))
+
+
+def needs(problem: Problem, number: int) -> tuple[Any, ...]:
+    """The required affinity terms of a pod."""
+    affinity = problem.pods[number].spec.affinity
+    near = None if affinity is None else affinity.pod_affinity
+    return () if near is None else near.required
