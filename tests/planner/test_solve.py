@@ -15,6 +15,10 @@ from ortools.sat.python import cp_model
 from models import Cluster
 from planner import simulate, solve
 from planner.check import audit
+from planner.constraints import Filter
+from planner.constraints.inter_pod_affinity import InterPodAffinity
+from planner.constraints.node_ports import NodePorts
+from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.cpsat.variables import Batch, Counts
 from planner.framework import Framework
@@ -22,7 +26,7 @@ from planner.plan import PlacementPlan
 from planner.problem import Problem
 from planner.profile import build, profiles_of
 from planner.state import State
-from tests.builders import HOST, Object, cluster, node, pod, spread
+from tests.builders import HOST, ZONE, Object, cluster, node, pod, spread, term
 from tests.strategies import clusters, steady
 
 DATA = Path(__file__).parents[1] / "data" / "batch"
@@ -237,7 +241,7 @@ def places(framework: Framework, problem: Problem, pods: list[int]) -> Iterator[
         if isinstance(plugin, PodTopologySpread):
             for rule in plugin.hard(template):
                 mask &= rule.column.present
-    for key in {term.topology_key for term in needs(problem, pods[0])}:
+    for key in {need.topology_key for need in needs(problem, pods[0])}:
         mask &= problem.nodes.column(key).present
     options = [NOWHERE, *[n for n in range(problem.nodes.size) if mask[n]]]
     return combinations_with_replacement(options, len(pods))
@@ -248,3 +252,48 @@ def needs(problem: Problem, number: int) -> tuple[Any, ...]:
     affinity = problem.pods[number].spec.affinity
     near = None if affinity is None else affinity.pod_affinity
     return () if near is None else near.required
+
+
+#: For every relational family a cluster in which it alone keeps pods from places.
+TELLING: dict[type[Filter], list[Object]] = {
+    NodeResourcesFit: [node("n1", cpu="1"), pod("a", cpu="1"), pod("b", cpu="1")],
+    NodePorts: [node("n1"), pod("a", ports=[80]), pod("b", ports=[80])],
+    PodTopologySpread: [
+        node("n1", zone="a"),
+        node("n2", zone="b"),
+        *(pod(name, app="web", spread=[spread(ZONE)]) for name in ("a", "b", "c")),
+    ],
+    InterPodAffinity: [
+        node("n1"),
+        node("n2"),
+        pod("loner", app="db", apart=[term(HOST, "web")]),
+        pod("friend", app="web", near=[term(HOST, "db")]),
+    ],
+}
+
+
+@pytest.mark.parametrize("family", TELLING, ids=lambda family: family.name)
+def test_an_encoding_that_forbids_nothing_is_noticed(
+    family: type[Filter], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agreement above can fail: without a family's encoding the solver allows what the audit does not."""
+    problem = Problem(cluster(*TELLING[family]))
+    allowed = unobjectionable(problem)
+    assert encoded(problem) == allowed
+    monkeypatch.setattr(family, "encode", Filter.encode)
+    assert encoded(problem) > allowed
+
+
+@pytest.mark.parametrize("family", TELLING, ids=lambda family: family.name)
+def test_an_encoding_that_forbids_too_much_is_noticed(
+    family: type[Filter], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor may an encoding keep away pods that nothing speaks against."""
+
+    def forbid_first_node(_: Filter, x: Counts) -> None:
+        for template in x.batch.templates:
+            x.forbid(template.index, [0])
+
+    problem = Problem(cluster(*TELLING[family]))
+    monkeypatch.setattr(family, "encode", forbid_first_node)
+    assert not encoded(problem) >= unobjectionable(problem)
