@@ -42,11 +42,15 @@ def solve(cluster: Cluster, *, time_limit: float = 30.0, final_state: bool = Fal
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Binds in their order; per priority the most that any plan could have; what a final state holds."""
+    """Binds in their order; per priority the most that any plan could have; what a final state holds.
+
+    `unsolved` when the exact model was out of reach, so that the binds are the scheduler's own.
+    """
 
     steps: Sequence[Step]
     bounds: Mapping[int, int] = field(default_factory=dict)
     final_pods: int | None = None
+    unsolved: bool = False
 
 
 class _Batch:
@@ -63,8 +67,7 @@ class _Batch:
         self._orderer = Orderer(self._problem, self._state, self._frameworks)
         self._reference = Scheduler(self._problem, preemption=False)
         self._waiting = self._read_waiting()
-        numbers = self._waiting
-        self._priorities = sorted({self._priority(number) for number in numbers}, reverse=True)
+        self._priorities = sorted({self._priority(number) for number in self._waiting}, reverse=True)
 
     def _read_waiting(self) -> dict[int, list[int]]:
         """The pods of every template; the first to be taken stands last."""
@@ -79,10 +82,12 @@ class _Batch:
 
     def sequence(self, deadline: float) -> _Found:
         """The best plan that an order of admissible binds leads to."""
-        greedy = self._greedy()
+        greedy, most = self._greedy(), self._trivial_bounds()
+        if len(greedy) == sum(most.values()):
+            return _Found(greedy, most)
         model = self._solve(greedy, deadline, final=False)
         if model is None:
-            return _Found(greedy, self._trivial_bounds())
+            return _Found(greedy, most, unsolved=True)
         placement, bounds = model
         plans = [greedy, self._in_order(placement)]
         final_pods = None
@@ -98,7 +103,7 @@ class _Batch:
         """The best placement in which every constraint holds at the end."""
         model = self._solve((), deadline, final=True)
         if model is None:
-            return _Found((), self._trivial_bounds())
+            return _Found(self._greedy(), self._trivial_bounds(), unsolved=True)
         placement, bounds = model
         ordered = self._orderer.follow(placement, self._waiting)
         rest = Counter(placement) - Counter(ordered)
@@ -219,6 +224,8 @@ class _Batch:
 
     def _notes(self, found: _Found, final_state: bool) -> Iterator[str]:
         pods = len(found.steps)
+        if found.unsolved:
+            yield "the batch is too large to be solved in this time: the plan is kube-scheduler's own"
         if not final_state and found.final_pods is not None and found.final_pods > pods:
             yield (
                 f"{found.final_pods} pods could stand with every constraint kept, but no order of binds "
