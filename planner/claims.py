@@ -8,11 +8,12 @@ Until that volume exists the claim belongs to the node that was selected.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from models.cluster import Cluster
 from models.pod import Pod
 from models.storage import (
     BIND_COMPLETED,
@@ -21,10 +22,7 @@ from models.storage import (
     PersistentVolumeClaim,
     StorageClass,
 )
-from planner.nodes import Mask
-
-if TYPE_CHECKING:
-    from planner.problem import Problem
+from planner.nodes import Mask, NodeAxis
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -71,10 +69,9 @@ def volume_keys(pod: Pod) -> Iterator[Hashable]:
 class Claims:
     """All claims and volumes, and which of them were bound since the snapshot."""
 
-    def __init__(self, problem: Problem) -> None:
-        cluster = problem.cluster
-        self._nodes = problem.nodes
-        self._pods = problem.pods
+    def __init__(self, cluster: Cluster, nodes: NodeAxis, pods: Sequence[Pod]) -> None:
+        self._nodes = nodes
+        self._pods = pods
         self.by_key = {claim.key: claim for claim in cluster.persistent_volume_claims}
         self.volumes = {volume.name: volume for volume in cluster.persistent_volumes}
         self.classes = {found.name: found for found in cluster.storage_classes}

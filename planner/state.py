@@ -35,7 +35,7 @@ class State:
         self.problem = problem
         self.node_of = np.full(len(problem.pods), -1, np.intp)
         self.pods_on: list[list[int]] = [[] for _ in range(problem.nodes.size)]
-        self.claims = Claims(problem)
+        self.claims = Claims(problem.cluster, problem.nodes, problem.pods)
         self.log: list[int] = []
         self.epoch = 0
         self.version = 0
