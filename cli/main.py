@@ -63,8 +63,8 @@ def planner(
     """Where kube-scheduler will put your pods, and whether the spread is what you asked for.
 
     The planner reads a snapshot of a cluster and never changes one. It takes files with -f, or
-    asks kubectl for the live cluster. The whole snapshot always counts; -n and -l only choose what
-    is shown, and without -n all namespaces are.
+    asks kubectl for the live cluster. The whole snapshot always counts; -n and -l, where a command
+    has them, only choose what is shown, and without -n all namespaces are.
 
     \b
     Exit codes: 0 all is well, 1 pods left over or constraints broken, 2 input that
@@ -163,7 +163,8 @@ def solve(
 
     kube-scheduler takes pods one by one and gets stuck; the batch as a whole often fits. The plan
     is a sequence of binds, each of which the scheduler's filters accept at its turn, that places
-    the most pods, those of the highest priority first. It never has fewer than kube-scheduler's own.
+    the most pods, those of the highest priority first. It never has fewer than kube-scheduler
+    places without preemption.
 
     Batches of up to 60,000 pairs of a kind of pod and a node are solved to proof where time allows;
     for larger ones the plan is kube-scheduler's, with what could be placed at most.

@@ -7,11 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from planner.plan import CheckReport, Document, Simulation
+from planner.plan import CheckReport, Document, PlacementPlan, Simulation
 
 FOLDER = Path(__file__).parent / "schema"
 DOCUMENTS: dict[str, type[Document]] = {
     "check-report.json": CheckReport,
+    "placement-plan.json": PlacementPlan,
     "simulation.json": Simulation,
 }
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -124,19 +124,38 @@ class _Search:
         self._left = _by_template(placement)
         self._pods = {template: list(found) for template, found in waiting.items()}
         self._patience = patience
+        self._marks: list[int] = []
+        self._bound: list[int] = []
         self._seen: set[frozenset[tuple[int, int, int]]] = set()
         self.order: list[Step] = []
 
     def go(self) -> bool:
-        """Whether all that is left can be placed from here."""
+        """Whether an order was found; then it stands in `order`."""
+        branches = [iter(self._steps())]
+        while branches:
+            step = next(branches[-1], None)
+            if step is None:
+                branches.pop()
+                if self.order:
+                    self._back()
+                continue
+            self._forth(step)
+            if not any(self._left.values()):
+                return True
+            if self._is_new():
+                branches.append(iter(self._steps()))
+            else:
+                self._back()
+        return not any(self._left.values())
+
+    def _is_new(self) -> bool:
+        """Whether what is left over was not tried before, and there is patience for it."""
         left = frozenset((t, n, pods) for t, nodes in self._left.items() for n, pods in nodes.items())
-        if not left:
-            return True
         if left in self._seen or self._patience <= 0:
             return False
         self._seen.add(left)
         self._patience -= 1
-        return any(self._try(template, node) for template, node in self._steps())
+        return True
 
     def _steps(self) -> list[Step]:
         return [
@@ -145,19 +164,19 @@ class _Search:
             for node in self._orderer.accepting(template, nodes)
         ]
 
-    def _try(self, template: int, node: int) -> bool:
-        mark = self._state.mark()
-        pod = self._pods[template].pop()
+    def _forth(self, step: Step) -> None:
+        template, node = step
+        self._marks.append(self._state.mark())
         self._left[template] -= Counter([node])
-        self._state.bind(pod, node)
-        self.order.append((template, node))
-        if self.go():
-            return True
-        self.order.pop()
-        self._state.rollback(mark)
+        self._bound.append(self._pods[template].pop())
+        self._state.bind(self._bound[-1], node)
+        self.order.append(step)
+
+    def _back(self) -> None:
+        template, node = self.order.pop()
+        self._state.rollback(self._marks.pop())
         self._left[template][node] += 1
-        self._pods[template].append(pod)
-        return False
+        self._pods[template].append(self._bound.pop())
 
 
 def _by_template(placement: Placement) -> dict[int, Counter[int]]:

@@ -105,7 +105,7 @@ class _Batch:
         if model is None:
             return _Found(self._greedy(), self._trivial_bounds(), unsolved=True)
         placement, bounds = model
-        ordered = self._orderer.follow(placement, self._waiting)
+        ordered = self._ordered(placement)
         rest = Counter(placement) - Counter(ordered)
         return _Found([*ordered, *rest.elements()], bounds, sum(placement.values()))
 
@@ -119,7 +119,7 @@ class _Batch:
 
     def _trivial_bounds(self) -> dict[int, int]:
         """Per priority, the pods that some node could take at all."""
-        bounds: Counter[int] = Counter()
+        bounds = dict.fromkeys(self._priorities, 0)
         for number, pods in self._waiting.items():
             if self._framework(number).plan(self._problem.templates[number]).settled.any():
                 bounds[self._priority(number)] += len(pods)
@@ -150,10 +150,14 @@ class _Batch:
 
     def _in_order(self, placement: Placement) -> list[Step]:
         """The placement in an admissible order, as much of it as possible, and then what else fits."""
+        return self._orderer.extend(self._ordered(placement), self._waiting)
+
+    def _ordered(self, placement: Placement) -> list[Step]:
+        """The placement in an admissible order, or as much of it as an order was found for."""
         steps = self._orderer.follow(placement, self._waiting)
-        if len(steps) < sum(placement.values()):
-            steps = self._orderer.search(placement, self._waiting, _PATIENCE) or steps
-        return self._orderer.extend(steps, self._waiting)
+        if len(steps) == sum(placement.values()):
+            return steps
+        return self._orderer.search(placement, self._waiting, _PATIENCE) or steps
 
     def _worth(self, steps: Sequence[Step]) -> tuple[int, ...]:
         """How good a plan is: its pods per priority, the highest first."""
@@ -195,9 +199,9 @@ class _Batch:
         return accepted
 
     def _objective(self, found: _Found) -> Iterator[plan.Objective]:
-        proved = True
+        proved, most = True, self._trivial_bounds()
         for priority, value in zip(self._priorities, self._worth(found.steps), strict=True):
-            bound = found.bounds.get(priority, sum(map(len, self._waiting.values())))
+            bound = found.bounds.get(priority, most[priority])
             proved = proved and value == bound
             yield plan.Objective(
                 name=f"podsPlaced/{priority}", value=value, bound=max(value, bound), proved=proved
@@ -225,7 +229,10 @@ class _Batch:
     def _notes(self, found: _Found, final_state: bool) -> Iterator[str]:
         pods = len(found.steps)
         if found.unsolved:
-            yield "the batch is too large to be solved in this time: the plan is kube-scheduler's own"
+            yield (
+                "the batch was not solved as a whole (too large, out of time, or several profiles): "
+                "the plan is kube-scheduler's own"
+            )
         if not final_state and found.final_pods is not None and found.final_pods > pods:
             yield (
                 f"{found.final_pods} pods could stand with every constraint kept, but no order of binds "

@@ -16,7 +16,7 @@ import pytest
 from cli.main import run
 from docs.make_schema import FOLDER, schemas
 from models import Cluster
-from planner import check, simulate
+from planner import check, simulate, solve
 from planner.constraints import FILTERS, WEIGHTS
 from planner.constraints.family import Filter, Score
 from planner.plan import Document
@@ -112,8 +112,10 @@ def test_schemas_are_current() -> None:
         ("check-report.json", check),
         ("simulation.json", simulate),
         ("simulation.json", lambda cluster: simulate(cluster, verbose=True)),
+        ("placement-plan.json", solve),
+        ("placement-plan.json", lambda cluster: solve(cluster, final_state=True)),
     ],
-    ids=["check", "simulate", "simulate -v"],
+    ids=["check", "simulate", "simulate -v", "solve", "solve --final-state"],
 )
 def test_documents_follow_their_schema(name: str, make: Callable[[Cluster], Document]) -> None:
     """What is printed has every field that the schema demands and none that it does not know."""
@@ -166,6 +168,21 @@ def test_the_guides_filter_works_when_registered(
     )
 
 
+def test_the_guides_encoding_is_in_the_solvers_model(
+    family: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the family's `encode` it is proved that a third pod has no place; without it, it is not."""
+    quota = family["HostNetworkQuota"]
+    monkeypatch.setattr("planner.profile.FILTERS", (*FILTERS, quota))
+    node, pod = family["node"], family["pod"]
+    cluster = Cluster.from_objects([node("a", "1"), node("b", "1"), pod("p1"), pod("p2"), pod("p3")])
+    plan = solve(cluster)
+    assert (len(plan.steps), plan.status) == (2, "Optimal")
+    monkeypatch.setattr(quota, "encode", Filter.encode)
+    plan = solve(cluster)
+    assert (len(plan.steps), plan.status) == (2, "Feasible")
+
+
 def test_the_guides_score_works_when_registered(
     family: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,6 +204,14 @@ def test_the_architecture_names_no_module_that_is_gone() -> None:
     named = re.findall(r"^\| `([\w/]+\.py)` \|", text, re.MULTILINE)
     assert named
     assert [name for name in named if not (ROOT / name).is_file()] == []
+
+
+def test_the_architecture_names_every_module() -> None:
+    """Whoever adds a module says in docs/architecture.md what it holds."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    modules = [path for room in ("models", "planner", "cli") for path in (ROOT / room).rglob("[!_]*.py")]
+    names = sorted(path.relative_to(ROOT).as_posix() for path in modules)
+    assert [name for name in names if f"| `{name}` |" not in text] == []
 
 
 def test_the_semantics_have_every_family() -> None:

@@ -65,11 +65,10 @@ def _summary(document: PlacementPlan, page: Page) -> str:
     if not document.unplaced:
         sentence = f"{placed}: all of them"
     elif document.status == "Optimal":
-        sentence = f"{placed}, {len(document.unplaced)} left over: proved that no plan has more"
+        sentence = f"{placed}, {len(document.unplaced)} left over: proved that no plan is better"
     else:
-        bound = sum(stage.bound for stage in document.objective)
-        sentence = f"{placed}, {len(document.unplaced)} left over; more than {bound} is impossible"
+        sentence = f"{placed}, {len(document.unplaced)} left over; a better plan is not ruled out"
     if not document.verdicts.sequence:
-        sentence += "; no order of binds leads there, so the pods need spec.nodeName"
+        sentence += "; no order of binds was found for it, so the pods need spec.nodeName"
     sentence = sentence[0].upper() + sentence[1:]
     return page.screen.paint(f"{sentence}.", "red" if document.unplaced else "green")

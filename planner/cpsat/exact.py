@@ -38,7 +38,7 @@ class Found:
 
     @property
     def bounds(self) -> dict[int, int]:
-        """Per priority, the most pods that any placement could have."""
+        """Per priority, the most pods that a placement as good at the higher ones could have."""
         return {level.priority: level.bound for level in self.levels}
 
 

@@ -26,7 +26,7 @@ from planner.plan import PlacementPlan
 from planner.problem import Problem
 from planner.profile import build, profiles_of
 from planner.state import State
-from tests.builders import HOST, ZONE, Object, cluster, node, pod, spread, term
+from tests.builders import HOST, ZONE, Object, claim, cluster, node, pod, spread, term, volume
 from tests.strategies import clusters, steady
 
 DATA = Path(__file__).parents[1] / "data" / "batch"
@@ -126,6 +126,43 @@ def test_the_same_batch_gives_the_same_bytes() -> None:
     pods = [pod(f"p{number}", app="web", cpu="1", spread=[spread(HOST)]) for number in range(5)]
     found = cluster(node("n1"), node("n2"), node("n3", cpu="1"), *pods)
     assert solve(found).to_json() == solve(found).to_json()
+
+
+def test_a_priority_without_any_node_is_proved_to_get_nothing() -> None:
+    """What went wrong: such a priority had all pods of the batch as its bound."""
+    lost = pod("lost", node_selector={"no": "where"}, priority=5)
+    plan = solve(cluster(node("n1", cpu="1"), lost, pod("a", cpu="1"), pod("b", cpu="1")))
+    assert [(stage.value, stage.bound, stage.proved) for stage in plan.objective] == [
+        (0, 0, True),
+        (1, 1, True),
+    ]
+
+
+def test_a_long_batch_can_be_searched_for_an_order() -> None:
+    """What went wrong: the search went one call deeper with every pod, and broke down at some hundred."""
+    case = recorded("stuck")[0].values[0]
+    items = [*case["cluster"]["items"], *(node(f"more-{n}", zone="far") for n in range(8))]
+    found = Cluster.from_objects([*items, *(pod(f"plain-{n}") for n in range(300))])
+    plan = solve(found)
+    assert replays(found, plan)
+    assert len(plan.steps) >= 305
+
+
+def test_pods_that_share_a_volume_are_not_counted_twice() -> None:
+    """What went wrong: two users of one volume seemed to need two of the node's slots for volumes."""
+    slots = [
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "CSINode",
+            "metadata": {"name": name},
+            "spec": {"drivers": [{"name": "disk", "nodeID": name, "allocatable": {"count": 1}}]},
+        }
+        for name in ("n1", "n2")
+    ]
+    shared = [volume("v", csi={"driver": "disk", "volumeHandle": "v"}), claim("c", bound_to="v")]
+    pods = [pod(name, cpu="200m", claims=["c"]) for name in ("a", "b")]
+    plan = solve(cluster(node("n1"), node("n2"), *slots, *shared, *pods, pod("big", cpu="3900m")))
+    assert len(plan.steps) == 3
 
 
 @settings(steady, max_examples=40)

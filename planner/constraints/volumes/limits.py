@@ -87,16 +87,20 @@ class NodeVolumeLimits(Filter):
         return refused.astype(np.int64)
 
     def encode(self, x: Counts) -> None:
-        """On every node, the volumes that come for the first time fit beside those in use."""
+        """On every node, the volumes that come, but for shared ones, fit beside those in use."""
         for driver, limit in self._limits.items():
-            sizes = {
-                template.index: sum(owner == driver for owner, _ in self._attached[template.index])
-                for template in x.batch.templates
-            }
+            sizes = {template.index: self._own_volumes(template, driver) for template in x.batch.templates}
             if any(sizes.values()):
                 free = np.maximum(limit - self._in_use(driver), 0)
                 for node in range(self.nodes.size):
                     x.require(x.total(sizes, (node,)) <= int(free[node]))
+
+    def _own_volumes(self, template: Template, driver: str) -> int:
+        """The volumes that only this pod uses; one that others share may be on the node without it."""
+        return sum(
+            attached[0] == driver and not self._is_shared(self._users[attached])
+            for attached in self._attached[template.index]
+        )
 
     def _in_use(self, driver: str) -> Ints:
         """How many different volumes of a driver each node has: all uses, less the repeated ones."""

@@ -1,0 +1,157 @@
+"""`planner solve` as it is typed: exit codes, every form of the plan, the options."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from planner.plan import PlacementPlan
+from tests.cli.conftest import Ended, Planner
+from tests.cli.manifests import node, pod, write
+
+DATA = Path(__file__).parents[1] / "data" / "batch"
+
+
+@pytest.fixture
+def fragmented(tmp_path: Path) -> str:
+    """Two small pods that kube-scheduler puts on two nodes, and a large one that needs a whole node."""
+    small = [pod(f"small-{number}", cpu="500m") for number in range(2)]
+    return write(tmp_path / "fragmented.json", node("a1"), node("b1"), *small, pod("large", cpu="4"))
+
+
+@pytest.fixture
+def stuck(tmp_path: Path) -> str:
+    """One pod that fits and one that does not."""
+    return write(tmp_path / "stuck.json", node("a1"), pod("small"), pod("huge", cpu="64"))
+
+
+@pytest.fixture
+def unreachable(tmp_path: Path) -> str:
+    """Seven pods that can stand together, and five that an order of binds leads to."""
+    with gzip.open(DATA / "stuck.jsonl.gz", "rt") as lines:
+        case = json.loads(next(iter(lines)))
+    return write(tmp_path / "unreachable.json", *case["cluster"]["items"])
+
+
+def document(ended: Ended) -> PlacementPlan:
+    """What `-o json` printed, validated."""
+    return PlacementPlan.model_validate_json(ended.out)
+
+
+def test_all_placed_is_0(planner: Planner, fragmented: str) -> None:
+    """The batch fits as a whole, though kube-scheduler leaves a pod over."""
+    assert planner("simulate", "-f", fragmented).code == 1
+    ended = planner("solve", "-f", fragmented)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.endswith("\n\n3 pods placed: all of them.\n")
+
+
+def test_a_pod_left_over_is_1(planner: Planner, stuck: str) -> None:
+    """A finding, no error, with kube's line about the pod."""
+    ended = planner("solve", "-f", stuck)
+    assert (ended.code, ended.err) == (1, "")
+    assert "shop/huge stays pending:\n  0/1 nodes are available:\n    1  Insufficient cpu\n" in ended.out
+    assert ended.out.splitlines()[-1].startswith("1 pod placed, 1 left over")
+
+
+def test_nothing_pending_is_0(planner: Planner, tmp_path: Path) -> None:
+    """No batch, no plan, and nothing wrong."""
+    ended = planner("solve", "-f", write(tmp_path / "quiet.json", node("a1"), pod("web", on="a1")))
+    assert (ended.code, ended.out) == (0, "No pods are pending.\n")
+
+
+@pytest.mark.parametrize("output", ["json", "wide", "yaml", "name"])
+def test_the_form_does_not_change_the_exit_code(planner: Planner, stuck: str, output: str) -> None:
+    """A script may pick the form it likes and still rely on the code."""
+    assert planner("solve", "-f", stuck, "-o", output).code == 1
+
+
+def test_json_has_the_fields_that_scripts_depend_on(planner: Planner, stuck: str) -> None:
+    """The names are a contract; every one of them is there, and the document validates."""
+    ended = planner("solve", "-f", stuck, "-o", "json")
+    plan = json.loads(ended.out)
+    assert (plan["apiVersion"], plan["kind"]) == ("planner/v1alpha1", "PlacementPlan")
+    assert plan["status"] == "Optimal"
+    assert plan["objective"] == [{"name": "podsPlaced/0", "value": 1, "bound": 1, "proved": True}]
+    assert plan["steps"] == [{"action": "bind", "pod": "shop/small", "node": "a1"}]
+    assert plan["unplaced"] == [
+        {"pod": "shop/huge", "message": "0/1 nodes are available: 1 Insufficient cpu."}
+    ]
+    assert plan["verdicts"] == {"sequence": True, "finalState": True}
+    assert document(ended).to_dict() == plan
+
+
+def test_names_are_the_pods_left_over(planner: Planner, stuck: str, fragmented: str) -> None:
+    """`-o name` lists what the exit code is about, and nothing when all is well."""
+    assert planner("solve", "-f", stuck, "-o", "name").out == "pod/shop/huge\n"
+    assert planner("solve", "-f", fragmented, "-o", "name").out == ""
+
+
+def test_the_table_on_a_terminal(planner: Planner, unreachable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Binds in their order, the stage that is not proved, why pods are left; nothing is wider than 80."""
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = planner("solve", "-f", unreachable).out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "NAMESPACE   NAME    NODE"
+    assert [line.split()[:2] for line in lines[1:6]] == [["default", f"web-{n}"] for n in range(1, 6)]
+    assert lines[7].split() == ["STAGE", "VALUE", "BOUND", "PROVED"]
+    assert lines[8].split() == ["podsPlaced/0", "5", "7", "no"]
+    assert lines[10] == "2 pods stay pending, default/web-6 for one:"
+
+
+def test_what_no_order_reaches_is_noted(planner: Planner, unreachable: str) -> None:
+    """Standard error says what else could stand, and which option prints it."""
+    ended = planner("solve", "-f", unreachable)
+    assert ended.code == 1
+    assert ended.err.startswith("note: 7 pods could stand")
+    assert "--final-state" in ended.err
+
+
+def test_a_final_state_may_need_node_names(planner: Planner, unreachable: str) -> None:
+    """Where the filters would refuse a bind on the way, the plan says how such pods are bound."""
+    ended = planner("solve", "-f", unreachable, "--final-state")
+    assert ended.code == 0
+    assert "spec.nodeName" in ended.out.splitlines()[-1]
+    plan = document(planner("solve", "-f", unreachable, "--final-state", "-o", "json"))
+    assert (len(plan.steps), plan.verdicts.sequence, plan.verdicts.final_state) == (7, False, True)
+
+
+def test_a_final_state_that_binds_lead_to_needs_none(planner: Planner, fragmented: str) -> None:
+    """The same option, and a placement that a cluster accepts bind by bind."""
+    ended = planner("solve", "-f", fragmented, "--final-state")
+    assert ended.code == 0
+    assert "spec.nodeName" not in ended.out
+
+
+def test_without_time_there_is_a_plan_all_the_same(planner: Planner, fragmented: str) -> None:
+    """kube-scheduler's own, with nothing proved."""
+    ended = planner("solve", "-f", fragmented, "--time-limit", "0", "-o", "json")
+    plan = document(ended)
+    assert (ended.code, plan.status, plan.verdicts.sequence) == (1, "Feasible", True)
+    assert [step.pod for step in plan.steps] == ["shop/small-0", "shop/small-1"]
+    assert [(stage.value, stage.bound, stage.proved) for stage in plan.objective] == [(2, 3, False)]
+    assert ended.err == "".join(f"note: {note}\n" for note in plan.notes)
+
+
+@pytest.mark.parametrize("limit", ["soon", "-1", "nan", ""])
+def test_a_bad_time_limit_is_a_usage_error(planner: Planner, fragmented: str, limit: str) -> None:
+    """One line that names the option, and nothing on standard output."""
+    ended = planner("solve", "-f", fragmented, "--time-limit", limit)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.count("\n") == 1
+    assert ended.err.startswith("error: Invalid value for '--time-limit'")
+
+
+def test_a_long_plan_is_summed_up(planner: Planner, tmp_path: Path) -> None:
+    """Up to 50 binds are listed; of more only how many pods each node gets, and all in -o wide."""
+    nodes = [node(name, cpu="3") for name in ("a1", "b1")]
+    fifty = write(tmp_path / "fifty.json", *nodes, *(pod(f"web-{number}") for number in range(50)))
+    more = write(tmp_path / "more.json", *nodes, *(pod(f"web-{number}") for number in range(60)))
+    assert planner("solve", "-f", fifty).out.startswith("NAMESPACE")
+    lines = planner("solve", "-f", more).out.splitlines()
+    assert [line.split() for line in lines[:4]] == [["NODE", "PODS"], ["a1", "30"], ["b1", "30"], []]
+    for wanted in (("-o", "wide"), ("-v",)):
+        rows = planner("solve", "-f", more, *wanted).out.splitlines()
+        assert rows[0].split() == ["NAMESPACE", "NAME", "NODE"]
+        assert sum(row.startswith("shop ") for row in rows) == 60
