@@ -34,7 +34,7 @@ def blocks(path: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
 
 
-def sessions(path: Path) -> Iterator[tuple[str, str]]:
+def dialogues(path: Path) -> Iterator[tuple[str, str]]:
     """(command, what is shown below it) of every console block, in order."""
     for block in blocks(path, "console"):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
@@ -72,7 +72,7 @@ def family(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_commands_print_what_is_shown(page: Path) -> None:
     """Every `$ planner ...` of a console block is run, and `$ echo $?` is its exit code."""
     code = 0
-    for command, shown in sessions(page):
+    for command, shown in dialogues(page):
         if command == "echo $?":
             assert shown == str(code), f"the exit code before: {command}"
             continue

@@ -1,6 +1,6 @@
 """Every command in the examples' stories prints what the story shows.
 
-A console block is a session in a terminal of 80 columns: commands after `$ `, and below each what it
+A console block is what a terminal of 80 columns shows: commands after `$ `, and below each what it
 prints. `$ echo $?` shows the exit code of the command before; where there is none it is 0.
 """
 
@@ -19,14 +19,14 @@ _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^\$ (.*)\n", re.MULTILINE)
 
 
-def _sessions() -> Iterator[object]:
+def _dialogues() -> Iterator[object]:
     for readme in README:
         for number, block in enumerate(_BLOCK.findall(readme.read_text()), start=1):
             yield pytest.param(block, id=f"{readme.parent.name}-{number}")
 
 
-@pytest.mark.parametrize("block", [*_sessions()])
-def test_a_session_is_what_really_happens(
+@pytest.mark.parametrize("block", [*_dialogues()])
+def test_a_console_block_is_what_really_happens(
     block: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Commands, output and exit codes, character for character."""
@@ -49,6 +49,6 @@ def test_a_session_is_what_really_happens(
 
 
 @pytest.mark.parametrize("readme", README, ids=lambda readme: readme.parent.name)
-def test_every_story_has_a_session(readme: Path) -> None:
+def test_every_story_has_a_console_block(readme: Path) -> None:
     """An example without a command explains nothing."""
     assert _BLOCK.search(readme.read_text())
