@@ -1,7 +1,5 @@
 """Pod volumes as far as they decide on placement; every other source counts as `other`."""
 
-from typing import Any
-
 from pydantic import Field
 
 from models.base import KubeModel, ObjectMeta
@@ -92,11 +90,3 @@ class Volume(KubeModel):
     csi: CSIVolume | None = None
     empty_dir: EmptyDirVolume | None = None
     host_path: HostPathVolume | None = None
-
-    @property
-    def is_other(self) -> bool:
-        """Whether its source is one that placement does not depend on."""
-        return not any(source is not None for source in self._sources())
-
-    def _sources(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, field) for field in type(self).model_fields if field != "name")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from models.containers import ResourceRequirements
 from models.pod import Pod
-from models.quantity import milli, parse_quantity, whole
+from models.quantity import format_quantity, milli, parse_quantity, whole
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -25,12 +25,18 @@ SCORING_DEFAULTS: Mapping[str, int] = {CPU: parse_quantity("100m"), MEMORY: pars
 #: More of anything than there is anywhere; a hundred times as much still fits into 64 bits.
 _MOST = 1 << 56
 
+_NANO_IN_MILLI, _NANO_IN_ONE = 10**6, 10**9
 _POD_LEVEL = (CPU, MEMORY)
 
 
 def in_units(resource: str, nano: int) -> int:
     """A quantity in the unit the scheduler counts it in: cpu in milli, the rest in whole units."""
     return min(milli(nano) if resource == CPU else whole(nano), _MOST)
+
+
+def in_words(resource: str, amount: int) -> str:
+    """An amount in those units as a manifest would spell it."""
+    return format_quantity(amount * (_NANO_IN_MILLI if resource == CPU else _NANO_IN_ONE))
 
 
 def pod_requests(

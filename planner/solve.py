@@ -144,7 +144,7 @@ class _Batch:
 
         wanted = {number: len(pods) for number, pods in self._waiting.items()}
         families = next(iter(self._frameworks.values())).profile.filters
-        model = ExactModel(Batch(self._problem, self._state, wanted, settled), families, final=final)
+        model = ExactModel(Batch(self._problem, wanted, settled), families, final=final)
         found = model.solve(Counter(hint), deadline)
         return None if found is None else (found.placement, found.bounds)
 

@@ -26,7 +26,7 @@ from planner.formulas import any_of, at, at_least_0, divisors, no_more_than, pos
 from planner.nodes import ALL, Feasible, Ints, Where
 from planner.problem import Problem
 from planner.recent import Recent
-from planner.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from planner.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words
 from planner.state import State
 from planner.templates import Template
 
@@ -208,7 +208,8 @@ class NodeResourcesFit(Filter, Score):
         for row, name in enumerate(self.problem.resources):
             used, room = self.state.used[row], self.problem.allocatable[row]
             for node in np.flatnonzero((used > room) & (used > 0)).tolist():
-                message = f"{self.nodes.names[node]} has {room[node]} {name} for {used[node]} requested"
+                there, asked = in_words(name, int(room[node])), in_words(name, int(used[node]))
+                message = f"{self.nodes.names[node]} has {there} {name} for {asked} requested"
                 yield Violation(self.name, "", self.nodes.names[node], message)
 
 

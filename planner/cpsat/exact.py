@@ -15,31 +15,17 @@ from ortools.sat.python import cp_model
 from planner.constraints import Filter
 from planner.cpsat.variables import Batch, Counts
 
-#: One worker is as fast as several on batches of this size, and always finds the same plan.
+#: One worker finds the same plan on every machine.
 _WORKERS = 1
 _SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """The pods of one priority: how many were placed, how many could be at most."""
-
-    priority: int
-    placed: int
-    bound: int
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
-    """A placement and, priority by priority, how good it is."""
+    """A placement; and per priority the most pods that one as good at the higher ones could have."""
 
     placement: dict[tuple[int, int], int]
-    levels: tuple[Level, ...]
-
-    @property
-    def bounds(self) -> dict[int, int]:
-        """Per priority, the most pods that a placement as good at the higher ones could have."""
-        return {level.priority: level.bound for level in self.levels}
+    bounds: dict[int, int]
 
 
 class ExactModel:
@@ -54,7 +40,7 @@ class ExactModel:
     def solve(self, hint: Mapping[tuple[int, int], int], deadline: float) -> Found | None:
         """The most pods, highest priority first; None when time ran out before anything was found."""
         best: dict[tuple[int, int], int] | None = None
-        levels: list[Level] = []
+        bounds: dict[int, int] = {}
         for priority, templates in self._priorities():
             goal = cp_model.LinearExpr.sum([self._x.placed(template) for template in templates])
             self._hint(best if best is not None else hint)
@@ -65,9 +51,9 @@ class ExactModel:
                 break
             best = {(t, n): count for t, n, v in self._x.items() if (count := solver.value(v))}
             placed = sum(count for (t, _), count in best.items() if t in templates)
-            levels.append(Level(priority, placed, int(solver.best_objective_bound + 1e-6)))
+            bounds[priority] = int(solver.best_objective_bound + 1e-6)
             self._x.cp.add(goal >= placed)
-        return None if best is None else Found(best, tuple(levels))
+        return None if best is None else Found(best, bounds)
 
     def _priorities(self) -> Sequence[tuple[int, frozenset[int]]]:
         """The templates by priority, highest first."""

@@ -14,18 +14,14 @@ from ortools.sat.python import cp_model
 
 from planner.nodes import Mask
 from planner.problem import Problem
-from planner.state import State
 from planner.templates import Template
 
 
 class Batch:
     """Which pods are to be placed: how many of each template, and where each may go."""
 
-    def __init__(
-        self, problem: Problem, state: State, wanted: Mapping[int, int], allowed: Mapping[int, Mask]
-    ) -> None:
+    def __init__(self, problem: Problem, wanted: Mapping[int, int], allowed: Mapping[int, Mask]) -> None:
         self.problem = problem
-        self.state = state
         self.wanted = dict(wanted)
         self.allowed = allowed
 

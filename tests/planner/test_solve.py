@@ -239,7 +239,7 @@ def encoded(problem: Problem) -> set[frozenset[tuple[tuple[int, int], int]]]:
     framework = framework_of(problem, state)
     waiting = Counter(int(problem.template_of[pod]) for pod in problem.queue())
     allowed = {t: framework.plan(problem.templates[t]).settled for t in waiting}
-    counts = Counts(Batch(problem, state, waiting, allowed), final=True)
+    counts = Counts(Batch(problem, waiting, allowed), final=True)
     for plugin in framework.profile.filters:
         plugin.encode(counts)
     solver, collected = cp_model.CpSolver(), _Collected(counts)
