@@ -11,7 +11,7 @@ import numpy as np
 
 from planner.constraints.family import Filter, Score, Verdict
 from planner.constraints.node_affinity import NodeAffinity
-from planner.nodes import ALL, Feasible, Ints, Mask
+from planner.nodes import ALL, Codes, Feasible, Ints, Mask
 from planner.problem import Problem
 from planner.profile import Profile
 from planner.recent import Recent
@@ -137,12 +137,16 @@ class Framework:
             found = plan.seen[stamp] = Feasible(mask)
         return found
 
+    def accepts(self, plan: Plan, nodes: Codes) -> Mask:
+        """Which of some nodes all filters accept now."""
+        accepted = plan.settled[nodes]
+        for plugin in plan.changing:
+            accepted = accepted & (plugin.reject(plan.template, nodes) == 0)
+        return accepted
+
     def fits(self, plan: Plan, node: int) -> bool:
         """Whether all filters accept one node now."""
-        if not plan.settled[node]:
-            return False
-        here = np.array([node])
-        return all(plugin.reject(plan.template, here)[0] == 0 for plugin in plan.changing)
+        return bool(self.accepts(plan, np.array([node]))[0])
 
     def rejection(self, plan: Plan, node: int) -> Rejection | None:
         """Who refuses one node now, if anybody."""

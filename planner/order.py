@@ -13,12 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from planner.clock import Clock
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.framework import Framework
 from planner.nodes import Codes, Ints
 from planner.problem import Problem
 from planner.state import State
 from planner.templates import Template
+
+#: How many orders of a placement are tried before it counts as out of reach.
+_PATIENCE = 2_000
 
 #: A pod of a template comes to a node.
 Step = tuple[int, int]
@@ -43,16 +47,16 @@ class Orderer:
         return steps
 
     def _follow(self, left: dict[int, Counter[int]], pods: dict[int, list[int]]) -> Iterator[Step]:
+        queues = {number: _Queue(self._problem.templates[number], wanted) for number, wanted in left.items()}
         progress = True
         while progress:
             progress = False
-            for template in [number for number in left if left[number]]:
-                nodes = self._accepting(self._problem.templates[template], left[template])
-                if nodes:
+            for number, queue in queues.items():
+                framework = self._framework(queue.template)
+                while (node := queue.next(framework)) is not None:
                     progress = True
-                    left[template] -= Counter([nodes[0]])
-                    self._state.bind(pods[template].pop(), nodes[0])
-                    yield template, nodes[0]
+                    self._state.bind(pods[number].pop(), node)
+                    yield number, node
 
     def extend(self, steps: Sequence[Step], waiting: Mapping[int, Sequence[int]]) -> list[Step]:
         """The steps, and after them as many more as the scheduler itself would make with what is left."""
@@ -76,26 +80,19 @@ class Orderer:
                     yield template, node
 
     def search(
-        self, placement: Placement, waiting: Mapping[int, Sequence[int]], patience: int
+        self, placement: Placement, waiting: Mapping[int, Sequence[int]], clock: Clock
     ) -> list[Step] | None:
-        """An order in which the whole placement is admissible; None when none was found in so many tries."""
+        """An order in which the whole placement is admissible; None when none was found in good time."""
         mark = self._state.mark()
-        tries = _Search(self, self._state, placement, waiting, patience)
+        tries = _Search(self, self._state, placement, waiting, clock)
         found = tries.order if tries.go() else None
         self._state.rollback(mark)
         return found
 
-    def accepting(self, template: int, wanted: Counter[int]) -> list[int]:
+    def accepting(self, number: int, wanted: Counter[int]) -> list[int]:
         """The wanted nodes that accept a template now, those in the emptiest domains first."""
-        return self._accepting(self._problem.templates[template], wanted)
-
-    def _accepting(self, template: Template, wanted: Counter[int]) -> list[int]:
-        framework = self._framework(template)
-        mask = framework.feasible(framework.plan(template)).mask
-        nodes = np.array([node for node in wanted if mask[node]], np.intp)
-        if not nodes.size:
-            return []
-        found: list[int] = nodes[np.lexsort((nodes, *_crowds(framework, template, nodes)))].tolist()
+        queue = _Queue(self._problem.templates[number], wanted)
+        found: list[int] = queue.accepting(self._framework(queue.template)).tolist()
         return found
 
     def _best(self, template: Template) -> int | None:
@@ -108,6 +105,40 @@ class Orderer:
         return self._frameworks[template.pod.spec.scheduler_name]
 
 
+class _Queue:
+    """The nodes that pods of one template are still to come to."""
+
+    def __init__(self, template: Template, wanted: Mapping[int, int]) -> None:
+        self.template = template
+        some = sorted(node for node, pods in wanted.items() if pods)
+        self._nodes = np.array(some, np.intp)
+        self._left = np.array([wanted[node] for node in some], np.int64)
+
+    def next(self, framework: Framework) -> int | None:
+        """The node to bind to now, taken from the queue; None when no node accepts a pod."""
+        accepting = self.accepting(framework)
+        if not accepting.size:
+            return None
+        node = int(accepting[0])
+        self._take(node)
+        return node
+
+    def _take(self, node: int) -> None:
+        position = int(np.searchsorted(self._nodes, node))
+        self._left[position] -= 1
+        if not self._left[position]:
+            self._nodes = np.delete(self._nodes, position)
+            self._left = np.delete(self._left, position)
+
+    def accepting(self, framework: Framework) -> Codes:
+        """The nodes that accept the template now, those in the emptiest domains first."""
+        if not self._nodes.size:
+            return self._nodes
+        nodes = self._nodes[framework.accepts(framework.plan(self.template), self._nodes)]
+        crowds = _crowds(framework, self.template, nodes)
+        return nodes[np.lexsort((nodes, *crowds))] if crowds else nodes
+
+
 class _Search:
     """Depth first through the orders of a placement; what is left over is tried only once."""
 
@@ -117,13 +148,14 @@ class _Search:
         state: State,
         placement: Placement,
         waiting: Mapping[int, Sequence[int]],
-        patience: int,
+        clock: Clock,
     ) -> None:
         self._orderer = orderer
         self._state = state
         self._left = _by_template(placement)
         self._pods = {template: list(found) for template, found in waiting.items()}
-        self._patience = patience
+        self._patience = _PATIENCE
+        self._clock = clock
         self._marks: list[int] = []
         self._bound: list[int] = []
         self._seen: set[frozenset[tuple[int, int, int]]] = set()
@@ -151,7 +183,7 @@ class _Search:
     def _is_new(self) -> bool:
         """Whether what is left over was not tried before, and there is patience for it."""
         left = frozenset((t, n, pods) for t, nodes in self._left.items() for n, pods in nodes.items())
-        if left in self._seen or self._patience <= 0:
+        if left in self._seen or self._patience <= 0 or self._clock.over():
             return False
         self._seen.add(left)
         self._patience -= 1

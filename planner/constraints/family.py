@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 Rejects = NDArray[np.int64] | NDArray[np.int8]
 
 MAX_SCORE = 100
+
+#: More pods than any node takes.
+PLENTY = 1 << 32
 
 
 class Verdict(NamedTuple):
@@ -73,11 +76,23 @@ class Filter(Family):
         """Equal stamps mean that `reject`, just asked about all nodes, gave the same answer."""
         return self.state.version
 
+    def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
+        """For every node, a number of pods of the template that it can never take more than.
+
+        That is beside what is there now, whatever else comes of the wanted pods (how many of each
+        template); None when the rule sets no limit.
+        """
+        return None
+
+    def tells_apart(self, template: Template) -> Iterable[NDArray[Any]]:
+        """What the rule looks at in nodes: a value for every node; nodes equal in all are alike to it."""
+        return ()
+
     def encode(self, x: Counts) -> None:
         """Say in the solver's terms what the rule forbids among the pods of a batch.
 
-        What the rule says about one node and one pod alone is settled before: such nodes have no
-        variable.
+        What the rule says about one node and one template alone, `most` or a settled rule has said
+        before.
         """
 
     @abstractmethod
@@ -104,6 +119,11 @@ class NodeFilter(Filter):
 
     def reject(self, template: Template, where: Where = ALL) -> Rejects:
         return self._known.get(self.part(template), lambda: self.judge(template))[where]
+
+
+def where_accepted(rejects: Rejects, pods: int = PLENTY) -> Ints:
+    """So many pods on every node that was not refused, none elsewhere."""
+    return np.where(rejects == 0, pods, 0)
 
 
 class Score(Family):

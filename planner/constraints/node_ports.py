@@ -7,13 +7,13 @@ one of them is 0.0.0.0.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.constraints.family import Filter, Rejects, Verdict, Violation
-from planner.nodes import ALL, Where
+from planner.constraints.family import Filter, Rejects, Verdict, Violation, where_accepted
+from planner.nodes import ALL, Ints, Where
 from planner.problem import Problem
 from planner.state import State
 from planner.tallies import Tally
@@ -79,16 +79,18 @@ class NodePorts(Filter):
     def verdict(self, template: Template, code: int) -> Verdict:
         return Verdict((_REASON,), unresolvable=False)
 
+    def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
+        return where_accepted(self.reject(template), 1)
+
     def encode(self, x: Counts) -> None:
         """Of templates whose ports clash, at most one pod comes to a node."""
         users = [template for template in x.batch.templates if self._wanted[template.index]]
         for position, template in enumerate(users):
-            x.forbid(template.index, np.flatnonzero(self.reject(template)).tolist())
             for other in users[position:]:
                 if any(self._clashes(template.index, port) for port in self._wanted[other.index]):
                     pair = {template.index: 1, other.index: 1}
-                    for node in x.nodes_of(template.index):
-                        x.require(x.total(pair, (node,)) <= 1)
+                    for cell in x.cells_of(template.index):
+                        x.require(x.total(pair, (cell,)) <= int(x.cells.nodes_in[cell]))
 
     def violations(self) -> Iterator[Violation]:
         """Pods that share a node and a host port: each pod after the first that took it."""

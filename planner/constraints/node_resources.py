@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -190,6 +190,12 @@ class NodeResourcesFit(Filter, Score):
             return None
         return at(self.state.used, row, where) + asked
 
+    def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
+        rows, amounts = map(np.array, zip(*self.wants(template), strict=True))
+        free = np.maximum(self.problem.allocatable[rows] - self.state.used[rows], 0)
+        fitting: Ints = (free // amounts[:, np.newaxis]).min(axis=0)
+        return fitting
+
     def encode(self, x: Counts) -> None:
         """On every node, the requests of the pods that come fit into what is free, pod slots included."""
         wants: dict[int, dict[int, int]] = defaultdict(dict)
@@ -200,8 +206,8 @@ class NodeResourcesFit(Filter, Score):
             unit = math.gcd(*amounts.values())
             scaled = {number: amount // unit for number, amount in amounts.items()}
             free = np.maximum(self.problem.allocatable[row] - self.state.used[row], 0)
-            for node in range(self.nodes.size):
-                x.require(x.total(scaled, (node,)) <= int(free[node]) // unit)
+            for cell, room in enumerate(x.usable(free // unit)):
+                x.require(x.total(scaled, (cell,)) <= room)
 
     def violations(self) -> Iterator[Violation]:
         """Nodes on which more is requested than is allocatable, per resource."""

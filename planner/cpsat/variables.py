@@ -1,29 +1,45 @@
-"""The variables: how many pods of each template of a batch come to each node.
+"""The variables: how many pods of each template of a batch come to each cell of nodes, and stay there.
 
 Families constrain them through this container alone, in plain arithmetic, so that no family needs to
-import the solver.
+import the solver.  Where every node is its own cell the model is exact; where cells hold several
+nodes it is a relaxation: a family says what holds for the sum over a cell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from ortools.sat.python import cp_model
 
-from planner.nodes import Mask
+from planner.cells import Cells
+from planner.nodes import Column, Ints, Mask
 from planner.problem import Problem
 from planner.templates import Template
 
 
 class Batch:
-    """Which pods are to be placed: how many of each template, and where each may go."""
+    """The pods to be placed: how many of each template, and how many of them a node could take at most.
 
-    def __init__(self, problem: Problem, wanted: Mapping[int, int], allowed: Mapping[int, Mask]) -> None:
+    Pods that run and may move are among those wanted; `running` says how many each node has.  The
+    state behind the model does not hold them.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        wanted: Mapping[int, int],
+        room: Mapping[int, Ints],
+        *,
+        cells: Cells | None = None,
+        running: Mapping[int, Ints] | None = None,
+    ) -> None:
         self.problem = problem
         self.wanted = dict(wanted)
-        self.allowed = allowed
+        self.room = room
+        self.running = running or {}
+        self.cells = Cells.single_nodes(problem.nodes.size) if cells is None else cells
 
     @property
     def templates(self) -> Iterator[Template]:
@@ -32,60 +48,102 @@ class Batch:
 
 
 class Counts:
-    """`x[template, node]` and what families say about it."""
+    """`x[template, cell]` and what families say about it.
 
-    def __init__(self, batch: Batch, *, final: bool) -> None:
+    `final` when constraints must hold as all is placed, rather than at some pod's turn.  `fullness`
+    below 1 leaves a part of every cell's room unused, so that its nodes need not be packed tightly.
+    """
+
+    def __init__(self, batch: Batch, *, final: bool, fullness: float = 1.0) -> None:
         self.cp = cp_model.CpModel()
         self.batch = batch
+        self.cells = batch.cells
         self.final = final
-        self._at: dict[int, dict[int, cp_model.IntVar]] = {}
+        self._fullness = fullness
+        self._coming: dict[int, dict[int, cp_model.IntVar]] = {}
+        self._staying: dict[int, dict[int, cp_model.IntVar]] = {}
+        #: The templates whose constraints are being encoded: all, or those of one profile.
+        self.carriers: Collection[int] = batch.wanted.keys()
         self._present: dict[Hashable, cp_model.IntVar] = {}
+        self._domains: dict[str, dict[int, list[int]] | None] = {}
         for template, wanted in batch.wanted.items():
-            nodes = np.flatnonzero(batch.allowed[template]).tolist()
-            self._at[template] = {
-                node: self.cp.new_int_var(0, wanted, f"pods_of_{template}_on_{node}") for node in nodes
+            self._make(template, wanted)
+
+    def _make(self, template: int, wanted: int) -> None:
+        room = self.cells.sums(self.batch.room[template])
+        self._coming[template] = {
+            cell: self.cp.new_int_var(0, min(wanted, int(room[cell])), f"coming_{template}_{cell}")
+            for cell in np.flatnonzero(room).tolist()
+        }
+        if template in self.batch.running:
+            there = self.cells.sums(self.batch.running[template])
+            self._staying[template] = {
+                cell: self.cp.new_int_var(0, int(there[cell]), f"staying_{template}_{cell}")
+                for cell in np.flatnonzero(there).tolist()
             }
-            self.cp.add(sum(self._at[template].values()) <= wanted)
+        self.cp.add(self.placed(template) <= wanted)
 
     def clear_hints(self) -> None:
         """Forget what was hinted."""
         self.cp.clear_hints()  # type: ignore[no-untyped-call]
 
-    def items(self) -> Iterator[tuple[int, int, cp_model.IntVar]]:
-        """Every template, node and variable."""
-        for template, nodes in self._at.items():
-            for node, variable in nodes.items():
-                yield template, node, variable
+    def coming(self) -> Iterator[tuple[int, int, cp_model.IntVar]]:
+        """Every template, cell and variable for the pods that come."""
+        return _flat(self._coming)
 
-    def at(self, template: int, node: int) -> Any:
-        """How many pods of a template come to a node; plain 0 where none can."""
-        return self._at[template].get(node, 0) if template in self._at else 0
+    def staying(self) -> Iterator[tuple[int, int, cp_model.IntVar]]:
+        """Every template, cell and variable for the pods that run there already and stay."""
+        return _flat(self._staying)
 
-    def nodes_of(self, template: int) -> Iterable[int]:
-        """The nodes that a template may come to."""
-        return self._at[template].keys()
+    def cells_of(self, template: int) -> Iterable[int]:
+        """The cells that a template may come to."""
+        return self._coming[template].keys()
 
     def placed(self, template: int) -> Any:
-        """How many pods of a template are placed at all."""
-        return cp_model.LinearExpr.sum(list(self._at[template].values()))
+        """How many pods of a template have a place at all."""
+        staying = self._staying.get(template, {}).values()
+        return cp_model.LinearExpr.sum([*self._coming[template].values(), *staying])
 
-    def total(self, amounts: Mapping[int, int], nodes: Iterable[int]) -> Any:
-        """The pods of some templates, each counted so often, that come to some nodes."""
+    def domains(self, column: Column) -> Mapping[int, list[int]] | None:
+        """The cells of every value of a label; None where a cell has nodes with different values."""
+        if column.key not in self._domains:
+            self._domains[column.key] = self._read_domains(column)
+        return self._domains[column.key]
+
+    def _read_domains(self, column: Column) -> dict[int, list[int]] | None:
+        if not self.cells.tells(column.codes):
+            return None
+        found: dict[int, list[int]] = {code: [] for code in range(len(column.values))}
+        for cell, code in enumerate(column.codes[self.cells.first].tolist()):
+            if code >= 0:
+                found[code].append(cell)
+        return found
+
+    def within(self, cells: Iterable[int], mask: Mask) -> list[int]:
+        """Those of the cells whose nodes, all alike, are in the mask."""
+        inside = mask[self.cells.first]
+        return [cell for cell in cells if inside[cell]]
+
+    def summed(self, amounts: Ints) -> list[int]:
+        """Amounts of nodes added up for each cell."""
+        found: list[int] = self.cells.sums(amounts).tolist()
+        return found
+
+    def usable(self, amounts: Ints) -> list[int]:
+        """The same for room that may be used, less what is to be left over."""
+        return [int(amount * self._fullness) for amount in self.summed(amounts)]
+
+    def total(self, amounts: Mapping[int, int], cells: Iterable[int]) -> Any:
+        """The pods of some templates, each counted so often, that come to some cells or stay there."""
         variables, weights = [], []
-        for node in nodes:
+        for cell in cells:
             for template, amount in amounts.items():
-                variable = self._at.get(template, {}).get(node)
-                if variable is not None and amount:
-                    variables.append(variable)
-                    weights.append(amount)
+                for side in (self._coming, self._staying):
+                    variable = side.get(template, {}).get(cell)
+                    if variable is not None and amount:
+                        variables.append(variable)
+                        weights.append(amount)
         return cp_model.LinearExpr.weighted_sum(variables, weights) if variables else 0
-
-    def forbid(self, template: int, nodes: Iterable[int]) -> None:
-        """No pod of the template comes to these nodes."""
-        for node in nodes:
-            variable = self._at[template].get(node)
-            if variable is not None:
-                self.cp.add(variable == 0)
 
     def require(self, condition: Any) -> None:
         """The condition holds; a plain False makes the whole model infeasible."""
@@ -104,13 +162,13 @@ class Counts:
         self.cp.add(condition).only_enforce_if(present)
 
     def any_of(
-        self, name: Hashable, templates: Iterable[int], nodes: Iterable[int]
+        self, name: Hashable, templates: Iterable[int], cells: Iterable[int]
     ) -> cp_model.IntVar | None:
-        """True exactly when some pod of the templates comes to the nodes; None when none can."""
+        """True exactly when some pod of the templates comes to the cells; None when none can."""
         found = self._present.get(name)
         if found is not None:
             return found
-        variables = [self._at[t][n] for t in templates for n in nodes if n in self._at.get(t, {})]
+        variables = [self._coming[t][c] for t in templates for c in cells if c in self._coming.get(t, {})]
         if not variables:
             return None
         found = self._present[name] = self.cp.new_bool_var(f"any_of_{name}")
@@ -129,3 +187,11 @@ class Counts:
         if found is None:
             found = self._present[name] = self.cp.new_bool_var(str(name))
         return found
+
+
+def _flat(
+    variables: Mapping[int, Mapping[int, cp_model.IntVar]],
+) -> Iterator[tuple[int, int, cp_model.IntVar]]:
+    for template, cells in variables.items():
+        for cell, variable in cells.items():
+            yield template, cell, variable

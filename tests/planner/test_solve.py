@@ -14,6 +14,7 @@ from ortools.sat.python import cp_model
 
 from models import Cluster
 from planner import simulate, solve
+from planner.batch.pending import Pending
 from planner.check import audit
 from planner.constraints import Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
@@ -221,7 +222,7 @@ class _Collected(cp_model.CpSolverSolutionCallback):
 
     def on_solution_callback(self) -> None:
         """Keep one solution."""
-        items = (((t, n), self.value(variable)) for t, n, variable in self._counts.items())
+        items = (((t, n), self.value(variable)) for t, n, variable in self._counts.coming())
         self.found.add(frozenset((key, number) for key, number in items if number))
 
 
@@ -238,8 +239,8 @@ def encoded(problem: Problem) -> set[frozenset[tuple[tuple[int, int], int]]]:
     state = State(problem)
     framework = framework_of(problem, state)
     waiting = Counter(int(problem.template_of[pod]) for pod in problem.queue())
-    allowed = {t: framework.plan(problem.templates[t]).settled for t in waiting}
-    counts = Counts(Batch(problem, waiting, allowed), final=True)
+    room = Pending(problem).room(waiting)
+    counts = Counts(Batch(problem, waiting, room), final=True)
     for plugin in framework.profile.filters:
         plugin.encode(counts)
     solver, collected = cp_model.CpSolver(), _Collected(counts)
@@ -318,6 +319,7 @@ def test_an_encoding_that_forbids_nothing_is_noticed(
     allowed = unobjectionable(problem)
     assert encoded(problem) == allowed
     monkeypatch.setattr(family, "encode", Filter.encode)
+    monkeypatch.setattr(family, "most", Filter.most)
     assert encoded(problem) > allowed
 
 
@@ -329,7 +331,7 @@ def test_an_encoding_that_forbids_too_much_is_noticed(
 
     def forbid_first_node(_: Filter, x: Counts) -> None:
         for template in x.batch.templates:
-            x.forbid(template.index, [0])
+            x.require(x.total({template.index: 1}, [0]) <= 0)
 
     problem = Problem(cluster(*TELLING[family]))
     monkeypatch.setattr(family, "encode", forbid_first_node)

@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from planner.nodes import Column, Mask
+from planner.nodes import Column
 from planner.tallies import DomainCounts
 from planner.templates import Template
 
@@ -25,24 +23,21 @@ def shun(x: Counts, template: Template, column: Column, shunned: Mapping[int, in
     """Where a pod of the template comes, nobody that it shuns comes to the same domain."""
     itself = int(template.index in shunned)
     coming = {number: 1 for number in shunned if number in x.batch.wanted}
-    for code in range(len(column.values)):
-        here = np.flatnonzero(column.codes == code).tolist()
+    for code, here in (x.domains(column) or {}).items():
         present = x.any_of((template.index, column.key, code), (template.index,), here)
         if present is not None:
             x.require_if(present, x.total(coming, here) <= itself)
 
 
-def need(x: Counts, template: Template, counts: DomainCounts, peers: Collection[int], labelled: Mask) -> None:
+def need(x: Counts, template: Template, counts: DomainCounts, peers: Collection[int]) -> None:
     """Where a pod of the template comes, company that it needs is there or comes too."""
-    x.forbid(template.index, np.flatnonzero(~labelled).tolist())
     column, members = counts.column, counts.tally.members
     itself = template.index in members
     coming = {number: 1 for number in members if number in x.batch.wanted}
     alone = itself and not x.final
     others = {number: 1 for number in coming if number not in peers} if alone else coming
     starts = []
-    for code in range(len(column.values)):
-        here = np.flatnonzero(column.codes == code).tolist()
+    for code, here in (x.domains(column) or {}).items():
         present = x.any_of((template.index, column.key, code), (template.index,), here)
         if present is None:
             continue

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.scheduler_config import InterPodAffinityArgs
-from planner.constraints.family import MAX_SCORE, Filter, Rejects, Score, Verdict, Violation
+from planner.constraints.family import MAX_SCORE, PLENTY, Filter, Rejects, Score, Verdict, Violation
 from planner.constraints.inter_pod_affinity.encoding import need, shun
 from planner.constraints.inter_pod_affinity.terms import Owners, Reader, Wishes
 from planner.nodes import ALL, Column, Feasible, Ints, Mask, Where
@@ -146,17 +147,30 @@ class InterPodAffinity(Filter, Score):
             together &= around.here(where)
         return together
 
+    def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
+        rules = self.rules(template)
+        limit = np.where(rules.has_all_labels, PLENTY, 0)
+        for around in (*rules.shuns, *rules.shunned_by):
+            limit[around.here(ALL)] = 0
+        for term, around in zip(self._wishes[template.index].shuns, rules.shuns, strict=True):
+            if term.selection.matches(template):
+                limit[around.column.present] = np.minimum(limit[around.column.present], 1)
+        return limit
+
+    def tells_apart(self, template: Template) -> Iterator[NDArray[Any]]:
+        rules = self.rules(template)
+        for around in (*rules.needs, *rules.shuns, *rules.shunned_by):
+            yield around.column.codes
+
     def encode(self, x: Counts) -> None:
         """Nobody near those who shun them, and company for those who need it."""
-        for template in x.batch.templates:
-            wishes, rules = self._wishes[template.index], self.rules(template)
-            avoided = (*rules.shuns, *rules.shunned_by)
-            for around in avoided:
-                x.forbid(template.index, np.flatnonzero(around.here(ALL)).tolist())
-            for term in wishes.shuns:
+        for number in x.carriers:
+            template = self.problem.templates[number]
+            rules = self.rules(template)
+            for term in self._wishes[template.index].shuns:
                 shun(x, template, self.nodes.column(term.key), self._matched((term.selection,)).members)
             for around in rules.needs:
-                need(x, template, around.counts, self._peers(template), rules.has_all_labels)
+                need(x, template, around.counts, self._peers(template))
 
     def _peers(self, template: Template) -> frozenset[int]:
         """The templates that need the same company."""

@@ -12,7 +12,7 @@ sufficient; whether an order exists is found out by looking for one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,34 +23,43 @@ if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
 
 
-def encode(x: Counts, rule: Rule, carriers: Sequence[int], number: int) -> None:
+def encode(x: Counts, rule: Rule, carriers: Sequence[int]) -> None:
     """Forbid what breaks a rule; `carriers` are the templates of the batch that have it."""
-    codes = rule.column.codes
-    for template in carriers:
-        x.forbid(template, np.flatnonzero(codes < 0).tolist())
     matched = {t: 1 for t in rule.tally.members if t in x.batch.wanted}
     counted = matched if x.final else {t: 1 for t in carriers if t in matched}
-    minimum = _minimum(x, rule, matched, number)
-    for code in range(len(rule.column.values)):
-        here = np.flatnonzero(codes == code).tolist()
-        present = x.any_of((number, code, "spread"), carriers, here)
-        if present is None:
-            continue
-        eligible = [node for node in here if rule.counts.eligible[node]]
-        x.require_if(
-            present,
-            int(rule.counts.sums()[code]) + x.total(counted, eligible) - minimum <= rule.constraint.max_skew,
-        )
+    domains = x.domains(rule.column)
+    if domains is None or not x.cells.tells(rule.counts.eligible):
+        _encode_loosely(x, rule, {t: 1 for t in carriers if t in matched})
+        return
+    minimum = _minimum(x, rule, domains, matched)
+    for code, here in domains.items():
+        present = x.any_of(("spread", rule.identity, tuple(carriers), code), carriers, here)
+        if present is not None:
+            there = int(rule.counts.sums()[code])
+            count = there + x.total(counted, x.within(here, rule.counts.eligible))
+            x.require_if(present, count - minimum <= rule.constraint.max_skew)
 
 
-def _minimum(x: Counts, rule: Rule, matched: dict[int, int], number: int) -> Any:
+def _minimum(x: Counts, rule: Rule, domains: Mapping[int, list[int]], matched: Mapping[int, int]) -> Any:
     """A number that is at most the count of every domain; 0 when there are too few of them."""
     if rule.few_domains:
         return 0
     sums = rule.counts.sums()
     most = int(sums.max()) + sum(x.batch.wanted[template] for template in matched)
-    minimum = x.integer(0, most, f"fewest_pods_in_a_domain_{number}")
+    minimum = x.integer(0, most, f"fewest_pods_in_a_domain_of_{rule.column.key}")
     for code in np.flatnonzero(rule.counts.domains).tolist():
-        here = np.flatnonzero((rule.column.codes == code) & rule.counts.eligible).tolist()
+        here = x.within(domains[code], rule.counts.eligible)
         x.require(int(sums[code]) + x.total(matched, here) >= minimum)
     return minimum
+
+
+def _encode_loosely(x: Counts, rule: Rule, counted: Mapping[int, int]) -> None:
+    """Where cells hold parts of several domains: no more in a cell than all of them could take."""
+    if not counted or x.cells.single:
+        return
+    room = np.maximum(rule.room(x.batch.wanted), 0)
+    parts = np.flatnonzero(rule.counts.eligible)
+    pairs = np.unique(x.cells.of[parts] * len(room) + rule.column.codes[parts])
+    most = np.bincount(pairs // len(room), weights=room[pairs % len(room)], minlength=x.cells.size)
+    for cell, limit in enumerate(most.astype(np.int64).tolist()):
+        x.require(x.total(counted, x.within([cell], rule.counts.eligible)) <= limit)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.scheduler_config import KubeSchedulerProfile, PodTopologySpreadArgs
 from planner.constraints.family import MAX_SCORE, Filter, Rejects, Score, Verdict
@@ -112,14 +113,23 @@ class PodTopologySpread(Filter, Score):
     def stamp(self, template: Template) -> Hashable:
         return tuple(rule.stamp() for rule in self.hard(template))
 
+    def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
+        limits = [rule.most(template.index, wanted) for rule in self.hard(template)]
+        return np.minimum.reduce(limits) if limits else None
+
+    def tells_apart(self, template: Template) -> Iterator[NDArray[Any]]:
+        for rule in self.hard(template):
+            yield rule.column.codes
+            yield rule.counts.eligible
+
     def encode(self, x: Counts) -> None:
         """Every constraint once, for all the templates of the batch that carry it."""
         carriers: dict[Hashable, tuple[Rule, list[int]]] = {}
-        for template in x.batch.templates:
-            for rule in self.hard(template):
-                carriers.setdefault(rule.identity, (rule, []))[1].append(template.index)
-        for number, (rule, templates) in enumerate(carriers.values()):
-            encode(x, rule, templates, number)
+        for number in x.carriers:
+            for rule in self.hard(self.problem.templates[number]):
+                carriers.setdefault(rule.identity, (rule, []))[1].append(number)
+        for rule, templates in carriers.values():
+            encode(x, rule, templates)
 
     def verdict(self, template: Template, code: int) -> Verdict:
         missing = code == NO_LABEL

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.affinity import TopologySpreadConstraint
-from planner.nodes import ALL, HOSTNAME, Feasible, Mask, Where
+from planner.constraints.family import PLENTY
+from planner.nodes import ALL, HOSTNAME, Feasible, Ints, Mask, Where
 from planner.selection import Selection
 from planner.tallies import DomainCounts
 
@@ -61,6 +62,25 @@ class Rule:
             return 0
         sums = self.counts.sums()
         return int((sums if self._every_domain else sums[self.counts.domains]).min())
+
+    def ceiling(self, wanted: Mapping[int, int]) -> int:
+        """The most that the global minimum can become with so many pods of each template on their way."""
+        if self.few_domains:
+            return 0
+        coming = sum(wanted[template] for template in self.tally.members if template in wanted)
+        levels = np.sort(self.counts.sums()[self.counts.domains])
+        filled = (coming + np.cumsum(levels)) // np.arange(1, len(levels) + 1)
+        return int(filled[filled >= levels].min(initial=filled[0]))
+
+    def room(self, wanted: Mapping[int, int]) -> Ints:
+        """How many more matching pods every domain can take at most when one with the constraint comes."""
+        return self.constraint.max_skew + self.ceiling(wanted) - self.counts.sums()
+
+    def most(self, template: int, wanted: Mapping[int, int]) -> Ints:
+        """For every node, how many pods of a template with the constraint it can take at most."""
+        room = np.append(np.maximum(self.room(wanted) + (1 - self.own), 0), 0)[self.column.codes]
+        uncounted = ~self.counts.eligible if template in self.tally.members else self.column.present
+        return np.where(uncounted & (room > 0), PLENTY, room)
 
     def rejects(self, where: Where) -> NDArray[np.int8]:
         """For every node asked about: 0 fits, else why not."""

@@ -7,19 +7,15 @@ reaches the node, or a class that provisions one there.  CSIStorageCapacity is n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from models.storage import PersistentVolumeClaim
 from planner.claims import ClaimUse, claims_of
-from planner.constraints.family import Filter, Rejects, Verdict, Violation
-from planner.nodes import ALL, Where
+from planner.constraints.family import Filter, Rejects, Verdict, Violation, where_accepted
+from planner.nodes import ALL, Ints, Where
 from planner.templates import Template
-
-if TYPE_CHECKING:
-    from planner.cpsat.variables import Counts
 
 _CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 _NOTHING_TO_BIND = "node(s) didn't find available persistent volumes to bind"
@@ -60,11 +56,9 @@ class VolumeBinding(Filter):
         codes[~claims.fits(template.pod)] |= 2
         return codes[where]
 
-    def encode(self, x: Counts) -> None:
-        """Every pod by itself finds its volumes; that two may want the same one shows at their turns."""
-        for template in x.batch.templates:
-            if self.concerns(template):
-                x.forbid(template.index, np.flatnonzero(self.reject(template)).tolist())
+    def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
+        # That two pods may want the same volume shows only at their turns.
+        return where_accepted(self.reject(template))
 
     def _bound(self, template: Template) -> Iterator[PersistentVolumeClaim]:
         claims = self.state.claims

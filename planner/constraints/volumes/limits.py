@@ -8,13 +8,13 @@ not bound yet counts as one volume of its class's provisioner.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner.claims import claims_of
-from planner.constraints.family import Filter, Rejects, Verdict
+from planner.constraints.family import PLENTY, Filter, Rejects, Verdict
 from planner.nodes import ALL, Ints, Where
 from planner.problem import Problem
 from planner.state import State
@@ -86,14 +86,22 @@ class NodeVolumeLimits(Filter):
             refused |= (new > 0) & (self._in_use(driver)[where] + new > self._limits[driver][where])
         return refused.astype(np.int64)
 
+    def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
+        limit = np.full(self.nodes.size, PLENTY)
+        for driver, attachable in self._limits.items():
+            size = self._own_volumes(template, driver)
+            if size:
+                limit = np.minimum(limit, np.maximum(attachable - self._in_use(driver), 0) // size)
+        return limit
+
     def encode(self, x: Counts) -> None:
         """On every node, the volumes that come, but for shared ones, fit beside those in use."""
         for driver, limit in self._limits.items():
             sizes = {template.index: self._own_volumes(template, driver) for template in x.batch.templates}
             if any(sizes.values()):
                 free = np.maximum(limit - self._in_use(driver), 0)
-                for node in range(self.nodes.size):
-                    x.require(x.total(sizes, (node,)) <= int(free[node]))
+                for cell, room in enumerate(x.summed(free)):
+                    x.require(x.total(sizes, (cell,)) <= room)
 
     def _own_volumes(self, template: Template, driver: str) -> int:
         """The volumes that only this pod uses; one that others share may be on the node without it."""

@@ -8,15 +8,15 @@ a second pod on the node unless both mount it read-only (EBS: never).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from models.pod import Pod
 from planner.claims import claims_of
-from planner.constraints.family import Filter, Rejects, Verdict
-from planner.nodes import ALL, Where
+from planner.constraints.family import Filter, Rejects, Verdict, where_accepted
+from planner.nodes import ALL, Ints, Where
 from planner.problem import Problem
 from planner.state import State
 from planner.tallies import Tally
@@ -68,15 +68,17 @@ class VolumeRestrictions(Filter):
             codes[codes == 0] = _CLAIM_TAKEN
         return codes
 
+    def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
+        return where_accepted(self.reject(template))
+
     def encode(self, x: Counts) -> None:
         """Of the pods that use an exclusive claim one comes, of those that clash over a disk one a node."""
         users: dict[str, dict[int, int]] = defaultdict(dict)
         for template in x.batch.templates:
-            x.forbid(template.index, np.flatnonzero(self.reject(template)).tolist())
             for key in self._exclusive(template):
                 users[key][template.index] = 1
         for amounts in users.values():
-            x.require(x.total(amounts, range(self.nodes.size)) <= 1)
+            x.require(x.total(amounts, range(x.cells.size)) <= 1)
         self._encode_disks(x)
 
     def _encode_disks(self, x: Counts) -> None:
@@ -84,8 +86,8 @@ class VolumeRestrictions(Filter):
         for position, one in enumerate(holders):
             for other in holders[position:]:
                 if self._clash(one, other):
-                    for node in x.nodes_of(one):
-                        x.require(x.total({one: 1, other: 1}, (node,)) <= 1)
+                    for cell in x.cells_of(one):
+                        x.require(x.total({one: 1, other: 1}, (cell,)) <= int(x.cells.nodes_in[cell]))
 
     def _clash(self, one: int, other: int) -> bool:
         """Whether pods of two templates cannot share a node because of a disk."""

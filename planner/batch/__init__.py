@@ -1,0 +1,1 @@
+"""Placing the pending pods of a snapshot together: the search behind `solve`."""

@@ -1,0 +1,79 @@
+"""From so many pods a cell to so many pods a node: the cells' quotas dealt out to their nodes.
+
+Nodes of a cell are alike in what a batch may ask for, but not in what is left on them.  Large pods
+first, each round one pod of a template a node, on the nodes whose free room suits it best.  What
+finds no place within its cell is left to others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from planner.batch.pending import Pending
+from planner.cells import Cells
+from planner.nodes import Codes, Ints
+
+#: (template, cell or node) -> pods.
+Quotas = Mapping[tuple[int, int], int]
+
+
+class Assignment:
+    """Deals quotas out on the free room of a state, of which it keeps an account of its own."""
+
+    def __init__(self, pending: Pending, cells: Cells, room: Mapping[int, Ints]) -> None:
+        self._problem = pending.problem
+        self._cells = cells
+        self._room = {number: most.copy() for number, most in room.items()}
+        state = pending.state
+        self._free = np.maximum(self._problem.allocatable - state.used, 0)
+        largest = self._problem.allocatable.max(axis=1, initial=0)
+        self._scale = 1.0 / np.maximum(largest, 1)
+        order = np.argsort(cells.of, kind="stable")
+        edges = np.searchsorted(cells.of[order], np.arange(cells.size + 1))
+        self._members = [order[edges[cell] : edges[cell + 1]] for cell in range(cells.size)]
+
+    def deal(self, quotas: Quotas) -> Counter[tuple[int, int]]:
+        """The pods of every template by node, as many as found a place."""
+        placement: Counter[tuple[int, int]] = Counter()
+        for template, cells in self._largest_first(quotas):
+            rows = np.flatnonzero(self._problem.templates[template].requests)
+            wanted = self._problem.templates[template].requests[rows]
+            for cell, pods in cells:
+                for node, number in self._place(template, rows, wanted, self._members[cell], pods):
+                    placement[template, node] += number
+        return placement
+
+    def _largest_first(self, quotas: Quotas) -> Iterable[tuple[int, list[tuple[int, int]]]]:
+        """Every template with its cells and quotas; by priority, then by the resource it wants most of."""
+        by_template: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for (template, cell), pods in quotas.items():
+            by_template[template].append((cell, pods))
+        sizes = {t: float((self._problem.templates[t].requests * self._scale).max()) for t in by_template}
+        order = sorted(by_template, key=lambda t: (-self._problem.templates[t].priority, -sizes[t], t))
+        return [(template, by_template[template]) for template in order]
+
+    def _place(
+        self, template: int, rows: Codes, wanted: Ints, members: Codes, pods: int
+    ) -> Iterable[tuple[int, int]]:
+        """Rounds of one pod a node while pods are left and nodes have room."""
+        room = self._room[template]
+        while pods:
+            free = self._free[np.ix_(rows, members)]
+            fits = (free >= wanted[:, np.newaxis]).all(axis=0) & (room[members] > 0)
+            nodes = members[fits]
+            if not nodes.size:
+                return
+            chosen = nodes[self._best_suited(rows, wanted, free[:, fits])[:pods]]
+            self._free[np.ix_(rows, chosen)] -= wanted[:, np.newaxis]
+            room[chosen] -= 1
+            pods -= len(chosen)
+            yield from ((node, 1) for node in chosen.tolist())
+
+    def _best_suited(self, rows: Codes, wanted: Ints, free: Ints) -> Codes:
+        """The nodes whose free room is most like the request in its proportions, then the emptiest."""
+        left = free * self._scale[rows, np.newaxis]
+        request = wanted * self._scale[rows]
+        return np.argsort(-(request @ left), kind="stable")

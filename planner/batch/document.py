@@ -1,0 +1,82 @@
+"""What the search found, as the document that is printed; every plan is replayed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from planner import plan
+from planner.batch.pending import Pending
+from planner.batch.search import Result
+from planner.check import audit
+from planner.errors import InternalError
+from planner.scheduler import GATED
+
+
+def document(pending: Pending, found: Result, *, final_state: bool) -> plan.PlacementPlan:
+    """The plan with its bounds and what is left over; it has been bound, step by step, in `pending.state`."""
+    waiting = {number: list(pods) for number, pods in pending.pods.items()}
+    binds = [(waiting[template].pop(), node) for template, node in found.steps]
+    in_sequence = _replay(pending, binds)
+    if not in_sequence and not final_state:
+        raise InternalError("a plan broke the filters when it was replayed")
+    problem = pending.problem
+    before = audit(problem, problem.node_of).violations
+    after = audit(problem, pending.state.node_of).violations
+    objective = tuple(_objective(pending, found))
+    return plan.PlacementPlan(
+        status="Optimal" if all(stage.proved for stage in objective) else "Feasible",
+        objective=objective,
+        steps=tuple(
+            plan.PlanStep(pod=problem.pods[pod].key, node=problem.nodes.names[node]) for pod, node in binds
+        ),
+        unplaced=tuple(_unplaced(pending, waiting)),
+        verdicts=plan.Verdicts(sequence=in_sequence, final_state=after <= before),
+        notes=(*problem.cluster.notes, *problem.notes, *_notes(found, final_state)),
+    )
+
+
+def _replay(pending: Pending, binds: Sequence[tuple[int, int]]) -> bool:
+    """Bind one after the other; whether the filters accepted each at its turn."""
+    accepted = True
+    for pod, node in binds:
+        number = int(pending.problem.template_of[pod])
+        framework = pending.framework(number)
+        accepted = accepted and framework.fits(framework.plan(pending.template(number)), node)
+        pending.state.bind(pod, node)
+    return accepted
+
+
+def _objective(pending: Pending, found: Result) -> Iterator[plan.Objective]:
+    proved = True
+    stages = zip(pending.priorities, pending.placed(found.steps), found.bounds, strict=True)
+    for priority, value, bound in stages:
+        proved = proved and value >= bound
+        yield plan.Objective(
+            name=f"podsPlaced/{priority}", value=value, bound=max(value, bound), proved=proved
+        )
+
+
+def _unplaced(pending: Pending, waiting: Mapping[int, Sequence[int]]) -> Iterator[plan.Unplaced]:
+    """The pods left over, each with kube's line in the state that the plan leads to."""
+    problem = pending.problem
+    left = {number: set(pods) for number, pods in waiting.items() if pods}
+    lines = {number: _line(pending, number) for number in left}
+    for pod in pending.scheduler.queue:
+        number = int(problem.template_of[pod])
+        gated = bool(problem.pods[pod].spec.scheduling_gates)
+        if gated or pod in left.get(number, ()):
+            yield plan.Unplaced(pod=problem.pods[pod].key, message=GATED if gated else lines[number])
+
+
+def _line(pending: Pending, number: int) -> str:
+    framework = pending.framework(number)
+    return framework.diagnose(framework.plan(pending.template(number))).message()
+
+
+def _notes(found: Result, final_state: bool) -> Iterator[str]:
+    pods = len(found.steps)
+    if not final_state and found.final_pods is not None and found.final_pods > pods:
+        yield (
+            f"{found.final_pods} pods could stand with every constraint kept, but no order of binds "
+            f"that leads there was found: --final-state prints that placement"
+        )

@@ -1,0 +1,55 @@
+"""How much time is left, and whether somebody wants the best answer now."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TypeVar
+
+_T = TypeVar("_T")
+#: How often a long computation is asked whether it should stop, in seconds.
+_GLANCE = 0.05
+
+
+class Clock:
+    """A limit on the time from now on, and a bell that may ring before."""
+
+    def __init__(self, seconds: float, bell: threading.Event | None = None) -> None:
+        self._start = time.monotonic()
+        self._end = self._start + seconds
+        self._bell = threading.Event() if bell is None else bell
+
+    def left(self) -> float:
+        """The seconds that are left; 0 once the bell has rung."""
+        return 0.0 if self._bell.is_set() else max(0.0, self._end - time.monotonic())
+
+    def over(self) -> bool:
+        """Whether it is time to stop."""
+        return self.left() <= 0
+
+    def passed(self) -> float:
+        """The seconds since the start."""
+        return time.monotonic() - self._start
+
+    def within(self, seconds: float) -> Clock:
+        """A clock for a part of the work: so many seconds from now at most, and the same bell."""
+        return Clock(min(seconds, self.left()), self._bell)
+
+    def watch(self, stop: Callable[[], None], work: Callable[[], _T]) -> _T:
+        """What `work` returns; it is told to stop when the bell rings.
+
+        The work is done in a thread of its own, so that signals reach this one.
+        """
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(work)
+            try:
+                while not future.done():
+                    wait([future], timeout=_GLANCE)
+                    if self._bell.is_set():
+                        stop()
+            finally:
+                if not future.done():
+                    stop()
+            return future.result()

@@ -1,0 +1,144 @@
+"""The model of a batch: every constraint of every pod over `x[template, cell]`, solved stage by stage.
+
+Each stage is solved with what the stages before achieved as a constraint.  The bound of a stage is a
+proof only while the stages before it were proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ortools.sat.python import cp_model
+
+from planner.clock import Clock
+from planner.constraints import Filter
+from planner.cpsat.variables import Batch, Counts
+
+#: One worker finds the same plan on every machine.
+_WORKERS = 1
+_SEED = 1
+#: How far a bound may be rounded before it counts as the next whole number.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One stage of the objective: something to make as large as possible, or as small."""
+
+    name: str
+    expression: Any
+    largest: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A placement by template and cell, and for every stage that was reached its bound."""
+
+    coming: dict[tuple[int, int], int]
+    staying: dict[tuple[int, int], int]
+    values: dict[str, int]
+    bounds: dict[str, int]
+
+
+class Model:
+    """A batch under all constraints of its families; `final` as they must hold when all is placed."""
+
+    def __init__(
+        self,
+        batch: Batch,
+        profiles: Iterable[tuple[Iterable[Filter], Collection[int]]],
+        *,
+        final: bool,
+        fullness: float = 1.0,
+    ) -> None:
+        self.batch = batch
+        self.counts = Counts(batch, final=final, fullness=fullness)
+        for families, carriers in profiles:
+            self.counts.carriers = carriers
+            for family in families:
+                family.encode(self.counts)
+
+    def pods_placed(self) -> list[Goal]:
+        """A goal for every priority, the highest first."""
+        by_priority: dict[int, list[int]] = {}
+        for template in self.batch.templates:
+            by_priority.setdefault(template.priority, []).append(template.index)
+        return [
+            Goal(
+                f"podsPlaced/{priority}",
+                cp_model.LinearExpr.sum([self.counts.placed(number) for number in by_priority[priority]]),
+            )
+            for priority in sorted(by_priority, reverse=True)
+        ]
+
+    def solve(
+        self, goals: Sequence[Goal], hint: Mapping[tuple[int, int], int] | None, clock: Clock, effort: float
+    ) -> Found | None:
+        """The best found, one goal after the other; None when time ran out before anything was found.
+
+        `effort` limits the work on each stage, in the solver's own unit (about seconds) so that it is
+        the same on every machine; the clock may end it earlier.
+        """
+        if hint is not None:
+            self._hint(hint)
+        found: Found | None = None
+        for goal in goals:
+            solved = self._reach(goal, found, clock, effort)
+            if solved is None:
+                break
+            found = solved
+        return found
+
+    def _reach(self, goal: Goal, before: Found | None, clock: Clock, effort: float) -> Found | None:
+        cp = self.counts.cp
+        if goal.largest:
+            cp.maximize(goal.expression)
+        else:
+            cp.minimize(goal.expression)
+        solver = _solver(clock, effort)
+        if clock.watch(solver.stop_search, lambda: solver.solve(cp)) not in (
+            cp_model.OPTIMAL,
+            cp_model.FEASIBLE,
+        ):
+            return None
+        value = int(solver.value(goal.expression))
+        bound = solver.best_objective_bound
+        whole = int(bound + _ROUNDING) if goal.largest else -int(-bound + _ROUNDING)
+        cp.add(goal.expression >= value if goal.largest else goal.expression <= value)
+        self._hint_all(solver)
+        return Found(
+            _values(solver, self.counts.coming()),
+            _values(solver, self.counts.staying()),
+            {**(before.values if before else {}), goal.name: value},
+            {**(before.bounds if before else {}), goal.name: whole},
+        )
+
+    def _hint(self, placement: Mapping[tuple[int, int], int]) -> None:
+        self.counts.clear_hints()
+        for template, cell, variable in self.counts.coming():
+            self.counts.cp.add_hint(variable, placement.get((template, cell), 0))
+
+    def _hint_all(self, solver: cp_model.CpSolver) -> None:
+        """Start the next stage from this one's solution."""
+        self.counts.clear_hints()
+        proto = self.counts.cp.proto
+        proto.solution_hint.vars.extend(range(len(proto.variables)))
+        proto.solution_hint.values.extend(solver.response_proto.solution)
+
+
+def _values(
+    solver: cp_model.CpSolver, variables: Iterable[tuple[int, int, cp_model.IntVar]]
+) -> dict[tuple[int, int], int]:
+    return {(t, cell): count for t, cell, variable in variables if (count := solver.value(variable))}
+
+
+def _solver(clock: Clock, effort: float) -> cp_model.CpSolver:
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = max(0.05, clock.left())
+    solver.parameters.max_deterministic_time = effort
+    solver.parameters.num_workers = _WORKERS
+    solver.parameters.random_seed = _SEED
+    solver.parameters.catch_sigint_signal = False
+    return solver
