@@ -153,6 +153,7 @@ def solve(
     filename: options.Filename = None,
     recursive: options.Recursive = False,
     final_state: options.FinalState = False,
+    prefer: options.Prefer = options.Shape.SPREAD,
     time_limit: options.TimeLimit = 30.0,
     output: options.Format = None,
     verbose: options.Verbose = False,
@@ -166,17 +167,27 @@ def solve(
     the most pods, those of the highest priority first. It never has fewer than kube-scheduler
     places without preemption.
 
-    Batches of up to 60,000 pairs of a kind of pod and a node are solved to proof where time allows;
-    for larger ones the plan is kube-scheduler's, with what could be placed at most.
+    Then come the softer stages, each with its bound: ScheduleAnyway constraints, preferred
+    affinities, and the shape that --prefer asks for. -v shows them.
 
-    Exit code 1 when a pod is left over. `-o name` prints those pods.
+    Ctrl-C prints the best plan so far. Exit code 1 when a pod is left over. `-o name` prints those pods.
     """
+    from cli.interrupt import bell
+    from cli.progress import meter
     from cli.render import Page, show
     from cli.source import load
     from planner import solve as place
 
     cluster = load(filename, recursive, context, kubeconfig)
-    plan = place(cluster, time_limit=time_limit, final_state=final_state)
+    with meter("pods") as watch, bell() as rung:
+        plan = place(
+            cluster,
+            time_limit=time_limit,
+            final_state=final_state,
+            prefer=prefer.value,
+            watch=watch,
+            bell=rung,
+        )
     show(plan, Page.of(output, verbose))
     if plan.unplaced:
         raise typer.Exit(Exit.FINDINGS)

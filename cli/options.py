@@ -15,6 +15,14 @@ class Output(StrEnum):
     NAME = "name"
 
 
+class Shape(StrEnum):
+    """What `--prefer` takes; the engine's own list, which is not imported just to print help."""
+
+    SPREAD = "spread"
+    PACK = "pack"
+    STABLE = "stable"
+
+
 Filename = Annotated[
     list[str] | None,
     typer.Option(
@@ -69,6 +77,13 @@ FinalState = Annotated[
         "--final-state",
         help="Ask only that every constraint holds when all is placed, whether or not a sequence of "
         "binds leads there; such pods are bound by spec.nodeName.",
+    ),
+]
+Prefer = Annotated[
+    Shape,
+    typer.Option(
+        help="Where all else is equal: spread keeps the fullest node low, pack uses few nodes, stable "
+        "stays near kube-scheduler's own choices.",
     ),
 ]
 TimeLimit = Annotated[

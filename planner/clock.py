@@ -25,6 +25,11 @@ class Clock:
         """The seconds that are left; 0 once the bell has rung."""
         return 0.0 if self._bell.is_set() else max(0.0, self._end - time.monotonic())
 
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody wants the answer now, however good."""
+        return self._bell.is_set()
+
     def over(self) -> bool:
         """Whether it is time to stop."""
         return self.left() <= 0

@@ -9,7 +9,7 @@ searched depth first for another order.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from planner.state import State
 from planner.templates import Template
 
 #: How many orders of a placement are tried before it counts as out of reach.
-_PATIENCE = 2_000
+_PATIENCE = 300
 
 #: A pod of a template comes to a node.
 Step = tuple[int, int]
@@ -38,11 +38,14 @@ class Orderer:
         self._state = state
         self._frameworks = frameworks
 
-    def follow(self, placement: Placement, waiting: Mapping[int, Sequence[int]]) -> list[Step]:
-        """The steps of a placement in an admissible order, as far as the lowest-first rule leads."""
+    def follow(self, phases: Iterable[Placement], waiting: Mapping[int, Sequence[int]]) -> list[Step]:
+        """The steps of a placement in an admissible order, as far as the lowest-first rule leads.
+
+        The placement may come in parts, each to be finished as far as possible before the next.
+        """
         mark = self._state.mark()
         pods = {template: list(found) for template, found in waiting.items()}
-        steps = list(self._follow(_by_template(placement), pods))
+        steps = [step for part in phases for step in self._follow(_by_template(part), pods)]
         self._state.rollback(mark)
         return steps
 

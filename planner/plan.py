@@ -7,6 +7,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+#: What the stages of the objective that count placed pods are called, before their priority.
+PODS_PLACED = "podsPlaced/"
+
 
 class Part(BaseModel):
     """A frozen piece of a document; fields are camelCase outside, as in Kubernetes."""
@@ -134,6 +137,7 @@ class Objective(Part):
     """One stage of the objective: what the plan has, what any plan could have, and whether that is proved."""
 
     name: str
+    goal: Literal["max", "min"] = "max"
     value: int
     bound: int
     proved: bool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from models.scheduler_config import (
     DefaultPreemptionArgs,
@@ -28,6 +29,7 @@ from planner.state import State
 _PREEMPTION = "DefaultPreemption"
 _UNMODELLED_BUT_HARMLESS = {"PrioritySort", "DefaultBinder", "SchedulingGates", _PREEMPTION}
 _EVERYTHING = "*"
+_Kind = TypeVar("_Kind", bound=Family)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,11 @@ class Profile:
     filters: tuple[Filter, ...]
     scores: tuple[tuple[Score, int], ...]
     preemption: DefaultPreemptionArgs | None
+
+    def of(self, kind: type[_Kind]) -> tuple[_Kind, ...]:
+        """The plugin of a kind, if the profile runs it."""
+        plugins = {id(found): found for found in (*self.filters, *(score for score, _ in self.scores))}
+        return tuple(found for found in plugins.values() if isinstance(found, kind))
 
 
 def profiles_of(config: KubeSchedulerConfiguration | None) -> dict[str, KubeSchedulerProfile]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from cli.page import MANY_ROWS, Page, counted
 from cli.table import table
 from cli.views.verdict import paragraphs
-from planner.plan import PendingReason, PlacementPlan
+from planner.plan import PODS_PLACED, PendingReason, PlacementPlan
 
 
 def lines(document: PlacementPlan, page: Page) -> Iterator[str]:
@@ -38,8 +38,10 @@ def _steps(document: PlacementPlan, page: Page) -> Iterator[str]:
 
 
 def _objective(document: PlacementPlan, page: Page) -> Iterator[str]:
-    """The stages, where there is more than one or something is not proved."""
-    if len(document.objective) < 2 and all(stage.proved for stage in document.objective):  # noqa: PLR2004
+    """The stages, where several priorities compete or something is not proved; all with -v."""
+    pods = [stage for stage in document.objective if stage.name.startswith(PODS_PLACED)]
+    told = len(pods) > 1 or not all(stage.proved for stage in document.objective)
+    if not told and not page.verbose:
         return iter(())
     rows = [
         [stage.name, str(stage.value), str(stage.bound), "yes" if stage.proved else "no"]

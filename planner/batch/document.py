@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from planner import plan
+from planner.batch.incumbent import Stage
 from planner.batch.pending import Pending
 from planner.batch.search import Result
 from planner.check import audit
@@ -22,10 +23,9 @@ def document(pending: Pending, found: Result, *, final_state: bool) -> plan.Plac
     problem = pending.problem
     before = audit(problem, problem.node_of).violations
     after = audit(problem, pending.state.node_of).violations
-    objective = tuple(_objective(pending, found))
     return plan.PlacementPlan(
-        status="Optimal" if all(stage.proved for stage in objective) else "Feasible",
-        objective=objective,
+        status="Optimal" if _is_optimal(found) else "Feasible",
+        objective=tuple(_objective(stage) for stage in found.stages),
         steps=tuple(
             plan.PlanStep(pod=problem.pods[pod].key, node=problem.nodes.names[node]) for pod, node in binds
         ),
@@ -46,14 +46,19 @@ def _replay(pending: Pending, binds: Sequence[tuple[int, int]]) -> bool:
     return accepted
 
 
-def _objective(pending: Pending, found: Result) -> Iterator[plan.Objective]:
-    proved = True
-    stages = zip(pending.priorities, pending.placed(found.steps), found.bounds, strict=True)
-    for priority, value, bound in stages:
-        proved = proved and value >= bound
-        yield plan.Objective(
-            name=f"podsPlaced/{priority}", value=value, bound=max(value, bound), proved=proved
-        )
+def _is_optimal(found: Result) -> bool:
+    """Whether it is proved that no plan places more pods; softer stages say for themselves."""
+    return all(stage.proved for stage in found.stages if stage.name.startswith(plan.PODS_PLACED))
+
+
+def _objective(stage: Stage) -> plan.Objective:
+    return plan.Objective(
+        name=stage.name,
+        goal="max" if stage.largest else "min",
+        value=stage.value,
+        bound=stage.bound,
+        proved=stage.proved,
+    )
 
 
 def _unplaced(pending: Pending, waiting: Mapping[int, Sequence[int]]) -> Iterator[plan.Unplaced]:

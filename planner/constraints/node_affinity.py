@@ -76,8 +76,11 @@ class NodeAffinity(NodeFilter, Score):
         return bool(self._preferred(template))
 
     def score(self, template: Template, feasible: Feasible) -> Ints | int | None:
-        preferred = self._preferred(template)
-        return normalized(self._liked.get(template.index, lambda: self._sum_weights(preferred)), feasible)
+        return normalized(self.liking(template), feasible)
+
+    def liking(self, template: Template) -> Ints:
+        """For every node the weights of the preferred terms that it matches."""
+        return self._liked.get(template.index, lambda: self._sum_weights(self._preferred(template)))
 
     def _preferred(self, template: Template) -> tuple[PreferredSchedulingTerm, ...]:
         wishes = wishes_of(template.pod)

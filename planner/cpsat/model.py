@@ -6,8 +6,10 @@ proof only while the stages before it were proved.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from ortools.sat.python import cp_model
@@ -25,42 +27,65 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One stage of the objective: something to make as large as possible, or as small."""
+    """One stage of the objective: something to make as large as possible, or as small.
+
+    `effort` limits the work on it, in the solver's own unit (about seconds), so that it is the same on
+    every machine; the clock may end it earlier.
+    """
 
     name: str
     expression: Any
+    effort: float
     largest: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A placement by template and cell, and for every stage that was reached its bound."""
+    """A placement by template and cell, phase by phase; what each stage reached, and its bound."""
 
-    coming: dict[tuple[int, int], int]
+    phases: list[dict[tuple[int, int], int]]
     staying: dict[tuple[int, int], int]
     values: dict[str, int]
     bounds: dict[str, int]
 
 
 class Model:
-    """A batch under all constraints of its families; `final` as they must hold when all is placed."""
+    """A batch under all constraints of its profiles' families.
+
+    Without phases the constraints are those that hold whatever the order of binds.  With phases they
+    hold at the end of each, for the pods that come in it: one phase is a final state, and when every
+    bind is a phase of its own the model is exact for sequences.
+    """
 
     def __init__(
         self,
         batch: Batch,
         profiles: Iterable[tuple[Iterable[Filter], Collection[int]]],
         *,
-        final: bool,
+        phases: int = 0,
         fullness: float = 1.0,
     ) -> None:
         self.batch = batch
-        self.counts = Counts(batch, final=final, fullness=fullness)
-        for families, carriers in profiles:
-            self.counts.carriers = carriers
-            for family in families:
-                family.encode(self.counts)
+        self._phases: list[Counts] = []
+        for _ in range(max(1, phases)):
+            before = self._phases[-1] if self._phases else None
+            counts = Counts(batch, final=phases > 0, fullness=fullness, before=before)
+            self._phases.append(counts)
+            for families, carriers in profiles:
+                counts.carriers = carriers
+                for family in families:
+                    family.encode(counts)
+        #: The last phase: its totals are of all that comes.
+        self.counts = self._phases[-1]
 
-    def pods_placed(self) -> list[Goal]:
+    def one_by_one(self) -> None:
+        """No more than one pod a phase, and none after a phase without."""
+        pods: list[Any] = [cp_model.LinearExpr.sum([v for *_, v in phase.coming()]) for phase in self._phases]
+        for earlier, later in pairwise([*pods, 0]):
+            self.counts.require(earlier <= 1)
+            self.counts.require(later <= earlier)
+
+    def pods_placed(self, effort: float) -> list[Goal]:
         """A goal for every priority, the highest first."""
         by_priority: dict[int, list[int]] = {}
         for template in self.batch.templates:
@@ -69,35 +94,32 @@ class Model:
             Goal(
                 f"podsPlaced/{priority}",
                 cp_model.LinearExpr.sum([self.counts.placed(number) for number in by_priority[priority]]),
+                effort,
             )
             for priority in sorted(by_priority, reverse=True)
         ]
 
     def solve(
-        self, goals: Sequence[Goal], hint: Mapping[tuple[int, int], int] | None, clock: Clock, effort: float
+        self, goals: Sequence[Goal], hint: Mapping[tuple[int, int], int] | None, clock: Clock
     ) -> Found | None:
-        """The best found, one goal after the other; None when time ran out before anything was found.
-
-        `effort` limits the work on each stage, in the solver's own unit (about seconds) so that it is
-        the same on every machine; the clock may end it earlier.
-        """
+        """The best found, one goal after the other; None when time ran out before anything was found."""
         if hint is not None:
             self._hint(hint)
         found: Found | None = None
         for goal in goals:
-            solved = self._reach(goal, found, clock, effort)
+            solved = self._reach(goal, found, clock)
             if solved is None:
                 break
             found = solved
         return found
 
-    def _reach(self, goal: Goal, before: Found | None, clock: Clock, effort: float) -> Found | None:
+    def _reach(self, goal: Goal, before: Found | None, clock: Clock) -> Found | None:
         cp = self.counts.cp
         if goal.largest:
             cp.maximize(goal.expression)
         else:
             cp.minimize(goal.expression)
-        solver = _solver(clock, effort)
+        solver = _solver(clock, goal.effort)
         if clock.watch(solver.stop_search, lambda: solver.solve(cp)) not in (
             cp_model.OPTIMAL,
             cp_model.FEASIBLE,
@@ -105,19 +127,19 @@ class Model:
             return None
         value = int(solver.value(goal.expression))
         bound = solver.best_objective_bound
-        whole = int(bound + _ROUNDING) if goal.largest else -int(-bound + _ROUNDING)
+        whole = math.floor(bound + _ROUNDING) if goal.largest else math.ceil(bound - _ROUNDING)
         cp.add(goal.expression >= value if goal.largest else goal.expression <= value)
         self._hint_all(solver)
         return Found(
-            _values(solver, self.counts.coming()),
-            _values(solver, self.counts.staying()),
+            [_values(solver, phase.coming()) for phase in self._phases],
+            _values(solver, self._phases[0].staying()),
             {**(before.values if before else {}), goal.name: value},
             {**(before.bounds if before else {}), goal.name: whole},
         )
 
     def _hint(self, placement: Mapping[tuple[int, int], int]) -> None:
         self.counts.clear_hints()
-        for template, cell, variable in self.counts.coming():
+        for template, cell, variable in self._phases[0].coming():
             self.counts.cp.add_hint(variable, placement.get((template, cell), 0))
 
     def _hint_all(self, solver: cp_model.CpSolver) -> None:

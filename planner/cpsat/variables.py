@@ -18,6 +18,8 @@ from planner.nodes import Column, Ints, Mask
 from planner.problem import Problem
 from planner.templates import Template
 
+_Variables = dict[int, dict[int, cp_model.IntVar]]
+
 
 class Batch:
     """The pods to be placed: how many of each template, and how many of them a node could take at most.
@@ -52,22 +54,31 @@ class Counts:
 
     `final` when constraints must hold as all is placed, rather than at some pod's turn.  `fullness`
     below 1 leaves a part of every cell's room unused, so that its nodes need not be packed tightly.
+    What comes may come after what came `before`: totals count both, presence only the later ones.
     """
 
-    def __init__(self, batch: Batch, *, final: bool, fullness: float = 1.0) -> None:
-        self.cp = cp_model.CpModel()
+    def __init__(
+        self, batch: Batch, *, final: bool, fullness: float = 1.0, before: Counts | None = None
+    ) -> None:
+        self.cp: cp_model.CpModel = cp_model.CpModel() if before is None else before.cp
         self.batch = batch
         self.cells = batch.cells
         self.final = final
         self._fullness = fullness
-        self._coming: dict[int, dict[int, cp_model.IntVar]] = {}
-        self._staying: dict[int, dict[int, cp_model.IntVar]] = {}
+        self._coming: _Variables = {}
+        self._staying: _Variables = {}
         #: The templates whose constraints are being encoded: all, or those of one profile.
         self.carriers: Collection[int] = batch.wanted.keys()
         self._present: dict[Hashable, cp_model.IntVar] = {}
         self._domains: dict[str, dict[int, list[int]] | None] = {}
         for template, wanted in batch.wanted.items():
             self._make(template, wanted)
+            if template in batch.running and before is None:
+                self._make_staying(template)
+        earlier = [] if before is None else before._sides
+        self._sides: list[_Variables] = [self._coming, self._staying, *earlier]
+        for template, wanted in batch.wanted.items():
+            self.cp.add(self.placed(template) <= wanted)
 
     def _make(self, template: int, wanted: int) -> None:
         room = self.cells.sums(self.batch.room[template])
@@ -75,13 +86,13 @@ class Counts:
             cell: self.cp.new_int_var(0, min(wanted, int(room[cell])), f"coming_{template}_{cell}")
             for cell in np.flatnonzero(room).tolist()
         }
-        if template in self.batch.running:
-            there = self.cells.sums(self.batch.running[template])
-            self._staying[template] = {
-                cell: self.cp.new_int_var(0, int(there[cell]), f"staying_{template}_{cell}")
-                for cell in np.flatnonzero(there).tolist()
-            }
-        self.cp.add(self.placed(template) <= wanted)
+
+    def _make_staying(self, template: int) -> None:
+        there = self.cells.sums(self.batch.running[template])
+        self._staying[template] = {
+            cell: self.cp.new_int_var(0, int(there[cell]), f"staying_{template}_{cell}")
+            for cell in np.flatnonzero(there).tolist()
+        }
 
     def clear_hints(self) -> None:
         """Forget what was hinted."""
@@ -101,8 +112,9 @@ class Counts:
 
     def placed(self, template: int) -> Any:
         """How many pods of a template have a place at all."""
-        staying = self._staying.get(template, {}).values()
-        return cp_model.LinearExpr.sum([*self._coming[template].values(), *staying])
+        return cp_model.LinearExpr.sum(
+            [variable for side in self._sides for variable in side.get(template, {}).values()]
+        )
 
     def domains(self, column: Column) -> Mapping[int, list[int]] | None:
         """The cells of every value of a label; None where a cell has nodes with different values."""
@@ -129,6 +141,16 @@ class Counts:
         found: list[int] = self.cells.sums(amounts).tolist()
         return found
 
+    def at_best(self, amounts: Ints) -> list[int]:
+        """The largest amount in each cell."""
+        if self.cells.single:
+            found: list[int] = amounts.tolist()
+            return found
+        largest = np.full(self.cells.size, np.iinfo(np.int64).min)
+        np.maximum.at(largest, self.cells.of, amounts)
+        highest: list[int] = largest.tolist()
+        return highest
+
     def usable(self, amounts: Ints) -> list[int]:
         """The same for room that may be used, less what is to be left over."""
         return [int(amount * self._fullness) for amount in self.summed(amounts)]
@@ -138,7 +160,7 @@ class Counts:
         variables, weights = [], []
         for cell in cells:
             for template, amount in amounts.items():
-                for side in (self._coming, self._staying):
+                for side in self._sides:
                     variable = side.get(template, {}).get(cell)
                     if variable is not None and amount:
                         variables.append(variable)
@@ -189,9 +211,7 @@ class Counts:
         return found
 
 
-def _flat(
-    variables: Mapping[int, Mapping[int, cp_model.IntVar]],
-) -> Iterator[tuple[int, int, cp_model.IntVar]]:
+def _flat(variables: _Variables) -> Iterator[tuple[int, int, cp_model.IntVar]]:
     for template, cells in variables.items():
         for cell, variable in cells.items():
             yield template, cell, variable

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cli import options
+from planner.batch.goals import Shape
 from planner.plan import PlacementPlan
 from tests.cli.conftest import Ended, Planner
 from tests.cli.manifests import node, pod, write
@@ -73,7 +75,10 @@ def test_json_has_the_fields_that_scripts_depend_on(planner: Planner, stuck: str
     plan = json.loads(ended.out)
     assert (plan["apiVersion"], plan["kind"]) == ("planner/v1alpha1", "PlacementPlan")
     assert plan["status"] == "Optimal"
-    assert plan["objective"] == [{"name": "podsPlaced/0", "value": 1, "bound": 1, "proved": True}]
+    assert plan["objective"] == [
+        {"name": "podsPlaced/0", "goal": "max", "value": 1, "bound": 1, "proved": True},
+        {"name": "fullestNodePercent", "goal": "min", "value": 3, "bound": 3, "proved": True},
+    ]
     assert plan["steps"] == [{"action": "bind", "pod": "shop/small", "node": "a1"}]
     assert plan["unplaced"] == [
         {"pod": "shop/huge", "message": "0/1 nodes are available: 1 Insufficient cpu."}
@@ -89,15 +94,23 @@ def test_names_are_the_pods_left_over(planner: Planner, stuck: str, fragmented: 
 
 
 def test_the_table_on_a_terminal(planner: Planner, unreachable: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Binds in their order, the stage that is not proved, why pods are left; nothing is wider than 80."""
+    """Binds in their order, why pods are left, what is proved; nothing is wider than 80."""
     monkeypatch.setenv("COLUMNS", "80")
     lines = planner("solve", "-f", unreachable).out.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0] == "NAMESPACE   NAME    NODE"
     assert [line.split()[:2] for line in lines[1:6]] == [["default", f"web-{n}"] for n in range(1, 6)]
-    assert lines[7].split() == ["STAGE", "VALUE", "BOUND", "PROVED"]
-    assert lines[8].split() == ["podsPlaced/0", "5", "7", "no"]
-    assert lines[10] == "2 pods stay pending, default/web-6 for one:"
+    assert lines[7] == "2 pods stay pending, default/web-6 for one:"
+    assert lines[-1] == "5 pods placed, 2 left over: proved that no plan is better."
+
+
+def test_the_stages_of_the_objective(planner: Planner, fragmented: str) -> None:
+    """With -v each stage with its bound; without, only where something is left to be said."""
+    rows = [line.split() for line in planner("solve", "-f", fragmented, "-v").out.splitlines()]
+    assert ["STAGE", "VALUE", "BOUND", "PROVED"] in rows
+    assert ["podsPlaced/0", "3", "3", "yes"] in rows
+    unsolved = planner("solve", "-f", fragmented, "--time-limit", "0").out.splitlines()
+    assert ["podsPlaced/0", "2", "3", "no"] in [line.split() for line in unsolved]
 
 
 def test_what_no_order_reaches_is_noted(planner: Planner, unreachable: str) -> None:
@@ -130,7 +143,8 @@ def test_without_time_there_is_a_plan_all_the_same(planner: Planner, fragmented:
     plan = document(ended)
     assert (ended.code, plan.status, plan.verdicts.sequence) == (1, "Feasible", True)
     assert [step.pod for step in plan.steps] == ["shop/small-0", "shop/small-1"]
-    assert [(stage.value, stage.bound, stage.proved) for stage in plan.objective] == [(2, 3, False)]
+    first = plan.objective[0]
+    assert (first.value, first.bound, first.proved) == (2, 3, False)
     assert ended.err == "".join(f"note: {note}\n" for note in plan.notes)
 
 
@@ -155,3 +169,18 @@ def test_a_long_plan_is_summed_up(planner: Planner, tmp_path: Path) -> None:
         rows = planner("solve", "-f", more, *wanted).out.splitlines()
         assert rows[0].split() == ["NAMESPACE", "NAME", "NODE"]
         assert sum(row.startswith("shop ") for row in rows) == 60
+
+
+def test_the_shapes_are_the_engines() -> None:
+    """The list in the options is spelled out there so that help stays quick; it is the same."""
+    assert [shape.value for shape in options.Shape] == [shape.value for shape in Shape]
+
+
+def test_packing_uses_fewer_nodes(planner: Planner, tmp_path: Path) -> None:
+    """Two pods share a node under `--prefer pack`, and have one each by default."""
+    path = write(tmp_path / "two.json", node("a1"), node("b1"), pod("web-0", cpu="1"), pod("web-1", cpu="1"))
+    nodes = {
+        shape: {step.node for step in document(planner("solve", "-f", path, *asked, "-o", "json")).steps}
+        for shape, asked in {"spread": (), "pack": ("--prefer", "pack")}.items()
+    }
+    assert (len(nodes["spread"]), len(nodes["pack"])) == (2, 1)

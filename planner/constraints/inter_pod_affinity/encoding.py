@@ -9,7 +9,7 @@ and every other needs a pod that came without needing the same.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from planner.nodes import Column
 from planner.tallies import DomainCounts
@@ -49,3 +49,24 @@ def need(x: Counts, template: Template, counts: DomainCounts, peers: Collection[
         x.require_if(present, company >= 1)
     if starts:
         x.require(sum(starts) <= 1)
+
+
+def like(x: Counts, template: int, counts: DomainCounts, weight: int, itself: int) -> Any:
+    """The weight of a preferred term for every pod of the template that comes to a domain with company."""
+    coming = {number: 1 for number in counts.tally.members if number in x.batch.wanted}
+    most, met = x.batch.wanted[template], []
+    for code, here in (x.domains(counts.column) or {}).items():
+        pods = x.total({template: 1}, here)
+        if isinstance(pods, int):
+            continue
+        company = int(counts.sums()[code]) + x.total(coming, here) - itself
+        together, happy = x.integer(0, 1, "together"), x.integer(0, most, "happy")
+        met.append(happy)
+        if weight > 0:
+            x.require(happy <= pods)
+            x.require(happy <= most * together)
+            x.require(company >= together - itself * (1 - together))
+        else:
+            x.require(happy >= pods - most * (1 - together))
+            x.require(company <= (most + int(counts.sums()[code]) + sum(x.batch.wanted.values())) * together)
+    return weight * sum(met)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from models.scheduler_config import InterPodAffinityArgs
 from planner.constraints.family import MAX_SCORE, PLENTY, Filter, Rejects, Score, Verdict, Violation
-from planner.constraints.inter_pod_affinity.encoding import need, shun
+from planner.constraints.inter_pod_affinity.encoding import like, need, shun
 from planner.constraints.inter_pod_affinity.terms import Owners, Reader, Wishes
 from planner.nodes import ALL, Column, Feasible, Ints, Mask, Where
 from planner.problem import Problem
@@ -208,6 +208,34 @@ class InterPodAffinity(Filter, Score):
             yield self._around(self._matched((term.selection,)), term.key, weight)
         for tally, key, weight in self._admirers.of(template, self.state):
             yield self._around(tally, key, weight)
+
+    def liking(self, template: Template) -> Ints:
+        """For every node the weights of the preferred terms that a pod of the template there has met.
+
+        A term is met by one more pod in the domain, whoever it is; one about company to avoid counts
+        against the node.
+        """
+        total = np.zeros(self.nodes.size, np.int64)
+        for weight, itself, around in self._preferred(template):
+            total += weight * (around.counts.padded() > itself)[around.column.codes]
+        return total
+
+    def _preferred(self, template: Template) -> Iterator[tuple[int, int, Around]]:
+        """The template's preferred terms: weight, whether it matches itself, and the pods around."""
+        wishes = self._wishes[template.index]
+        for weight, term in (*wishes.likes, *((-weight, term) for weight, term in wishes.dislikes)):
+            itself = int(term.selection.matches(template))
+            yield weight, itself, self._around(self._matched((term.selection,)), term.key)
+
+    def express_liking(self, x: Counts, template: Template) -> Any:
+        """The same over all pods of the template that come, in the solver's terms."""
+        terms = self._preferred(template)
+        return sum(like(x, template.index, around.counts, weight, itself) for weight, itself, around in terms)
+
+    def prefers_company(self, template: Template) -> bool:
+        """Whether the template has preferred terms of its own."""
+        wishes = self._wishes[template.index]
+        return bool(wishes.likes or wishes.dislikes)
 
     def violations(self) -> Iterator[Violation]:
         """Pods apart from the company they need, or together with pods they shun."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -68,6 +68,16 @@ class PodTopologySpread(Filter, Score):
         """The ScheduleAnyway constraints of a template."""
         labels = self._wanted.spelled_out(template)
         return self._soft.get(template.index, lambda: self._rules(template, SOFT, labels=labels))
+
+    def wished(self, templates: Iterable[Template]) -> list[Rule]:
+        """The distinct ScheduleAnyway constraints that manifests or configurations give some templates."""
+        found = (
+            rule
+            for template in templates
+            if self._wanted.spelled_out(template)
+            for rule in self.soft(template).rules
+        )
+        return list({rule.identity: rule for rule in found}.values())
 
     def _rules(self, template: Template, kind: str, *, labels: bool) -> Rules:
         wishes = self._wanted.of(template, kind)

@@ -1,0 +1,102 @@
+"""A small batch solved node by node, with every stage of the objective."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from planner.batch.goals import Wish
+from planner.batch.incumbent import Incumbent, Proof
+from planner.batch.pending import Pending
+from planner.clock import Clock
+from planner.order import Orderer, Placement, Step
+
+#: Up to so many pairs of a template and a node a batch is small.
+_MOST_PAIRS = 20_000
+#: How many phases are tried where no order was found for a placement.
+_PHASES = (1, 2, 3)
+#: Up to so many pods times pairs every bind can be a phase of its own.
+_MOST_TRIPLES = 8_000
+#: The most work on one stage of a model, in the solver's own seconds: on pods, and on what is softer.
+_EFFORT = 20.0
+_SOFT_EFFORT = 1.0
+
+
+def is_small(pending: Pending) -> bool:
+    """Whether every template and node can have a variable of their own."""
+    return _pairs(pending) <= _MOST_PAIRS
+
+
+class Exact:
+    """Solves the batch and brings what it finds into an order."""
+
+    def __init__(self, pending: Pending, orderer: Orderer, wishes: Sequence[Wish], clock: Clock) -> None:
+        self._pending = pending
+        self._orderer = orderer
+        self._wishes = wishes
+        self._clock = clock
+
+    def run(self, best: Incumbent) -> int | None:
+        """Offer the best plan; how many pods a final state holds, where no order led to as many."""
+        solved = self.solve(best.steps)
+        if solved is None:
+            return None
+        (placement,), proof = solved
+        best.learn(proof)
+        best.offer(self._in_order([placement]))
+        return None if best.all_placed() else self._run_in_phases(best)
+
+    def _run_in_phases(self, best: Incumbent) -> int | None:
+        """Where no order was found for the placement, ask for one that comes about in phases."""
+        final_pods = None
+        for phases in _PHASES:
+            solved = self.solve((), phases)
+            if solved is None:
+                return final_pods
+            if phases == 1:
+                final_pods = sum(solved[0][0].values())
+            best.offer(self._in_order(solved[0]))
+            if best.all_placed():
+                return final_pods
+        pods = sum(self._pending.wanted.values())
+        if pods * _pairs(self._pending) <= _MOST_TRIPLES:
+            solved = self.solve((), pods, one_by_one=True)
+            if solved is not None:
+                best.learn(solved[1])
+                best.offer(self._in_order(solved[0]))
+        return final_pods
+
+    def solve(
+        self, hint: Sequence[Step], phases: int = 0, *, one_by_one: bool = False
+    ) -> tuple[Sequence[Placement], Proof] | None:
+        """The best placement, node by node and phase by phase; None when none was found in time."""
+        from planner.cpsat.model import Goal, Model
+        from planner.cpsat.variables import Batch
+
+        if self._clock.over():
+            return None
+        pending = self._pending
+        batch = Batch(pending.problem, pending.wanted, pending.room(pending.wanted))
+        model = Model(batch, pending.profiles(), phases=phases)
+        if one_by_one:
+            model.one_by_one()
+        soft = [
+            Goal(wish.name, wish.express(model.counts), _SOFT_EFFORT, wish.largest) for wish in self._wishes
+        ]
+        found = model.solve([*model.pods_placed(_EFFORT), *soft], Counter(hint), self._clock)
+        return None if found is None else (found.phases, Proof(found.values, found.bounds))
+
+    def _in_order(self, phases: Sequence[Placement]) -> list[Step]:
+        """The placement in an admissible order, as much of it as possible, and then what else fits."""
+        return self._orderer.extend(self.ordered(phases), self._pending.pods)
+
+    def ordered(self, phases: Sequence[Placement]) -> list[Step]:
+        """The placement in an admissible order, or as much of it as an order was found for."""
+        steps = self._orderer.follow(phases, self._pending.pods)
+        if len(phases) > 1 or len(steps) == sum(phases[0].values()):
+            return steps
+        return self._orderer.search(phases[0], self._pending.pods, self._clock) or steps
+
+
+def _pairs(pending: Pending) -> int:
+    return sum(int(mask.sum()) for mask in pending.settled.values())

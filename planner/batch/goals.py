@@ -1,0 +1,257 @@
+"""The softer stages of the objective, each as a number of a state and as an expression of a model.
+
+After the pods placed: how even ScheduleAnyway constraints come out, how many preferences are met, and
+the shape that was asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from planner.batch.pending import Pending
+from planner.constraints.inter_pod_affinity import InterPodAffinity
+from planner.constraints.node_affinity import NodeAffinity
+from planner.constraints.pod_topology_spread import PodTopologySpread, Rule
+from planner.constraints.pod_topology_spread.soft import express, unevenness
+from planner.nodes import Ints, Mask
+from planner.order import Placement, Step
+from planner.requests import CPU, MEMORY
+from planner.templates import Template
+
+if TYPE_CHECKING:
+    from planner.cpsat.variables import Counts
+
+_OWNED_BY_NODES = frozenset({"DaemonSet", "Node"})
+
+
+class Shape(StrEnum):
+    """What a plan looks like where all else is equal."""
+
+    SPREAD = "spread"
+    PACK = "pack"
+    STABLE = "stable"
+
+
+class Wish(ABC):
+    """One stage: to be made as small as possible, or as large."""
+
+    name: ClassVar[str]
+    largest: ClassVar[bool] = False
+
+    def __init__(self, pending: Pending) -> None:
+        self._pending = pending
+
+    @abstractmethod
+    def value(self, placement: Placement) -> int:
+        """What the stage counts now that the pods of a placement have been bound."""
+
+    @abstractmethod
+    def express(self, x: Counts) -> Any:
+        """The same in the solver's terms."""
+
+    def bound(self) -> int | None:
+        """What it could be at best whatever comes, as far as it is plain to see before anything came."""
+        return 0
+
+    def _templates(self) -> Iterator[Template]:
+        return (self._pending.template(number) for number in self._pending.pods)
+
+
+class _Spread(Wish):
+    def __init__(self, pending: Pending) -> None:
+        super().__init__(pending)
+        rules: dict[Any, Rule] = {}
+        for number in pending.pods:
+            for family in pending.framework(number).profile.of(PodTopologySpread):
+                rules |= {rule.identity: rule for rule in family.wished((pending.template(number),))}
+        self.rules = tuple(rules.values())
+
+
+class SpreadExcess(_Spread):
+    """Pods above what ScheduleAnyway constraints call even."""
+
+    name = "softSpreadExcess"
+
+    def value(self, placement: Placement) -> int:
+        return int(unevenness(self.rules).excess)
+
+    def express(self, x: Counts) -> Any:
+        return express(x, self.rules).excess
+
+
+class SpreadSkew(_Spread):
+    """The skew of ScheduleAnyway constraints."""
+
+    name = "softSpreadSkew"
+
+    def value(self, placement: Placement) -> int:
+        return int(unevenness(self.rules).skew)
+
+    def express(self, x: Counts) -> Any:
+        return express(x, self.rules).skew
+
+
+class Preferences(Wish):
+    """The weights of preferred node and pod affinity terms that pods have met."""
+
+    name = "preferredAffinity"
+    largest = True
+
+    def value(self, placement: Placement) -> int:
+        liking = {number: self._liking(number) for number in {template for template, _ in placement}}
+        return sum(int(liking[number][node]) * pods for (number, node), pods in placement.items())
+
+    def _liking(self, number: int) -> Ints:
+        profile, template = self._pending.framework(number).profile, self._pending.template(number)
+        total = np.zeros(self._pending.problem.nodes.size, np.int64)
+        for affinity in profile.of(NodeAffinity):
+            total += affinity.liking(template)
+        for company in profile.of(InterPodAffinity):
+            total += company.liking(template)
+        return total
+
+    def express(self, x: Counts) -> Any:
+        parts: list[Any] = []
+        for template in self._templates():
+            profile = self._pending.framework(template.index).profile
+            parts += [family.express_liking(x, template) for family in profile.of(InterPodAffinity)]
+            for family in profile.of(NodeAffinity):
+                liking = x.at_best(family.liking(template))
+                parts += [
+                    liking[cell] * x.total({template.index: 1}, (cell,))
+                    for cell in x.cells_of(template.index)
+                    if liking[cell]
+                ]
+        return sum(parts)
+
+    def bound(self) -> int | None:
+        return None
+
+    def any(self) -> bool:
+        """Whether any pod prefers anything."""
+        for template in self._templates():
+            profile = self._pending.framework(template.index).profile
+            if any(family.liking(template).any() for family in profile.of(NodeAffinity)) or any(
+                family.prefers_company(template) for family in profile.of(InterPodAffinity)
+            ):
+                return True
+        return False
+
+
+class FullestNode(Wish):
+    """How full the fullest node is, by cpu or memory, in per cent."""
+
+    name = "fullestNodePercent"
+
+    def __init__(self, pending: Pending) -> None:
+        super().__init__(pending)
+        problem = pending.problem
+        self._rows = [problem.resource_index[name] for name in (CPU, MEMORY)]
+        self._bound = self._percent()
+
+    def _percent(self) -> int:
+        room = self._pending.problem.allocatable[self._rows]
+        used = self._pending.state.used[self._rows]
+        percent = -(-100 * used // np.maximum(room, 1))
+        return int(percent[room > 0].max(initial=0))
+
+    def value(self, placement: Placement) -> int:
+        return self._percent()
+
+    def express(self, x: Counts) -> Any:
+        problem, state = self._pending.problem, self._pending.state
+        percent = x.integer(self._bound, max(self._bound, 100), self.name)
+        for row in self._rows:
+            wants = {t.index: t.amounts[row] for t in x.batch.templates if t.amounts[row]}
+            room, used = problem.allocatable[row], state.used[row]
+            for cell, (there, taken) in enumerate(zip(x.summed(room), x.summed(used), strict=True)):
+                unit = math.gcd(there, taken, *wants.values())
+                if there:
+                    coming = x.total({t: 100 * amount // unit for t, amount in wants.items()}, (cell,))
+                    x.require(coming + 100 * taken // unit <= percent * (there // unit))
+        return percent
+
+    def bound(self) -> int | None:
+        return self._bound
+
+
+class NodesUsed(Wish):
+    """Nodes that hold any pod but those that every node has."""
+
+    name = "nodesUsed"
+
+    def _used(self) -> Mask:
+        problem, state = self._pending.problem, self._pending.state
+        movable = [
+            template.owner is None or template.owner.kind not in _OWNED_BY_NODES
+            for template in problem.templates
+        ]
+        tally = state.tally(self.name, lambda: {n: 1 for n, counts in enumerate(movable) if counts})
+        return tally.counts > 0
+
+    def value(self, placement: Placement) -> int:
+        return int(np.count_nonzero(self._used()))
+
+    def express(self, x: Counts) -> Any:
+        used = self._used()
+        coming = (
+            x.any_of((self.name, cell), x.batch.wanted, (cell,)) for cell in np.flatnonzero(~used).tolist()
+        )
+        return int(np.count_nonzero(used)) + sum(present for present in coming if present is not None)
+
+    def bound(self) -> int | None:
+        return int(np.count_nonzero(self._used()))
+
+
+class Elsewhere(Wish):
+    """Pods that come to another node than kube-scheduler would choose."""
+
+    name = "podsElsewhere"
+
+    def __init__(self, pending: Pending, reference: Counter[Step]) -> None:
+        super().__init__(pending)
+        self._reference = reference
+
+    def value(self, placement: Placement) -> int:
+        return sum((Counter(placement) - self._reference).values())
+
+    def express(self, x: Counts) -> Any:
+        away: list[Any] = []
+        for number, wanted in x.batch.wanted.items():
+            for cell in x.cells_of(number):
+                usual = self._reference[number, cell]
+                pods = x.total({number: 1}, (cell,))
+                if usual:
+                    more = x.integer(0, wanted, self.name)
+                    x.require(more >= pods - usual)
+                    pods = more
+                away.append(pods)
+        return sum(away)
+
+
+def wishes(pending: Pending, shape: Shape, reference: Counter[Step]) -> list[Wish]:
+    """The stages that can make a difference, in their order."""
+    found: list[Wish] = []
+    if SpreadExcess(pending).rules:
+        found += [SpreadExcess(pending), SpreadSkew(pending)]
+    preferences = Preferences(pending)
+    if preferences.any():
+        found.append(preferences)
+    return [*found, _shape(pending, shape, reference)] if pending.pods else found
+
+
+def _shape(pending: Pending, shape: Shape, reference: Counter[Step]) -> Wish:
+    match shape:
+        case Shape.SPREAD:
+            return FullestNode(pending)
+        case Shape.PACK:
+            return NodesUsed(pending)
+        case Shape.STABLE:
+            return Elsewhere(pending, reference)

@@ -1,0 +1,67 @@
+"""How far ScheduleAnyway constraints are from even: the excess over maxSkew, and the skew itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from planner.constraints.pod_topology_spread.rule import Rule
+
+if TYPE_CHECKING:
+    from planner.cpsat.variables import Counts
+
+
+class Unevenness(NamedTuple):
+    """Summed over constraints: pods above what maxSkew allows, and fullest less emptiest domain."""
+
+    excess: Any
+    skew: Any
+
+
+def unevenness(rules: Iterable[Rule]) -> Unevenness:
+    """What it is now."""
+    excess = skew = 0
+    for rule in rules:
+        sums = rule.counts.sums()[rule.counts.domains]
+        if sums.size:
+            above = sums - sums.min()
+            excess += int(np.maximum(above - rule.constraint.max_skew, 0).sum())
+            skew += int(above.max())
+    return Unevenness(excess, skew)
+
+
+def express(x: Counts, rules: Iterable[Rule]) -> Unevenness:
+    """What it will be, in the solver's terms; at least what is written, and equal where that is minimised.
+
+    Constraints whose domains the cells do not tell apart are left out.
+    """
+    excess: list[Any] = []
+    skew: list[Any] = []
+    for rule in rules:
+        counts = _counts(x, rule)
+        if counts:
+            most = int(rule.counts.sums().max()) + sum(x.batch.wanted.values())
+            low, high = (x.integer(0, most, f"{end}_of_{rule.column.key}") for end in ("low", "high"))
+            skew.append(high - low)
+            for count in counts:
+                over = x.integer(0, most, f"over_{rule.column.key}")
+                x.require(low <= count)
+                x.require(high >= count)
+                x.require(over >= count - low - rule.constraint.max_skew)
+                excess.append(over)
+    return Unevenness(sum(excess), sum(skew))
+
+
+def _counts(x: Counts, rule: Rule) -> list[Any]:
+    """The pods of every domain."""
+    domains = x.domains(rule.column)
+    if domains is None or not x.cells.tells(rule.counts.eligible):
+        return []
+    matched = {number: 1 for number in rule.tally.members if number in x.batch.wanted}
+    sums = rule.counts.sums()
+    return [
+        int(sums[code]) + x.total(matched, x.within(domains[code], rule.counts.eligible))
+        for code in np.flatnonzero(rule.counts.domains).tolist()
+    ]
