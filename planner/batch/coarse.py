@@ -23,7 +23,7 @@ _MOST_PAIRS = 40_000
 #: How full cells may become, one try after the other.
 _FULLNESS = (1.0, 0.97, 0.93, 0.9)
 #: The most work on one stage of a model, in the solver's own seconds.
-_EFFORT = 20.0
+_EFFORT = 3.0
 
 
 class Coarse:

@@ -32,12 +32,18 @@ def encode(x: Counts, rule: Rule, carriers: Sequence[int]) -> None:
         _encode_loosely(x, rule, {t: 1 for t in carriers if t in matched})
         return
     minimum = _minimum(x, rule, domains, matched)
+    allowed = minimum + rule.constraint.max_skew
+    only_carriers = counted.keys() <= set(carriers)
     for code, here in domains.items():
+        there = int(rule.counts.sums()[code])
+        count = there + x.total(counted, x.within(here, rule.counts.eligible))
+        if only_carriers and there <= rule.minimum() + rule.constraint.max_skew:
+            # Where none comes the count stays as it is, and the minimum does not fall.
+            x.require(count <= allowed)
+            continue
         present = x.any_of(("spread", rule.identity, tuple(carriers), code), carriers, here)
         if present is not None:
-            there = int(rule.counts.sums()[code])
-            count = there + x.total(counted, x.within(here, rule.counts.eligible))
-            x.require_if(present, count - minimum <= rule.constraint.max_skew)
+            x.require_if(present, count <= allowed)
 
 
 def _minimum(x: Counts, rule: Rule, domains: Mapping[int, list[int]], matched: Mapping[int, int]) -> Any:
@@ -45,8 +51,8 @@ def _minimum(x: Counts, rule: Rule, domains: Mapping[int, list[int]], matched: M
     if rule.few_domains:
         return 0
     sums = rule.counts.sums()
-    most = int(sums.max()) + sum(x.batch.wanted[template] for template in matched)
-    minimum = x.integer(0, most, f"fewest_pods_in_a_domain_of_{rule.column.key}")
+    ceiling = rule.ceiling(x.batch.wanted)
+    minimum = x.integer(0, ceiling, f"fewest_pods_in_a_domain_of_{rule.column.key}")
     for code in np.flatnonzero(rule.counts.domains).tolist():
         here = x.within(domains[code], rule.counts.eligible)
         x.require(int(sums[code]) + x.total(matched, here) >= minimum)
