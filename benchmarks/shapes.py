@@ -76,7 +76,7 @@ def service(name: str, selector: dict[str, str]) -> Manifest:
 
 
 def spread(
-    key: str, max_skew: int, when_unsatisfiable: str, labels: dict[str, str], **policies: str
+    key: str, max_skew: int, when_unsatisfiable: str, labels: dict[str, str], **policies: Any
 ) -> list[Manifest]:
     """`topologySpreadConstraints` with one entry."""
     constraint = {
