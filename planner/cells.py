@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from planner.nodes import Codes, Ints
 
+#: A trait tells cells apart when at least so many nodes share a value of it on average.
+_LEAST_ALIKE = 4
+
 
 class Cells:
     """A partition of the nodes: the cell of every node, and a node that stands for each cell."""
@@ -21,7 +24,7 @@ class Cells:
         self.size = int(of.max()) + 1 if of.size else 0
         self.nodes_in: Ints = np.bincount(of, minlength=self.size)
         self.first: Codes = np.unique(of, return_index=True)[1].astype(np.intp)
-        #: Whether every node is a cell of its own.
+        #: Whether every node is the cell of its own number.
         self.single = self.size == len(of)
 
     @classmethod
@@ -31,9 +34,10 @@ class Cells:
 
     @classmethod
     def alike(cls, size: int, traits: Iterable[NDArray[np.generic]], most: int) -> Cells:
-        """Nodes together that no trait tells apart; traits that would make too many cells are passed over.
+        """Nodes together that no trait tells apart; each trait has a value for every node.
 
-        Each trait has a value for every node.
+        Traits that nearly every node has a value of its own of, as of the hostname, are passed over, and
+        so are those that would make too many cells.
         """
         of, seen = np.zeros(size, np.intp), set[bytes]()
         for trait in traits:
@@ -41,11 +45,13 @@ class Cells:
             if key in seen:
                 continue
             seen.add(key)
-            _, codes = np.unique(trait, return_inverse=True)
+            kinds, codes = np.unique(trait, return_inverse=True)
+            if len(kinds) * _LEAST_ALIKE > size:
+                continue
             values, finer = np.unique(of * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
             if len(values) <= most:
                 of = finer
-        return cls(of.astype(np.intp))
+        return cls.single_nodes(size) if int(of.max(initial=-1)) == size - 1 else cls(of.astype(np.intp))
 
     def tells(self, trait: NDArray[np.generic]) -> bool:
         """Whether all nodes of every cell have the same value."""
@@ -58,3 +64,9 @@ class Cells:
         total = np.zeros(self.size, np.int64)
         np.add.at(total, self.of, amounts)
         return total
+
+    def members(self) -> list[Codes]:
+        """The nodes of every cell."""
+        order = np.argsort(self.of, kind="stable").astype(np.intp)
+        edges = np.searchsorted(self.of[order], np.arange(self.size + 1))
+        return [order[edges[cell] : edges[cell + 1]] for cell in range(self.size)]

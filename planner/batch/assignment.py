@@ -31,9 +31,7 @@ class Assignment:
         self._free = np.maximum(self._problem.allocatable - state.used, 0)
         largest = self._problem.allocatable.max(axis=1, initial=0)
         self._scale = 1.0 / np.maximum(largest, 1)
-        order = np.argsort(cells.of, kind="stable")
-        edges = np.searchsorted(cells.of[order], np.arange(cells.size + 1))
-        self._members = [order[edges[cell] : edges[cell + 1]] for cell in range(cells.size)]
+        self._members = cells.members()
 
     def deal(self, quotas: Quotas) -> Counter[tuple[int, int]]:
         """The pods of every template by node, as many as found a place."""
@@ -73,7 +71,7 @@ class Assignment:
             yield from ((node, 1) for node in chosen.tolist())
 
     def _best_suited(self, rows: Codes, wanted: Ints, free: Ints) -> Codes:
-        """The nodes whose free room is most like the request in its proportions, then the emptiest."""
+        """The nodes whose free room is most like the request in its proportions."""
         left = free * self._scale[rows, np.newaxis]
         request = wanted * self._scale[rows]
-        return np.argsort(-(request @ left), kind="stable")
+        return np.argsort(-(request @ left) / np.sqrt((left * left).sum(axis=0)), kind="stable")

@@ -1,29 +1,36 @@
 """A large batch solved over cells of nodes, whose quotas are dealt out to nodes.
 
 At full room the model is a relaxation: what it places no plan exceeds.  Tightly packed cells do not
-work out node by node, so less full ones are tried until all that the bound promises has a node.
+work out node by node, so less full ones are tried until all that the bound promises has a node; what
+is left over in the end is found places for by packing a few nodes anew.  ScheduleAnyway constraints
+are first taken for hard ones: when all is placed all the same, nothing could be better.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from numpy.typing import NDArray
 
 from planner.batch.assignment import Assignment
+from planner.batch.goals import SpreadExcess
 from planner.batch.incumbent import Incumbent, Proof
 from planner.batch.pending import Pending
+from planner.batch.repair import Repair
 from planner.cells import Cells
 from planner.clock import Clock
-from planner.order import Orderer, Placement
+from planner.constraints.pod_topology_spread.soft import require_even
+from planner.order import Orderer, Placement, Step
 
 #: Up to so many pairs of a template and a cell the nodes are told apart.
 _MOST_PAIRS = 40_000
 #: How full cells may become, one try after the other.
-_FULLNESS = (1.0, 0.97, 0.93, 0.9)
-#: The most work on one stage of a model, in the solver's own seconds.
-_EFFORT = 3.0
+_FULLNESS = (0.97, 0.95, 0.93, 0.91)
+#: The most work on the bound, and on the quotas of cells that are not to be full, in the solver's seconds.
+_EFFORT = 2.0
+_LESS_EFFORT = 0.5
 
 
 class Coarse:
@@ -36,6 +43,7 @@ class Coarse:
         self._room = pending.room(pending.wanted)
         most = _MOST_PAIRS // max(1, len(pending.pods))
         self._cells = Cells.alike(pending.problem.nodes.size, self._traits(), most)
+        self._soft = SpreadExcess(pending).rules
 
     def _traits(self) -> Iterator[NDArray[Any]]:
         """What tells nodes apart: what rules look at first, then who may come, then what they offer."""
@@ -47,18 +55,45 @@ class Coarse:
         yield from self._pending.problem.allocatable
 
     def run(self, best: Incumbent) -> None:
-        """Offer plans until one places all that any could."""
-        for fullness in _FULLNESS:
-            if best.all_placed() or self._clock.over():
-                return
-            quotas = self._quotas(best, fullness)
-            if quotas is None:
-                return
-            placement = Assignment(self._pending, self._cells, self._room).deal(quotas)
-            steps = self._orderer.follow([placement], self._pending.pods)
-            best.offer(self._orderer.extend(steps, self._pending.pods))
+        """Offer the best plan that the cells lead to."""
+        even = bool(self._soft)
+        quotas = self._bounded(best, even=even)
+        if even and not best.promises(quotas):
+            even = False
+            quotas = self._bounded(best, even=False)
+        if quotas is None:
+            return
+        dealt, quotas = self._deal(quotas, even=even)
+        placement = Repair(self._pending, self._cells, self._room, self._clock).improve(dealt, quotas)
+        steps = self._orderer.follow([placement], self._pending.pods)
+        best.offer(self._orderer.extend(steps, self._pending.pods))
 
-    def _quotas(self, best: Incumbent, fullness: float) -> Placement | None:
+    def _bounded(self, best: Incumbent, *, even: bool) -> Placement | None:
+        """Quotas at full room; without soft constraints they bound every plan."""
+        found = self._solve(1.0, _EFFORT, even=even)
+        if found is None:
+            return None
+        quotas, proof = found
+        if not even or best.promises(quotas):
+            best.learn(proof)
+        return quotas
+
+    def _deal(self, quotas: Placement, *, even: bool) -> tuple[Counter[Step], Placement]:
+        """The quotas that most pods of find a node for, and where those come to."""
+        promised = sum(quotas.values())
+        best = self._dealt(quotas), quotas
+        for fullness in _FULLNESS:
+            if sum(best[0].values()) == promised or self._clock.over():
+                break
+            found = self._solve(fullness, _LESS_EFFORT, even=even)
+            if found is not None:
+                best = max(best, (self._dealt(found[0]), found[0]), key=lambda made: sum(made[0].values()))
+        return best
+
+    def _dealt(self, quotas: Placement) -> Counter[Step]:
+        return Assignment(self._pending, self._cells, self._room).deal(quotas)
+
+    def _solve(self, fullness: float, effort: float, *, even: bool) -> tuple[Placement, Proof] | None:
         """How many pods of each template go to each cell."""
         from planner.cpsat.model import Model
         from planner.cpsat.variables import Batch
@@ -66,9 +101,7 @@ class Coarse:
         pending = self._pending
         batch = Batch(pending.problem, pending.wanted, self._room, cells=self._cells)
         model = Model(batch, pending.profiles(), fullness=fullness)
-        found = model.solve(model.pods_placed(_EFFORT), None, self._clock)
-        if found is None:
-            return None
-        if fullness == 1.0:
-            best.learn(Proof(found.values, found.bounds))
-        return found.phases[0]
+        if even:
+            require_even(model.counts, self._soft)
+        found = model.solve(model.pods_placed(effort), None, self._clock)
+        return None if found is None else (found.phases[0], Proof(found.values, found.bounds))

@@ -11,7 +11,8 @@ from planner.batch.pending import Pending
 from planner.clock import Clock
 from planner.order import Orderer, Placement, Step
 
-#: Up to so many pairs of a template and a node a batch is small.
+#: Up to so many pairs of a template and a node a batch is tiny, and small.
+_FEW_PAIRS = 2_000
 _MOST_PAIRS = 20_000
 #: How many phases are tried where no order was found for a placement.
 _PHASES = (1, 2, 3)
@@ -20,6 +21,11 @@ _MOST_TRIPLES = 8_000
 #: The most work on one stage of a model, in the solver's own seconds: on pods, and on what is softer.
 _EFFORT = 20.0
 _SOFT_EFFORT = 1.0
+
+
+def is_tiny(pending: Pending) -> bool:
+    """Whether nothing but the exact model is worth trying."""
+    return _pairs(pending) <= _FEW_PAIRS
 
 
 def is_small(pending: Pending) -> bool:

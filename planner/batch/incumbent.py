@@ -102,6 +102,13 @@ class Incumbent:
             bound = sum(stage.bound for stage in self.stages() if stage.name in self._plain_pods)
             self._watch(len(self.steps), bound)
 
+    def promises(self, placement: Placement | None) -> bool:
+        """Whether a placement, could it be had, would place as many pods as any plan could."""
+        if placement is None:
+            return False
+        most = [stage.bound for stage in self.stages() if stage.name in self._plain_pods]
+        return list(self._pending.placed(placement)) == most
+
     def all_placed(self) -> bool:
         """Whether no plan places more pods."""
         return all(stage.proved for stage in self.stages() if stage.name in self._plain_pods)

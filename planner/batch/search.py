@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planner.batch.coarse import Coarse
-from planner.batch.exact import Exact, is_small
+from planner.batch.exact import Exact, is_small, is_tiny
 from planner.batch.goals import Shape, wishes
 from planner.batch.incumbent import Incumbent, Stage, Watch
 from planner.batch.pending import Pending
@@ -61,11 +61,16 @@ class Search:
         self._best.offer(self._greedy)
         final_pods = None
         if not self._best.perfect() and not self._clock.over():
-            if is_small(self._pending):
-                final_pods = self._exact().run(self._best)
-            else:
-                Coarse(self._pending, self._orderer, self._clock).run(self._best)
+            final_pods = self._solve()
         return Result(self._best.steps, tuple(self._best.stages()), final_pods)
+
+    def _solve(self) -> int | None:
+        """Look for something better; how many pods a final state holds where no order leads there."""
+        if not is_tiny(self._pending):
+            Coarse(self._pending, self._orderer, self._clock).run(self._best)
+        if is_tiny(self._pending) or (is_small(self._pending) and not self._best.all_placed()):
+            return self._exact().run(self._best)
+        return None
 
     def final_state(self) -> Result:
         """The best placement in which every constraint holds at the end."""

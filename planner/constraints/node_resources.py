@@ -206,7 +206,7 @@ class NodeResourcesFit(Filter, Score):
             unit = math.gcd(*amounts.values())
             scaled = {number: amount // unit for number, amount in amounts.items()}
             free = np.maximum(self.problem.allocatable[row] - self.state.used[row], 0)
-            for cell, room in enumerate(x.usable(free // unit)):
+            for cell, room in x.usable(free // unit):
                 x.require(x.total(scaled, (cell,)) <= room)
 
     def violations(self) -> Iterator[Violation]:

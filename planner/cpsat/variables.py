@@ -151,9 +151,11 @@ class Counts:
         highest: list[int] = largest.tolist()
         return highest
 
-    def usable(self, amounts: Ints) -> list[int]:
-        """The same for room that may be used, less what is to be left over."""
-        return [int(amount * self._fullness) for amount in self.summed(amounts)]
+    def usable(self, amounts: Ints) -> Iterator[tuple[int, int]]:
+        """Every cell that pods may come to with its room that may be used, less what is to be left over."""
+        room = self.cells.sums(amounts)
+        for cell in sorted({cell for cells in self._coming.values() for cell in cells}):
+            yield cell, int(room[cell] * self._fullness)
 
     def total(self, amounts: Mapping[int, int], cells: Iterable[int]) -> Any:
         """The pods of some templates, each counted so often, that come to some cells or stay there."""

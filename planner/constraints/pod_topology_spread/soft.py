@@ -42,7 +42,8 @@ def express(x: Counts, rules: Iterable[Rule]) -> Unevenness:
     for rule in rules:
         counts = _counts(x, rule)
         if counts:
-            most = int(rule.counts.sums().max()) + sum(x.batch.wanted.values())
+            coming = sum(x.batch.wanted.get(number, 0) for number in rule.tally.members)
+            most = int(rule.counts.sums().max()) + coming
             low, high = (x.integer(0, most, f"{end}_of_{rule.column.key}") for end in ("low", "high"))
             skew.append(high - low)
             for count in counts:
@@ -52,6 +53,17 @@ def express(x: Counts, rules: Iterable[Rule]) -> Unevenness:
                 x.require(over >= count - low - rule.constraint.max_skew)
                 excess.append(over)
     return Unevenness(sum(excess), sum(skew))
+
+
+def require_even(x: Counts, rules: Iterable[Rule]) -> None:
+    """As if ScheduleAnyway were DoNotSchedule at the end: nothing above maxSkew."""
+    for rule in rules:
+        counts = _counts(x, rule)
+        if counts:
+            low = x.integer(0, rule.ceiling(x.batch.wanted), f"low_of_{rule.column.key}")
+            for count in counts:
+                x.require(low <= count)
+                x.require(count <= low + rule.constraint.max_skew)
 
 
 def _counts(x: Counts, rule: Rule) -> list[Any]:
