@@ -16,7 +16,7 @@ from models.base import OwnerReference
 from models.cluster import Cluster
 from models.selectors import LabelSelector
 from planner.constraints.pod_topology_spread import HARD, PodTopologySpread, Rule
-from planner.nodes import Codes
+from planner.nodes import Codes, Ints
 from planner.problem import Problem
 from planner.profile import profiles_of
 from planner.state import State
@@ -30,14 +30,21 @@ class Census:
     namespace: str
     workload: str
     rule: Rule
-    domains: Mapping[str, int]
+    counts: Ints
     minimum: int
     surplus: Mapping[str, int]
 
     @property
+    def domains(self) -> dict[str, int]:
+        """The pods of every domain by its name."""
+        values = self.rule.column.values
+        eligible = np.flatnonzero(self.rule.counts.domains).tolist()
+        return dict(sorted((values[code], int(self.counts[code])) for code in eligible))
+
+    @property
     def skew(self) -> int:
         """How far the fullest domain is above the global minimum."""
-        return max((count - self.minimum for count in self.domains.values()), default=0)
+        return int(self.counts[self.rule.counts.domains].max(initial=self.minimum)) - self.minimum
 
     @property
     def hard(self) -> bool:
@@ -98,19 +105,18 @@ def _held_domains(problem: Problem, state: State) -> list[Codes]:
 
 
 def _census(template: Template, workload: str, rule: Rule, nodes: Iterable[Codes]) -> Census:
-    sums, minimum = rule.counts.sums(), rule.minimum()
+    sums, minimum = rule.counts.sums().copy(), rule.minimum()
     values = rule.column.values
-    domains = {values[code]: int(sums[code]) for code in np.flatnonzero(rule.counts.domains).tolist()}
-    held = set(rule.column.codes[np.concatenate([*nodes, np.empty(0, np.intp)])].tolist())
-    allowed = minimum + rule.constraint.max_skew
-    excess = {values[code]: int(sums[code]) - allowed for code in held if code >= 0}
+    held = np.unique(rule.column.codes[np.concatenate([*nodes, np.empty(0, np.intp)])])
+    over = sums[held[held >= 0]] - (minimum + rule.constraint.max_skew)
+    surplus = zip(held[held >= 0][over > 0].tolist(), over[over > 0].tolist(), strict=True)
     return Census(
         template.namespace,
         workload,
         rule,
-        dict(sorted(domains.items())),
+        sums,
         minimum,
-        {value: surplus for value, surplus in sorted(excess.items()) if surplus > 0},
+        dict(sorted((values[code], amount) for code, amount in surplus)),
     )
 
 

@@ -43,6 +43,13 @@ def audit(problem: Problem, node_of: Codes) -> CheckReport:
     )
 
 
+def count_violations(problem: Problem, node_of: Codes) -> int:
+    """How much is wrong with a placement: as the audit counts, without the report."""
+    state = State(problem, node_of)
+    surplus = sum(len(found.surplus) for found in take(problem, state) if found.hard)
+    return surplus + sum(1 for _ in findings_of(problem, state))
+
+
 def findings_of(problem: Problem, state: State) -> Iterator[Violation]:
     """What the other relational families object to."""
     for family in _RELATIONAL:

@@ -146,7 +146,9 @@ class Framework:
 
     def fits(self, plan: Plan, node: int) -> bool:
         """Whether all filters accept one node now."""
-        return bool(self.accepts(plan, np.array([node]))[0])
+        if not plan.settled[node]:
+            return False
+        return all(plugin.admits(plan.template, node) for plugin in plan.changing)
 
     def rejection(self, plan: Plan, node: int) -> Rejection | None:
         """Who refuses one node now, if anybody."""

@@ -39,15 +39,31 @@ class Orderer:
         self._frameworks = frameworks
 
     def follow(self, phases: Iterable[Placement], waiting: Mapping[int, Sequence[int]]) -> list[Step]:
-        """The steps of a placement in an admissible order, as far as the lowest-first rule leads.
+        """The steps of a placement in an admissible order, as far as keeping domains level leads.
 
         The placement may come in parts, each to be finished as far as possible before the next.
         """
         mark = self._state.mark()
         pods = {template: list(found) for template, found in waiting.items()}
-        steps = [step for part in phases for step in self._follow(_by_template(part), pods)]
+        steps = [step for part in phases for step in self._come(_by_template(part), pods)]
         self._state.rollback(mark)
         return steps
+
+    def _come(self, wanted: dict[int, Counter[int]], pods: dict[int, list[int]]) -> Iterator[Step]:
+        """Template by template in an order worked out beforehand; then whatever had to wait."""
+        left: dict[int, Counter[int]] = defaultdict(Counter)
+        for number, nodes in wanted.items():
+            template = self._problem.templates[number]
+            framework = self._framework(template)
+            plan = framework.plan(template)
+            for node in _level(framework, template, nodes):
+                if framework.fits(plan, node):
+                    self._state.bind(pods[number].pop(), node)
+                    yield number, node
+                else:
+                    left[number][node] += 1
+        if left:
+            yield from self._follow(left, pods)
 
     def _follow(self, left: dict[int, Counter[int]], pods: dict[int, list[int]]) -> Iterator[Step]:
         queues = {number: _Queue(self._problem.templates[number], wanted) for number, wanted in left.items()}
@@ -63,6 +79,8 @@ class Orderer:
 
     def extend(self, steps: Sequence[Step], waiting: Mapping[int, Sequence[int]]) -> list[Step]:
         """The steps, and after them as many more as the scheduler itself would make with what is left."""
+        if len(steps) == sum(map(len, waiting.values())):
+            return list(steps)
         mark = self._state.mark()
         pods = {template: list(found) for template, found in waiting.items()}
         for template, node in steps:
@@ -219,6 +237,33 @@ def _by_template(placement: Placement) -> dict[int, Counter[int]]:
     for (template, node), pods in placement.items():
         left[template][node] += pods
     return dict(left)
+
+
+def _level(framework: Framework, template: Template, wanted: Mapping[int, int]) -> list[int]:
+    """The nodes in an order that keeps the domains of the template's constraints level
+
+    For every constraint, the finest first, a pod's level is how many its domain holds when it comes.
+    """
+    some = sorted(node for node, pods in wanted.items() if pods)
+    nodes = np.repeat(np.array(some, np.intp), [wanted[node] for node in some])
+    rules = [rule for plugin in framework.profile.of(PodTopologySpread) for rule in plugin.hard(template)]
+    for rule in sorted(rules, key=lambda rule: -len(rule.column.values)):
+        codes = rule.column.codes[nodes]
+        level = rule.counts.padded()[codes] + _rank_among_equals(codes)
+        nodes = nodes[np.argsort(level, kind="stable")]
+    found: list[int] = nodes.tolist()
+    return found
+
+
+def _rank_among_equals(codes: Codes) -> Ints:
+    """For every position, how many before it have the same value."""
+    order = np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(codes) else np.zeros(0, np.intp)
+    sizes = np.diff(np.r_[starts, len(codes)])
+    rank = np.empty(len(codes), np.int64)
+    rank[order] = np.arange(len(codes)) - np.repeat(starts, sizes)
+    return rank
 
 
 def _crowds(framework: Framework, template: Template, nodes: Codes) -> list[Ints]:

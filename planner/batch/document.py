@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from planner import plan
 from planner.batch.incumbent import Stage
 from planner.batch.pending import Pending
 from planner.batch.search import Result
-from planner.check import audit
+from planner.check import count_violations
 from planner.errors import InternalError
 from planner.scheduler import GATED
 
@@ -21,11 +21,13 @@ def document(pending: Pending, found: Result, *, final_state: bool) -> plan.Plac
     if not in_sequence and not final_state:
         raise InternalError("a plan broke the filters when it was replayed")
     problem = pending.problem
-    before = audit(problem, problem.node_of).violations
-    after = audit(problem, pending.state.node_of).violations
+    after = count_violations(problem, pending.state.node_of)
+    before = count_violations(problem, problem.node_of) if after else 0
+    found.best.settle()
+    stages = tuple(found.best.stages())
     return plan.PlacementPlan(
-        status="Optimal" if _is_optimal(found) else "Feasible",
-        objective=tuple(_objective(stage) for stage in found.stages),
+        status="Optimal" if _is_optimal(stages) else "Feasible",
+        objective=tuple(_objective(stage) for stage in stages),
         steps=tuple(
             plan.PlanStep(pod=problem.pods[pod].key, node=problem.nodes.names[node]) for pod, node in binds
         ),
@@ -46,9 +48,9 @@ def _replay(pending: Pending, binds: Sequence[tuple[int, int]]) -> bool:
     return accepted
 
 
-def _is_optimal(found: Result) -> bool:
+def _is_optimal(stages: Iterable[Stage]) -> bool:
     """Whether it is proved that no plan places more pods; softer stages say for themselves."""
-    return all(stage.proved for stage in found.stages if stage.name.startswith(plan.PODS_PLACED))
+    return all(stage.proved for stage in stages if stage.name.startswith(plan.PODS_PLACED))
 
 
 def _objective(stage: Stage) -> plan.Objective:

@@ -44,7 +44,7 @@ class Exact:
 
     def run(self, best: Incumbent) -> int | None:
         """Offer the best plan; how many pods a final state holds, where no order led to as many."""
-        solved = self.solve(best.steps)
+        solved = self.solve(best.steps or ())
         if solved is None:
             return None
         (placement,), proof = solved

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.batch.goals import Wish
@@ -45,52 +45,68 @@ class Incumbent:
         self._wishes = wishes
         self._watch = watch
         self._proofs: list[Proof] = []
-        self._plain = {wish.name: wish.bound() for wish in wishes}
         self._names = [f"{PODS_PLACED}{priority}" for priority in pending.priorities]
-        self._plain_pods = self._trivial_bounds()
-        self._values: list[int] | None = None
-        self.steps: Sequence[Step] = ()
+        self._plain: dict[str, int | None] = {
+            **dict(zip(self._names, self._placeable(), strict=True)),
+            **{wish.name: wish.bound() for wish in wishes},
+        }
+        self._soft: list[int] | None = None
+        self.steps: Sequence[Step] | None = None
 
-    def _trivial_bounds(self) -> dict[str, int]:
+    def _placeable(self) -> tuple[int, ...]:
         """Per priority, the pods that some node could take at all."""
-        bounds = dict.fromkeys(self._pending.priorities, 0)
-        for number, pods in self._pending.pods.items():
-            if self._pending.settled[number].any():
-                bounds[self._pending.priority(number)] += len(pods)
-        return dict(zip(self._names, bounds.values(), strict=True))
+        pods = {
+            number: found
+            for number, found in self._pending.wanted.items()
+            if self._pending.settled[number].any()
+        }
+        return self._pending.placed({(number, 0): found for number, found in pods.items()})
 
     def offer(self, steps: Sequence[Step]) -> None:
         """Keep a plan if it is better than the best so far."""
-        if self._values is not None and self._pending.placed(steps) < self._pending.placed(self.steps):
-            return
-        values = [*self._pending.placed(steps), *self._measure(steps)]
-        if self._values is None or self._signed(values) > self._signed(self._values):
-            self._values, self.steps = values, steps
-            self._tell()
+        if self.steps is not None:
+            new, old = self._pending.placed(steps), self._pending.placed(self.steps)
+            if new < old:
+                return
+            if new == old:
+                soft = self._measure(steps)
+                if self._signed(soft) <= self._signed(self._softness()):
+                    return
+                self.steps, self._soft = steps, soft
+                return
+        self.steps, self._soft = steps, None
+        self._tell()
 
-    def _measure(self, steps: Sequence[Step]) -> Iterator[int]:
+    def _softness(self) -> list[int]:
+        """What the wishes say about the best plan."""
+        if self._soft is None:
+            self._soft = self._measure(self.steps or ())
+        return self._soft
+
+    def _measure(self, steps: Sequence[Step]) -> list[int]:
         """What the wishes say about the state that a plan leads to."""
         if not self._wishes:
-            return
+            return []
         state, pods = self._pending.state, {t: iter(found) for t, found in self._pending.pods.items()}
         mark = state.mark()
         for template, node in steps:
             state.bind(next(pods[template]), node)
-        placement: Placement = Counter(steps)
-        values = [wish.value(placement) for wish in self._wishes]
+        values = self._read(steps)
         state.rollback(mark)
-        yield from values
+        return values
 
-    def _signed(self, values: Sequence[int]) -> tuple[int, ...]:
+    def _read(self, steps: Sequence[Step]) -> list[int]:
+        placement: Placement = Counter(steps)
+        return [wish.value(placement) for wish in self._wishes]
+
+    def settle(self) -> None:
+        """Take what the wishes say from the state, in which the best plan has been bound."""
+        self._soft = self._read(self.steps or ())
+
+    def _signed(self, soft: Sequence[int]) -> list[int]:
         """The values so that more is better."""
-        pods = len(self._names)
-        return (
-            *values[:pods],
-            *(
-                value if wish.largest else -value
-                for value, wish in zip(values[pods:], self._wishes, strict=True)
-            ),
-        )
+        pairs = zip(soft, self._wishes, strict=True)
+        return [value if wish.largest else -value for value, wish in pairs]
 
     def learn(self, proof: Proof) -> None:
         """Take note of what a model proved."""
@@ -98,37 +114,40 @@ class Incumbent:
         self._tell()
 
     def _tell(self) -> None:
-        if self._watch is not None:
-            bound = sum(stage.bound for stage in self.stages() if stage.name in self._plain_pods)
-            self._watch(len(self.steps), bound)
+        if self._watch is not None and self.steps is not None:
+            self._watch(len(self.steps), sum(stage.bound for stage in self._pods()))
 
     def promises(self, placement: Placement | None) -> bool:
         """Whether a placement, could it be had, would place as many pods as any plan could."""
         if placement is None:
             return False
-        most = [stage.bound for stage in self.stages() if stage.name in self._plain_pods]
-        return list(self._pending.placed(placement)) == most
+        stages = self._bounded(self._names, self._pending.placed(placement))
+        return all(stage.proved for stage in stages)
 
     def all_placed(self) -> bool:
-        """Whether no plan places more pods."""
-        return all(stage.proved for stage in self.stages() if stage.name in self._plain_pods)
+        """Whether there is a plan, and none places more pods."""
+        return self.steps is not None and all(stage.proved for stage in self._pods())
 
     def perfect(self) -> bool:
-        """Whether no plan is better in any stage."""
-        return all(stage.proved for stage in self.stages())
+        """Whether there is a plan, and none is better in any stage."""
+        return self.steps is not None and all(stage.proved for stage in self.stages())
+
+    def _pods(self) -> Iterator[Stage]:
+        return self._bounded(self._names, self._pending.placed(self.steps or ()))
 
     def stages(self) -> Iterator[Stage]:
         """Every stage of the objective with the tightest bound that is known for it."""
-        assert self._values is not None, "a plan is offered first"
-        largest = [*(True for _ in self._names), *(wish.largest for wish in self._wishes)]
         names = [*self._names, *(wish.name for wish in self._wishes)]
+        return self._bounded(names, [*self._pending.placed(self.steps or ()), *self._softness()])
+
+    def _bounded(self, names: Iterable[str], values: Iterable[int]) -> Iterator[Stage]:
+        largest = {name: True for name in self._names} | {wish.name: wish.largest for wish in self._wishes}
         proved, proofs = True, self._proofs
-        for name, value, up in zip(names, self._values, largest, strict=True):
-            bounds = [proof.bounds[name] for proof in proofs if name in proof.bounds]
-            plain = self._plain_pods.get(name, self._plain.get(name))
-            known = [*bounds, *(() if plain is None else (plain,))]
+        for name, value in zip(names, values, strict=True):
+            known = [proof.bounds[name] for proof in proofs if name in proof.bounds]
+            plain, up = self._plain[name], largest[name]
+            known += [] if plain is None else [plain]
             bound = value if not known else min(known) if up else max(known)
-            reached = bool(known) and (value >= bound if up else value <= bound)
-            proved = proved and reached
+            proved = proved and bool(known) and (value >= bound if up else value <= bound)
             yield Stage(name, up, value, max(bound, value) if up else min(bound, value), proved)
             proofs = [proof for proof in proofs if proof.values.get(name) == value]

@@ -1,7 +1,8 @@
-"""The search for the best plan: kube-scheduler's own first, then models of the whole batch.
+"""The search for the best plan: small batches are solved exactly, large ones over cells of nodes.
 
-Small batches are solved exactly, large ones over cells of nodes.  Whatever is best wins, and the
-search ends when nothing better is possible or the time is up.
+kube-scheduler's own plan is the one to beat: it comes first where it is quick to have, and in any case
+where the batch did not fit as a whole.  The search ends when nothing better is possible or the time
+is up.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from planner.batch.coarse import Coarse
 from planner.batch.exact import Exact, is_small, is_tiny
 from planner.batch.goals import Shape, wishes
-from planner.batch.incumbent import Incumbent, Stage, Watch
+from planner.batch.incumbent import Incumbent, Watch
 from planner.batch.pending import Pending
 from planner.clock import Clock
 from planner.order import Orderer, Step
@@ -24,11 +26,15 @@ _NOW_AND_THEN = 64
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Binds in their order, how good they are, and how many pods a final state holds where that is more."""
+    """The best plan with all that is known about it; how many pods a final state holds where that is more."""
 
-    steps: Sequence[Step]
-    stages: Sequence[Stage]
+    best: Incumbent
     final_pods: int | None = None
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The binds in their order."""
+        return self.best.steps or ()
 
 
 class Search:
@@ -37,13 +43,14 @@ class Search:
     def __init__(self, pending: Pending, clock: Clock, shape: Shape, watch: Watch | None = None) -> None:
         self._pending = pending
         self._clock = clock
-        self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
         self._watch = watch
-        self._greedy = self._schedule()
-        self._wishes = wishes(pending, shape, Counter(self._greedy))
+        self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
+        stable = Counter(self._greedy) if shape == Shape.STABLE else Counter[Step]()
+        self._wishes = wishes(pending, shape, stable)
         self._best = Incumbent(pending, self._wishes, watch)
 
-    def _schedule(self) -> list[Step]:
+    @cached_property
+    def _greedy(self) -> list[Step]:
         """What the reference scheduler does, step by step; all of it, unless somebody wants to stop."""
         template_of, steps = self._pending.problem.template_of, list[Step]()
         total = len(self._pending.scheduler.queue)
@@ -58,19 +65,17 @@ class Search:
 
     def sequence(self) -> Result:
         """The best plan that an order of admissible binds leads to."""
-        self._best.offer(self._greedy)
-        final_pods = None
-        if not self._best.perfect() and not self._clock.over():
-            final_pods = self._solve()
-        return Result(self._best.steps, tuple(self._best.stages()), final_pods)
-
-    def _solve(self) -> int | None:
-        """Look for something better; how many pods a final state holds where no order leads there."""
-        if not is_tiny(self._pending):
+        if is_tiny(self._pending):
+            self._best.offer(self._greedy)
+            final_pods = None if self._best.perfect() else self._exact().run(self._best)
+            return Result(self._best, final_pods)
+        if not self._clock.over():
             Coarse(self._pending, self._orderer, self._clock).run(self._best)
-        if is_tiny(self._pending) or (is_small(self._pending) and not self._best.all_placed()):
-            return self._exact().run(self._best)
-        return None
+        if not self._best.all_placed():
+            self._best.offer(self._greedy)
+        if not self._best.all_placed() and is_small(self._pending):
+            return Result(self._best, self._exact().run(self._best))
+        return Result(self._best)
 
     def final_state(self) -> Result:
         """The best placement in which every constraint holds at the end."""
@@ -78,13 +83,13 @@ class Search:
         solved = exact.solve((), 1) if is_small(self._pending) else None
         if solved is None:
             self._best.offer(self._greedy)
-            return Result(self._best.steps, tuple(self._best.stages()))
+            return Result(self._best)
         (placement,), proof = solved
         ordered = exact.ordered([placement])
         rest = Counter(placement) - Counter(ordered)
         self._best.learn(proof)
         self._best.offer([*ordered, *rest.elements()])
-        return Result(self._best.steps, tuple(self._best.stages()))
+        return Result(self._best)
 
     def _exact(self) -> Exact:
         return Exact(self._pending, self._orderer, self._wishes, self._clock)

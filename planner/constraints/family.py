@@ -72,6 +72,10 @@ class Filter(Family):
     def reject(self, template: Template, where: Where = ALL) -> Rejects:
         """For every node asked about, 0 or what `verdict` explains."""
 
+    def admits(self, template: Template, node: int) -> bool:
+        """Whether one node is not refused."""
+        return bool(self.reject(template, np.array([node]))[0] == 0)
+
     def stamp(self, template: Template) -> Hashable:
         """Equal stamps mean that `reject`, just asked about all nodes, gave the same answer."""
         return self.state.version

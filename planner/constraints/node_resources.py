@@ -69,6 +69,9 @@ class NodeResourcesFit(Filter, Score):
     def reject(self, template: Template, where: Where = ALL) -> Rejects:
         return self._judged(template).current() if where is ALL else self._judge(template, where)
 
+    def admits(self, template: Template, node: int) -> bool:
+        return not self._judge(template, node)
+
     def _judged(self, template: Template) -> Follower:
         return self._rejects.get(
             template.requests_key,

@@ -120,6 +120,9 @@ class PodTopologySpread(Filter, Score):
             first = np.where(first == 0, codes, first)
         return first
 
+    def admits(self, template: Template, node: int) -> bool:
+        return all(rule.admits(node) for rule in self.hard(template))
+
     def stamp(self, template: Template) -> Hashable:
         return tuple(rule.stamp() for rule in self.hard(template))
 

@@ -97,6 +97,13 @@ class Rule:
             known = self._rejects[self._allowed] = table[self.column.codes]
         return known
 
+    def admits(self, node: int) -> bool:
+        """Whether one node is not refused."""
+        code = self.column.codes.item(node)
+        if code < 0:
+            return False
+        return self.counts.sums().item(code) + self.own - self.minimum() <= self.constraint.max_skew
+
     def stamp(self) -> bytes:
         """Which domains the last `rejects` for all nodes let in."""
         return self._allowed
