@@ -26,11 +26,13 @@ from planner.order import Orderer, Placement, Step
 
 #: Up to so many pairs of a template and a cell the nodes are told apart.
 _MOST_PAIRS = 40_000
-#: How full cells may become, one try after the other.
-_FULLNESS = (0.97, 0.95, 0.93, 0.91)
-#: The most work on the bound, and on the quotas of cells that are not to be full, in the solver's seconds.
-_EFFORT = 2.0
-_LESS_EFFORT = 0.5
+#: How full cells may become, one try after the other; what needs them full is not tried on emptier ones.
+_FULLNESS = (0.95, 0.93, 1.0, 0.97, 0.91)
+#: The most work on quotas, in the solver's own seconds.
+_EFFORT = 3.0
+
+#: Pods by node, and the quotas by cell that they fill.
+_Made = tuple[Counter[Step], Placement]
 
 
 class Coarse:
@@ -56,44 +58,43 @@ class Coarse:
 
     def run(self, best: Incumbent) -> None:
         """Offer the best plan that the cells lead to."""
-        even = bool(self._soft)
-        quotas = self._bounded(best, even=even)
-        if even and not best.promises(quotas):
-            even = False
-            quotas = self._bounded(best, even=False)
-        if quotas is None:
+        made = self._make(best, even=True) if self._soft else None
+        made = made or self._make(best, even=False)
+        if made is None:
             return
-        dealt, quotas = self._deal(quotas, even=even)
+        dealt, quotas = made
         placement = Repair(self._pending, self._cells, self._room, self._clock).improve(dealt, quotas)
         steps = self._orderer.follow([placement], self._pending.pods)
         best.offer(self._orderer.extend(steps, self._pending.pods))
 
-    def _bounded(self, best: Incumbent, *, even: bool) -> Placement | None:
-        """Quotas at full room; without soft constraints they bound every plan."""
-        found = self._solve(1.0, _EFFORT, even=even)
-        if found is None:
-            return None
-        quotas, proof = found
-        if not even or best.promises(quotas):
-            best.learn(proof)
-        return quotas
+    def _make(self, best: Incumbent, *, even: bool) -> _Made | None:
+        """The quotas that most pods of find a node for, and where those come to; None when none promise much.
 
-    def _deal(self, quotas: Placement, *, even: bool) -> tuple[Counter[Step], Placement]:
-        """The quotas that most pods of find a node for, and where those come to."""
-        promised = sum(quotas.values())
-        best = self._dealt(quotas), quotas
+        With soft constraints taken for hard ones only quotas of all that could be placed are any good.
+        """
+        made: _Made | None = None
+        hopeless = False
         for fullness in _FULLNESS:
-            if sum(best[0].values()) == promised or self._clock.over():
-                break
-            found = self._solve(fullness, _LESS_EFFORT, even=even)
-            if found is not None:
-                best = max(best, (self._dealt(found[0]), found[0]), key=lambda made: sum(made[0].values()))
-        return best
+            if hopeless and fullness < 1.0:
+                continue
+            solved = self._solve(fullness, even=even)
+            if solved is None:
+                return made
+            quotas, proof = solved
+            hopeless = not best.promises(quotas)
+            if fullness == 1.0 and not (even and hopeless):
+                best.learn(proof)
+                hopeless = False
+            if not (even and hopeless):
+                made = max(filter(None, (made, (self._deal(quotas), quotas))), key=_pods)
+            if made is not None and best.promises(made[0]):
+                return made
+        return made
 
-    def _dealt(self, quotas: Placement) -> Counter[Step]:
+    def _deal(self, quotas: Placement) -> Counter[Step]:
         return Assignment(self._pending, self._cells, self._room).deal(quotas)
 
-    def _solve(self, fullness: float, effort: float, *, even: bool) -> tuple[Placement, Proof] | None:
+    def _solve(self, fullness: float, *, even: bool) -> tuple[Placement, Proof] | None:
         """How many pods of each template go to each cell."""
         from planner.cpsat.model import Model
         from planner.cpsat.variables import Batch
@@ -103,5 +104,9 @@ class Coarse:
         model = Model(batch, pending.profiles(), fullness=fullness)
         if even:
             require_even(model.counts, self._soft)
-        found = model.solve(model.pods_placed(effort), None, self._clock)
+        found = model.solve(model.pods_placed(_EFFORT), None, self._clock.within(self._clock.left() / 3))
         return None if found is None else (found.phases[0], Proof(found.values, found.bounds))
+
+
+def _pods(made: _Made) -> int:
+    return sum(made[0].values())
