@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from batch_nodes import COMPUTE, GENERAL, MEMORY, RESERVED, TAINT, Pool, Room, zone_of
+from batch_nodes import COMPUTE, GENERAL, MEMORY, RESERVED, TAINT, Pool, Room
 from shapes import HOSTNAME, ZONE, Manifest, pod, required_pod_term, spread
 
 # What a pod of an older revision asks for.
@@ -39,13 +39,9 @@ class Template:
         """Whether the pods go to the tainted pool, and only there."""
         return self.pool is RESERVED
 
-    def eligible(self, pools: Sequence[Pool], zone: int) -> list[int]:
-        """The nodes of one zone that the pods may go to."""
-        return [
-            index
-            for index, pool in enumerate(pools)
-            if zone_of(index) == zone and (pool is self.pool or (self.pool is None and pool is not RESERVED))
-        ]
+    def may_use(self, pool: Pool) -> bool:
+        """Whether the pods may go to nodes of the pool."""
+        return pool is self.pool or (self.pool is None and pool is not RESERVED)
 
     def scaled(self, factor: float) -> "Template":
         """The same with other requests."""
@@ -56,28 +52,17 @@ def draw_templates(
     dice: random.Random, counts: Sequence[int], nodes: Mapping[str, int], mix: Mix
 ) -> list[Template]:
     """As many templates as counts, each constraint on its share of them."""
-    drawn = [_deal(dice, len(counts), share) for share in (mix.selector, mix.hard_host, mix.anti_affinity)]
-    selecting, by_host, apart = drawn
-    hard = _deal(dice, len(counts), mix.hard_zone)
-    soft = set(dice.sample([i for i in range(len(counts)) if i not in hard], _share(counts, mix.soft_zone)))
-    fussy = _deal(dice, len(counts), mix.min_domains, hard)
-    pools = _pools(dice, selecting)
+    hand = _Hand.deal(dice, len(counts), mix)
     templates = []
     for index, count in enumerate(counts):
         labels = {"app": f"app-{index:03d}"}
-        pool = pools.get(index)
+        pool = hand.pools.get(index)
         # One pod a node, so there must be nodes enough for a batch that could be placed.
         roomy = count * 2 <= (nodes[pool.name] if pool else sum(nodes.values()) - nodes[RESERVED.name])
-        constraints = []
-        if index in hard:
-            more = {"minDomains": 3} if index in fussy else {}
-            constraints += spread(ZONE, dice.randint(1, 2), "DoNotSchedule", labels, **more)
-        if index in soft:
-            constraints += spread(ZONE, 1, "ScheduleAnyway", labels)
-        if index in by_host and roomy:
-            constraints += spread(HOSTNAME, dice.randint(1, 2), "DoNotSchedule", labels)
-        spec: dict[str, Any] = {"topologySpreadConstraints": constraints} if constraints else {}
-        if index in apart and roomy:
+        spec: dict[str, Any] = {}
+        if constraints := hand.constraints(dice, index, labels, roomy):
+            spec["topologySpreadConstraints"] = constraints
+        if index in hand.apart and roomy:
             spec["affinity"] = _apart(labels)
         if pool:
             spec["nodeSelector"] = {"pool": pool.name}
@@ -89,6 +74,43 @@ def draw_templates(
     return templates
 
 
+@dataclass(frozen=True, slots=True)
+class _Hand:
+    """Which templates got which kind of constraint, by their numbers."""
+
+    pools: Mapping[int, Pool]
+    hard_zone: set[int]
+    min_domains: set[int]
+    soft_zone: set[int]
+    hard_host: set[int]
+    apart: set[int]
+
+    @staticmethod
+    def deal(dice: random.Random, total: int, mix: Mix) -> "_Hand":
+        selecting = _deal(dice, total, mix.selector)
+        hard_host = _deal(dice, total, mix.hard_host)
+        apart = _deal(dice, total, mix.anti_affinity)
+        hard_zone = _deal(dice, total, mix.hard_zone)
+        others = [index for index in range(total) if index not in hard_zone]
+        soft_zone = set(dice.sample(others, round(total * mix.soft_zone)))
+        min_domains = _deal(dice, total, mix.min_domains, hard_zone)
+        return _Hand(_pools(dice, selecting), hard_zone, min_domains, soft_zone, hard_host, apart)
+
+    def constraints(
+        self, dice: random.Random, index: int, labels: dict[str, str], roomy: bool
+    ) -> list[Manifest]:
+        """The template's topology spread constraints."""
+        found = []
+        if index in self.hard_zone:
+            more = {"minDomains": 3} if index in self.min_domains else {}
+            found += spread(ZONE, dice.randint(1, 2), "DoNotSchedule", labels, **more)
+        if index in self.soft_zone:
+            found += spread(ZONE, 1, "ScheduleAnyway", labels)
+        if index in self.hard_host and roomy:
+            found += spread(HOSTNAME, dice.randint(1, 2), "DoNotSchedule", labels)
+        return found
+
+
 def _request(dice: random.Random) -> Room:
     """Between half a core and four, with one to six GiB a core; later scaled to the batch's fill."""
     cpu = dice.choice((500, 750, 1_000, 1_500, 2_000, 3_000, 4_000))
@@ -97,10 +119,6 @@ def _request(dice: random.Random) -> Room:
 
 def _apart(labels: dict[str, str]) -> Manifest:
     return required_pod_term("podAntiAffinity", HOSTNAME, labels)
-
-
-def _share(counts: Sequence[int], share: float) -> int:
-    return round(len(counts) * share)
 
 
 def _deal(dice: random.Random, total: int, share: float, among: set[int] | None = None) -> set[int]:
@@ -118,13 +136,14 @@ def _pools(dice: random.Random, selecting: set[int]) -> dict[int, Pool]:
 
 
 def pending_pod(template: Template, index: int) -> Manifest:
-    """The pod with this number among its template's."""
-    return pod(
+    """The pod with this number among its template's, as the API server returns it."""
+    manifest = pod(
         f"{template.app}-{index:05d}",
         labels={"app": template.app},
         **template.request.requests,
         **template.spec,
     )
+    return manifest | {"status": {"phase": "Pending"}}
 
 
 def running_pod(template: Template, node: str) -> Manifest:

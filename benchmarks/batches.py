@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from batch_nodes import RESERVED, Pool, Room, pool_node, pool_of, spoken_for
+from batch_nodes import RESERVED, ZONES, Pool, Room, pool_node, pool_of, spoken_for, zone_of
 from batch_templates import Mix, Template, draw_templates, pending_pod, running_pod
 from shapes import Manifest, node_name
 
@@ -73,13 +73,23 @@ def _running(
     """
     for index, pool in enumerate(pools):
         yield spoken_for(dice, index, pool)
+    eligible = {pool: _by_zone(pools, like) for pool, like in {like.pool: like for like in templates}.items()}
     for template, count in zip(templates, counts, strict=True):
-        by_zone = [template.eligible(pools, zone) for zone in range(3)]
+        by_zone = eligible[template.pool]
         rounds = min(*map(len, by_zone), max(1, count // 12))
         starts = [dice.randrange(len(nodes)) for nodes in by_zone]
         for turn in range(rounds):
             for nodes, start in zip(by_zone, starts, strict=True):
                 yield running_pod(template, node_name(nodes[(start + turn) % len(nodes)]))
+
+
+def _by_zone(pools: Sequence[Pool], template: Template) -> list[list[int]]:
+    """The nodes that the template's pods may go to, zone by zone."""
+    by_zone: list[list[int]] = [[] for _ in ZONES]
+    for index, pool in enumerate(pools):
+        if template.may_use(pool):
+            by_zone[zone_of(index)].append(index)
+    return by_zone
 
 
 def _free(pools: Sequence[Pool], running: Sequence[Manifest]) -> dict[bool, Room]:

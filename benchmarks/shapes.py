@@ -1,5 +1,6 @@
 """Nodes and pods in the shapes that Kubernetes' own scheduler_perf benchmark uses."""
 
+from collections.abc import Sequence
 from typing import Any
 
 Manifest = dict[str, Any]
@@ -9,6 +10,11 @@ HOSTNAME = "kubernetes.io/hostname"
 NAMESPACES = ["sched-0", "sched-1"]
 
 CREATED = "2025-01-01T00:00:00Z"
+
+
+def listing(items: Sequence[Manifest]) -> Manifest:
+    """The objects as `kubectl get -o json` prints several."""
+    return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
 def node_name(index: int) -> str:

@@ -6,16 +6,15 @@
 import argparse
 import datetime
 import json
-import os
-import platform
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 from measure import Measurement, measure_apart
+from pages import machine, table_head, table_line
+from shapes import listing
 from workloads import SHAPES, Size, build
 
 RESULTS = Path(__file__).parent / "results"
@@ -80,24 +79,21 @@ def run(names: Iterable[str], nodes: set[int], repeats: int) -> Iterator[Row]:
                 if size.nodes in nodes:
                     snapshot = Path(folder) / "snapshot.json"
                     items = build(name, size).objects
-                    document = {"apiVersion": "v1", "kind": "List", "items": items}
-                    snapshot.write_text(json.dumps(document))
+                    snapshot.write_text(json.dumps(listing(items)))
                     yield Row(name, size, measure_apart(snapshot, repeats))
 
 
 def results_page(rows: list[Row], repeats: int) -> str:
     """The Markdown page that goes into results/."""
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "pydantic"))
-    table = [HEADS, ["---", *["---:"] * (len(HEADS) - 1)], *(row.cells() for row in rows)]
     lines = [
         f"# Throughput, {datetime.date.today()}",
         "",
-        f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}; "
-        f"Python {platform.python_version()}, {libraries}.",
+        machine("numpy", "pydantic"),
         f"Median of {repeats} runs, each workload in a process of its own; every node is scored.",
         "kube-scheduler: 1.34's algorithm on two such cores, sampling nodes as it does by default.",
         "",
-        *("| " + " | ".join(cells) + " |" for cells in table),
+        *table_head(HEADS),
+        *(table_line(row.cells()) for row in rows),
     ]
     return "\n".join(lines) + "\n"
 
