@@ -31,6 +31,10 @@ _FULLNESS = (0.95, 0.93, 1.0, 0.97, 0.91)
 #: The most work on quotas, in the solver's own seconds.
 _EFFORT = 3.0
 
+#: What part of the time that is left may go into packing nodes anew, and into each model.
+_REPAIR = 0.4
+_MODEL = 0.3
+
 #: Pods by node, and the quotas by cell that they fill.
 _Made = tuple[Counter[Step], Placement]
 
@@ -63,7 +67,8 @@ class Coarse:
         if made is None:
             return
         dealt, quotas = made
-        placement = Repair(self._pending, self._cells, self._room, self._clock).improve(dealt, quotas)
+        time = self._clock.within(self._clock.left() * _REPAIR)
+        placement = Repair(self._pending, self._cells, self._room, time).improve(dealt, quotas)
         steps = self._orderer.follow([placement], self._pending.pods)
         best.offer(self._orderer.extend(steps, self._pending.pods))
 
@@ -104,7 +109,7 @@ class Coarse:
         model = Model(batch, pending.profiles(), fullness=fullness)
         if even:
             require_even(model.counts, self._soft)
-        found = model.solve(model.pods_placed(_EFFORT), None, self._clock.within(self._clock.left() / 3))
+        found = model.solve(model.pods_placed(_EFFORT), None, self._clock.within(self._clock.left() * _MODEL))
         return None if found is None else (found.phases[0], Proof(found.values, found.bounds))
 
 

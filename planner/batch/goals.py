@@ -19,7 +19,7 @@ from planner.batch.pending import Pending
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_affinity import NodeAffinity
 from planner.constraints.pod_topology_spread import PodTopologySpread, Rule
-from planner.constraints.pod_topology_spread.soft import express, unevenness
+from planner.constraints.pod_topology_spread.soft import express, least_skew, unevenness
 from planner.nodes import Ints, Mask
 from planner.order import Placement, Step
 from planner.requests import CPU, MEMORY
@@ -60,6 +60,10 @@ class Wish(ABC):
         """What it could be at best whatever comes, as far as it is plain to see before anything came."""
         return 0
 
+    def bound_of_all(self) -> int | None:
+        """The same if every pod finds a place."""
+        return self.bound()
+
     def _templates(self) -> Iterator[Template]:
         return (self._pending.template(number) for number in self._pending.pods)
 
@@ -93,6 +97,9 @@ class SpreadSkew(_Spread):
 
     def value(self, placement: Placement) -> int:
         return int(unevenness(self.rules).skew)
+
+    def bound_of_all(self) -> int | None:
+        return least_skew(self.rules, self._pending.wanted, self._pending.settled)
 
     def express(self, x: Counts) -> Any:
         return express(x, self.rules).skew

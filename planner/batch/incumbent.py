@@ -46,10 +46,9 @@ class Incumbent:
         self._watch = watch
         self._proofs: list[Proof] = []
         self._names = [f"{PODS_PLACED}{priority}" for priority in pending.priorities]
-        self._plain: dict[str, int | None] = {
-            **dict(zip(self._names, self._placeable(), strict=True)),
-            **{wish.name: wish.bound() for wish in wishes},
-        }
+        placeable: dict[str, int | None] = dict(zip(self._names, self._placeable(), strict=True))
+        self._plain = placeable | {wish.name: wish.bound() for wish in wishes}
+        self._plain_if_all = placeable | {wish.name: wish.bound_of_all() for wish in wishes}
         self._soft: list[int] | None = None
         self.steps: Sequence[Step] | None = None
 
@@ -143,9 +142,11 @@ class Incumbent:
     def _bounded(self, names: Iterable[str], values: Iterable[int]) -> Iterator[Stage]:
         largest = {name: True for name in self._names} | {wish.name: wish.largest for wish in self._wishes}
         proved, proofs = True, self._proofs
+        left = sum(self._pending.wanted.values())
         for name, value in zip(names, values, strict=True):
             known = [proof.bounds[name] for proof in proofs if name in proof.bounds]
-            plain, up = self._plain[name], largest[name]
+            plain, up = (self._plain if left else self._plain_if_all)[name], largest[name]
+            left -= value if name in self._names else 0
             known += [] if plain is None else [plain]
             bound = value if not known else min(known) if up else max(known)
             proved = proved and bool(known) and (value >= bound if up else value <= bound)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from planner.constraints.pod_topology_spread.rule import Rule
+from planner.nodes import Mask
 
 if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
@@ -64,6 +65,20 @@ def require_even(x: Counts, rules: Iterable[Rule]) -> None:
             for count in counts:
                 x.require(low <= count)
                 x.require(count <= low + rule.constraint.max_skew)
+
+
+def least_skew(rules: Iterable[Rule], coming: Mapping[int, int], places: Mapping[int, Mask]) -> int:
+    """What the skew is at least when so many pods of each template have come to some of their places."""
+    return sum(_stays_uneven(rule, coming, places) for rule in rules)
+
+
+def _stays_uneven(rule: Rule, coming: Mapping[int, int], places: Mapping[int, Mask]) -> bool:
+    """Whether the pods cannot be shared out evenly; not known if some may come where none are counted."""
+    sums = rule.counts.sums()[rule.counts.domains]
+    members = [number for number in rule.tally.members if number in coming]
+    if not sums.size or any((places[number] & ~rule.counts.eligible).any() for number in members):
+        return False
+    return (int(sums.sum()) + sum(coming[number] for number in members)) % len(sums) > 0
 
 
 def _counts(x: Counts, rule: Rule) -> list[Any]:
