@@ -79,7 +79,7 @@ def test_json_has_the_fields_that_scripts_depend_on(planner: Planner, stuck: str
         {"name": "podsPlaced/0", "goal": "max", "value": 1, "bound": 1, "proved": True},
         {"name": "fullestNodePercent", "goal": "min", "value": 3, "bound": 3, "proved": True},
     ]
-    assert plan["steps"] == [{"action": "bind", "pod": "shop/small", "node": "a1"}]
+    assert plan["steps"] == [{"action": "bind", "pod": "shop/small", "node": "a1", "from": None}]
     assert plan["unplaced"] == [
         {"pod": "shop/huge", "message": "0/1 nodes are available: 1 Insufficient cpu."}
     ]
