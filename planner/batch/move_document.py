@@ -9,7 +9,7 @@ from planner.batch.document import line
 from planner.batch.moves import Moved
 from planner.batch.pending import Pending
 from planner.batch.steps import Action
-from planner.check import audit
+from planner.check import count_violations
 from planner.errors import InternalError
 from planner.scheduler import GATED
 
@@ -19,8 +19,8 @@ def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
     if not _replay(pending, found.actions):
         raise InternalError("a plan with moves broke the filters when it was replayed")
     problem = pending.problem
-    before = audit(problem, problem.node_of).violations
-    after = audit(problem, pending.state.node_of).violations
+    after = count_violations(problem, pending.state.node_of)
+    before = count_violations(problem, problem.node_of) if after else 0
     objective = tuple(_objective(pending, found))
     return plan.PlacementPlan(
         status="Optimal" if all(stage.proved for stage in objective[:-1]) else "Feasible",

@@ -113,17 +113,16 @@ class MoveSearch:
 
     def _schedule(self) -> list[Action]:
         """What the reference scheduler does, without preemption."""
-        return [
-            Action(decision.pod, decision.node, None)
-            for decision in self._pending.scheduler.run()
-            if decision.node is not None
-        ]
+        actions = []
+        for decision in self._pending.scheduler.run():
+            if decision.node is not None:
+                actions.append(Action(decision.pod, decision.node, None))
+            if self._clock.stopped:
+                break
+        return actions
 
     def _count(self, actions: Sequence[Action]) -> _Placed:
         arrangement = arrangement_of(actions, self._pending)
-        return self._placed_by(arrangement)
-
-    def _placed_by(self, arrangement: Arrangement) -> _Placed:
         return self._pending.placed(Counter(arrangement.coming) + Counter(arrangement.staying))
 
     def _moves(self, actions: Sequence[Action]) -> int:
