@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from planner.batch.exact import is_small
+from planner.batch.goals import Shape
 from planner.batch.incumbent import Watch
 from planner.batch.neighbourhoods import Neighbourhoods
 from planner.batch.packing import Packing
 from planner.batch.pending import Pending
 from planner.batch.questions import Questions
+from planner.batch.search import Search
 from planner.batch.steps import Action, Sequencer, arrangement_of
 from planner.batch.vectors import Arrangement, Vectors
 from planner.cells import Cells
@@ -29,7 +32,7 @@ from planner.plan import MOVES, PODS_PLACED
 if TYPE_CHECKING:
     from planner.cpsat.model import Model
 
-#: Up to so many pairs of a template and a node there are models of every node.
+#: Up to so many pairs of a template and a cell the nodes are told apart.
 _MOST_PAIRS = 20_000
 #: Up to so many pairs of a pod and a node packings are tried.
 _MOST_PLACES = 2_000_000
@@ -68,19 +71,18 @@ class MoveSearch:
 
     def __init__(self, pending: Pending, clock: Clock, watch: Watch | None = None) -> None:
         self._pending = pending
-        self._clock = clock.within(_WHOLE)
-        self._placing = clock.within(_PLACING)
         self._watch = watch
-        self._sequencer = Sequencer(pending, clock)
-        pairs = sum(int(mask.sum()) for mask in pending.settled.values())
-        self._is_small = pairs <= _MOST_PAIRS
+        self._is_small = is_small(pending)
         pods = sum(pending.wanted.values())
         self._may_pack = 0 < pods * pending.problem.nodes.size <= _MOST_PLACES
         self._bounds = self._all_pods()
         self._least_moves = 0
-        self._greedy = self._schedule()
-        self._actions: Sequence[Action] = self._greedy
+        self._first = self._schedule(clock) if self._is_small else self._without_moves(clock)
+        self._actions: Sequence[Action] = self._first
         self._placed = self._count(self._actions)
+        self._clock = clock.within(_WHOLE)
+        self._placing = clock.within(_PLACING)
+        self._sequencer = Sequencer(pending, self._clock)
 
     def run(self) -> Moved:
         """The best plan until nothing better is possible, or the time is up."""
@@ -111,13 +113,20 @@ class MoveSearch:
             found[self._pending.priority(number)] += pods
         return tuple(found.values())
 
-    def _schedule(self) -> list[Action]:
+    def _without_moves(self, clock: Clock) -> list[Action]:
+        """The best plan of a large batch in which nothing moves."""
+        plain = Pending(self._pending.problem)
+        pods = {number: list(found) for number, found in plain.pods.items()}
+        steps = Search(plain, clock, Shape.SPREAD, self._watch).sequence().steps
+        return [Action(pods[number].pop(), node, None) for number, node in steps]
+
+    def _schedule(self, clock: Clock) -> list[Action]:
         """What the reference scheduler does, without preemption."""
         actions = []
         for decision in self._pending.scheduler.run():
             if decision.node is not None:
                 actions.append(Action(decision.pod, decision.node, None))
-            if self._clock.stopped:
+            if clock.stopped:
                 break
         return actions
 
@@ -207,7 +216,7 @@ class MoveSearch:
     @cached_property
     def _start(self) -> Codes:
         """The scheduler's own plan as a packing."""
-        return self._vectors.places(arrangement_of(self._greedy, self._pending))
+        return self._vectors.places(arrangement_of(self._first, self._pending))
 
     def _settle(self, effort: float) -> None:
         """Find out what is still open: about packings where only room decides, else by the exact model."""
