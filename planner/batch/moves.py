@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 _MOST_PAIRS = 20_000
 #: Up to so many pairs of a pod and a node packings are tried.
 _MOST_PLACES = 2_000_000
-#: Packings are tried with so many seeds; after some of them what is open is asked with so much effort.
+#: Packings are tried with so many seeds; after the first what is open is asked with so much effort.
 _SEEDS = 3
-_EFFORTS = {0: 0.2, 2: 0.8}
+_EFFORTS = {0: 1.2}
 #: The most work on a relaxation and on few moves.
 _RELAXATION_EFFORT = 1.0
 _QUICK_EFFORT, _MOVES_EFFORT = 0.1, 0.4
 #: A limit on the seconds of the whole search, of all that is about the pods placed, and of each step
 #: towards fewer moves: for machines much slower than usual.
 _WHOLE = 8.0
-_PLACING = 4.5
+_PLACING = 5.0
 _SECONDS = 2.0
 #: What staying at home is worth, one try after the other.
 _HOMES = (0.002, 0.002, 0.005, 0.005, 0.01, 0.01, 0.02, 0.04)
