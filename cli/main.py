@@ -153,6 +153,7 @@ def solve(
     filename: options.Filename = None,
     recursive: options.Recursive = False,
     final_state: options.FinalState = False,
+    allow_moves: options.AllowMoves = False,
     prefer: options.Prefer = options.Shape.SPREAD,
     time_limit: options.TimeLimit = 30.0,
     output: options.Format = None,
@@ -170,6 +171,10 @@ def solve(
     Then come the softer stages, each with its bound: ScheduleAnyway constraints, preferred
     affinities, and the shape that --prefer asks for. -v shows them.
 
+    With --allow-moves running pods that a controller recreates may be evicted, to be bound elsewhere
+    or to stay pending: never so that fewer pods of their priority or a higher one run, and as few as
+    possible. Budgets hold. Softer stages are left out.
+
     Ctrl-C prints the best plan so far. Exit code 1 when a pod is left over. `-o name` prints those pods.
     """
     from cli.interrupt import bell
@@ -184,6 +189,7 @@ def solve(
             cluster,
             time_limit=time_limit,
             final_state=final_state,
+            allow_moves=allow_moves,
             prefer=prefer.value,
             watch=watch,
             bell=rung,

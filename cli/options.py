@@ -79,6 +79,13 @@ FinalState = Annotated[
         "binds leads there; such pods are bound by spec.nodeName.",
     ),
 ]
+AllowMoves = Annotated[
+    bool,
+    typer.Option(
+        "--allow-moves",
+        help="Evict running pods where that lets more pods in, as few as possible; most come back elsewhere.",
+    ),
+]
 Prefer = Annotated[
     Shape,
     typer.Option(

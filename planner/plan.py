@@ -9,6 +9,8 @@ from pydantic.alias_generators import to_camel
 
 #: What the stages of the objective that count placed pods are called, before their priority.
 PODS_PLACED = "podsPlaced/"
+#: The stage that counts the running pods that are evicted.
+MOVES = "moves"
 
 
 class Part(BaseModel):
@@ -144,11 +146,15 @@ class Objective(Part):
 
 
 class PlanStep(Part):
-    """One thing to do; steps are in the order in which a cluster accepts them."""
+    """One thing to do; steps are in the order in which a cluster accepts them.
 
-    action: Literal["bind"] = "bind"
+    `from` is the node that a pod runs on before it is evicted, and also stands at its bind elsewhere.
+    """
+
+    action: Literal["bind", "evict"] = "bind"
     pod: str
-    node: str
+    node: str | None
+    source: str | None = Field(default=None, alias="from")
 
 
 class Unplaced(Part):

@@ -19,11 +19,11 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from models.disruption import PodDisruptionBudget
 from models.pod import Pod
 from models.scheduler_config import DefaultPreemptionArgs
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.framework import Diagnosis, Framework, Plan, unavailable
+from planner.movable import allowance, draws_on
 from planner.nominations import Nominations
 from planner.room import Room
 
@@ -197,7 +197,7 @@ class Preemption:
 
     def _by_budget(self, pods: Iterable[int]) -> tuple[list[int], list[int]]:
         """The pods whose eviction would break a budget, counting one after the other, and the rest."""
-        left = [budget.status.disruptions_allowed if budget.status else 0 for budget in self._budgets]
+        left = [allowance(budget) for budget in self._budgets]
         breaking: list[int] = []
         others: list[int] = []
         for number in pods:
@@ -214,7 +214,7 @@ class Preemption:
         if found is None:
             pod = self._problem.pods[number]
             found = self._budgets_known[number] = tuple(
-                position for position, budget in enumerate(self._budgets) if _draws_on(budget, pod)
+                position for position, budget in enumerate(self._budgets) if draws_on(budget, pod)
             )
         return found
 
@@ -238,15 +238,6 @@ class Preemption:
             )
 
         return min(candidates, key=cost)
-
-
-def _draws_on(budget: PodDisruptionBudget, pod: Pod) -> bool:
-    """Whether a budget counts the eviction of a pod."""
-    selector, status = budget.spec.selector, budget.status
-    if budget.namespace != pod.namespace or selector is None or selector.empty or not pod.metadata.labels:
-        return False
-    counted = status is not None and pod.name in status.disrupted_pods
-    return not counted and selector.matches(pod.metadata.labels)
 
 
 def _started(pod: Pod) -> datetime:

@@ -9,9 +9,12 @@ from planner import plan
 from planner.batch.document import document
 from planner.batch.goals import Shape
 from planner.batch.incumbent import Watch
+from planner.batch.move_document import move_document
+from planner.batch.moves import MoveSearch
 from planner.batch.pending import Pending
 from planner.batch.search import Search
 from planner.clock import Clock
+from planner.errors import InputError
 from planner.problem import Problem
 
 
@@ -21,6 +24,7 @@ def solve(
     time_limit: float = 30.0,
     final_state: bool = False,
     prefer: str = "spread",
+    allow_moves: bool = False,
     watch: Watch | None = None,
     bell: threading.Event | None = None,
 ) -> plan.PlacementPlan:
@@ -29,10 +33,17 @@ def solve(
     With `final_state` every constraint holds when all is placed, whether or not an order leads there.
     `prefer` says what the plan looks like where all else is equal: `spread` keeps the fullest node low,
     `pack` uses few nodes, `stable` stays near kube-scheduler's own choices.
+    With `allow_moves` running pods may be evicted to let others in, and are bound elsewhere where they
+    can be: as few as possible, after the pods placed and instead of what `prefer` asks for.
     `watch` is told the pods placed so far and the bound; when `bell` is set, the best plan so far is
     the answer.
     """
     clock = Clock(time_limit, bell)
+    if allow_moves and final_state:
+        raise InputError(["--allow-moves and --final-state exclude each other: moves are a sequence"])
+    if allow_moves:
+        movable = Pending(Problem(cluster), moves=True)
+        return move_document(movable, MoveSearch(movable, clock, watch).run())
     pending = Pending(Problem(cluster))
     search = Search(pending, clock, Shape(prefer), watch)
     found = search.final_state() if final_state else search.sequence()

@@ -27,14 +27,28 @@ def names(document: PlacementPlan) -> Iterator[str]:
 
 
 def _steps(document: PlacementPlan, page: Page) -> Iterator[str]:
-    """Every bind in its order; of a long plan only how many pods each node gets."""
+    """Every step in its order; of a long plan only how many pods come to each node and leave it."""
     if not document.steps:
         return iter(())
     if len(document.steps) > MANY_ROWS and not page.everything:
-        coming = Counter(step.node for step in document.steps)
-        return table(("NODE", "PODS"), [[node, str(coming[node])] for node in sorted(coming)], page.screen)
-    rows = [[*step.pod.split("/", 1), step.node] for step in document.steps]
+        return _by_node(document, page)
+    if any(step.action == "evict" for step in document.steps):
+        moves = [
+            [step.action, *step.pod.split("/", 1), step.source or "", step.node or ""]
+            for step in document.steps
+        ]
+        return table(("ACTION", "NAMESPACE", "NAME", "FROM", "NODE"), moves, page.screen)
+    rows = [[*step.pod.split("/", 1), step.node or ""] for step in document.steps]
     return table(("NAMESPACE", "NAME", "NODE"), rows, page.screen)
+
+
+def _by_node(document: PlacementPlan, page: Page) -> Iterator[str]:
+    coming = Counter(step.node for step in document.steps if step.node)
+    leaving = Counter(step.source for step in document.steps if step.source and step.action == "evict")
+    if not leaving:
+        return table(("NODE", "PODS"), [[node, str(coming[node])] for node in sorted(coming)], page.screen)
+    rows = [[node, str(coming[node]), str(leaving[node])] for node in sorted({*coming, *leaving})]
+    return table(("NODE", "COME", "LEAVE"), rows, page.screen)
 
 
 def _objective(document: PlacementPlan, page: Page) -> Iterator[str]:
@@ -59,9 +73,20 @@ def _unplaced(document: PlacementPlan, page: Page) -> Iterator[str]:
     return paragraphs(pending, page)
 
 
+def _counts(document: PlacementPlan) -> Iterator[str]:
+    """`9 pods placed`, and how many were moved for that, or evicted for good."""
+    evicted = {step.pod for step in document.steps if step.action == "evict"}
+    bound = {step.pod for step in document.steps if step.action == "bind"}
+    yield counted(len(bound - evicted), "pod") + " placed"
+    if bound & evicted:
+        yield f"{len(bound & evicted)} moved"
+    if evicted - bound:
+        yield f"{len(evicted - bound)} evicted for good"
+
+
 def _summary(document: PlacementPlan, page: Page) -> str:
     """`9 pods placed: all of them.`"""
-    placed = counted(len(document.steps), "pod") + " placed"
+    placed = ", ".join(_counts(document))
     if not document.steps and not document.unplaced:
         return "No pods are pending."
     if not document.unplaced:

@@ -9,10 +9,6 @@ are first taken for hard ones: when all is placed all the same, nothing could be
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
-
-from numpy.typing import NDArray
 
 from planner.batch.assignment import Assignment
 from planner.batch.goals import SpreadExcess
@@ -48,17 +44,8 @@ class Coarse:
         self._clock = clock
         self._room = pending.room(pending.wanted)
         most = _MOST_PAIRS // max(1, len(pending.pods))
-        self._cells = Cells.alike(pending.problem.nodes.size, self._traits(), most)
+        self._cells = Cells.alike(pending.problem.nodes.size, pending.traits(), most)
         self._soft = SpreadExcess(pending).rules
-
-    def _traits(self) -> Iterator[NDArray[Any]]:
-        """What tells nodes apart: what rules look at first, then who may come, then what they offer."""
-        for filters, templates in self._pending.profiles():
-            for plugin in filters:
-                for number in templates:
-                    yield from plugin.tells_apart(self._pending.template(number))
-        yield from self._pending.settled.values()
-        yield from self._pending.problem.allocatable
 
     def run(self, best: Incumbent) -> None:
         """Offer the best plan that the cells lead to."""

@@ -67,7 +67,7 @@ def _unplaced(pending: Pending, waiting: Mapping[int, Sequence[int]]) -> Iterato
     """The pods left over, each with kube's line in the state that the plan leads to."""
     problem = pending.problem
     left = {number: set(pods) for number, pods in waiting.items() if pods}
-    lines = {number: _line(pending, number) for number in left}
+    lines = {number: line(pending, number) for number in left}
     for pod in pending.scheduler.queue:
         number = int(problem.template_of[pod])
         gated = bool(problem.pods[pod].spec.scheduling_gates)
@@ -75,7 +75,8 @@ def _unplaced(pending: Pending, waiting: Mapping[int, Sequence[int]]) -> Iterato
             yield plan.Unplaced(pod=problem.pods[pod].key, message=GATED if gated else lines[number])
 
 
-def _line(pending: Pending, number: int) -> str:
+def line(pending: Pending, number: int) -> str:
+    """kube's line about a template in the state as it is."""
     framework = pending.framework(number)
     return framework.diagnose(framework.plan(pending.template(number))).message()
 

@@ -1,16 +1,20 @@
-"""The pending pods of a snapshot that no gate holds back, by template, and the state they come to."""
+"""The pods of a snapshot that are to be placed, by template, and the state they come to."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.constraints import Filter
 from planner.constraints.family import PLENTY
+from planner.constraints.node_resources import NodeResourcesFit
 from planner.framework import Framework
+from planner.movable import allowance, deletion_cost, draws_on, movable
 from planner.nodes import Ints, Mask
 from planner.order import Placement, Step
 from planner.problem import Problem
@@ -21,27 +25,79 @@ from planner.templates import Template
 
 
 class Pending:
-    """What is to be placed, and every plugin's opinion on it."""
+    """What is to be placed, and every plugin's opinion on it.
 
-    def __init__(self, problem: Problem) -> None:
+    These are the pending pods that no gate holds back; on request also the running ones that may be
+    evicted.  The state is without the latter.
+    """
+
+    def __init__(self, problem: Problem, *, moves: bool = False) -> None:
         self.problem = problem
-        self.state = State(problem)
+        #: Pods of which so many may be evicted at most.
+        self.budgets: list[tuple[frozenset[int], int]] = []
+        self._movable = self._read_movable() if moves else []
+        node_of = problem.node_of.copy()
+        node_of[self._movable] = -1
+        self.state = State(problem, node_of)
         self.frameworks = {
             name: Framework(problem, self.state, build(config, problem, self.state))
             for name, config in profiles_of(problem.cluster.scheduler_config).items()
         }
         self.scheduler = Scheduler(problem, preemption=False)
+        self.running = self._read_running()
         self.pods = self._read_pods()
-        self.wanted = {number: len(pods) for number, pods in self.pods.items()}
+        self.wanted = {
+            number: len(pods) + sum(map(len, self.running.get(number, {}).values()))
+            for number, pods in self.pods.items()
+        }
         self.priorities = sorted({self.priority(number) for number in self.pods}, reverse=True)
 
+    def _read_movable(self) -> list[int]:
+        """The running pods that may be evicted and that some profile would place again."""
+        known = profiles_of(self.problem.cluster.scheduler_config)
+        pods = self.problem.pods
+        found = [pod for pod in movable(self.problem) if pods[pod].spec.scheduler_name in known]
+        budgets = list(self._read_budgets(found))
+        held = frozenset[int]().union(*(members for members, allowed in budgets if allowed <= 0))
+        self.budgets = [(members - held, allowed) for members, allowed in budgets if allowed > 0]
+        return [pod for pod in found if pod not in held]
+
+    def _read_budgets(self, pods: Sequence[int]) -> Iterator[tuple[frozenset[int], int]]:
+        """Which of the pods each disruption budget counts, and how many of them may be evicted now."""
+        for budget in self.problem.cluster.pod_disruption_budgets:
+            members = frozenset(pod for pod in pods if draws_on(budget, self.problem.pods[pod]))
+            if members and len(members) > allowance(budget):
+                yield members, allowance(budget)
+
+    def _read_running(self) -> dict[int, dict[int, list[int]]]:
+        """For every template the nodes with pods of it that may be evicted; the first to go stands first."""
+        running: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for pod in sorted(self._movable, key=lambda pod: (deletion_cost(self.problem.pods[pod]), pod)):
+            running[int(self.problem.template_of[pod])][int(self.problem.node_of[pod])].append(pod)
+        return {number: dict(nodes) for number, nodes in sorted(running.items())}
+
     def _read_pods(self) -> dict[int, list[int]]:
-        """The pods of every template; the first to be taken stands last."""
+        """The pending pods of every template to be placed; the first to be taken stands last."""
         pods: dict[int, list[int]] = defaultdict(list)
         for pod in reversed(self.scheduler.queue):
             if not self.problem.pods[pod].spec.scheduling_gates:
                 pods[int(self.problem.template_of[pod])].append(pod)
+        for number in self.running:
+            pods.setdefault(number, [])
         return dict(pods)
+
+    def homes(self) -> Iterator[tuple[int, int]]:
+        """The running pods that may be evicted, each with its node."""
+        return ((pod, int(self.problem.node_of[pod])) for pod in self._movable)
+
+    def running_counts(self) -> dict[int, Ints]:
+        """For every template how many pods that may be evicted each node has."""
+        found = {}
+        for number, nodes in self.running.items():
+            found[number] = np.zeros(self.problem.nodes.size, np.int64)
+            for node, pods in nodes.items():
+                found[number][node] = len(pods)
+        return found
 
     def template(self, number: int) -> Template:
         """A template by its number."""
@@ -60,6 +116,13 @@ class Pending:
         """For every template the nodes that no settled rule refuses, whatever the state."""
         return {number: self.framework(number).plan(self.template(number)).settled for number in self.pods}
 
+    def wants(self, number: int) -> list[tuple[int, int]]:
+        """What must be free on a node for a pod of a template: rows of the resource table and amounts."""
+        for plugin in self.framework(number).profile.filters:
+            if isinstance(plugin, NodeResourcesFit):
+                return plugin.wants(self.template(number))
+        return []
+
     def room(self, wanted: Mapping[int, int]) -> dict[int, Ints]:
         """For every template the most of its wanted pods that each node could take, as the state is now."""
         return {number: self._room(number, wanted) for number in wanted}
@@ -72,6 +135,15 @@ class Pending:
             if most is not None:
                 room = np.minimum(room, most)
         return np.minimum(room, wanted[number])
+
+    def traits(self) -> Iterator[NDArray[Any]]:
+        """What tells nodes apart: what rules look at first, then who may come, then what they offer."""
+        for filters, templates in self.profiles():
+            for plugin in filters:
+                for number in templates:
+                    yield from plugin.tells_apart(self.template(number))
+        yield from self.settled.values()
+        yield from self.problem.allocatable
 
     def profiles(self) -> list[tuple[tuple[Filter, ...], frozenset[int]]]:
         """Every profile's filters, and which of the templates are its own."""

@@ -200,7 +200,11 @@ class NodeResourcesFit(Filter, Score):
         return fitting
 
     def encode(self, x: Counts) -> None:
-        """On every node, the requests of the pods that come fit into what is free, pod slots included."""
+        """On every node, the requests of the pods that come fit into what is free, pod slots included.
+
+        Pods that run there already may stay even on a node that has less than they request, as long as
+        nobody comes.
+        """
         wants: dict[int, dict[int, int]] = defaultdict(dict)
         for template in x.batch.templates:
             for row, amount in self.wants(template):
@@ -208,9 +212,21 @@ class NodeResourcesFit(Filter, Score):
         for row, amounts in wants.items():
             unit = math.gcd(*amounts.values())
             scaled = {number: amount // unit for number, amount in amounts.items()}
-            free = np.maximum(self.problem.allocatable[row] - self.state.used[row], 0)
-            for cell, room in x.usable(free // unit):
+            free = np.maximum(self.problem.allocatable[row] - self.state.used[row], 0) // unit
+            load = self._running(x, scaled)
+            for cell, room in x.usable(np.maximum(free, load)):
                 x.require(x.total(scaled, (cell,)) <= room)
+            for node in np.flatnonzero(load > free).tolist() if x.cells.single else ():
+                coming = x.any_of((self.name, row, node), amounts, (node,))
+                if coming is not None:
+                    x.require_if(coming, x.total(scaled, (node,)) <= int(free[node]))
+
+    def _running(self, x: Counts, amounts: Mapping[int, int]) -> Ints:
+        """What the pods of a batch that run already request on every node."""
+        load = np.zeros(self.nodes.size, np.int64)
+        for number, pods in x.batch.running.items():
+            load += amounts.get(number, 0) * pods
+        return load
 
     def violations(self) -> Iterator[Violation]:
         """Nodes on which more is requested than is allocatable, per resource."""

@@ -17,6 +17,7 @@ from ortools.sat.python import cp_model
 from planner.clock import Clock
 from planner.constraints import Filter
 from planner.cpsat.variables import Batch, Counts
+from planner.plan import PODS_PLACED
 
 #: One worker finds the same plan on every machine.
 _WORKERS = 1
@@ -92,19 +93,49 @@ class Model:
             by_priority.setdefault(template.priority, []).append(template.index)
         return [
             Goal(
-                f"podsPlaced/{priority}",
+                f"{PODS_PLACED}{priority}",
                 cp_model.LinearExpr.sum([self.counts.placed(number) for number in by_priority[priority]]),
                 effort,
             )
             for priority in sorted(by_priority, reverse=True)
         ]
 
+    def moves(self, effort: float) -> Goal:
+        """As few pods as possible leave the node they run on."""
+        running = sum(int(counts.sum()) for counts in self.batch.running.values())
+        staying = [variable for *_, variable in self._phases[0].staying()]
+        return Goal("moves", running - cp_model.LinearExpr.sum(staying), effort, largest=False)
+
+    def at_least(self, pods: Mapping[int, int]) -> None:
+        """So many pods of some priorities have a place."""
+        for expression, number in self._of(pods):
+            self.counts.cp.add(expression >= number)
+
+    def at_most(self, pods: Mapping[int, int]) -> None:
+        """No more than so many pods of some priorities have a place."""
+        for expression, number in self._of(pods):
+            self.counts.cp.add(expression <= number)
+
+    def _of(self, pods: Mapping[int, int]) -> Iterable[tuple[Any, int]]:
+        goals = {goal.name: goal.expression for goal in self.pods_placed(0.0)}
+        return [(goals[f"{PODS_PLACED}{priority}"], number) for priority, number in pods.items()]
+
+    def evict_at_most(self, templates: Collection[int], pods: int) -> None:
+        """No more than so many pods of some templates leave the node they run on."""
+        running = sum(int(self.batch.running[number].sum()) for number in templates)
+        staying = [variable for number, _, variable in self._phases[0].staying() if number in templates]
+        self.counts.cp.add(cp_model.LinearExpr.sum(staying) >= running - pods)
+
     def solve(
-        self, goals: Sequence[Goal], hint: Mapping[tuple[int, int], int] | None, clock: Clock
+        self,
+        goals: Sequence[Goal],
+        hint: Mapping[tuple[int, int], int] | None,
+        clock: Clock,
+        staying: Mapping[tuple[int, int], int] | None = None,
     ) -> Found | None:
         """The best found, one goal after the other; None when time ran out before anything was found."""
         if hint is not None:
-            self._hint(hint)
+            self._hint(hint, staying or {})
         found: Found | None = None
         for goal in goals:
             solved = self._reach(goal, found, clock)
@@ -119,7 +150,7 @@ class Model:
             cp.maximize(goal.expression)
         else:
             cp.minimize(goal.expression)
-        solver = _solver(clock, goal.effort)
+        solver = new_solver(clock, goal.effort)
         if clock.watch(solver.stop_search, lambda: solver.solve(cp)) not in (
             cp_model.OPTIMAL,
             cp_model.FEASIBLE,
@@ -137,8 +168,10 @@ class Model:
             {**(before.bounds if before else {}), goal.name: whole},
         )
 
-    def _hint(self, placement: Mapping[tuple[int, int], int]) -> None:
+    def _hint(self, placement: Mapping[tuple[int, int], int], staying: Mapping[tuple[int, int], int]) -> None:
         self.counts.clear_hints()
+        for template, cell, variable in self._phases[0].staying():
+            self.counts.cp.add_hint(variable, staying.get((template, cell), 0))
         for template, cell, variable in self._phases[0].coming():
             self.counts.cp.add_hint(variable, placement.get((template, cell), 0))
 
@@ -156,7 +189,8 @@ def _values(
     return {(t, cell): count for t, cell, variable in variables if (count := solver.value(variable))}
 
 
-def _solver(clock: Clock, effort: float) -> cp_model.CpSolver:
+def new_solver(clock: Clock, effort: float) -> cp_model.CpSolver:
+    """One worker with a fixed seed and so much work to do at most, within the clock."""
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = max(0.05, clock.left())
     solver.parameters.max_deterministic_time = effort

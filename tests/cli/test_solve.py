@@ -79,7 +79,7 @@ def test_json_has_the_fields_that_scripts_depend_on(planner: Planner, stuck: str
         {"name": "podsPlaced/0", "goal": "max", "value": 1, "bound": 1, "proved": True},
         {"name": "fullestNodePercent", "goal": "min", "value": 3, "bound": 3, "proved": True},
     ]
-    assert plan["steps"] == [{"action": "bind", "pod": "shop/small", "node": "a1"}]
+    assert plan["steps"] == [{"action": "bind", "pod": "shop/small", "node": "a1", "from": None}]
     assert plan["unplaced"] == [
         {"pod": "shop/huge", "message": "0/1 nodes are available: 1 Insufficient cpu."}
     ]
@@ -184,3 +184,72 @@ def test_packing_uses_fewer_nodes(planner: Planner, tmp_path: Path) -> None:
         for shape, asked in {"spread": (), "pack": ("--prefer", "pack")}.items()
     }
     assert (len(nodes["spread"]), len(nodes["pack"])) == (2, 1)
+
+
+@pytest.fixture
+def in_pieces(tmp_path: Path) -> str:
+    """Room for a pod of three cores, on two nodes with two cores each."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}
+    running = [pod(f"web-{name}", on=name, cpu="2") for name in ("a1", "b1")]
+    for item in running:
+        item["metadata"]["ownerReferences"] = [owner]
+    nodes = [node(name, cpu="4") for name in ("a1", "b1")]
+    return write(tmp_path / "pieces.json", *nodes, *running, pod("report", cpu="3"))
+
+
+def test_moves_have_a_source(planner: Planner, in_pieces: str) -> None:
+    """With --allow-moves evictions stand between the binds, each with the node that the pod leaves."""
+    ended = planner("solve", "-f", in_pieces, "--allow-moves", "-o", "json")
+    assert ended.code == 0
+    assert json.loads(ended.out)["steps"] == [
+        {"action": "evict", "pod": "shop/web-a1", "node": None, "from": "a1"},
+        {"action": "bind", "pod": "shop/web-a1", "node": "b1", "from": "a1"},
+        {"action": "bind", "pod": "shop/report", "node": "a1", "from": None},
+    ]
+    assert document(ended).objective[-1].name == "moves"
+
+
+def test_moves_as_a_table(planner: Planner, in_pieces: str) -> None:
+    """What is done to which pod, from where and to where; the last line counts the moves."""
+    lines = planner("solve", "-f", in_pieces, "--allow-moves").out.splitlines()
+    assert lines[0].split() == ["ACTION", "NAMESPACE", "NAME", "FROM", "NODE"]
+    assert lines[1].split() == ["evict", "shop", "web-a1", "a1"]
+    assert lines[2].split() == ["bind", "shop", "web-a1", "a1", "b1"]
+    assert lines[-1] == "1 pod placed, 1 moved: all of them."
+
+
+def test_many_moves_are_summed_up(planner: Planner, tmp_path: Path) -> None:
+    """Of a long plan, how many pods come to each node and leave it."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}
+    running = [pod(f"web-{number:02}", on="a1", cpu="100m") for number in range(40)]
+    for item in running:
+        item["metadata"]["ownerReferences"] = [owner]
+    wanted = pod("big", cpu="4")
+    wanted["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "a1"}
+    nodes = [node(name, cpu="4") for name in ("a1", "b1")]
+    found = write(tmp_path / "many.json", *nodes, *running, wanted)
+    lines = planner("solve", "-f", found, "--allow-moves").out.splitlines()
+    assert [line.split() for line in lines[:3]] == [
+        ["NODE", "COME", "LEAVE"],
+        ["a1", "1", "40"],
+        ["b1", "40", "0"],
+    ]
+    assert lines[-1] == "1 pod placed, 40 moved: all of them."
+
+
+def test_evicted_for_good_is_1(planner: Planner, tmp_path: Path) -> None:
+    """A pod of lower priority that finds no other place is left over."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}
+    low = pod("low", on="a1", cpu="3", priority=1)
+    low["metadata"]["ownerReferences"] = [owner]
+    found = write(tmp_path / "low.json", node("a1", cpu="4"), low, pod("high", cpu="3", priority=9))
+    ended = planner("solve", "-f", found, "--allow-moves")
+    assert ended.code == 1
+    assert ended.out.splitlines()[-1].startswith("1 pod placed, 1 evicted for good, 1 left over")
+
+
+def test_moves_and_a_final_state_exclude_each_other(planner: Planner, in_pieces: str) -> None:
+    """A usage error, in one line."""
+    ended = planner("solve", "-f", in_pieces, "--allow-moves", "--final-state")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "error: --allow-moves and --final-state exclude each other: moves are a sequence\n"

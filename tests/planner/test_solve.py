@@ -58,7 +58,11 @@ def replays(found: Cluster, plan: PlacementPlan) -> bool:
     state = State(problem)
     framework = framework_of(problem, state)
     for step in plan.steps:
-        number, place = problem.pod_index[step.pod], problem.nodes.index[step.node]
+        number = problem.pod_index[step.pod]
+        if step.node is None:
+            state.unbind(number)
+            continue
+        place = problem.nodes.index[step.node]
         if not framework.fits(framework.plan(problem.template(number)), place):
             return False
         state.bind(number, place)

@@ -1,0 +1,85 @@
+"""What the search with moves found, as the document that is printed; every step is replayed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from planner import plan
+from planner.batch.document import line
+from planner.batch.moves import Moved
+from planner.batch.pending import Pending
+from planner.batch.steps import Action
+from planner.check import count_violations
+from planner.errors import InternalError
+from planner.scheduler import GATED
+
+
+def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
+    """The plan with its bounds and what is left over; it has been carried out in `pending.state`."""
+    if not _replay(pending, found.actions):
+        raise InternalError("a plan with moves broke the filters when it was replayed")
+    problem = pending.problem
+    after = count_violations(problem, pending.state.node_of)
+    before = count_violations(problem, problem.node_of) if after else 0
+    objective = tuple(_objective(pending, found))
+    return plan.PlacementPlan(
+        status="Optimal" if all(stage.proved for stage in objective[:-1]) else "Feasible",
+        objective=objective,
+        steps=tuple(_step(pending, action) for action in found.actions),
+        unplaced=tuple(_unplaced(pending, found.actions)),
+        verdicts=plan.Verdicts(sequence=True, final_state=after <= before),
+        notes=(*problem.cluster.notes, *problem.notes),
+    )
+
+
+def _replay(pending: Pending, actions: Sequence[Action]) -> bool:
+    """Carry out one action after the other; whether the filters accepted each bind at its turn."""
+    for pod, node in pending.homes():
+        pending.state.bind(pod, node)
+    for action in actions:
+        if action.node is None:
+            pending.state.unbind(action.pod)
+            continue
+        number = int(pending.problem.template_of[action.pod])
+        framework = pending.framework(number)
+        if not framework.fits(framework.plan(pending.template(number)), action.node):
+            return False
+        pending.state.bind(action.pod, action.node)
+    return True
+
+
+def _objective(pending: Pending, found: Moved) -> Iterator[plan.Objective]:
+    proved = True
+    for priority, value, bound in zip(pending.priorities, found.placed, found.bounds, strict=True):
+        proved = proved and value >= bound
+        name = f"{plan.PODS_PLACED}{priority}"
+        yield plan.Objective(name=name, value=value, bound=max(value, bound), proved=proved)
+    least = min(found.moves, found.least_moves)
+    yield plan.Objective(
+        name=plan.MOVES, goal="min", value=found.moves, bound=least, proved=proved and found.moves == least
+    )
+
+
+def _step(pending: Pending, action: Action) -> plan.PlanStep:
+    names = pending.problem.nodes.names
+    return plan.PlanStep(
+        action="evict" if action.node is None else "bind",
+        pod=pending.problem.pods[action.pod].key,
+        node=None if action.node is None else names[action.node],
+        source=None if action.source is None else names[action.source],
+    )
+
+
+def _unplaced(pending: Pending, actions: Sequence[Action]) -> Iterator[plan.Unplaced]:
+    """The pods without a place at the end: those of the queue, then those evicted for good."""
+    problem, node_of = pending.problem, pending.state.node_of
+    evicted = [a.pod for a in actions if a.node is None and node_of[a.pod] < 0]
+    lines: dict[int, str] = {}
+    for pod in (*pending.scheduler.queue, *evicted):
+        if problem.pods[pod].spec.scheduling_gates:
+            yield plan.Unplaced(pod=problem.pods[pod].key, message=GATED)
+        elif node_of[pod] < 0:
+            number = int(problem.template_of[pod])
+            if number not in lines:
+                lines[number] = line(pending, number)
+            yield plan.Unplaced(pod=problem.pods[pod].key, message=lines[number])

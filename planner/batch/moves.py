@@ -1,0 +1,310 @@
+"""The search with moves: running pods may be evicted, to be bound elsewhere or to stay pending.
+
+What kube-scheduler does is the first plan.  A relaxation over cells of nodes says how many pods any
+plan could place; packings by requests alone are tried against it; models settle what is still open,
+and then keep the number of evictions down.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from planner.batch.exact import is_small
+from planner.batch.goals import Shape
+from planner.batch.incumbent import Watch
+from planner.batch.neighbourhoods import Neighbourhoods
+from planner.batch.packing import Packing
+from planner.batch.pending import Pending
+from planner.batch.questions import Questions
+from planner.batch.search import Search
+from planner.batch.steps import Action, Sequencer, arrangement_of
+from planner.batch.vectors import Arrangement, Vectors
+from planner.cells import Cells
+from planner.clock import Clock
+from planner.constraints.node_resources import NodeResourcesFit
+from planner.nodes import Codes
+from planner.plan import MOVES, PODS_PLACED
+
+if TYPE_CHECKING:
+    from planner.cpsat.model import Model
+
+#: Up to so many pairs of a template and a cell the nodes are told apart.
+_MOST_PAIRS = 20_000
+#: Up to so many pairs of a pod and a node packings are tried.
+_MOST_PLACES = 2_000_000
+#: Packings are tried with so many seeds; after the first what is open is asked with so much effort.
+_SEEDS = 3
+_EFFORTS = {0: 1.2}
+#: The most work on a relaxation and on few moves.
+_RELAXATION_EFFORT = 1.0
+_QUICK_EFFORT, _MOVES_EFFORT = 0.1, 0.4
+#: A limit on the seconds of the whole search, of all that is about the pods placed, and of each step
+#: towards fewer moves: for machines much slower than usual.
+_WHOLE = 8.0
+_PLACING = 5.0
+_SECONDS = 2.0
+#: What staying at home is worth, one try after the other.
+_HOMES = (0.002, 0.002, 0.005, 0.005, 0.01, 0.01, 0.02, 0.04)
+#: How often a few nodes are arranged anew.
+_NEIGHBOURHOODS = 40
+
+_Placed = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Evictions and binds in their order, with the pods placed and the bounds of every priority."""
+
+    actions: Sequence[Action]
+    placed: _Placed
+    bounds: _Placed
+    moves: int
+    least_moves: int
+
+
+class MoveSearch:
+    """Looks for the plan with the most pods, and among those for the fewest evictions."""
+
+    def __init__(self, pending: Pending, clock: Clock, watch: Watch | None = None) -> None:
+        self._pending = pending
+        self._watch = watch
+        self._is_small = is_small(pending)
+        pods = sum(pending.wanted.values())
+        self._may_pack = 0 < pods * pending.problem.nodes.size <= _MOST_PLACES
+        self._bounds = self._all_pods()
+        self._least_moves = 0
+        self._first = self._schedule(clock) if self._is_small else self._without_moves(clock)
+        self._actions: Sequence[Action] = self._first
+        self._placed = self._count(self._actions)
+        self._clock = clock.within(_WHOLE)
+        self._placing = clock.within(_PLACING)
+        self._sequencer = Sequencer(pending, self._clock)
+
+    def run(self) -> Moved:
+        """The best plan until nothing better is possible, or the time is up."""
+        self._tell()
+        if not self._done():
+            self._relax()
+        for seed in range(_SEEDS):
+            self._pack(seed)
+            if seed in _EFFORTS:
+                self._settle(_EFFORTS[seed])
+        self._pack_with_fewer_moves()
+        self._save_moves(_QUICK_EFFORT)
+        self._look_nearby()
+        self._save_moves(_MOVES_EFFORT)
+        return Moved(self._actions, self._placed, self._bounds, self._moves(self._actions), self._least_moves)
+
+    def _done(self) -> bool:
+        """Whether no plan places more, or it is time to think of the moves."""
+        return self._placed >= self._bounds or self._placing.over()
+
+    def _tell(self) -> None:
+        if self._watch is not None:
+            self._watch(sum(self._placed), sum(self._bounds))
+
+    def _all_pods(self) -> _Placed:
+        found = dict.fromkeys(self._pending.priorities, 0)
+        for number, pods in self._pending.wanted.items():
+            found[self._pending.priority(number)] += pods
+        return tuple(found.values())
+
+    def _without_moves(self, clock: Clock) -> list[Action]:
+        """The best plan of a large batch in which nothing moves."""
+        plain = Pending(self._pending.problem)
+        pods = {number: list(found) for number, found in plain.pods.items()}
+        steps = Search(plain, clock, Shape.SPREAD, self._watch).sequence().steps
+        return [Action(pods[number].pop(), node, None) for number, node in steps]
+
+    def _schedule(self, clock: Clock) -> list[Action]:
+        """What the reference scheduler does, without preemption."""
+        actions = []
+        for decision in self._pending.scheduler.run():
+            if decision.node is not None:
+                actions.append(Action(decision.pod, decision.node, None))
+            if clock.stopped:
+                break
+        return actions
+
+    def _count(self, actions: Sequence[Action]) -> _Placed:
+        arrangement = arrangement_of(actions, self._pending)
+        return self._pending.placed(Counter(arrangement.coming) + Counter(arrangement.staying))
+
+    def _moves(self, actions: Sequence[Action]) -> int:
+        return sum(action.node is None for action in actions)
+
+    def _offer(self, arrangement: Arrangement, *, thorough: bool = False) -> None:
+        """Keep a plan if it places more than the best so far, or as many with fewer evictions."""
+        actions = self._sequencer.actions(arrangement, thorough=thorough)
+        if not self._within_budgets(actions):
+            return
+        placed = self._count(actions)
+        if (placed, -self._moves(actions)) > (self._placed, -self._moves(self._actions)):
+            self._actions, self._placed = actions, placed
+            self._tell()
+
+    def _within_budgets(self, actions: Sequence[Action]) -> bool:
+        going = {action.pod for action in actions if action.node is None}
+        return all(len(going & pods) <= allowed for pods, allowed in self._pending.budgets)
+
+    def _relax(self, known: Mapping[int, int] | None = None) -> None:
+        """Bounds from a model over cells of nodes, given how many pods the first priorities have."""
+        from planner.cpsat.model import Model
+        from planner.cpsat.variables import Batch
+
+        pending = self._pending
+        most = max(1, _MOST_PAIRS // max(1, len(pending.pods)))
+        cells = Cells.alike(pending.problem.nodes.size, pending.traits(), most)
+        batch = Batch(
+            pending.problem,
+            pending.wanted,
+            pending.room(pending.wanted),
+            cells=cells,
+            running=pending.running_counts(),
+        )
+        model = Model(batch, pending.profiles())
+        model.at_most(known or {})
+        found = model.solve(model.pods_placed(_RELAXATION_EFFORT), None, self._clock)
+        if found is not None:
+            new = [
+                found.bounds.get(f"{PODS_PLACED}{p}", b)
+                for p, b in zip(pending.priorities, self._bounds, strict=True)
+            ]
+            self._tighten(tuple(new))
+
+    def _tighten(self, bounds: _Placed) -> None:
+        """Take over bounds where they are better; each presumes that those before it are reached."""
+        self._bounds = min(self._bounds, bounds)
+        self._tell()
+
+    def _pack(self, seed: int) -> None:
+        """Offer packings by requests alone."""
+        if self._done() or not self._may_pack:
+            return
+        packing = Packing(self._vectors, self._placing)
+        at_once = packing.at_once(self._start, self._bounds, seed)
+        if at_once is not None:
+            self._offer(self._vectors.arrangement(at_once))
+        if not self._done():
+            self._offer(self._vectors.arrangement(packing.climb(self._start, seed)))
+
+    def _pack_with_fewer_moves(self) -> None:
+        """Offer packings of the same pods, staying at home being worth more and more."""
+        for seed, home in enumerate(_HOMES):
+            if self._is_least() or self._clock.over() or not self._may_pack:
+                return
+            packing = Packing(self._vectors, self._clock.within(_SECONDS))
+            found = packing.at_once(self._start, self._placed, seed, home)
+            if found is not None:
+                self._offer(self._vectors.arrangement(found))
+
+    def _look_nearby(self) -> None:
+        """Offer what fewer moves a few nodes at a time lead to."""
+        if not self._is_least() and self._may_pack and not self._clock.over():
+            nearby = Neighbourhoods(self._pending, self._clock.within(_SECONDS))
+            now = arrangement_of(self._actions, self._pending)
+            self._offer(nearby.improve(now, _NEIGHBOURHOODS))
+
+    @cached_property
+    def _vectors(self) -> Vectors:
+        return Vectors(self._pending)
+
+    @cached_property
+    def _start(self) -> Codes:
+        """The scheduler's own plan as a packing."""
+        return self._vectors.places(arrangement_of(self._first, self._pending))
+
+    def _settle(self, effort: float) -> None:
+        """Find out what is still open: about packings where only room decides, else by the exact model."""
+        if self._done():
+            return
+        if self._only_room_decides():
+            self._ask_about_packings(effort)
+        elif self._is_small:
+            self._solve_exactly(effort)
+
+    def _only_room_decides(self) -> bool:
+        pending = self._pending
+        plugins = {
+            type(plugin)
+            for number in pending.pods
+            for plugin in pending.framework(number).plan(pending.template(number)).changing
+        }
+        return plugins <= {NodeResourcesFit} and not pending.budgets
+
+    def _ask_about_packings(self, effort: float) -> None:
+        """Lower the first bound that is not reached for as long as a packing that reaches it is ruled out."""
+        questions = Questions(self._pending)
+        while not self._done():
+            stage = next(i for i, bound in enumerate(self._bounds) if self._placed[i] < bound)
+            least = dict(
+                zip(self._pending.priorities, (*self._placed[:stage], self._bounds[stage]), strict=False)
+            )
+            answer = questions.place(least, self._placing, effort)
+            if answer is None:
+                return
+            if isinstance(answer, Arrangement):
+                before = self._placed
+                self._refine(answer)
+                if self._placed <= before:
+                    return
+            else:
+                self._lower(stage)
+
+    def _lower(self, stage: int) -> None:
+        """One pod less at a stage; what that leaves to the stages after it is asked anew."""
+        every = self._all_pods()
+        self._bounds = (*self._bounds[:stage], self._bounds[stage] - 1, *every[stage + 1 :])
+        self._relax(dict(zip(self._pending.priorities, self._bounds[: stage + 1], strict=False)))
+
+    def _refine(self, arrangement: Arrangement) -> None:
+        """Offer a packing of the first priorities with as many of the others as can be added."""
+        self._offer(arrangement)
+        packing = Packing(self._vectors, self._placing)
+        self._offer(self._vectors.arrangement(packing.climb(self._vectors.places(arrangement), 0)))
+
+    def _solve_exactly(self, effort: float) -> None:
+        """Offer the exact model's plan."""
+        model = self._model()
+        now = arrangement_of(self._actions, self._pending)
+        found = model.solve(model.pods_placed(effort), now.coming, self._placing, now.staying)
+        if found is not None:
+            new = [
+                found.bounds.get(f"{PODS_PLACED}{p}", b)
+                for p, b in zip(self._pending.priorities, self._bounds, strict=True)
+            ]
+            self._tighten(tuple(new))
+            self._offer(Arrangement(found.phases[0], found.staying), thorough=True)
+
+    def _save_moves(self, effort: float) -> None:
+        """Keep the pods placed, and look for fewer evictions."""
+        if not self._is_small or self._is_least() or self._clock.over():
+            return
+        model = self._model()
+        model.at_least(dict(zip(self._pending.priorities, self._placed, strict=True)))
+        now = arrangement_of(self._actions, self._pending)
+        clock = self._clock.within(_SECONDS)
+        found = model.solve([model.moves(effort)], now.coming, clock, now.staying)
+        if found is not None:
+            self._least_moves = max(self._least_moves, found.bounds[MOVES])
+            self._offer(Arrangement(found.phases[0], found.staying), thorough=True)
+
+    def _is_least(self) -> bool:
+        """Whether it is plain that no plan with these pods has fewer moves."""
+        return self._moves(self._actions) <= self._least_moves
+
+    def _model(self) -> Model:
+        """The exact model, with every budget."""
+        from planner.cpsat.model import Model
+        from planner.cpsat.variables import Batch
+
+        pending = self._pending
+        room, running = pending.room(pending.wanted), pending.running_counts()
+        model = Model(Batch(pending.problem, pending.wanted, room, running=running), pending.profiles())
+        for pods, allowed in pending.budgets:
+            model.evict_at_most({int(pending.problem.template_of[pod]) for pod in pods}, allowed)
+        return model

@@ -1,0 +1,120 @@
+"""Fewer moves a few nodes at a time: what is on them is arranged anew, with all else as it is."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Collection
+
+import numpy as np
+
+from planner.batch.pending import Pending
+from planner.batch.vectors import Arrangement
+from planner.clock import Clock
+from planner.nodes import Ints
+
+#: So many nodes are looked at together, of which so many take part in a move now.
+_NODES = 5
+_MOVING = 4
+#: The most work on one of these problems, in the solver's own seconds.
+_EFFORT = 0.1
+
+
+class Neighbourhoods:
+    """Draws sets of nodes, and arranges each anew."""
+
+    def __init__(self, pending: Pending, clock: Clock) -> None:
+        self._pending = pending
+        self._clock = clock
+        self._random = random.Random(0)
+        self._running = pending.running_counts()
+
+    def improve(self, arrangement: Arrangement, tries: int) -> Arrangement:
+        """The same pods with fewer moves, if some were found in so many tries."""
+        for _ in range(tries):
+            if self._clock.over():
+                break
+            nodes = self._draw(arrangement)
+            if not nodes:
+                break
+            found = self._arranged(arrangement, nodes)
+            if found is not None and sum(found.staying.values()) > sum(arrangement.staying.values()):
+                arrangement = found
+        return arrangement
+
+    def _draw(self, arrangement: Arrangement) -> set[int]:
+        """Some nodes that pods leave or come to, and some others."""
+        leaving = {
+            node
+            for number, counts in self._running.items()
+            for node in np.flatnonzero(counts).tolist()
+            if arrangement.staying.get((number, node), 0) < counts[node]
+        }
+        if not leaving:
+            return set()
+        moving = sorted(leaving | {node for (_, node), pods in arrangement.coming.items() if pods})
+        chosen = set(self._random.sample(moving, min(_MOVING, len(moving))))
+        every = range(self._pending.problem.nodes.size)
+        while len(chosen) < min(_NODES, len(every)):
+            chosen.add(self._random.choice(every))
+        return chosen
+
+    def _arranged(self, arrangement: Arrangement, nodes: Collection[int]) -> Arrangement | None:
+        """All pods on the nodes, with as few evictions from them as possible."""
+        from planner.cpsat.model import Model
+        from planner.cpsat.variables import Batch
+
+        wanted: Counter[int] = Counter()
+        outside = Counter(arrangement.coming) + Counter(arrangement.staying)
+        for (number, node), pods in list(outside.items()):
+            if node in nodes:
+                wanted[number] += pods
+                del outside[number, node]
+        mark = self._bind(outside)
+        batch = Batch(
+            self._pending.problem, wanted, self._room(wanted, nodes), running=self._there(wanted, nodes)
+        )
+        model = Model(batch, [(f, own & wanted.keys()) for f, own in self._pending.profiles()])
+        self._pending.state.rollback(mark)
+        placed: Counter[int] = Counter()
+        for number, count in wanted.items():
+            placed[self._pending.priority(number)] += count
+        model.at_least(placed)
+        found = model.solve([model.moves(_EFFORT)], None, self._clock)
+        if found is None:
+            return None
+        return Arrangement(
+            {key: n for key, n in arrangement.coming.items() if key[1] not in nodes} | found.phases[0],
+            {key: n for key, n in arrangement.staying.items() if key[1] not in nodes} | found.staying,
+        )
+
+    def _bind(self, placement: Counter[tuple[int, int]]) -> int:
+        """Bind what is elsewhere, and return the mark before it."""
+        state = self._pending.state
+        mark = state.mark()
+        pods = {
+            number: iter((*self._pending.pods[number], *(p for n in self._nodes_of(number) for p in n)))
+            for number in {number for number, _ in placement}
+        }
+        for (number, node), count in placement.items():
+            for _ in range(count):
+                state.bind(next(pods[number]), node)
+        return mark
+
+    def _nodes_of(self, number: int) -> Collection[list[int]]:
+        return self._pending.running.get(number, {}).values()
+
+    def _room(self, wanted: Counter[int], nodes: Collection[int]) -> dict[int, Ints]:
+        return {number: self._only(room, nodes) for number, room in self._pending.room(wanted).items()}
+
+    def _there(self, wanted: Counter[int], nodes: Collection[int]) -> dict[int, Ints]:
+        return {
+            number: self._only(self._running[number], nodes) for number in wanted if number in self._running
+        }
+
+    def _only(self, amounts: Ints, nodes: Collection[int]) -> Ints:
+        """Amounts of some nodes, and zero on all others."""
+        found = np.zeros_like(amounts)
+        chosen = sorted(nodes)
+        found[chosen] = amounts[chosen]
+        return found

@@ -1,0 +1,90 @@
+"""The most pods into the nodes by what they request alone, a good guess where nothing else matters much.
+
+Everybody at once who could have a place; or, where that does not work out, one pod after the other, the
+highest priority first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from planner.batch.tabu import HOME, Tabu
+from planner.batch.vectors import Vectors
+from planner.clock import Clock
+from planner.nodes import Codes
+
+#: How many turns a repair gets: of all pods at once, and of one more pod.
+_TURNS_AT_ONCE = 250
+_TURNS_FOR_ONE = 250
+
+
+class Packing:
+    """Looks for packings that place as many pods of every priority as some bound allows."""
+
+    def __init__(self, vectors: Vectors, clock: Clock) -> None:
+        self._v = vectors
+        self._clock = clock
+        self._priorities: list[int] = sorted(set(vectors.priority.tolist()), reverse=True)
+        self._size = (vectors.wanted / vectors.unit).sum(axis=1)
+
+    def at_once(self, start: Codes, pods: Sequence[int], seed: int, home: float = HOME) -> Codes | None:
+        """So many pods of every priority, the largest left outside to begin with; None when that failed.
+
+        `home` is what a pod that stays where it runs is worth.
+        """
+        tabu = Tabu(self._v, start, seed, home)
+        for priority, bound in zip(self._priorities, pods, strict=True):
+            missing = int(bound - ((tabu.at < self._v.nodes) & (self._v.priority == priority)).sum())
+            for pod in self._outside(tabu, priority)[: max(missing, 0)]:
+                if not tabu.insert(pod):
+                    return None
+        return tabu.at if tabu.repair(_TURNS_AT_ONCE, self._clock) else None
+
+    def climb(self, start: Codes, seed: int) -> Codes:
+        """One pod after the other; where those of lower priority are in the way, they go first."""
+        tabu = Tabu(self._v, start, seed)
+        for priority in self._priorities:
+            while outside := self._outside(tabu, priority):
+                if not self._one_more(tabu, outside[0]) and not self._instead(tabu, outside[0]):
+                    break
+        return tabu.at
+
+    def _one_more(self, tabu: Tabu, pod: int) -> bool:
+        before = tabu.at.copy()
+        if tabu.insert(pod) and tabu.repair(_TURNS_FOR_ONE, self._clock):
+            return True
+        _restore(tabu, before)
+        return False
+
+    def _instead(self, tabu: Tabu, pod: int) -> bool:
+        """The same with everybody of lower priority outside."""
+        before = tabu.at.copy()
+        lower = np.flatnonzero((self._v.priority < self._v.priority[pod]) & (tabu.at < self._v.nodes))
+        if not lower.size:
+            return False
+        for other in lower.tolist():
+            tabu.move(other, self._v.nodes)
+        if self._one_more(tabu, pod):
+            self._return(tabu, lower)
+            return True
+        _restore(tabu, before)
+        return False
+
+    def _return(self, tabu: Tabu, pods: Codes) -> None:
+        """Put pods back at home as far as there is still room."""
+        for pod in pods.tolist():
+            if self._v.home[pod] >= 0 and tabu.fits(pod, int(self._v.home[pod])):
+                tabu.move(pod, int(self._v.home[pod]))
+
+    def _outside(self, tabu: Tabu, priority: int) -> list[int]:
+        """The pods of a priority without a place, the smallest first."""
+        pods = np.flatnonzero((tabu.at == self._v.nodes) & (self._v.priority == priority))
+        ordered: list[int] = pods[np.argsort(self._size[pods], kind="stable")].tolist()
+        return ordered
+
+
+def _restore(tabu: Tabu, at: Codes) -> None:
+    for pod in np.flatnonzero(tabu.at != at).tolist():
+        tabu.move(pod, int(at[pod]))

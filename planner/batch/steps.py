@@ -1,0 +1,158 @@
+"""From an arrangement to evictions and binds in an order that a cluster accepts.
+
+The order of the binds is found with everybody gone who has to go.  Then each eviction is put off for
+as long as the filters accept the binds without it: a pod that moves leaves right before it comes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planner.batch.pending import Pending
+from planner.batch.vectors import Arrangement
+from planner.clock import Clock
+from planner.order import Orderer, Placement, Step
+
+#: Up to so many binds the order is improved.
+_MANY = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A pod is evicted, when `node` is None, or bound; `source` is the node that it ran on before."""
+
+    pod: int
+    node: int | None
+    source: int | None
+
+
+class Sequencer:
+    """Brings arrangements into an order, on a state without the pods that may be evicted."""
+
+    def __init__(self, pending: Pending, clock: Clock) -> None:
+        self._pending = pending
+        self._state = pending.state
+        self._clock = clock
+        self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
+        self._homes = dict(pending.homes())
+
+    def actions(self, arrangement: Arrangement, *, thorough: bool) -> list[Action]:
+        """What to do, as far as an order was found; what is left over goes where it fits."""
+        mark = self._state.mark()
+        going = self._going(arrangement)
+        for pod, node in self._homes.items():
+            if pod not in going:
+                self._state.bind(pod, node)
+        waiting = self._waiting(going)
+        steps = self._orderer.extend(self._in_order(arrangement.coming, waiting, thorough), waiting)
+        self._state.rollback(mark)
+        binds = [(waiting[number].pop(), node) for number, node in steps]
+        for pod, node in self._homes.items():
+            self._state.bind(pod, node)
+        start = self._state.mark()
+        found = self._eagerly(binds, going) if len(binds) <= _MANY else None
+        if found is None:
+            self._state.rollback(start)
+            found = self._in_turn(binds, going)
+        self._state.rollback(mark)
+        return found
+
+    def _going(self, arrangement: Arrangement) -> dict[int, int]:
+        """The pods to be evicted and where they run; of pods alike on a node, the cheapest."""
+        return {
+            pod: node
+            for number, nodes in self._pending.running.items()
+            for node, pods in nodes.items()
+            for pod in pods[: len(pods) - arrangement.staying.get((number, node), 0)]
+        }
+
+    def _waiting(self, going: dict[int, int]) -> dict[int, list[int]]:
+        """Who is to be bound, by template; those evicted before those that were pending, from the end."""
+        waiting = {number: list(pods) for number, pods in self._pending.pods.items()}
+        for pod in reversed(going):
+            waiting[int(self._pending.problem.template_of[pod])].append(pod)
+        return waiting
+
+    def _in_order(self, coming: Placement, waiting: dict[int, list[int]], thorough: bool) -> Sequence[Step]:
+        steps = self._orderer.follow([coming], waiting)
+        if len(steps) == sum(coming.values()) or not thorough:
+            return steps
+        return self._orderer.search(coming, waiting, self._clock) or steps
+
+    def _eagerly(self, binds: Sequence[tuple[int, int]], going: dict[int, int]) -> list[Action] | None:
+        """Whoever is down comes first, then whoever can move at once, then the others that fit.
+
+        None where that leads to a dead end.
+        """
+        rank = {pod: 1 if pod in going else 2 for pod, _ in binds}
+        waiting, left, found = list(binds), dict(going), list[Action]()
+        while waiting:
+            ready = sorted(waiting, key=lambda bind: rank[bind[0]])
+            chosen = next((bind for bind in ready if self._can_come(*bind, left)), waiting[0])
+            waiting.remove(chosen)
+            actions = self._bring(*chosen, left, going)
+            if not actions or actions[-1].node is None:
+                return None
+            rank |= {action.pod: 0 for action in actions}
+            found += actions
+        return found
+
+    def _can_come(self, pod: int, node: int, left: dict[int, int]) -> bool:
+        """Whether a pod fits with nobody else evicted for it."""
+        mark = self._state.mark()
+        if pod in left:
+            self._state.unbind(pod)
+        fits = self._fits(pod, node)
+        self._state.rollback(mark)
+        return fits
+
+    def _in_turn(self, binds: Sequence[tuple[int, int]], going: dict[int, int]) -> list[Action]:
+        """The binds as they come, with evictions in between."""
+        left, found = dict(going), list[Action]()
+        for pod, node in binds:
+            found += self._bring(pod, node, left, going)
+        return found
+
+    def _bring(self, pod: int, node: int, left: dict[int, int], going: dict[int, int]) -> list[Action]:
+        """Evict whom it takes, and bind; no bind at the end when not even that lets the pod in.
+
+        A pod whose eviction nothing needs is left alone.
+        """
+        found = list[Action]()
+        for other in (pod, *self._in_the_way(left, pod, node)):
+            if other != pod and self._fits(pod, node):
+                break
+            if other in left:
+                self._state.unbind(other)
+                found.append(Action(other, None, left.pop(other)))
+        if not self._fits(pod, node):
+            return found
+        self._state.bind(pod, node)
+        return [*found, Action(pod, node, going.get(pod))]
+
+    def _in_the_way(self, left: dict[int, int], pod: int, node: int) -> list[int]:
+        """Who else could go to let a pod in: those on its node first."""
+        others = [other for other in left if other != pod]
+        return sorted(others, key=lambda other: left[other] != node)
+
+    def _fits(self, pod: int, node: int) -> bool:
+        number = int(self._pending.problem.template_of[pod])
+        framework = self._pending.framework(number)
+        return framework.fits(framework.plan(self._pending.template(number)), node)
+
+
+def arrangement_of(actions: Sequence[Action], pending: Pending) -> Arrangement:
+    """What a sequence of actions leads to."""
+    gone = {action.pod for action in actions if action.node is None}
+    template_of = pending.problem.template_of
+    coming = Counter((int(template_of[a.pod]), a.node) for a in actions if a.node is not None)
+    staying = Counter(
+        (number, node)
+        for number, nodes in pending.running.items()
+        for node, pods in nodes.items()
+        for pod in pods
+        if pod not in gone
+    )
+    return Arrangement(coming, staying)

@@ -1,0 +1,147 @@
+"""Packing by repair: every pod has a place, nodes carry too much, and single moves and swaps mend that.
+
+A tabu search.  Each turn looks at one overloaded node: at every pod there going to every other node,
+and changing places with every other pod, those left outside included.  The best of these that was
+not undone a moment ago is made.  Staying at home is worth a little.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.batch.vectors import Floats, Vectors
+from planner.clock import Clock
+from planner.nodes import Codes, Mask
+
+#: A change that is out of the question.
+_NEVER = 1e9
+#: What a pod at home is worth, against an overload of one node's whole mean room.
+HOME = 0.002
+#: For so many turns, and up to twice as many more, a pod does not come back.
+_TENURE = 5
+#: Breaks ties between changes that are equally good.
+_NOISE = 1e-6
+
+
+class Tabu:
+    """Where each pod is, the node after the last standing for outside, and the load of every node."""
+
+    def __init__(self, vectors: Vectors, at: Codes, seed: int, home: float = HOME) -> None:
+        self._v = vectors
+        self._home = home
+        self._random = np.random.default_rng(seed)
+        self.at = at.copy()
+        outside = np.full((1, vectors.wanted.shape[1]), np.inf)
+        self._free: Floats = np.vstack([vectors.free, outside])
+        self._load: Floats = np.zeros_like(self._free)
+        np.add.at(self._load, self.at, vectors.wanted)
+        self._until = np.zeros((vectors.pods, vectors.nodes + 1), np.int64)
+        self._turn = 0
+
+    def move(self, pod: int, node: int) -> None:
+        """Put a pod elsewhere, whether there is room or not."""
+        self._load[self.at[pod]] -= self._v.wanted[pod]
+        self._load[node] += self._v.wanted[pod]
+        self.at[pod] = node
+
+    def insert(self, pod: int) -> bool:
+        """Put a pod where it overloads the least; False when it may go nowhere."""
+        over = self._over(self._load[:-1] + self._v.wanted[pod], self._free[:-1])
+        over[~self._v.allowed[self._v.of[pod]]] = _NEVER
+        node = int(over.argmin())
+        if over[node] >= _NEVER:
+            return False
+        self.move(pod, node)
+        return True
+
+    def fits(self, pod: int, node: int) -> bool:
+        """Whether a node has room for a pod."""
+        return bool((self._load[node] + self._v.wanted[pod] <= self._free[node]).all())
+
+    def repair(self, turns: int, clock: Clock) -> bool:
+        """Whether no node is overloaded any more, after so many turns at most."""
+        best = np.inf
+        for _ in range(turns):
+            over = self._over(self._load, self._free)
+            total = float(over.sum())
+            if total == 0.0:
+                return True
+            if clock.over():
+                return False
+            best = min(best, total)
+            self._turn += 1
+            self._mend(int(self._random.choice(np.flatnonzero(over > 0))), over, best - total)
+        return not self._over(self._load, self._free).any()
+
+    def _over(self, load: Floats, free: Floats) -> Floats:
+        """By how much loads exceed what is free, all resources together, in units of a mean node."""
+        over: Floats = (np.maximum(load - free, 0) / self._v.unit).sum(axis=-1)
+        return over
+
+    def _mend(self, node: int, over: Floats, needed: float) -> None:
+        """Make the best change at an overloaded node; a forbidden one only if it sets a new record."""
+        mine = np.flatnonzero(self.at == node)
+        others = np.flatnonzero(self.at != node)
+        moves = self._moves(node, mine, over, needed)
+        swaps = self._swaps(node, mine, others, over, needed)
+        move, swap = int(moves.argmin()), int(swaps.argmin()) if swaps.size else 0
+        if swaps.size and swaps.flat[swap] < moves.flat[move]:
+            if swaps.flat[swap] < _NEVER:
+                first, second = int(mine[swap // len(others)]), int(others[swap % len(others)])
+                there = int(self.at[second])
+                self._leave(first, there)
+                self._leave(second, node)
+        elif moves.flat[move] < _NEVER:
+            self._leave(int(mine[move // self._v.nodes]), move % self._v.nodes)
+
+    def _leave(self, pod: int, node: int) -> None:
+        """Move a pod, and keep it from coming back for a while."""
+        self._until[pod, self.at[pod]] = self._turn + _TENURE + int(self._random.integers(2 * _TENURE))
+        self.move(pod, node)
+
+    def _moves(self, node: int, mine: Codes, over: Floats, needed: float) -> Floats:
+        """What every pod of a node going to every node would change."""
+        v, load, free = self._v, self._load, self._free
+        wanted = v.wanted[mine]
+        without = self._over(load[node] - wanted, free[node])
+        within = self._over(load[:-1] + wanted[:, np.newaxis], free[:-1])
+        change = without[:, np.newaxis] + within - over[node] - over[:-1]
+        homes = v.home[mine][:, np.newaxis]
+        change += self._home * ((homes == node) * 1.0 - (homes == np.arange(v.nodes)))
+        barred = (self._until[mine, :-1] > self._turn) & (change >= needed)
+        change[barred | ~v.allowed[v.of[mine]] & (homes != np.arange(v.nodes))] = _NEVER
+        change[:, node] = _NEVER
+        return self._shaken(change)
+
+    def _swaps(self, node: int, mine: Codes, others: Codes, over: Floats, needed: float) -> Floats:
+        """What every pod of a node changing places with every other pod would change."""
+        v, load, free = self._v, self._load, self._free
+        there = self.at[others]
+        more = v.wanted[mine][:, np.newaxis] - v.wanted[others]
+        here = self._over(load[node] - more, free[node])
+        elsewhere = self._over(load[there] + more, free[there])
+        change = here + elsewhere - over[node] - over[there]
+        homes, other_homes = v.home[mine][:, np.newaxis], v.home[others]
+        change += self._home * ((homes == node) * 1.0 - (homes == there))
+        change += self._home * ((other_homes == there) * 1.0 - (other_homes == node))
+        barred = self._until[mine][:, there] > self._turn
+        barred |= self._until[others, node] > self._turn
+        barred &= change >= needed
+        change[barred | ~self._may_swap(node, mine, others, there)] = _NEVER
+        return self._shaken(change)
+
+    def _shaken(self, change: Floats) -> Floats:
+        shaken: Floats = change + self._random.random(change.shape) * _NOISE
+        return shaken
+
+    def _may_swap(self, node: int, mine: Codes, others: Codes, there: Codes) -> Mask:
+        """Whether two pods may take each other's places; outside, only those of equal priority."""
+        v = self._v
+        outside = there == v.nodes
+        inside = np.where(outside, 0, there)
+        homes = v.home[mine][:, np.newaxis]
+        goes = v.allowed[v.of[mine]][:, inside] | (homes == there)
+        comes = v.allowed[v.of[others], node] | (v.home[others] == node)
+        equal = v.priority[mine][:, np.newaxis] == v.priority[others]
+        allowed: Mask = np.where(outside, equal, goes) & comes
+        return allowed

@@ -1,0 +1,111 @@
+"""Pods and nodes as vectors of resources: what a packing search works on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.batch.pending import Pending
+from planner.nodes import Codes, Ints, Mask
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """How many pods of each template come to each node, and how many of those running there stay."""
+
+    coming: Mapping[tuple[int, int], int]
+    staying: Mapping[tuple[int, int], int]
+
+
+class Vectors:
+    """Every pod of a batch with what it wants, the nodes with what they have, and who may go where.
+
+    Amounts are whole numbers as floats, exact as long as they stay below 2**53.  `home` is the node a
+    pod runs on, -1 for none.  Nodes that carry more than they have are closed: nobody comes or goes.
+    """
+
+    def __init__(self, pending: Pending) -> None:
+        self._pending = pending
+        self._templates = list(pending.pods)
+        state, problem = pending.state, pending.problem
+        amounts = np.zeros((len(self._templates), len(problem.resources)), np.float64)
+        for position, number in enumerate(self._templates):
+            for row, amount in pending.wants(number):
+                amounts[position, row] = amount
+        rows = np.flatnonzero(amounts.any(axis=0))
+        free = (problem.allocatable - state.used)[rows].T.astype(np.float64)
+        self.closed = self._closed(amounts[:, rows], free)
+        self.of, self.home = self._units()
+        self.wanted: Floats = amounts[self.of][:, rows]
+        self.free: Floats = np.maximum(free, 0)
+        self.unit: Floats = np.maximum(self.free.mean(axis=0), 1)
+        self.priority: Ints = np.array([pending.priority(number) for number in self._templates])[self.of]
+        self.allowed = self._allowed()
+        self.nodes, self.pods = len(free), len(self.of)
+
+    def _closed(self, amounts: Floats, free: Floats) -> Mask:
+        load = np.zeros_like(free)
+        for position, number in enumerate(self._templates):
+            for node, pods in self._pending.running.get(number, {}).items():
+                load[node] += amounts[position] * len(pods)
+        closed: Mask = np.any(load > free, axis=1)
+        return closed
+
+    def _units(self) -> tuple[Codes, Codes]:
+        """The template, by position, and the home of every pod that takes part."""
+        of, home = [], []
+        for position, number in enumerate(self._templates):
+            homes = [
+                node
+                for node, pods in self._pending.running.get(number, {}).items()
+                for _ in pods
+                if not self.closed[node]
+            ]
+            pods = [*homes, *[-1] * len(self._pending.pods[number])]
+            of += [position] * len(pods)
+            home += pods
+        return np.array(of, np.intp), np.array(home, np.intp)
+
+    def _allowed(self) -> Mask:
+        """For every template, by position, the nodes that take one of its pods at all."""
+        room = self._pending.room(self._pending.wanted)
+        may_come = np.array([room[number] > 0 for number in self._templates])
+        return may_come & ~self.closed
+
+    def arrangement(self, at: Codes) -> Arrangement:
+        """The pods by template and node; as many stay as run where their template goes on."""
+        coming: Counter[tuple[int, int]] = Counter()
+        staying: Counter[tuple[int, int]] = Counter()
+        for position, node in zip(self.of.tolist(), at.tolist(), strict=True):
+            if node < self.nodes:
+                coming[self._templates[position], node] += 1
+        for number, nodes in self._pending.running.items():
+            for node, pods in nodes.items():
+                key = (number, node)
+                staying[key] = len(pods) if self.closed[node] else min(coming[key], len(pods))
+                if not self.closed[node]:
+                    coming[key] -= staying[key]
+        return Arrangement(+coming, +staying)
+
+    def places(self, arrangement: Arrangement) -> Codes:
+        """Where each pod is in an arrangement, `nodes` for nowhere; pods that stay are at home."""
+        coming, staying = Counter(arrangement.coming), Counter(arrangement.staying)
+        at = np.full(self.pods, self.nodes, np.intp)
+        for pod, (position, home) in enumerate(zip(self.of.tolist(), self.home.tolist(), strict=True)):
+            if staying[self._templates[position], home] > 0:
+                staying[self._templates[position], home] -= 1
+                at[pod] = home
+        targets: dict[int, list[int]] = {}
+        for (number, node), pods in sorted(coming.items(), reverse=True):
+            targets.setdefault(number, []).extend([node] * pods)
+        for pod in np.flatnonzero(at == self.nodes).tolist():
+            found = targets.get(self._templates[self.of[pod]])
+            if found:
+                at[pod] = found.pop()
+        return at
