@@ -16,6 +16,7 @@ import typer
 
 from cli import options
 from cli.outcome import Exit, ending
+from cli.what_if import Changes, InOrder, what_if
 
 app = typer.Typer(
     name="planner",
@@ -74,7 +75,8 @@ def planner(
         print(context.get_help())
 
 
-@app.command()
+@app.command(cls=InOrder)
+@what_if
 def check(
     filename: options.Filename = None,
     recursive: options.Recursive = False,
@@ -85,6 +87,7 @@ def check(
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
+    changes: Changes = (),
 ) -> None:
     """Is the spread what the manifests ask for?
 
@@ -94,20 +97,22 @@ def check(
     Exit code 1 when a DoNotSchedule constraint is broken or something else is found. `-o name`
     prints the workloads and pods that this is about, and nothing when all is well.
     """
+    from cli.changes import changed
     from cli.render import Page, show
     from cli.scope import Scope
     from cli.source import load
     from planner import check as audit
 
     scope = Scope.of(namespace, all_namespaces, selector)
-    cluster = load(filename, recursive, context, kubeconfig)
+    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
     report = scope.of_check(audit(cluster), cluster)
     show(report, Page.of(output, verbose))
     if report.violations:
         raise typer.Exit(Exit.FINDINGS)
 
 
-@app.command()
+@app.command(cls=InOrder)
+@what_if
 def simulate(
     filename: options.Filename = None,
     recursive: options.Recursive = False,
@@ -120,6 +125,7 @@ def simulate(
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
+    changes: Changes = (),
 ) -> None:
     """What will kube-scheduler do with the pending pods, and why?
 
@@ -130,6 +136,7 @@ def simulate(
     Exit code 1 when a pod stays pending. `-o name` prints the pods that do, and nothing when all
     are placed.
     """
+    from cli.changes import changed
     from cli.progress import meter
     from cli.render import Page, show
     from cli.scope import Scope
@@ -137,7 +144,7 @@ def simulate(
     from planner import simulate as schedule
 
     scope = Scope.of(namespace, all_namespaces, selector)
-    cluster = load(filename, recursive, context, kubeconfig)
+    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
     with meter("pods") as progress:
         simulation = schedule(
             cluster, preemption=not no_preemption, seed=seed, verbose=verbose, progress=progress
@@ -148,7 +155,8 @@ def simulate(
         raise typer.Exit(Exit.FINDINGS)
 
 
-@app.command()
+@app.command(cls=InOrder)
+@what_if
 def solve(
     filename: options.Filename = None,
     recursive: options.Recursive = False,
@@ -159,6 +167,7 @@ def solve(
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
+    changes: Changes = (),
 ) -> None:
     """Where should the whole batch go?
 
@@ -172,13 +181,14 @@ def solve(
 
     Ctrl-C prints the best plan so far. Exit code 1 when a pod is left over. `-o name` prints those pods.
     """
+    from cli.changes import changed
     from cli.interrupt import bell
     from cli.progress import meter
     from cli.render import Page, show
     from cli.source import load
     from planner import solve as place
 
-    cluster = load(filename, recursive, context, kubeconfig)
+    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
     with meter("pods") as watch, bell() as rung:
         plan = place(
             cluster,
