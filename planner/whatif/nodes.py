@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from models import Cluster
 from models.affinity import Taint
-from models.node import Node, NodeStatus
+from models.node import Node
 from models.storage import CSINode
 from models.templates import stand_in_uid
 from planner.errors import InputError
@@ -113,8 +113,7 @@ def _fresh(pattern: Node, name: str, labels: Mapping[str, str]) -> Node:
     )
     taints = tuple(item for item in pattern.spec.taints if not item.key.startswith(_CONDITIONS))
     spec = pattern.spec.model_copy(update={"taints": taints, "unschedulable": False, "provider_id": ""})
-    room = pattern.status
-    status = NodeStatus(allocatable=dict(room.allocatable), capacity=dict(room.capacity))
+    status = pattern.status.model_copy(update={"images": (), "conditions": ()})
     return pattern.model_copy(update={"metadata": metadata, "spec": spec, "status": status})
 
 

@@ -75,18 +75,20 @@ def scalable(cluster: Cluster, workload: str, replicas: int) -> Workload:
     above = workloads_of(cluster).controller_of(found)
     if above is not None:
         raise InputError([f"{found.kind} {found.key} belongs to {above.kind} {above.key}: scale that"])
-    if usable(found.spec.template) is None and replicas > sum(map(is_live, pods_of(cluster, found))):
+    makers = makers_of(cluster, found)
+    templates = [usable(item.spec.template) for item in (found, *makers)]
+    pods = ByController(cluster.pods)
+    live = sum(is_live(pod) for maker in makers for pod in pods.of(maker))
+    if replicas > live and not any(templates):
         raise InputError([f"{found.kind} {found.key} has no pod template with containers to make pods from"])
     return found
 
 
-def pods_of(cluster: Cluster, workload: Workload) -> list[Pod]:
-    """The pods of a workload, those of a Deployment's ReplicaSets included."""
-    pods = ByController(cluster.pods)
+def makers_of(cluster: Cluster, workload: Workload) -> Sequence[Workload]:
+    """What owns a workload's pods: itself, or the ReplicaSets of a Deployment."""
     if isinstance(workload, Deployment):
-        sets = ByController(cluster.replica_sets).of(workload)
-        return [pod for owner in sets for pod in pods.of(owner)]
-    return pods.of(workload)
+        return ByController(cluster.replica_sets).of(workload)
+    return [workload]
 
 
 def surplus_of(
