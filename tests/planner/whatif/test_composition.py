@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -38,7 +39,7 @@ def snapshots(draw: st.DrawFn) -> list[Object]:
     """Four nodes in two zones, a Deployment, a StatefulSet, a DaemonSet and a bare pod."""
     nodes = [node(f"n{number}", "ab"[number % 2], cpu=draw(one_of("2", "8"))) for number in range(4)]
     place = one_of("n0", "n1", "n2", "n3")
-    words = {"spread": [spread(when=HARD)], "cpu": "500m"}
+    words: dict[str, Any] = {"spread": [spread(when=HARD)], "cpu": "500m"}
     running = draw(st.integers(0, 4))
     web = scaled("Deployment", "web", running + draw(st.integers(0, 1)), **words)
     db, agent = scaled("StatefulSet", "db", 2, cpu="1"), scaled("DaemonSet", "agent", 0, cpu="100m")

@@ -1,5 +1,7 @@
 """Nodes that are cordoned, drained, removed or added: what stays, what goes, what comes back."""
 
+from typing import Any
+
 import pytest
 
 from models import Cluster, InputError
@@ -28,7 +30,7 @@ UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 MIRROR = {"kubernetes.io/config.mirror": "x"}
 
 
-def web(*on: str, **words: object) -> list[Object]:
+def web(*on: str, **words: Any) -> list[Object]:
     """A Deployment with its ReplicaSet and a pod on each of these nodes."""
     owner = scaled("Deployment", "web", len(on), **words)
     current = revision(owner)
@@ -284,8 +286,8 @@ def test_new_nodes_are_like_the_old_one_but_fresh() -> None:
 
 def test_new_nodes_may_open_a_zone() -> None:
     """A domain without a pod: the constraint counts it, and the waiting pod goes there."""
-    words = {"spread": [spread(minDomains=2)]}
-    snapshot = cluster(node("a1", "a"), *web("a1", **words), pod("next", app="web", **words))
+    rows = [spread(minDomains=2)]
+    snapshot = cluster(node("a1", "a"), *web("a1", spread=rows), pod("next", app="web", spread=rows))
     assert simulate(snapshot).decisions[0].node is None
     found = add_nodes(snapshot, 1, "a1", {ZONE: "b"})
     assert simulate(found).decisions[0].node == "a1-1"

@@ -30,7 +30,7 @@ def test_a_deployment_grows_by_pods_of_its_newest_replica_set() -> None:
 def test_a_new_deployment_grows_from_nothing() -> None:
     """One that was at zero gets its ReplicaSet with its first pods."""
     snapshot = cluster(node("n1"), scaled("Deployment", "web", 0))
-    assert snapshot.pods == snapshot.replica_sets == ()
+    assert (snapshot.pods, snapshot.replica_sets) == ((), ())
     found = scale(snapshot, "deploy/web", 2)
     (made,) = found.replica_sets
     assert {item.metadata.controller.name for item in found.pods if item.metadata.controller} == {made.name}

@@ -56,8 +56,8 @@ def deployed(pods: dict[str, Any], **words: Any) -> Cluster:
 
 def order(found: Cluster, workload: str = "Deployment", replicas: int = 0) -> list[str]:
     """The pods in the order in which they would go."""
-    owners = {"Deployment": found.deployments, "ReplicaSet": found.replica_sets}
-    (share,) = surplus_of(found, owners[workload][0], replicas, NOW)
+    owner = found.deployments[0] if workload == "Deployment" else found.replica_sets[0]
+    (share,) = surplus_of(found, owner, replicas, NOW)
     return [item.name for item in share.pods]
 
 
