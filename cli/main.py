@@ -16,6 +16,7 @@ import typer
 
 from cli import options
 from cli.outcome import Exit, ending
+from cli.scale_down import scale_down
 from cli.what_if import Changes, InOrder, what_if
 
 app = typer.Typer(
@@ -201,6 +202,9 @@ def solve(
     show(plan, Page.of(output, verbose))
     if plan.unplaced:
         raise typer.Exit(Exit.FINDINGS)
+
+
+app.command("scale-down", cls=InOrder)(what_if(scale_down))
 
 
 @app.command()

@@ -52,6 +52,11 @@ def company_of(related: Iterable[Pod]) -> Mapping[str | None, int]:
     return Counter(pod.node_name for pod in related)
 
 
+def tier(pod: Pod) -> tuple[bool, int, bool]:
+    """What counts before the deletion cost: whether it has a node, its phase, whether it is ready."""
+    return pod.node_name is not None, _PHASES[pod.status.phase], pod.is_ready
+
+
 @dataclass(frozen=True, slots=True)
 class _Rank:
     """What a pod is compared by: `first` counts before all else, lower goes first."""
@@ -66,8 +71,7 @@ class _Rank:
 
     @classmethod
     def of(cls, pod: Pod, own: tuple[int, int]) -> _Rank:
-        ready = pod.is_ready
-        return cls(pod, (pod.node_name is not None, _PHASES[pod.status.phase], ready, *own), ready)
+        return cls(pod, (*tier(pod), *own), pod.is_ready)
 
 
 def _ordered(ranks: Sequence[_Rank], now: datetime | None) -> list[Pod]:
