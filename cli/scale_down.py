@@ -61,6 +61,7 @@ def scale_down(
     the pods that should go.
     """
     from cli.changes import changed
+    from cli.interrupt import bell
     from cli.render import Page, show
     from cli.source import load
     from cli.views.scale_down import script
@@ -68,7 +69,8 @@ def scale_down(
 
     wanted = _parsed(workloads)
     cluster = changed(load(filename, recursive, context, kubeconfig), changes)
-    document = choose(cluster, wanted, time_limit=time_limit)
+    with bell() as rung:
+        document = choose(cluster, wanted, time_limit=time_limit, bell=rung)
     if output == Form.SCRIPT:
         say_notes(document.notes)
         print("\n".join(script(document)))

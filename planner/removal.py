@@ -1,7 +1,7 @@
 """A scale-down in numbers: replicas alike in every constraint, and how the constraints count them.
 
-Replicas of one controller that stand in the same domains of every constraint are one cell; it does
-not matter which of them goes.  So a choice is a number for every cell.
+Replicas of one controller that stand in the same domains of every constraint are one lot: it does
+not matter which of them goes.  So a choice is a number for every lot.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Lot:
     """Replicas of one controller that no constraint tells apart, `taken` of which the controller takes."""
 
     group: int
@@ -45,9 +45,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """One constraint over domains: what each holds before the choice, and which cells are in it.
+    """One constraint over domains: what each holds before the choice, and which lots are in it.
 
-    `carriers` are the cells whose pods ask for the constraint; a domain in `held` has a pod that does
+    `carriers` are the lots whose pods ask for the constraint; a domain in `held` has a pod that does
     and stays in any case.
     """
 
@@ -55,16 +55,16 @@ class Demand:
     max_skew: int
     floor_is_zero: bool
     counts: Mapping[int, int]
-    cells: Mapping[int, Sequence[int]]
+    lots: Mapping[int, Sequence[int]]
     carriers: Mapping[int, Sequence[int]]
     held: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """All there is to choose from: cells, how many go of each group, and what they are judged by."""
+    """All there is to choose from: lots, how many go of each group, and what they are judged by."""
 
-    cells: tuple[Cell, ...]
+    lots: tuple[Lot, ...]
     going: tuple[int, ...]
     demands: tuple[Demand, ...]
 
@@ -81,13 +81,13 @@ def in_numbers(
     columns = [np.array([number for number, _ in pods], np.intp)]
     for found in rules:
         columns += _domains_of(found, nodes, kinds, len(problem.templates))
-    rows, cell_of = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-    cells = _cells(rows, cell_of.ravel().tolist(), pods, groups)
+    rows, lot_of = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    lots = _lots(rows, lot_of.ravel().tolist(), pods, groups)
     demands = tuple(
         _demand(problem, state, found, rows[:, 1 + 2 * n : 3 + 2 * n], positions)
         for n, found in enumerate(rules)
     )
-    return Removal(cells, tuple(group.going for group in groups), demands)
+    return Removal(lots, tuple(group.going for group in groups), demands)
 
 
 def _domains_of(found: census.Asked, nodes: Codes, kinds: Codes, templates: int) -> list[Codes]:
@@ -102,15 +102,15 @@ def _domains_of(found: census.Asked, nodes: Codes, kinds: Codes, templates: int)
     return [np.where(member[kinds] & eligible[nodes], here, -1), np.where(carrier[kinds], here, -1)]
 
 
-def _cells(
-    rows: Codes, cell_of: Sequence[int], pods: Sequence[tuple[int, Pod]], groups: Sequence[Open]
-) -> tuple[Cell, ...]:
+def _lots(
+    rows: Codes, lot_of: Sequence[int], pods: Sequence[tuple[int, Pod]], groups: Sequence[Open]
+) -> tuple[Lot, ...]:
     taken = {pod.key for group in groups for pod in group.taken}
     members: list[list[Pod]] = [[] for _ in rows]
-    for cell, (_, pod) in zip(cell_of, pods, strict=True):
-        members[cell].append(pod)
+    for lot, (_, pod) in zip(lot_of, pods, strict=True):
+        members[lot].append(pod)
     return tuple(
-        Cell(int(row[0]), tuple(found), sum(pod.key in taken for pod in found))
+        Lot(int(row[0]), tuple(found), sum(pod.key in taken for pod in found))
         for row, found in zip(rows, members, strict=True)
     )
 
@@ -127,7 +127,7 @@ def _demand(problem: Problem, state: State, found: census.Asked, rows: Codes, ca
         max_skew=rule.constraint.max_skew,
         floor_is_zero=rule.few_domains,
         counts={code: int(sums[code]) for code in np.flatnonzero(rule.counts.domains).tolist()},
-        cells=_by_domain(rows[:, 0]),
+        lots=_by_domain(rows[:, 0]),
         carriers=_by_domain(rows[:, 1]),
         held=frozenset(held - {-1}),
     )
@@ -135,7 +135,7 @@ def _demand(problem: Problem, state: State, found: census.Asked, rows: Codes, ca
 
 def _by_domain(codes: Codes) -> dict[int, list[int]]:
     found: dict[int, list[int]] = defaultdict(list)
-    for cell, code in enumerate(codes.tolist()):
+    for lot, code in enumerate(codes.tolist()):
         if code >= 0:
-            found[code].append(cell)
+            found[code].append(lot)
     return dict(found)

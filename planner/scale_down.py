@@ -9,7 +9,7 @@ annotations are put on the pods and the controllers asked again.
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +21,7 @@ from models.pod import Pod
 from models.workload import Workload
 from planner import census, plan
 from planner.check import report_of
+from planner.clock import Clock
 from planner.errors import InputError, InternalError
 from planner.problem import Problem
 from planner.removal import Open, Removal, in_numbers
@@ -34,10 +35,19 @@ _SPREAD = ("hardExcess", "softExcess", "skew")
 _SHARED = "controllersVictims"
 
 
-def scale_down(cluster: Cluster, replicas: Mapping[str, int], *, time_limit: float = 30.0) -> plan.ScaleDown:
-    """The best victims of scaling workloads `Kind/name[.namespace]` down to so many replicas, together."""
-    deadline = time.monotonic() + time_limit
-    return _ScaleDown(cluster, _targets(cluster, replicas)).document(deadline)
+def scale_down(
+    cluster: Cluster,
+    replicas: Mapping[str, int],
+    *,
+    time_limit: float = 30.0,
+    bell: threading.Event | None = None,
+) -> plan.ScaleDown:
+    """The best victims of scaling workloads `Kind/name[.namespace]` down to so many replicas, together.
+
+    When `bell` is set, the best choice so far is the answer.
+    """
+    clock = Clock(time_limit, bell)
+    return _ScaleDown(cluster, _targets(cluster, replicas)).document(clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +81,11 @@ class _ScaleDown:
         self._shares = [Share.of(found) for target in targets for found in target.replicas]
         self._problem = Problem(cluster)
 
-    def document(self, deadline: float) -> plan.ScaleDown:
+    def document(self, clock: Clock) -> plan.ScaleDown:
         """The answer, after everything in it was checked."""
         taken = tuple(pod for share in self._shares for pod in share.replicas.victims)
         controller = self._choice(taken)
-        solution = self._solve(deadline)
+        solution = self._solve(clock)
         best = self._choice(solution.victims)
         if _worth(controller) < _worth(best):
             solution, best = _Solution(taken, solution.stages), controller
@@ -117,7 +127,7 @@ class _ScaleDown:
             constraints=tuple(map(report_of, found)),
         )
 
-    def _solve(self, deadline: float) -> _Solution:
+    def _solve(self, clock: Clock) -> _Solution:
         """The victims of the best choice, those that go in any case included."""
         forced = tuple(pod for share in self._shares for pod in share.forced)
         groups = [share.open for share in self._shares]
@@ -126,7 +136,7 @@ class _ScaleDown:
         from planner.cpsat.removal import RemovalModel
 
         removal = in_numbers(self._problem, self._without(forced), groups, self._templates)
-        chosen = RemovalModel(removal).solve(deadline)
+        chosen = RemovalModel(removal).solve(clock)
         victims = (*forced, *_picked(removal, chosen.numbers, groups))
         return _Solution(victims, tuple((stage.bound, stage.proved) for stage in chosen.stages))
 
@@ -202,13 +212,13 @@ def _scaled(target: _Target) -> plan.ScaledWorkload:
 
 
 def _picked(removal: Removal, numbers: Sequence[int], groups: Sequence[Open]) -> Iterator[Pod]:
-    """So many pods of every cell, those that their controller would take first, first."""
-    cell_of = {pod.key: number for number, cell in enumerate(removal.cells) for pod in cell.pods}
+    """So many pods of every lot, those that their controller would take first, first."""
+    lot_of = {pod.key: number for number, lot in enumerate(removal.lots) for pod in lot.pods}
     left = list(numbers)
     for group in groups:
         for pod in group.pods:
-            if left[cell_of[pod.key]]:
-                left[cell_of[pod.key]] -= 1
+            if left[lot_of[pod.key]]:
+                left[lot_of[pod.key]] -= 1
                 yield pod
 
 

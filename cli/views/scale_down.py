@@ -125,7 +125,8 @@ def _summary(document: ScaleDown, page: Page) -> str:
         sentence = f"No pods go{broken}"
     elif set(ours.victims) == set(theirs.victims):
         best = "no choice is better" if document.status == "Optimal" else "no better one was found"
-        sentence = f"{going}{broken}: the controller takes them by itself, and {best}"
+        them = "it" if len(ours.victims) == 1 else "them"
+        sentence = f"{going}{broken}: the controller takes {them} by itself, and {best}"
     else:
         sentence = f"{going}: {_compared(document)}"
     sentence = sentence[0].upper() + sentence[1:]
@@ -135,11 +136,12 @@ def _summary(document: ScaleDown, page: Page) -> str:
 def _compared(document: ScaleDown) -> str:
     """Where the two choices differ first."""
     ours, theirs = document.best, document.controller
-    for what, mine, other in (
-        ("{} pods too many", ours.hard_excess, theirs.hard_excess),
-        ("{} pods too many for ScheduleAnyway constraints", ours.soft_excess, theirs.soft_excess),
-        ("skew {}", ours.skew, theirs.skew),
+    for wording, mine, other in (
+        ("{} too many", ours.hard_excess, theirs.hard_excess),
+        ("{} too many for ScheduleAnyway", ours.soft_excess, theirs.soft_excess),
     ):
         if mine != other:
-            return f"the best choice leaves {what.format(mine)}, the controller's {other}"
+            return f"the best choice leaves {wording.format(counted(mine, 'pod'))}, the controller's {other}"
+    if ours.skew != theirs.skew:
+        return f"the best choice leaves skew {ours.skew}, the controller's {theirs.skew}"
     return "the best choice is as well spread as the controller's"

@@ -16,11 +16,9 @@ from ortools.sat.python import cp_model
 
 from planner.clock import Clock
 from planner.constraints import Filter
+from planner.cpsat.solver import new_solver
 from planner.cpsat.variables import Batch, Counts
 
-#: One worker finds the same plan on every machine.
-_WORKERS = 1
-_SEED = 1
 #: How far a bound may be rounded before it counts as the next whole number.
 _ROUNDING = 1e-6
 
@@ -119,7 +117,7 @@ class Model:
             cp.maximize(goal.expression)
         else:
             cp.minimize(goal.expression)
-        solver = _solver(clock, goal.effort)
+        solver = new_solver(clock, goal.effort)
         if clock.watch(solver.stop_search, lambda: solver.solve(cp)) not in (
             cp_model.OPTIMAL,
             cp_model.FEASIBLE,
@@ -154,13 +152,3 @@ def _values(
     solver: cp_model.CpSolver, variables: Iterable[tuple[int, int, cp_model.IntVar]]
 ) -> dict[tuple[int, int], int]:
     return {(t, cell): count for t, cell, variable in variables if (count := solver.value(variable))}
-
-
-def _solver(clock: Clock, effort: float) -> cp_model.CpSolver:
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = max(0.05, clock.left())
-    solver.parameters.max_deterministic_time = effort
-    solver.parameters.num_workers = _WORKERS
-    solver.parameters.random_seed = _SEED
-    solver.parameters.catch_sigint_signal = False
-    return solver

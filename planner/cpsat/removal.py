@@ -1,4 +1,4 @@
-"""Which replicas go: a number for every cell, the best spread first.
+"""Which replicas go: a number for every lot, the best spread first.
 
 The stages, one after the other, each with what was achieved before as a constraint: hard excess, soft
 excess, the sum of the skews, and as many as possible of those that the controller takes anyhow.
@@ -7,18 +7,19 @@ excess, the sum of the skews, and as many as possible of those that the controll
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ortools.sat.python import cp_model
 
-from planner.removal import Cell, Demand, Removal
+from planner.clock import Clock
+from planner.cpsat.solver import new_solver
+from planner.removal import Demand, Lot, Removal
 
-#: One worker finds the same choice on every machine.
-_WORKERS = 1
-_SEED = 1
+#: How far a bound may be rounded before it counts as the next whole number.
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """How many go of each cell, and how good that is proved to be, stage by stage."""
+    """How many go of each lot, and how good that is proved to be, stage by stage."""
 
     numbers: tuple[int, ...]
     stages: tuple[Stage, ...]
@@ -44,29 +45,29 @@ class RemovalModel:
         self._removal = removal
         self._cp = cp_model.CpModel()
         self._gone = [
-            self._cp.new_int_var(0, len(cell.pods), f"gone_{n}") for n, cell in enumerate(removal.cells)
+            self._cp.new_int_var(0, len(lot.pods), f"gone_{n}") for n, lot in enumerate(removal.lots)
         ]
         for group, going in enumerate(removal.going):
-            members = [gone for gone, cell in self._each_cell() if cell.group == group]
+            members = [gone for gone, lot in self._each() if lot.group == group]
             self._cp.add(self._sum(members) == going)
         self._excess: dict[bool, list[Any]] = {True: [], False: []}
         self._skews: list[Any] = []
         for number, demand in enumerate(removal.demands):
             self._add(demand, number)
 
-    def solve(self, deadline: float) -> Chosen:
-        """The best choice by the deadline, and the stages that were solved; at first the controller's own."""
-        numbers = [cell.taken for cell in self._removal.cells]
+    def solve(self, clock: Clock) -> Chosen:
+        """The best choice found while there is time, at worst the controller's; and the stages solved."""
+        numbers = [lot.taken for lot in self._removal.lots]
         stages: list[Stage] = []
         for goal in (*self._excess_goals(), self._sum(self._skews), -self._agreement()):
             self._hint(numbers)
             self._cp.minimize(goal)
-            solver = _solver(deadline)
-            status = solver.solve(self._cp)
+            solver = new_solver(clock)
+            status = clock.watch(solver.stop_search, partial(solver.solve, self._cp))
             if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
                 break
             numbers = [solver.value(variable) for variable in self._gone]
-            bound = math.ceil(solver.best_objective_bound - 1e-6)
+            bound = math.ceil(solver.best_objective_bound - _ROUNDING)
             stages.append(Stage(bound, status == cp_model.OPTIMAL and all(s.proved for s in stages)))
             self._cp.add(goal <= round(solver.objective_value))
         return Chosen(tuple(numbers), tuple(stages))
@@ -87,7 +88,7 @@ class RemovalModel:
 
     def _count(self, demand: Demand, domain: int) -> Any:
         """The pods that stay in a domain."""
-        gone = [self._gone[cell] for cell in demand.cells.get(domain, ())]
+        gone = [self._gone[lot] for lot in demand.lots.get(domain, ())]
         return demand.counts[domain] - cp_model.LinearExpr.sum(gone) if gone else demand.counts[domain]
 
     def _extremes(self, demand: Demand, counts: dict[int, Any], number: int) -> tuple[Any, Any]:
@@ -107,36 +108,36 @@ class RemovalModel:
 
     def _judge(self, demand: Demand, domain: int, surplus: Any) -> None:
         """What is too much in a domain counts while a pod is there that asks for the constraint."""
-        cells = demand.carriers.get(domain, ())
-        if not cells and domain not in demand.held:
+        lots = demand.carriers.get(domain, ())
+        if not lots and domain not in demand.held:
             return
         excess = self._cp.new_int_var(0, demand.counts[domain], f"excess_{domain}")
         self._excess[demand.hard].append(excess)
-        counted = set(demand.cells.get(domain, ()))
-        others = demand.counts[domain] - self._size(cell for cell in cells if cell in counted)
+        counted = set(demand.lots.get(domain, ()))
+        others = demand.counts[domain] - self._size(lot for lot in lots if lot in counted)
         if domain in demand.held or others <= demand.max_skew:
             # Without those who ask there would not be too many.
             self._cp.add(excess >= surplus)
             return
         asks = self._cp.new_bool_var(f"asks_{domain}")
-        staying = self._size(cells) - self._sum([self._gone[cell] for cell in cells])
-        self._cp.add(staying <= self._size(cells) * asks)
+        staying = self._size(lots) - self._sum([self._gone[lot] for lot in lots])
+        self._cp.add(staying <= self._size(lots) * asks)
         self._cp.add(excess >= surplus).only_enforce_if(asks)
 
-    def _size(self, cells: Iterable[int]) -> int:
-        return sum(len(self._removal.cells[cell].pods) for cell in cells)
+    def _size(self, lots: Iterable[int]) -> int:
+        return sum(len(self._removal.lots[lot].pods) for lot in lots)
 
-    def _each_cell(self) -> Iterator[tuple[cp_model.IntVar, Cell]]:
-        return zip(self._gone, self._removal.cells, strict=True)
+    def _each(self) -> Iterator[tuple[cp_model.IntVar, Lot]]:
+        return zip(self._gone, self._removal.lots, strict=True)
 
     def _agreement(self) -> Any:
         """How many go that the controller takes anyhow."""
         shared = []
-        for variable, cell in self._each_cell():
-            if cell.taken == len(cell.pods):
+        for variable, lot in self._each():
+            if lot.taken == len(lot.pods):
                 shared.append(variable)
-            elif cell.taken:
-                both = self._cp.new_int_var(0, cell.taken, "")
+            elif lot.taken:
+                both = self._cp.new_int_var(0, lot.taken, "")
                 self._cp.add(both <= variable)
                 shared.append(both)
         return self._sum(shared)
@@ -149,11 +150,3 @@ class RemovalModel:
         self._cp.clear_hints()  # type: ignore[no-untyped-call]
         for variable, number in zip(self._gone, numbers, strict=True):
             self._cp.add_hint(variable, number)
-
-
-def _solver(deadline: float) -> cp_model.CpSolver:
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = max(0.05, deadline - time.monotonic())
-    solver.parameters.num_workers = _WORKERS
-    solver.parameters.random_seed = _SEED
-    return solver

@@ -9,6 +9,7 @@ from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, node, pod, write
 
 COMMANDS = ("check", "simulate", "solve")
+WITH_FLAGS = (*COMMANDS, "scale-down")
 FLAGS = ("--drain", "--remove-node", "--cordon", "--add-nodes", "--scale", "--delete-pod")
 
 
@@ -19,7 +20,7 @@ def zones(tmp_path: Path) -> str:
     return write(tmp_path / "zones.json", *objects)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", WITH_FLAGS)
 def test_every_command_has_the_flags(planner: Planner, command: str) -> None:
     """Under the same names, and `--changes` is no option."""
     text = planner(command, "--help").out
