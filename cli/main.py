@@ -16,6 +16,8 @@ import typer
 
 from cli import options
 from cli.outcome import Exit, ending
+from cli.scale_down import scale_down
+from cli.what_if import Changes, InOrder, what_if
 
 app = typer.Typer(
     name="planner",
@@ -74,7 +76,8 @@ def planner(
         print(context.get_help())
 
 
-@app.command()
+@app.command(cls=InOrder)
+@what_if
 def check(
     filename: options.Filename = None,
     recursive: options.Recursive = False,
@@ -85,6 +88,7 @@ def check(
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
+    changes: Changes = (),
 ) -> None:
     """Is the spread what the manifests ask for?
 
@@ -94,20 +98,22 @@ def check(
     Exit code 1 when a DoNotSchedule constraint is broken or something else is found. `-o name`
     prints the workloads and pods that this is about, and nothing when all is well.
     """
+    from cli.changes import changed
     from cli.render import Page, show
     from cli.scope import Scope
     from cli.source import load
     from planner import check as audit
 
     scope = Scope.of(namespace, all_namespaces, selector)
-    cluster = load(filename, recursive, context, kubeconfig)
+    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
     report = scope.of_check(audit(cluster), cluster)
     show(report, Page.of(output, verbose))
     if report.violations:
         raise typer.Exit(Exit.FINDINGS)
 
 
-@app.command()
+@app.command(cls=InOrder)
+@what_if
 def simulate(
     filename: options.Filename = None,
     recursive: options.Recursive = False,
@@ -120,6 +126,7 @@ def simulate(
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
+    changes: Changes = (),
 ) -> None:
     """What will kube-scheduler do with the pending pods, and why?
 
@@ -130,6 +137,7 @@ def simulate(
     Exit code 1 when a pod stays pending. `-o name` prints the pods that do, and nothing when all
     are placed.
     """
+    from cli.changes import changed
     from cli.progress import meter
     from cli.render import Page, show
     from cli.scope import Scope
@@ -137,7 +145,7 @@ def simulate(
     from planner import simulate as schedule
 
     scope = Scope.of(namespace, all_namespaces, selector)
-    cluster = load(filename, recursive, context, kubeconfig)
+    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
     with meter("pods") as progress:
         simulation = schedule(
             cluster, preemption=not no_preemption, seed=seed, verbose=verbose, progress=progress
@@ -148,7 +156,8 @@ def simulate(
         raise typer.Exit(Exit.FINDINGS)
 
 
-@app.command()
+@app.command(cls=InOrder)
+@what_if
 def solve(
     filename: options.Filename = None,
     recursive: options.Recursive = False,
@@ -160,6 +169,7 @@ def solve(
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
+    changes: Changes = (),
 ) -> None:
     """Where should the whole batch go?
 
@@ -177,13 +187,14 @@ def solve(
 
     Ctrl-C prints the best plan so far. Exit code 1 when a pod is left over. `-o name` prints those pods.
     """
+    from cli.changes import changed
     from cli.interrupt import bell
     from cli.progress import meter
     from cli.render import Page, show
     from cli.source import load
     from planner import solve as place
 
-    cluster = load(filename, recursive, context, kubeconfig)
+    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
     with meter("pods") as watch, bell() as rung:
         plan = place(
             cluster,
@@ -197,6 +208,9 @@ def solve(
     show(plan, Page.of(output, verbose))
     if plan.unplaced:
         raise typer.Exit(Exit.FINDINGS)
+
+
+app.command("scale-down", cls=InOrder)(what_if(scale_down))
 
 
 @app.command()

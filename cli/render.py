@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from cli.options import Output
 from cli.outcome import say_notes
 from cli.page import Page
-from cli.views import check_report, placement_plan, simulation
-from planner.plan import CheckReport, Document, PlacementPlan, Simulation
+from cli.views import check_report, placement_plan, scale_down, simulation
+from planner.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
 
 __all__ = ["Page", "show"]
 
@@ -50,6 +50,8 @@ def _names(document: Document) -> Iterator[str]:
             yield from dict.fromkeys(check_report.names(document))
         case PlacementPlan():
             yield from placement_plan.names(document)
+        case ScaleDown():
+            yield from scale_down.names(document)
 
 
 def _table(document: Document, page: Page) -> Iterator[str]:
@@ -60,3 +62,5 @@ def _table(document: Document, page: Page) -> Iterator[str]:
             yield from check_report.lines(document, page)
         case PlacementPlan():
             yield from placement_plan.lines(document, page)
+        case ScaleDown():
+            yield from scale_down.lines(document, page)

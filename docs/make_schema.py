@@ -7,12 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from planner.plan import CheckReport, Document, PlacementPlan, Simulation
+from planner.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
 
 FOLDER = Path(__file__).parent / "schema"
 DOCUMENTS: dict[str, type[Document]] = {
     "check-report.json": CheckReport,
     "placement-plan.json": PlacementPlan,
+    "scale-down.json": ScaleDown,
     "simulation.json": Simulation,
 }
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

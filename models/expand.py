@@ -1,6 +1,6 @@
 """The pods that workloads lack: what their controllers would create next, as Pending pods."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -37,17 +37,16 @@ class Expansion:
 
     pods: tuple[NewPod, ...]
     replica_sets: tuple[ReplicaSet, ...]
-    claims: tuple[PersistentVolumeClaim, ...]
 
 
 def expand(cluster: "Cluster") -> Expansion:
-    """The missing pods of all workloads, with the ReplicaSets and claims that go with them."""
+    """The missing pods of all workloads, with the ReplicaSets that go with them."""
     _refuse_absurd_numbers(cluster)
     stand_ins = tuple(_stand_ins(cluster))
     pods = tuple(islice(_new_pods(cluster, stand_ins), MOST_NEW_PODS + 1))
     if len(pods) > MOST_NEW_PODS:
         raise InputError([f"more than {MOST_NEW_PODS:,} pods would have to be created"])
-    return Expansion(pods, stand_ins, tuple(_new_claims(cluster, pods)))
+    return Expansion(pods, stand_ins)
 
 
 def _refuse_absurd_numbers(cluster: "Cluster") -> None:
@@ -113,7 +112,8 @@ def _of(workload: NamespacedObject, pods: Iterator[Pod]) -> Iterator[NewPod]:
     return (NewPod(pod, workload) for pod in pods)
 
 
-def _new_claims(cluster: "Cluster", pods: tuple[NewPod, ...]) -> Iterator[PersistentVolumeClaim]:
+def new_claims(cluster: "Cluster", pods: Iterable[NewPod]) -> Iterator[PersistentVolumeClaim]:
+    """The claims that new pods bring along, as far as there are none of their names yet."""
     existing = {claim.key for claim in cluster.persistent_volume_claims}
     for pod, workload in pods:
         for claim in claims_of(pod, workload):

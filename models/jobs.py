@@ -50,13 +50,14 @@ def _labels(job: Job) -> dict[str, str]:
 def _free_indexes(job: Job, pods: Sequence[Pod]) -> Iterator[int]:
     """The indexes that are neither done nor under way, lowest first."""
     done = [range(int(first), int(last or first) + 1) for first, last in _ranges(job)]
-    busy = {_index_of(pod) for pod in pods if is_live(pod) or pod.status.phase == "Succeeded"}
+    busy = {index_of(pod) for pod in pods if is_live(pod) or pod.status.phase == "Succeeded"}
     for index in range(job.spec.completions or 0):
         if index not in busy and not any(index in indexes for indexes in done):
             yield index
 
 
-def _index_of(pod: Pod) -> int | None:
+def index_of(pod: Pod) -> int | None:
+    """The pod's number among those of an Indexed Job."""
     text = pod.metadata.labels.get(_INDEX) or pod.metadata.annotations.get(_INDEX) or ""
     return int(text) if text.isascii() and text.isdigit() else None
 

@@ -5,7 +5,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from models.affinity import Taint
-from models.base import ClusterObject, KubeModel
+from models.base import ClusterObject, KubeModel, Time
 from models.quantity import ResourceList
 
 
@@ -29,6 +29,7 @@ class NodeCondition(KubeModel):
 
     type: str
     status: str = "Unknown"
+    last_heartbeat_time: Time | None = None
 
 
 class NodeStatus(KubeModel):

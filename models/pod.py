@@ -1,6 +1,8 @@
 """Pods: what they ask for, and how far they are."""
 
+import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, GetCoreSchemaHandler, model_validator
@@ -11,6 +13,12 @@ from models.base import NULL_LABEL, VALUE_LABEL, KubeModel, NamespacedObject, Ob
 from models.containers import Container, ResourceRequirements
 from models.quantity import ResourceList
 from models.volumes import Volume
+
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+MIRROR = "kubernetes.io/config.mirror"
+# As kube-controller-manager reads it: no plus sign, no leading zeros, 32 bits.
+_COST = re.compile(r"-[0-9]{1,20}|0|[1-9][0-9]{0,20}", re.ASCII)
+_INT32 = 2**31
 
 
 class PodSchedulingGate(KubeModel):
@@ -91,6 +99,13 @@ class PodCondition(KubeModel):
     last_transition_time: Time | None = None
 
 
+class ContainerStatus(KubeModel):
+    """How one container fares."""
+
+    name: str = ""
+    restart_count: int = 0
+
+
 class PodStatus(KubeModel):
     """How far a pod is."""
 
@@ -98,6 +113,8 @@ class PodStatus(KubeModel):
     start_time: Time | None = None
     nominated_node_name: str | None = None
     conditions: tuple[PodCondition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
 
 
 class Pod(NamespacedObject):
@@ -125,6 +142,39 @@ class Pod(NamespacedObject):
     def is_finished(self) -> bool:
         """Whether it ran to its end, well or badly, and holds nothing any more."""
         return self.status.phase in {"Succeeded", "Failed"}
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it said that it can serve."""
+        return any(item.type == "Ready" and item.status == "True" for item in self.status.conditions)
+
+    @property
+    def ready_since(self) -> datetime | None:
+        """Since when it is ready, where that is known."""
+        ready = (item for item in self.status.conditions if item.type == "Ready" and item.status == "True")
+        return next((item.last_transition_time for item in ready), None)
+
+    @property
+    def restarts(self) -> tuple[int, int]:
+        """The most restarts of any of its containers, and of any of its sidecars."""
+        sidecars = {item.name for item in self.spec.init_containers if item.is_sidecar}
+        status = self.status
+        return (
+            max((item.restart_count for item in status.container_statuses), default=0),
+            max((i.restart_count for i in status.init_container_statuses if i.name in sidecars), default=0),
+        )
+
+    @property
+    def deletion_cost(self) -> int:
+        """What its annotation says that it costs to delete it; 0 where that is no number."""
+        text = self.metadata.annotations.get(DELETION_COST, "")
+        cost = int(text) if _COST.fullmatch(text) else 0
+        return cost if -_INT32 <= cost < _INT32 else 0
+
+    @property
+    def is_mirror(self) -> bool:
+        """Whether it stands for a static pod, which a node runs from a file of its own."""
+        return MIRROR in self.metadata.annotations
 
 
 class PodTemplateSpec(KubeModel):

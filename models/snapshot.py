@@ -10,7 +10,7 @@ from models.base import NamespacedObject
 from models.cluster import Cluster
 from models.documents import Document
 from models.errors import InputError
-from models.expand import expand
+from models.expand import expand, new_claims
 from models.pod import Pod
 from models.shelf import Shelf
 
@@ -55,7 +55,7 @@ def assemble(documents: Sequence[Document]) -> Cluster:
         found,
         pods=pods,
         replica_sets=found.replica_sets + added.replica_sets,
-        persistent_volume_claims=found.persistent_volume_claims + added.claims,
+        persistent_volume_claims=found.persistent_volume_claims + tuple(new_claims(found, added.pods)),
         notes=(*shelf.notes, *_skipped(documents), *_bound_to_nowhere(found)),
     )
 

@@ -156,6 +156,10 @@ class Job(NamespacedObject):
         )
 
 
+#: What makes pods from a template of its own.
+Workload = Deployment | ReplicaSet | StatefulSet | DaemonSet | ReplicationController | Job
+
+
 class CronJob(NamespacedObject):
     """Jobs at set times; none of them are foreseen."""
 

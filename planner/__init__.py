@@ -9,7 +9,8 @@ simulation = simulate(cluster, preemption=True)
 
 from planner.check import check
 from planner.errors import InputError, PlannerError
+from planner.scale_down import scale_down
 from planner.simulate import simulate
 from planner.solve import solve
 
-__all__ = ["InputError", "PlannerError", "check", "simulate", "solve"]
+__all__ = ["InputError", "PlannerError", "check", "scale_down", "simulate", "solve"]

@@ -66,28 +66,46 @@ class Census:
         return self.namespace, self.workload, self.rule.identity
 
 
-def take(problem: Problem, state: State) -> list[Census]:
-    """The census of every constraint that some pod, placed or pending, carries."""
-    owners = Owners(problem.cluster)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One constraint, whose it is, and the templates that carry it."""
+
+    namespace: str
+    workload: str
+    rule: Rule
+    carriers: tuple[int, ...]
+
+
+def take(problem: Problem, state: State, templates: Iterable[Template] | None = None) -> list[Census]:
+    """The census of every constraint that some pod, placed or pending, carries; or some templates alone."""
     held = _held_domains(problem, state)
+    return [
+        _census(found, [held[number] for number in found.carriers])
+        for found in asked(problem, state, templates)
+    ]
+
+
+def asked(problem: Problem, state: State, templates: Iterable[Template] | None = None) -> list[Asked]:
+    """Every constraint once for each workload that asks for it, or of some templates alone."""
+    owners = Owners(problem.cluster)
     found: dict[Hashable, tuple[Template, Rule, list[int]]] = {}
-    for template, rule in _rules(problem, state):
+    for template, rule in _rules(problem, state, problem.templates if templates is None else templates):
         key = (template.namespace, owners.workload(template), rule.identity)
         found.setdefault(key, (template, rule, []))[2].append(template.index)
     return [
-        _census(template, owners.workload(template), rule, [held[number] for number in carriers])
+        Asked(template.namespace, owners.workload(template), rule, tuple(carriers))
         for template, rule, carriers in found.values()
     ]
 
 
-def _rules(problem: Problem, state: State) -> Iterator[tuple[Template, Rule]]:
-    """Every template with each constraint that it, or a configured default, asks for."""
+def _rules(problem: Problem, state: State, templates: Iterable[Template]) -> Iterator[tuple[Template, Rule]]:
+    """The templates, each with every constraint that it, or a configured default, asks for."""
     profiles = profiles_of(problem.cluster.scheduler_config)
     families = {
         name: PodTopologySpread.of_profile(problem, state, config) for name, config in profiles.items()
     }
     default = next(iter(families.values()))
-    for template in problem.templates:
+    for template in templates:
         family = families.get(template.pod.spec.scheduler_name, default)
         for rule in family.asked(template):
             yield template, rule
@@ -104,15 +122,16 @@ def _held_domains(problem: Problem, state: State) -> list[Codes]:
     ]
 
 
-def _census(template: Template, workload: str, rule: Rule, nodes: Iterable[Codes]) -> Census:
+def _census(asked: Asked, nodes: Iterable[Codes]) -> Census:
+    rule = asked.rule
     sums, minimum = rule.counts.sums().copy(), rule.minimum()
     values = rule.column.values
     held = np.unique(rule.column.codes[np.concatenate([*nodes, np.empty(0, np.intp)])])
     over = sums[held[held >= 0]] - (minimum + rule.constraint.max_skew)
     surplus = zip(held[held >= 0][over > 0].tolist(), over[over > 0].tolist(), strict=True)
     return Census(
-        template.namespace,
-        workload,
+        asked.namespace,
+        asked.workload,
         rule,
         sums,
         minimum,

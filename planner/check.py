@@ -36,7 +36,7 @@ def audit(problem: Problem, node_of: Codes) -> CheckReport:
     surplus = [amount for found in censuses if found.hard for amount in found.surplus.values()]
     findings = tuple(_finding(violation) for violation in findings_of(problem, state))
     return CheckReport(
-        constraints=tuple(_report(found) for found in censuses),
+        constraints=tuple(map(report_of, censuses)),
         findings=findings,
         hard_excess=sum(surplus),
         violations=len(surplus) + len(findings),
@@ -60,7 +60,8 @@ def _finding(violation: Violation) -> Finding:
     return Finding(plugin=violation.plugin, pod=violation.pod, node=violation.node, message=violation.message)
 
 
-def _report(found: Census) -> ConstraintReport:
+def report_of(found: Census) -> ConstraintReport:
+    """A constraint and its pods, as documents have it."""
     constraint = found.rule.constraint
     return ConstraintReport(
         namespace=found.namespace,

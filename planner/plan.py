@@ -180,3 +180,42 @@ class PlacementPlan(Document):
     steps: tuple[PlanStep, ...]
     unplaced: tuple[Unplaced, ...] = ()
     verdicts: Verdicts
+
+
+class ScaledWorkload(Part):
+    """A workload that is scaled down; the deletion cost of its pods decides only where it is steerable."""
+
+    namespace: str
+    workload: str
+    replicas_before: int
+    replicas: int
+    steerable: bool
+
+
+class ScaleDownChoice(Part):
+    """Pods that go, and how those that stay are spread over the workloads' own constraints."""
+
+    victims: tuple[str, ...]
+    hard_excess: int
+    soft_excess: int
+    skew: int
+    constraints: tuple[ConstraintReport, ...]
+
+
+class DeletionCost(Part):
+    """What a pod's annotation `controller.kubernetes.io/pod-deletion-cost` has to be."""
+
+    pod: str
+    cost: int
+
+
+class ScaleDown(Document):
+    """Which pods a scale-down should take, and which ones the controllers would take."""
+
+    kind: Literal["ScaleDown"] = "ScaleDown"
+    status: Literal["Optimal", "Feasible"]
+    objective: tuple[Objective, ...]
+    workloads: tuple[ScaledWorkload, ...]
+    controller: ScaleDownChoice
+    best: ScaleDownChoice
+    costs: tuple[DeletionCost, ...] = ()

@@ -19,8 +19,20 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 LONG_AGO = "2024-01-01T00:00:00Z"
 
 #: Where the words that `pod` takes belong; what is not here is a field of the spec.
-_METADATA = {"namespace": "namespace", "uid": "uid", "created": "creationTimestamp"}
-_STATUS = {"phase": "phase", "nominated": "nominatedNodeName", "started": "startTime"}
+_METADATA = {
+    "namespace": "namespace",
+    "uid": "uid",
+    "created": "creationTimestamp",
+    "annotations": "annotations",
+}
+_STATUS = {
+    "phase": "phase",
+    "nominated": "nominatedNodeName",
+    "started": "startTime",
+    "conditions": "conditions",
+    "containers_now": "containerStatuses",
+    "init_now": "initContainerStatuses",
+}
 _SPEC = {
     "spread": "topologySpreadConstraints",
     "node_selector": "nodeSelector",
@@ -178,6 +190,55 @@ def workload(kind: str, name: str, app: str | None = None, **more: Any) -> Objec
         "metadata": {"name": name, "namespace": more.pop("namespace", "default"), "uid": name, **more},
         "spec": {"replicas": 0, "selector": chosen},
     }
+
+
+def scaled(kind: str, name: str, replicas: int, *, namespace: str = "default", **words: Any) -> Object:
+    """A workload with so many replicas and a template; the words are those of `pod`."""
+    made = pod(name, app=words.pop("app", name), **words)
+    found = workload(kind, name, made["metadata"]["labels"]["app"], namespace=namespace)
+    template = {"metadata": {"labels": made["metadata"]["labels"]}, "spec": made["spec"]}
+    number = {"parallelism": replicas} if kind == "Job" else {"replicas": replicas}
+    group = "batch/v1" if kind == "Job" else found["apiVersion"]
+    selector_ = {} if kind == "Job" else {"selector": found["spec"]["selector"]}
+    if kind == "DaemonSet":
+        number = {}
+    return {**found, "apiVersion": group, "spec": {**number, **selector_, "template": template}}
+
+
+def revision(deployment: Object, number: int = 1, **metadata: Any) -> Object:
+    """A ReplicaSet of a Deployment, named `<deployment>-r<number>`."""
+    name = f"{deployment['metadata']['name']}-r{number}"
+    hashed = {"pod-template-hash": f"r{number}"}
+    template = deployment["spec"]["template"]
+    labels = template["metadata"]["labels"] | hashed
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": name,
+            "namespace": deployment["metadata"]["namespace"],
+            "uid": name,
+            "labels": hashed,
+            "annotations": {"deployment.kubernetes.io/revision": str(number)},
+            "ownerReferences": [_reference(deployment)],
+            **metadata,
+        },
+        "spec": {
+            "replicas": deployment["spec"]["replicas"],
+            "selector": {"matchLabels": labels},
+            "template": {**template, "metadata": {"labels": labels}},
+        },
+    }
+
+
+def replica(owner: Object, name: str, on: str = "", **words: Any) -> Object:
+    """A pod that a workload made from its template."""
+    template = owner["spec"]["template"]
+    labels = template["metadata"]["labels"] | words.pop("labels", {})
+    words.setdefault("created", LONG_AGO)
+    made = pod(name, on, labels=labels, owner=owner, namespace=owner["metadata"]["namespace"], **words)
+    made["spec"] = {**template["spec"], **({"nodeName": on} if on else {})}
+    return made
 
 
 def _reference(owner: Object | str) -> Object:

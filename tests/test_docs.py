@@ -16,7 +16,7 @@ import pytest
 from cli.main import run
 from docs.make_schema import FOLDER, schemas
 from models import Cluster
-from planner import check, simulate, solve
+from planner import check, scale_down, simulate, solve
 from planner.constraints import FILTERS, WEIGHTS
 from planner.constraints.family import Filter, Score
 from planner.plan import Document
@@ -114,8 +114,9 @@ def test_schemas_are_current() -> None:
         ("simulation.json", lambda cluster: simulate(cluster, verbose=True)),
         ("placement-plan.json", solve),
         ("placement-plan.json", lambda cluster: solve(cluster, final_state=True)),
+        ("scale-down.json", lambda cluster: scale_down(cluster, halved(cluster))),
     ],
-    ids=["check", "simulate", "simulate -v", "solve", "solve --final-state"],
+    ids=["check", "simulate", "simulate -v", "solve", "solve --final-state", "scale-down"],
 )
 def test_documents_follow_their_schema(name: str, make: Callable[[Cluster], Document]) -> None:
     """What is printed has every field that the schema demands and none that it does not know."""
@@ -123,6 +124,13 @@ def test_documents_follow_their_schema(name: str, make: Callable[[Cluster], Docu
     for example in sorted((ROOT / "examples").glob("*/")):
         document = make(Cluster.load(example))
         assert list(strangers(json.loads(document.to_json()), schema, schema)) == []
+
+
+def halved(cluster: Cluster) -> dict[str, int]:
+    """Every Deployment with half of its replicas."""
+    return {
+        f"deployment/{item.name}.{item.namespace}": item.spec.replicas // 2 for item in cluster.deployments
+    }
 
 
 def strangers(value: Any, part: dict[str, Any], schema: dict[str, Any]) -> Iterator[str]:

@@ -16,12 +16,10 @@ from ortools.sat.python import cp_model
 
 from planner.clock import Clock
 from planner.constraints import Filter
+from planner.cpsat.solver import new_solver
 from planner.cpsat.variables import Batch, Counts
 from planner.plan import PODS_PLACED
 
-#: One worker finds the same plan on every machine.
-_WORKERS = 1
-_SEED = 1
 #: How far a bound may be rounded before it counts as the next whole number.
 _ROUNDING = 1e-6
 
@@ -187,14 +185,3 @@ def _values(
     solver: cp_model.CpSolver, variables: Iterable[tuple[int, int, cp_model.IntVar]]
 ) -> dict[tuple[int, int], int]:
     return {(t, cell): count for t, cell, variable in variables if (count := solver.value(variable))}
-
-
-def new_solver(clock: Clock, effort: float) -> cp_model.CpSolver:
-    """One worker with a fixed seed and so much work to do at most, within the clock."""
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = max(0.05, clock.left())
-    solver.parameters.max_deterministic_time = effort
-    solver.parameters.num_workers = _WORKERS
-    solver.parameters.random_seed = _SEED
-    solver.parameters.catch_sigint_signal = False
-    return solver

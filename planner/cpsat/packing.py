@@ -15,7 +15,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from planner.clock import Clock
-from planner.cpsat.model import new_solver
+from planner.cpsat.solver import new_solver
 from planner.nodes import Ints
 
 

@@ -38,7 +38,7 @@ def test_without_a_command_the_help_is_shown(planner: Planner) -> None:
     assert ended == planner("--help")
 
 
-@pytest.mark.parametrize("command", ["check", "simulate", "snapshot", "solve"])
+@pytest.mark.parametrize("command", ["check", "scale-down", "simulate", "snapshot", "solve"])
 def test_every_command_explains_itself(planner: Planner, command: str) -> None:
     """The help of a command names its options."""
     ended = planner(command, "--help")

@@ -1,0 +1,147 @@
+"""A ScaleDown: who goes by whose choice, what that does to the spread, and a script that makes it so."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from cli.page import MANY_ROWS, Page, counted
+from cli.table import table
+from cli.views.spread import domains_now, short_key
+from planner.plan import ConstraintReport, ScaleDown, ScaledWorkload
+
+_COST = "controller.kubernetes.io/pod-deletion-cost"
+#: How many pods are annotated by one call of kubectl.
+_AT_ONCE = 10
+
+
+def lines(document: ScaleDown, page: Page) -> Iterator[str]:
+    """The two choices as a person compares them."""
+    for section in (_victims, _spread, _objective):
+        found = list(section(document, page))
+        if found:
+            yield from found
+            yield ""
+    yield _summary(document, page)
+
+
+def names(document: ScaleDown) -> Iterator[str]:
+    """The pods that should go."""
+    return (f"pod/{victim}" for victim in document.best.victims)
+
+
+def script(document: ScaleDown) -> Iterator[str]:
+    """A shell script that annotates the pods and then scales the workloads."""
+    yield "#!/bin/sh"
+    yield "set -eu"
+    priced = sorted((item.pod.partition("/")[0], item.cost, item.pod) for item in document.costs)
+    for (namespace, cost), found in groupby(priced, key=lambda item: item[:2]):
+        pods = [pod.partition("/")[2] for _, _, pod in found]
+        for first in range(0, len(pods), _AT_ONCE):
+            some = pods[first : first + _AT_ONCE]
+            yield _quoted(
+                "kubectl", "annotate", "--overwrite", "pod", "-n", namespace, *some, f"{_COST}={cost}"
+            )
+    for workload in document.workloads:
+        if not workload.steerable:
+            yield f"# {_one_line(workload.workload)} does not look at deletion costs"
+        yield _scaling(workload)
+
+
+def _scaling(workload: ScaledWorkload) -> str:
+    """Scales, if the number of replicas is still the one that was seen."""
+    kind, _, name = workload.workload.partition("/")
+    if kind == "Job":
+        patch = f'{{"spec":{{"parallelism":{workload.replicas}}}}}'
+        return _quoted("kubectl", "patch", "-n", workload.namespace, "job", name, "--type=merge", "-p", patch)
+    before, after = f"--current-replicas={workload.replicas_before}", f"--replicas={workload.replicas}"
+    return _quoted("kubectl", "scale", "-n", workload.namespace, f"{kind.lower()}/{name}", before, after)
+
+
+def _quoted(*words: str) -> str:
+    return " ".join(map(shlex.quote, words))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _victims(document: ScaleDown, page: Page) -> Iterator[str]:
+    """Every pod that goes by one choice or the other; long lists only on request."""
+    ours, theirs = set(document.best.victims), set(document.controller.victims)
+    either = list(dict.fromkeys((*document.best.victims, *document.controller.victims)))
+    if not either or (len(either) > MANY_ROWS and not page.everything):
+        return iter(())
+    rows = [[*pod.split("/", 1), _goes(pod in theirs), _goes(pod in ours)] for pod in either]
+    return table(("NAMESPACE", "NAME", "CONTROLLER", "BEST"), rows, page.screen)
+
+
+def _goes(going: bool) -> str:
+    return "goes" if going else "stays"
+
+
+def _spread(document: ScaleDown, page: Page) -> Iterator[str]:
+    """Every constraint twice: after the controllers' choice, and after the best."""
+    heads = ("NAMESPACE", "WORKLOAD", "KEY", "MAXSKEW", "CHOICE", "SKEW", "DOMAINS")
+    pairs = zip(document.controller.constraints, document.best.constraints, strict=True)
+    rows = [
+        _cells(row, choice, page)
+        for pair in pairs
+        for choice, row in zip(("controller", "best"), pair, strict=True)
+    ]
+    return table(heads, rows, page.screen) if rows else iter(())
+
+
+def _cells(row: ConstraintReport, choice: str, page: Page) -> Sequence[str]:
+    return (
+        row.namespace,
+        row.workload,
+        row.topology_key if page.everything else short_key(row.topology_key),
+        str(row.max_skew),
+        choice,
+        page.screen.paint(str(row.skew), "green" if row.ok else "red"),
+        domains_now(row, page.screen, everything=page.everything),
+    )
+
+
+def _objective(document: ScaleDown, page: Page) -> Iterator[str]:
+    """The stages, where something is not proved or everything is wanted."""
+    if document.status == "Optimal" and not page.verbose:
+        return iter(())
+    rows = [
+        [stage.name, str(stage.value), str(stage.bound), "yes" if stage.proved else "no"]
+        for stage in document.objective
+    ]
+    return table(("STAGE", "VALUE", "BOUND", "PROVED"), rows, page.screen)
+
+
+def _summary(document: ScaleDown, page: Page) -> str:
+    """`3 pods go: the best choice leaves skew 0 where the controllers' leaves 2.`"""
+    ours, theirs = document.best, document.controller
+    going = counted(len(ours.victims), "pod") + (" goes" if len(ours.victims) == 1 else " go")
+    broken = f", {counted(ours.hard_excess, 'pod')} too many" if ours.hard_excess else ""
+    if not ours.victims:
+        sentence = f"No pods go{broken}"
+    elif set(ours.victims) == set(theirs.victims):
+        best = "no choice is better" if document.status == "Optimal" else "no better one was found"
+        them = "it" if len(ours.victims) == 1 else "them"
+        sentence = f"{going}{broken}: the controller takes {them} by itself, and {best}"
+    else:
+        sentence = f"{going}: {_compared(document)}"
+    sentence = sentence[0].upper() + sentence[1:]
+    return page.screen.paint(f"{sentence}.", "red" if ours.hard_excess else "green")
+
+
+def _compared(document: ScaleDown) -> str:
+    """Where the two choices differ first."""
+    ours, theirs = document.best, document.controller
+    for wording, mine, other in (
+        ("{} too many", ours.hard_excess, theirs.hard_excess),
+        ("{} too many for ScheduleAnyway", ours.soft_excess, theirs.soft_excess),
+    ):
+        if mine != other:
+            return f"the best choice leaves {wording.format(counted(mine, 'pod'))}, the controller's {other}"
+    if ours.skew != theirs.skew:
+        return f"the best choice leaves skew {ours.skew}, the controller's {theirs.skew}"
+    return "the best choice is as well spread as the controller's"

@@ -1,0 +1,227 @@
+"""`scale_down`: which replicas should go so that the rest is best spread, and how to make it so.
+
+The choice is among what deletion costs can bring about.  Controllers that do not look at them are shown
+with their best choice all the same.
+
+Nothing that is printed rests on the solver alone: the spread is counted anew as `check` does, and the
+annotations are put on the pods and the controllers asked again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from models import Cluster
+from models.pod import Pod
+from models.workload import Workload
+from planner import census, plan
+from planner.check import report_of
+from planner.clock import Clock
+from planner.errors import InputError, InternalError
+from planner.problem import Problem
+from planner.removal import Open, Removal, in_numbers
+from planner.state import State
+from planner.steering import Share, annotated, is_steerable
+from planner.templates import Template
+from planner.whatif.scaling import Replicas, scalable, surplus_of
+
+#: The parts of the objective, the most important first; the last one is to be large, the others small.
+_SPREAD = ("hardExcess", "softExcess", "skew")
+_SHARED = "controllersVictims"
+
+
+def scale_down(
+    cluster: Cluster,
+    replicas: Mapping[str, int],
+    *,
+    time_limit: float = 30.0,
+    bell: threading.Event | None = None,
+) -> plan.ScaleDown:
+    """The best victims of scaling workloads `Kind/name[.namespace]` down to so many replicas, together.
+
+    When `bell` is set, the best choice so far is the answer.
+    """
+    clock = Clock(time_limit, bell)
+    return _ScaleDown(cluster, _targets(cluster, replicas)).document(clock)
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A workload, how many replicas it is to keep, and what its controllers have too many of."""
+
+    workload: Workload
+    keep: int
+    replicas: tuple[Replicas, ...]
+
+    @property
+    def live(self) -> int:
+        """How many replicas there are."""
+        return sum(len(found.pods) for found in self.replicas)
+
+
+@dataclass(frozen=True, slots=True)
+class _Solution:
+    """Victims; bound and proof of the stages of the objective that were solved, None without a choice."""
+
+    victims: tuple[Pod, ...]
+    stages: tuple[tuple[int, bool], ...] | None
+
+
+class _ScaleDown:
+    """The replicas that are too many, and the constraints of those that stay."""
+
+    def __init__(self, cluster: Cluster, targets: Sequence[_Target]) -> None:
+        self._cluster = cluster
+        self._targets = targets
+        self._shares = [Share.of(found) for target in targets for found in target.replicas]
+        self._problem = Problem(cluster)
+
+    def document(self, clock: Clock) -> plan.ScaleDown:
+        """The answer, after everything in it was checked."""
+        taken = tuple(pod for share in self._shares for pod in share.replicas.victims)
+        controller = self._choice(taken)
+        solution = self._solve(clock)
+        best = self._choice(solution.victims)
+        if _worth(controller) < _worth(best):
+            solution, best = _Solution(taken, solution.stages), controller
+        objective = tuple(self._objective(solution, best, taken))
+        costs = self._costs(solution.victims)
+        return plan.ScaleDown(
+            status="Optimal" if all(stage.proved for stage in objective) else "Feasible",
+            objective=objective,
+            workloads=tuple(map(_scaled, self._targets)),
+            controller=controller,
+            best=best,
+            costs=tuple(plan.DeletionCost(pod=pod.key, cost=cost) for pod, cost in costs),
+            notes=(*self._cluster.notes, *self._problem.notes, *self._notes()),
+        )
+
+    @cached_property
+    def _templates(self) -> list[Template]:
+        """The templates of the workloads' live pods."""
+        index = self._problem.pod_index
+        pods = (pod for share in self._shares for pod in share.replicas.pods)
+        positions = [index[pod.key] for pod in pods if pod.key in index]
+        numbers = np.unique(self._problem.template_of[np.array(positions, np.intp)])
+        return [self._problem.templates[number] for number in numbers.tolist()]
+
+    def _without(self, pods: Sequence[Pod]) -> State:
+        """What is left when these pods are gone."""
+        index, node_of = self._problem.pod_index, self._problem.node_of.copy()
+        node_of[[index[pod.key] for pod in pods if pod.key in index]] = -1
+        return State(self._problem, node_of)
+
+    def _choice(self, victims: Sequence[Pod]) -> plan.ScaleDownChoice:
+        """The spread of what stays, counted as `check` counts it."""
+        found = census.take(self._problem, self._without(victims), self._templates)
+        return plan.ScaleDownChoice(
+            victims=tuple(pod.key for pod in victims),
+            hard_excess=sum(sum(row.surplus.values()) for row in found if row.hard),
+            soft_excess=sum(sum(row.surplus.values()) for row in found if not row.hard),
+            skew=sum(row.skew for row in found),
+            constraints=tuple(map(report_of, found)),
+        )
+
+    def _solve(self, clock: Clock) -> _Solution:
+        """The victims of the best choice, those that go in any case included."""
+        forced = tuple(pod for share in self._shares for pod in share.forced)
+        groups = [share.open for share in self._shares]
+        if not any(0 < group.going < len(group.pods) for group in groups):
+            return _Solution((*forced, *(pod for group in groups for pod in group.taken)), None)
+        from planner.cpsat.removal import RemovalModel
+
+        removal = in_numbers(self._problem, self._without(forced), groups, self._templates)
+        chosen = RemovalModel(removal).solve(clock)
+        victims = (*forced, *_picked(removal, chosen.numbers, groups))
+        return _Solution(victims, tuple((stage.bound, stage.proved) for stage in chosen.stages))
+
+    def _objective(
+        self, solution: _Solution, best: plan.ScaleDownChoice, taken: Sequence[Pod]
+    ) -> Iterator[plan.Objective]:
+        """Every stage as it was counted, with what no choice can beat."""
+        shared = len({pod.key for pod in taken} & {pod.key for pod in solution.victims})
+        values = (*_worth(best), shared)
+        if solution.stages is None:
+            stages = [(value, True) for value in values]
+        else:
+            # The model counts agreement downwards, and only among those that need not go.
+            forced = sum(len(share.forced) for share in self._shares)
+            unsolved = [(0, False)] * len(_SPREAD) + [(forced - len(taken), False)]
+            stages = [*solution.stages, *unsolved[len(solution.stages) :]]
+            stages[-1] = (forced - stages[-1][0], stages[-1][1])
+        for name, value, (bound, proved) in zip((*_SPREAD, _SHARED), values, stages, strict=True):
+            if proved and value != bound:
+                raise InternalError(f"{name}: {value} was counted where the solver proved {bound}")
+            yield plan.Objective(name=name, value=value, bound=bound, proved=proved)
+
+    def _costs(self, victims: Sequence[Pod]) -> list[tuple[Pod, int]]:
+        """The annotations that make it so, tried out on the controllers."""
+        keys = {pod.key for pod in victims}
+        costs = [cost for share in self._shares for cost in share.costs(keys)]
+        steered = annotated(self._cluster, costs)
+        for target in self._targets:
+            if is_steerable(target.workload):
+                for found in surplus_of(steered, target.workload, target.keep):
+                    if not {pod.key for pod in found.victims} <= keys:
+                        raise InternalError(f"{target.workload.kind} {target.workload.key} takes other pods")
+        return costs
+
+    def _notes(self) -> Iterator[str]:
+        for target in self._targets:
+            if not is_steerable(target.workload):
+                yield (
+                    f"{target.workload.kind} {target.workload.key} does not look at deletion costs: the "
+                    "controller's choice is what will happen, the best one is for comparison"
+                )
+
+
+def _targets(cluster: Cluster, replicas: Mapping[str, int]) -> list[_Target]:
+    """What is asked, or an InputError with all that is wrong about it."""
+    found: list[_Target] = []
+    problems: list[str] = []
+    for text, number in replicas.items():
+        try:
+            workload = scalable(cluster, text, number)
+        except InputError as error:
+            problems += [f"{text}={number}: {problem}" for problem in error.problems]
+            continue
+        target = _Target(workload, number, tuple(surplus_of(cluster, workload, number)))
+        if number > target.live:
+            problems.append(f"{text}={number}: that is no scale-down, there are {target.live} replicas")
+        if any(workload is other.workload for other in found):
+            problems.append(f"{text}={number}: {workload.kind} {workload.key} is named twice")
+        found.append(target)
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def _scaled(target: _Target) -> plan.ScaledWorkload:
+    return plan.ScaledWorkload(
+        namespace=target.workload.namespace,
+        workload=f"{target.workload.kind}/{target.workload.name}",
+        replicas_before=target.live,
+        replicas=target.keep,
+        steerable=is_steerable(target.workload),
+    )
+
+
+def _picked(removal: Removal, numbers: Sequence[int], groups: Sequence[Open]) -> Iterator[Pod]:
+    """So many pods of every lot, those that their controller would take first, first."""
+    lot_of = {pod.key: number for number, lot in enumerate(removal.lots) for pod in lot.pods}
+    left = list(numbers)
+    for group in groups:
+        for pod in group.pods:
+            if left[lot_of[pod.key]]:
+                left[lot_of[pod.key]] -= 1
+                yield pod
+
+
+def _worth(choice: plan.ScaleDownChoice) -> tuple[int, int, int]:
+    """Lower is better."""
+    return choice.hard_excess, choice.soft_excess, choice.skew

@@ -1,0 +1,75 @@
+"""Pods that have to go: who comes back, and what kubectl would say about the others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from models import Cluster
+from models.pod import Pod
+from models.settle import settle
+from planner.whatif.named import listed
+
+
+def is_daemon(pod: Pod) -> bool:
+    """Whether a DaemonSet runs it, which does so on cordoned nodes too."""
+    owner = pod.metadata.controller
+    return owner is not None and owner.kind == "DaemonSet"
+
+
+def without_pods(cluster: Cluster, gone: Collection[Pod], *, returning: Iterable[Pod] = ()) -> Cluster:
+    """The cluster without these pods, after its controllers have acted; `returning` may come back."""
+    keys = {pod.key for pod in gone}
+    claims = {
+        f"{pod.namespace}/{pod.name}-{volume.name}"
+        for pod in gone
+        for volume in pod.spec.volumes
+        if volume.ephemeral is not None
+    }
+    left = replace(
+        cluster,
+        pods=tuple(pod for pod in cluster.pods if pod.key not in keys),
+        # A claim that was made for one pod is deleted with it.
+        persistent_volume_claims=tuple(
+            claim for claim in cluster.persistent_volume_claims if claim.key not in claims
+        ),
+    )
+    return settle(left, returning)
+
+
+def noted(cluster: Cluster, notes: Iterable[str]) -> Cluster:
+    """The cluster with more to say about it."""
+    return replace(cluster, notes=(*cluster.notes, *notes))
+
+
+def bare_pods(what: str, gone: Iterable[Pod]) -> Iterator[str]:
+    """A note about the pods that nobody makes again."""
+    bare = [pod.key for pod in gone if pod.metadata.controller is None]
+    if bare:
+        yield f"{what}: {_pods(len(bare))} without a controller, lost for good: {listed(bare)}"
+
+
+def hindrances(what: str, cluster: Cluster, gone: Sequence[Pod]) -> Iterator[str]:
+    """Notes about what `kubectl drain` would ask for, or wait for, before it evicts these pods."""
+    for note in bare_pods(what, gone):
+        yield f"{note} (kubectl drain needs --force)"
+    scratch = [pod.key for pod in gone if any(volume.empty_dir for volume in pod.spec.volumes)]
+    if scratch:
+        yield (
+            f"{what}: {_pods(len(scratch))} with emptyDir volumes, whose content is lost: "
+            f"{listed(scratch)} (kubectl drain needs --delete-emptydir-data)"
+        )
+    for budget in cluster.pod_disruption_budgets:
+        chosen = budget.spec.selector
+        theirs = (pod.metadata.labels for pod in gone if pod.namespace == budget.namespace)
+        going = sum(map(chosen.matches, theirs)) if chosen is not None else 0
+        allowed = max(0, budget.status.disruptions_allowed) if budget.status else 0
+        if going > allowed:
+            yield (
+                f"{what}: {_pods(going)} of PodDisruptionBudget {budget.key} have to go, and it allows "
+                f"{allowed or 'none'} now: kubectl drain would wait"
+            )
+
+
+def _pods(number: int) -> str:
+    return f"{number} pod{'' if number == 1 else 's'}"

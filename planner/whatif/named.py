@@ -1,0 +1,87 @@
+"""What a user names: nodes, pods and workloads of a snapshot, and what to say when they are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import TypeVar
+
+from models import Cluster
+from models.node import Node
+from models.pod import Pod
+from models.settle import workloads_of
+from models.workload import Workload
+from planner.errors import InputError
+
+_SHORT = {
+    "deploy": "Deployment",
+    "ds": "DaemonSet",
+    "rc": "ReplicationController",
+    "rs": "ReplicaSet",
+    "sts": "StatefulSet",
+}
+_KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController", "DaemonSet", "Job")
+_LONG = {kind.lower(): kind for kind in _KINDS} | {f"{kind.lower()}s": kind for kind in _KINDS}
+_MOST_NAMES = 3
+
+Found = TypeVar("Found", bound=Pod | Workload)
+
+
+def node_named(cluster: Cluster, name: str) -> Node:
+    """The node of this name."""
+    for node in cluster.nodes:
+        if node.name == name:
+            return node
+    raise _unknown("node", name, (node.name for node in cluster.nodes))
+
+
+def nodes_chosen(cluster: Cluster, text: str) -> list[Node]:
+    """The node of this name, or all nodes with a label `key=value`."""
+    key, found, value = text.partition("=")
+    if not found:
+        return [node_named(cluster, text)]
+    chosen = [node for node in cluster.nodes if node.metadata.labels.get(key) == value]
+    if not chosen:
+        values = {node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels}
+        raise _unknown(f"node with {key}", value, values)
+    return chosen
+
+
+def pod_named(cluster: Cluster, text: str) -> Pod:
+    """The pod `namespace/name`, or the only pod of this name."""
+    matches = [pod for pod in cluster.pods if text in (pod.key, pod.name)]
+    return _only("pod", text, matches, (pod.key for pod in cluster.pods))
+
+
+def workload_named(cluster: Cluster, text: str) -> Workload:
+    """The workload `Kind/name` or `Kind/name.namespace`; kinds as kubectl takes them, such as `deploy`."""
+    word, _, name = text.partition("/")
+    kind = _SHORT.get(word.lower()) or _LONG.get(word.lower())
+    if kind is None or not name:
+        kinds = ", ".join(_KINDS)
+        raise InputError([f"{text}: expected KIND/NAME or KIND/NAME.NAMESPACE, the kind one of {kinds}"])
+    known = [item for item in workloads_of(cluster).known if item.kind == kind]
+    matches = [item for item in known if name == f"{item.name}.{item.namespace}"]
+    matches = matches or [item for item in known if name == item.name]
+    return _only(kind, name, matches, (f"{item.name}.{item.namespace}" for item in known))
+
+
+def listed(names: Iterable[str]) -> str:
+    """A few names, and that there are more of them."""
+    found = list(names)
+    return ", ".join(found[:_MOST_NAMES]) + (", ..." if len(found) > _MOST_NAMES else "")
+
+
+def _only(kind: str, text: str, matches: Sequence[Found], known: Iterable[str]) -> Found:
+    if not matches:
+        raise _unknown(kind, text, known)
+    if len(matches) > 1:
+        places = listed(sorted(item.namespace for item in matches))
+        raise InputError([f"{text}: there is a {kind} of this name in several namespaces: {places}"])
+    return matches[0]
+
+
+def _unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
+    alike = get_close_matches(name, known, n=1)
+    hint = f" (did you mean {alike[0]}?)" if alike else ""
+    return InputError([f"there is no {kind} {name} in the snapshot{hint}"])

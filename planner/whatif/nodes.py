@@ -1,0 +1,122 @@
+"""Nodes that are cordoned, drained, removed or added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from models import Cluster
+from models.affinity import Taint
+from models.node import Node
+from models.storage import CSINode
+from models.templates import stand_in_uid
+from planner.errors import InputError
+from planner.nodes import HOSTNAME
+from planner.whatif.eviction import bare_pods, hindrances, is_daemon, noted, without_pods
+from planner.whatif.named import node_named, nodes_chosen
+
+_UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+#: Taints with which the node controller says how a node fares; a new one fares well.
+_CONDITIONS = "node.kubernetes.io/"
+MOST_NEW_NODES = 100_000
+
+
+def cordon(cluster: Cluster, node: str) -> Cluster:
+    """The cluster with a node that takes no new pods, and has the taint that the node controller adds."""
+    found = node_named(cluster, node)
+    taints = found.spec.taints
+    if not any((item.key, item.effect) == (_UNSCHEDULABLE.key, _UNSCHEDULABLE.effect) for item in taints):
+        taints = (*taints, _UNSCHEDULABLE)
+    spec = found.spec.model_copy(update={"unschedulable": True, "taints": taints})
+    cordoned = found.model_copy(update={"spec": spec})
+    return replace(cluster, nodes=tuple(cordoned if item is found else item for item in cluster.nodes))
+
+
+def drain(cluster: Cluster, node: str) -> Cluster:
+    """The cluster as `kubectl drain` leaves it: the node is there and cordoned, its pods wait for another.
+
+    Pods of DaemonSets and static pods stay.
+    """
+    cordoned = cordon(cluster, node)
+    gone = [
+        pod
+        for pod in cluster.pods
+        if pod.node_name == node and not (pod.is_finished or pod.is_mirror or is_daemon(pod))
+    ]
+    asked = [pod for pod in gone if not pod.is_terminating]
+    notes = tuple(hindrances(f"drain {node}", cluster, asked))
+    return noted(without_pods(cordoned, gone, returning=gone), notes)
+
+
+def remove_nodes(cluster: Cluster, nodes: str) -> Cluster:
+    """The cluster without a node, or without all nodes with a label `key=value`, and without their pods.
+
+    Controllers make their pods again, except DaemonSets.
+    """
+    names = {node.name for node in nodes_chosen(cluster, nodes)}
+    gone = [pod for pod in cluster.pods if pod.node_name in names]
+    live = [pod for pod in gone if not (pod.is_finished or pod.is_mirror)]
+    left = replace(
+        cluster,
+        nodes=tuple(node for node in cluster.nodes if node.name not in names),
+        csi_nodes=tuple(item for item in cluster.csi_nodes if item.name not in names),
+        volume_attachments=tuple(
+            item for item in cluster.volume_attachments if item.spec.node_name not in names
+        ),
+    )
+    returning = [pod for pod in live if not is_daemon(pod)]
+    return noted(without_pods(left, gone, returning=returning), bare_pods(f"remove {nodes}", live))
+
+
+def add_nodes(
+    cluster: Cluster, number: int, like: Node | str, labels: Mapping[str, str] | None = None
+) -> Cluster:
+    """The cluster with so many more nodes like one of its own (by name), or like any other.
+
+    `labels` replace those of the pattern. The new nodes are healthy and empty but for their DaemonSet
+    pods, and have pulled no images yet.
+    """
+    if not 1 <= number <= MOST_NEW_NODES:
+        raise InputError([f"expected a number of nodes from 1 to {MOST_NEW_NODES:,}, found {number}"])
+    pattern = node_named(cluster, like) if isinstance(like, str) else like
+    names = list(_free_names(cluster, pattern.name, number))
+    drivers = next((item for item in cluster.csi_nodes if item.name == pattern.name), None)
+    grown = replace(
+        cluster,
+        nodes=cluster.nodes + tuple(_fresh(pattern, name, labels or {}) for name in names),
+        csi_nodes=cluster.csi_nodes + (tuple(_named(drivers, name) for name in names) if drivers else ()),
+    )
+    return without_pods(grown, ())
+
+
+def _free_names(cluster: Cluster, prefix: str, number: int) -> Iterator[str]:
+    """`prefix-1`, `prefix-2`, ...: as many as are wanted, and none that a node has."""
+    taken = {node.name for node in cluster.nodes}
+    suffix = 0
+    while number:
+        suffix += 1
+        if (name := f"{prefix}-{suffix}") not in taken:
+            number -= 1
+            yield name
+
+
+def _fresh(pattern: Node, name: str, labels: Mapping[str, str]) -> Node:
+    """A node of another's shape that has just joined."""
+    metadata = pattern.metadata.model_copy(
+        update={
+            "name": name,
+            "uid": stand_in_uid("Node", name),
+            "labels": {**pattern.metadata.labels, HOSTNAME: name, **labels},
+            "creation_timestamp": None,
+            "deletion_timestamp": None,
+        }
+    )
+    taints = tuple(item for item in pattern.spec.taints if not item.key.startswith(_CONDITIONS))
+    spec = pattern.spec.model_copy(update={"taints": taints, "unschedulable": False, "provider_id": ""})
+    status = pattern.status.model_copy(update={"images": (), "conditions": ()})
+    return pattern.model_copy(update={"metadata": metadata, "spec": spec, "status": status})
+
+
+def _named(drivers: CSINode, name: str) -> CSINode:
+    metadata = drivers.metadata.model_copy(update={"name": name, "uid": stand_in_uid("CSINode", name)})
+    return drivers.model_copy(update={"metadata": metadata})

@@ -1,0 +1,183 @@
+"""`planner scale-down` as it is typed: the two choices, the script, exit codes, mistakes."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.plan import ScaleDown
+from tests.builders import node, replica, revision, scaled, spread
+from tests.cli.conftest import Planner
+from tests.cli.manifests import write
+
+READY = [{"type": "Ready", "status": "True"}]
+
+
+def deployed(path: Path, on: dict[str, str], name: str = "web", **words: Any) -> str:
+    """A file with a Deployment in namespace shop over zones a and b, its pods on these nodes."""
+    words.setdefault("spread", [spread(app=name)])
+    owner = scaled("Deployment", name, len(on), namespace="shop", **words)
+    current = revision(owner)
+    pods = [replica(current, pod, place, conditions=READY, uid=pod) for pod, place in on.items()]
+    return write(path, node("a1", "a"), node("a2", "a"), node("b1", "b"), owner, current, *pods)
+
+
+@pytest.fixture
+def lopsided(tmp_path: Path) -> str:
+    """Two pods share the only node of zone b, so the controller would take one of these."""
+    return deployed(tmp_path / "lopsided.json", {"one": "a1", "two": "a2", "three": "b1", "four": "b1"})
+
+
+def test_both_choices_are_shown(planner: Planner, lopsided: str) -> None:
+    """Who goes by whose choice, the spread after each, and where they differ."""
+    ended = planner("scale-down", "-f", lopsided, "deployment/web=2")
+    assert (ended.code, ended.err) == (0, "")
+    lines = [line.split() for line in ended.out.splitlines()]
+    assert lines[0] == ["NAMESPACE", "NAME", "CONTROLLER", "BEST"]
+    assert ["shop", "four", "goes", "goes"] in lines
+    assert ["shop", "three", "goes", "stays"] in lines
+    after = ["a", "2", "(1", "too", "many),", "b", "0"]
+    assert ["shop", "Deployment/web", "zone", "1", "controller", "2", *after] in lines
+    assert ["shop", "Deployment/web", "zone", "1", "best", "0", "a", "1,", "b", "1"] in lines
+    assert ended.out.endswith("\n2 pods go: the best choice leaves no pods too many, the controller's 1.\n")
+
+
+def test_json_is_the_document(planner: Planner, lopsided: str) -> None:
+    """It validates, and is proved."""
+    ended = planner("scale-down", "-f", lopsided, "deploy/web=2", "-o", "json")
+    document = ScaleDown.model_validate_json(ended.out)
+    assert document.status == "Optimal"
+    assert [stage.name for stage in document.objective] == [
+        "hardExcess",
+        "softExcess",
+        "skew",
+        "controllersVictims",
+    ]
+    assert document.controller.victims == ("shop/four", "shop/three")
+    assert [(item.namespace, item.workload, item.steerable) for item in document.workloads] == [
+        ("shop", "Deployment/web", True)
+    ]
+
+
+def test_the_script_annotates_and_scales(planner: Planner, lopsided: str, tmp_path: Path) -> None:
+    """Done to the snapshot as it stands there, the controller takes the best choice."""
+    ended = planner("scale-down", "-f", lopsided, "deploy/web=2", "-o", "json")
+    best = json.loads(ended.out)["best"]["victims"]
+    ended = planner("scale-down", "-f", lopsided, "deploy/web=2", "-o", "script")
+    first, second, annotate, scale = ended.out.splitlines()
+    assert (first, second) == ("#!/bin/sh", "set -eu")
+    assert scale == "kubectl scale -n shop deployment/web --current-replicas=4 --replicas=2"
+    *words, cost = shlex.split(annotate)
+    assert words[:6] == ["kubectl", "annotate", "--overwrite", "pod", "-n", "shop"]
+    assert [f"shop/{name}" for name in words[6:]] == sorted(best)
+    objects = json.loads(Path(lopsided).read_text())["items"]
+    key, _, value = cost.partition("=")
+    for item in objects:
+        if item["metadata"]["name"] in words[6:]:
+            item["metadata"].setdefault("annotations", {})[key] = value
+    annotated = write(tmp_path / "annotated.json", *objects)
+    after = json.loads(planner("scale-down", "-f", annotated, "deploy/web=2", "-o", "json").out)
+    assert sorted(after["controller"]["victims"]) == sorted(best)
+    assert planner("check", "-f", annotated, "--scale", "deploy/web=2").code == 0
+    assert planner("check", "-f", lopsided, "--scale", "deploy/web=2").code == 1
+
+
+def test_a_name_that_is_no_word_is_quoted(planner: Planner, tmp_path: Path) -> None:
+    """A snapshot may come from anywhere, and a script is run."""
+    file = deployed(tmp_path / "c.json", {"x; reboot": "a1", "y; reboot": "a1", "z": "b1"})
+    lines = planner("scale-down", "-f", file, "deploy/web=2", "-o", "script").out.splitlines()
+    (line,) = [line for line in lines if "annotate" in line]
+    assert shlex.split(line)[6] in ("x; reboot", "y; reboot")
+    assert "; reboot'" in line
+
+
+def test_a_stateful_set_is_not_annotated(planner: Planner, tmp_path: Path) -> None:
+    """A note says why, and the script only scales."""
+    owner = scaled("StatefulSet", "db", 2, spread=[spread(app="db")])
+    pods = [replica(owner, f"db-{number}", "a1") for number in range(2)]
+    file = write(tmp_path / "db.json", node("a1", "a"), owner, *pods)
+    ended = planner("scale-down", "-f", file, "sts/db=1", "-o", "script")
+    assert ended.err.startswith("note: StatefulSet default/db does not look at deletion costs: ")
+    assert ended.out.splitlines()[2:] == [
+        "# StatefulSet/db does not look at deletion costs",
+        "kubectl scale -n default statefulset/db --current-replicas=2 --replicas=1",
+    ]
+
+
+def test_a_job_is_patched(planner: Planner, tmp_path: Path) -> None:
+    """`kubectl scale` does not take Jobs any more."""
+    owner = scaled("Job", "sums", 2)
+    owner["spec"]["completions"] = 5
+    pods = [replica(owner, f"sums-{number}", "a1") for number in range(2)]
+    file = write(tmp_path / "job.json", node("a1"), owner, *pods)
+    ended = planner("scale-down", "-f", file, "job/sums=1", "-o", "script")
+    words = shlex.split(ended.out.splitlines()[-1])
+    assert words[:6] == ["kubectl", "patch", "-n", "default", "job", "sums"]
+    assert json.loads(words[-1]) == {"spec": {"parallelism": 1}}
+
+
+def test_names_are_the_pods_that_should_go(planner: Planner, lopsided: str) -> None:
+    """One line for each."""
+    ended = planner("scale-down", "-f", lopsided, "deploy/web=3", "-o", "name")
+    assert ended.out in ("pod/shop/three\n", "pod/shop/four\n")
+
+
+@pytest.mark.parametrize("output", ["wide", "json", "yaml", "name", "script"])
+def test_what_cannot_be_repaired_is_1(planner: Planner, tmp_path: Path, output: str) -> None:
+    """All replicas are in one zone, and the constraint stays broken whoever goes; in every form."""
+    file = deployed(tmp_path / "c.json", {"one": "a1", "two": "a1", "three": "a2", "four": "a2"})
+    assert planner("scale-down", "-f", file, "deploy/web=3", "-o", output).code == 1
+    assert planner("scale-down", "-f", file, "deploy/web=1", "-o", output).code == 0
+
+
+def test_where_the_controller_does_well(planner: Planner, tmp_path: Path) -> None:
+    """That is said as well; and so is that nothing goes."""
+    file = deployed(tmp_path / "c.json", {"one": "a1", "two": "a1", "three": "b1"})
+    assert planner("scale-down", "-f", file, "deploy/web=2").out.endswith(
+        "\n1 pod goes: the controller takes it by itself, and no choice is better.\n"
+    )
+    assert planner("scale-down", "-f", file, "deploy/web=3").out.endswith("\nNo pods go.\n")
+
+
+def test_a_long_list_is_summed_up(planner: Planner, tmp_path: Path) -> None:
+    """More than fifty victims are listed only with -o wide or -v."""
+    pods = {f"web-{number:03}": ("a1", "b1")[number % 2] for number in range(70)}
+    file = deployed(tmp_path / "many.json", pods)
+    assert "goes" not in planner("scale-down", "-f", file, "deploy/web=10").out.splitlines()[1]
+    assert planner("scale-down", "-f", file, "deploy/web=10", "-o", "wide").out.count(" goes") >= 60
+    verbose = planner("scale-down", "-f", file, "deploy/web=10", "-v").out
+    assert "controllersVictims" in verbose
+    script = planner("scale-down", "-f", file, "deploy/web=10", "-o", "script").out
+    assert script.count("kubectl annotate") == 6
+
+
+def test_what_if_flags_come_first(planner: Planner, lopsided: str) -> None:
+    """The question is asked about the changed cluster."""
+    ended = planner("scale-down", "-f", lopsided, "deploy/web=3", "--scale", "deploy/web=6", "-o", "json")
+    assert json.loads(ended.out)["workloads"][0]["replicasBefore"] == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["web=2"], "web=2: web: expected KIND/NAME or KIND/NAME.NAMESPACE, the kind one of"),
+        (["deploy/web"], "deploy/web: expected KIND/NAME[.NS]=REPLICAS, such as deployment/web.shop=3"),
+        (["deploy/web=9"], "deploy/web=9: that is no scale-down, there are 4 replicas"),
+        (["deploy/web=2", "deploy/web=3"], "deploy/web=3: deploy/web has another number already, 2"),
+        (["deploy/wob=2"], "deploy/wob=2: there is no Deployment wob in the snapshot"),
+        ([], "Missing argument"),
+    ],
+)
+def test_a_mistake_is_one_line(planner: Planner, lopsided: str, words: list[str], line: str) -> None:
+    """With the words that were typed; exit code 2, and no document."""
+    ended = planner("scale-down", "-f", lopsided, *words)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert ended.err.startswith(f"error: {line}")
+
+
+def test_several_mistakes_are_told_at_once(planner: Planner, lopsided: str) -> None:
+    """A line for each."""
+    ended = planner("scale-down", "-f", lopsided, "deploy/x=1", "deploy/web=9")
+    assert (ended.code, ended.err.count("\n")) == (2, 2)
