@@ -13,7 +13,7 @@ from models.yaml_text import yaml_values
 
 def _is_quoted_if_needed(text: str) -> bool:
     """Not `1e3`: PyYAML writes it without quotes, as YAML 1.1 has no such number, and kubectl reads one."""
-    return not re.fullmatch(r"[-+]?[0-9_.]+[eE][0-9_]+", text)
+    return not re.fullmatch(r"[-+]?[0-9_.]+[eE][-+]?[0-9_]+", text)
 
 
 PLAIN = st.recursive(
