@@ -9,10 +9,10 @@ READY := $(VENV)/.ready
 DEMO ?= examples/01-one-constraint
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench clean
+.PHONY: help setup demo test check format bench bench-solve clean
 
 help:  ## This list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */make \1\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */make \1\t/' | expand -t 18
 
 setup: $(READY)  ## .venv with the pinned dependencies and `planner` in it
 
@@ -34,6 +34,9 @@ format: $(READY)  ## Let ruff mend what it can
 
 bench: $(READY)  ## Throughput against kube-scheduler's figures; minutes, on a quiet machine
 	$(BIN)/python benchmarks/throughput.py $(BENCH)
+
+bench-solve: $(READY)  ## `planner solve` on generated batches; the better part of an hour, on a quiet machine
+	$(BIN)/python benchmarks/solve.py $(BENCH)
 
 clean:  ## Away with .venv and every cache
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -18,7 +18,7 @@ from models import Cluster
 
 @dataclass(frozen=True, slots=True)
 class BatchSize:
-    """How many nodes, pending pods, and templates that the pods are of."""
+    """How many nodes (18 at least: each pool in each zone), pending pods, and templates that they are of."""
 
     nodes: int
     pods: int

@@ -94,10 +94,10 @@ def measure_solve_apart(objects: Sequence[Manifest], time_limit: float, repeats:
         for _ in range(repeats):
             answer = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
             measured.append(SolveMeasurement(**json.loads(answer)))
-    return _medians(measured)
+    return medians(measured)
 
 
-def _medians(measured: Sequence[SolveMeasurement]) -> SolveMeasurement:
+def medians(measured: Sequence[SolveMeasurement]) -> SolveMeasurement:
     """The low ones, so that each is a number that was seen."""
     middle: dict[str, Any] = {}
     for field in fields(SolveMeasurement):

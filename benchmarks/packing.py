@@ -1,11 +1,11 @@
 """The recorded packings with moves allowed: placed, bound, moves, seconds, beside a plain model's figures.
 
-`python benchmarks/packing.py [PART-OF-A-NAME...]`, from the root of the repository.
+`python benchmarks/packing.py [PART-OF-A-NAME...]`
 """
 
+import argparse
 import gzip
 import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,9 @@ def measure(case: dict[str, Any]) -> tuple[bool, bool, bool, str]:
 
 def main() -> None:
     """Print a table, and how many cases meet the bar, are proved, and need the fewest moves for sure."""
-    wanted = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", nargs="*", help="of a case's name; default all cases")
+    wanted = parser.parse_args().part
     print("| case | kube | plain | placed | bound | proved | moves | moves at least | s | bar met |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     totals = [0, 0, 0, 0]

@@ -22,11 +22,18 @@ from planner.constraints.family import Filter, Score
 from planner.plan import Document
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted(
+    [
+        *(ROOT / "docs").glob("*.md"),
+        ROOT / "benchmarks" / "README.md",
+        ROOT / "README.md",
+        ROOT / "CHANGELOG.md",
+    ]
+)
 GUIDE = ROOT / "docs" / "adding-a-constraint.md"
 FAMILY = "planner.constraints.host_network_quota"
 
-page = pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+page = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 
 
 def blocks(path: Path, language: str) -> list[str]:

@@ -1,16 +1,10 @@
 """Generated batches: the same for the same seed, and nothing that runs breaks a rule."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-from planner import check
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-
 from batch_templates import Mix
 from batches import BatchSize, batch, objects
+
+from planner import check
 
 SMALL = BatchSize(60, 240, 20)
 MIX = Mix(anti_affinity=0.2, min_domains=0.5, priorities=(0, 10))
