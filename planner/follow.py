@@ -6,12 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.nodes import ALL, Ints, Where
 from planner.state import State
 
 #: Beyond this share of changed nodes one sweep over all is cheaper than picking them out.
 _SWEEP_SHARE = 4
+#: Up to so many changed nodes plain numbers, one node after the other, are cheaper than arrays.
+_FEW = 3
 
 #: A formula over some nodes: arrays for several, plain numbers for one.
 Formula = Callable[[Where], Any]
@@ -44,6 +47,8 @@ class Follower:
             changed = set(state.log[self._position :])
             if len(changed) * _SWEEP_SHARE > len(self._values):
                 self._sweep()
+            elif len(changed) > _FEW:
+                self._update_many(np.fromiter(changed, np.intp, len(changed)))
             else:
                 for node in changed:
                     self._update(node)
@@ -54,6 +59,12 @@ class Follower:
         value = int(self._formula(node))
         if self._values[node] != value:
             self._values[node] = value
+            self.version = self._state.version
+
+    def _update_many(self, nodes: NDArray[np.intp]) -> None:
+        values = self._formula(nodes)
+        if (self._values[nodes] != values).any():
+            self._values[nodes] = values
             self.version = self._state.version
 
     def _sweep(self) -> None:
