@@ -17,6 +17,10 @@ from planner.clock import Clock
 from planner.errors import InputError
 from planner.problem import Problem
 
+#: The seconds that are kept for checking the plan: for every pod, and what part of the limit at most.
+_CHECK = 0.0003
+_MOST_CHECK = 0.2
+
 
 def solve(
     cluster: Cluster,
@@ -45,6 +49,8 @@ def solve(
         movable = Pending(Problem(cluster), moves=True)
         return move_document(movable, MoveSearch(movable, clock, watch).run())
     pending = Pending(Problem(cluster))
-    search = Search(pending, clock, Shape(prefer), watch)
+    pods = sum(pending.wanted.values())
+    looking = clock.within(clock.left() - min(_CHECK * pods, _MOST_CHECK * time_limit))
+    search = Search(pending, looking, Shape(prefer), watch)
     found = search.final_state() if final_state else search.sequence()
     return document(pending, found, final_state=final_state)

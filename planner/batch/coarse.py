@@ -2,13 +2,11 @@
 
 At full room the model is a relaxation: what it places no plan exceeds.  Tightly packed cells do not
 work out node by node, so less full ones are tried until all that the bound promises has a node; what
-is left over in the end is found places for by packing a few nodes anew.  ScheduleAnyway constraints
+is left over is found places for by pods changing theirs.  ScheduleAnyway constraints
 are first taken for hard ones: when all is placed all the same, nothing could be better.
 """
 
 from __future__ import annotations
-
-from collections import Counter
 
 from planner.batch.assignment import Assignment
 from planner.batch.goals import SpreadExcess
@@ -18,21 +16,18 @@ from planner.batch.repair import Repair
 from planner.cells import Cells
 from planner.clock import Clock
 from planner.constraints.pod_topology_spread.soft import require_even
-from planner.order import Orderer, Placement, Step
+from planner.order import Orderer, Placement
 
 #: Up to so many pairs of a template and a cell the nodes are told apart.
 _MOST_PAIRS = 40_000
-#: How full cells may become, one try after the other; what needs them full is not tried on emptier ones.
-_FULLNESS = (0.95, 0.93, 1.0, 0.97, 0.91)
+#: How full cells may become, one try after the other; what asks for fuller ones is not tried on emptier.
+_FULLNESS = (0.95, 0.96, 0.93, 0.97, 1.0)
 #: The most work on quotas, in the solver's own seconds.
 _EFFORT = 3.0
 
-#: What part of the time that is left may go into packing nodes anew, and into each model.
+#: What part of the time that is left may go into finding places, and into each model.
 _REPAIR = 0.4
 _MODEL = 0.3
-
-#: Pods by node, and the quotas by cell that they fill.
-_Made = tuple[Counter[Step], Placement]
 
 
 class Coarse:
@@ -49,42 +44,42 @@ class Coarse:
 
     def run(self, best: Incumbent) -> None:
         """Offer the best plan that the cells lead to."""
-        made = self._make(best, even=True) if self._soft else None
-        made = made or self._make(best, even=False)
-        if made is None:
-            return
-        dealt, quotas = made
-        time = self._clock.within(self._clock.left() * _REPAIR)
-        placement = Repair(self._pending, self._cells, self._room, time).improve(dealt, quotas)
-        steps = self._orderer.follow([placement], self._pending.pods)
-        best.offer(self._orderer.extend(steps, self._pending.pods))
+        placement = self._make(best, even=True) if self._soft else None
+        placement = placement or self._make(best, even=False)
+        if placement is not None:
+            steps = self._orderer.follow([placement], self._pending.pods)
+            best.offer(self._orderer.extend(steps, self._pending.pods))
 
-    def _make(self, best: Incumbent, *, even: bool) -> _Made | None:
-        """The quotas that most pods of find a node for, and where those come to; None when none promise much.
+    def _make(self, best: Incumbent, *, even: bool) -> Placement | None:
+        """The pods by node, as many as were found a node; None when nothing promises much.
 
         With soft constraints taken for hard ones only quotas of all that could be placed are any good.
         """
-        made: _Made | None = None
-        hopeless = False
+        made: Placement | None = None
+        too_empty = 0.0
         for fullness in _FULLNESS:
-            if hopeless and fullness < 1.0:
+            if fullness <= too_empty or (made is not None and self._clock.over()):
                 continue
             solved = self._solve(fullness, even=even)
             if solved is None:
                 return made
             quotas, proof = solved
-            hopeless = not best.promises(quotas)
-            if fullness == 1.0 and not (even and hopeless):
+            promising = best.promises(quotas)
+            if fullness == 1.0 and (promising or not even):
                 best.learn(proof)
-                hopeless = False
-            if not (even and hopeless):
-                made = max(filter(None, (made, (self._deal(quotas), quotas))), key=_pods)
-            if made is not None and best.promises(made[0]):
+            elif not promising:
+                too_empty = fullness
+                continue
+            made = max(filter(None, (made, self._deal(quotas))), key=self._pending.placed)
+            if best.promises(made):
                 return made
         return made
 
-    def _deal(self, quotas: Placement) -> Counter[Step]:
-        return Assignment(self._pending, self._cells, self._room).deal(quotas)
+    def _deal(self, quotas: Placement) -> Placement:
+        """As many pods of the quotas as are found a node."""
+        dealt = Assignment(self._pending, self._cells, self._room).deal(quotas)
+        time = self._clock.within(self._clock.left() * _REPAIR)
+        return Repair(self._pending, self._cells, self._room, time).improve(dealt, quotas)
 
     def _solve(self, fullness: float, *, even: bool) -> tuple[Placement, Proof] | None:
         """How many pods of each template go to each cell."""
@@ -98,7 +93,3 @@ class Coarse:
             require_even(model.counts, self._soft)
         found = model.solve(model.pods_placed(_EFFORT), None, self._clock.within(self._clock.left() * _MODEL))
         return None if found is None else (found.phases[0], Proof(found.values, found.bounds))
-
-
-def _pods(made: _Made) -> int:
-    return sum(made[0].values())

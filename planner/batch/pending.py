@@ -136,6 +136,19 @@ class Pending:
                 room = np.minimum(room, most)
         return np.minimum(room, wanted[number])
 
+    def is_capped(self, number: int) -> bool:
+        """Whether a rule allows fewer pods of a template on some node than it has room for."""
+        plan = self.framework(number).plan(self.template(number))
+        fits = np.full(self.problem.nodes.size, self.wanted[number])
+        limit = np.full(self.problem.nodes.size, PLENTY)
+        for plugin in plan.changing:
+            most = plugin.most(plan.template, self.wanted)
+            if most is not None and isinstance(plugin, NodeResourcesFit):
+                fits = np.minimum(fits, most)
+            elif most is not None:
+                limit = np.minimum(limit, most)
+        return bool((plan.settled & (limit > 0) & (limit < fits)).any())
+
     def traits(self) -> Iterator[NDArray[Any]]:
         """What tells nodes apart: what rules look at first, then who may come, then what they offer."""
         for filters, templates in self.profiles():

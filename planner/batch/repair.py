@@ -1,12 +1,13 @@
-"""Packing a few nodes of a cell anew, so that pods that found no place get one.
+"""Places for what an assignment left over: pods of a cell change places until one more fits.
 
 Within a cell nodes are alike to all constraints but what fits on each, so that pods may change places
-there without touching any domain.  A few nodes at a time are solved exactly.
+there without touching any domain.  Each pod left over is put where it overloads a node the least, and
+moves and swaps with the other pods mend that; pods that a rule allows only so many of on a node stay
+where they are.
 """
 
 from __future__ import annotations
 
-import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
@@ -14,20 +15,16 @@ import numpy as np
 
 from planner.batch.assignment import Quotas
 from planner.batch.pending import Pending
+from planner.batch.tabu import Tabu
+from planner.batch.vectors import Units
 from planner.cells import Cells
 from planner.clock import Clock
-from planner.constraints.node_ports import NodePorts
-from planner.constraints.node_resources import NodeResourcesFit
 from planner.nodes import Codes, Ints
 from planner.order import Step
 
-#: How many nodes are packed anew at once, and how often a cell is tried.
-_NODES = 12
-_TRIES = 12
-#: The most work on one try, in the solver's own seconds.
-_EFFORT = 0.2
-#: What decides within a cell.
-_LOCAL = (NodePorts, NodeResourcesFit)
+#: Among so many nodes pods change places, for so many turns for each pod left over.
+_NODES = 48
+_TURNS = 80
 
 
 class Repair:
@@ -38,78 +35,115 @@ class Repair:
         self._room = room
         self._clock = clock
         self._members = cells.members()
-        self._profiles = [
-            (tuple(plugin for plugin in filters if isinstance(plugin, _LOCAL)), carriers)
-            for filters, carriers in pending.profiles()
-        ]
+        self._capped = {number for number in pending.wanted if pending.is_capped(number)}
 
     def improve(self, placement: Counter[Step], quotas: Quotas) -> Counter[Step]:
         """The placement with as many more of the quotas in it as were found a place for."""
-        found = Counter(placement)
-        for cell, wanted in self._left(placement, quotas).items():
-            for nodes in self._neighbourhoods(self._members[cell], wanted, found):
-                if self._clock.over():
-                    return found
-                self._pack(nodes, wanted, found)
-        return found
+        on: dict[int, Counter[int]] = defaultdict(Counter)
+        for (template, node), pods in placement.items():
+            on[node][template] += pods
+        for cell, wanted in self._left(on, quotas).items():
+            for nodes in _groups(self._members[cell]):
+                if not wanted or self._clock.over():
+                    break
+                self._squeeze(nodes, wanted, on)
+        return Counter({(t, node): pods for node, there in on.items() for t, pods in there.items() if pods})
 
-    def _left(self, placement: Counter[Step], quotas: Quotas) -> dict[int, Counter[int]]:
+    def _left(self, on: Mapping[int, Counter[int]], quotas: Quotas) -> dict[int, Counter[int]]:
         """Per cell the pods of each template that have no place there yet."""
         left: dict[int, Counter[int]] = defaultdict(Counter)
         for (template, cell), pods in quotas.items():
-            there = sum(placement[template, node] for node in self._members[cell].tolist())
-            if pods > there:
-                left[cell][template] = pods - there
-        return left
+            left[cell][template] = pods
+        for cell, members in enumerate(self._members):
+            for node in members.tolist():
+                left[cell].subtract(on[node])
+        return {cell: +wanted for cell, wanted in left.items() if +wanted}
 
-    def _neighbourhoods(
-        self, members: Codes, wanted: Counter[int], placement: Counter[Step]
-    ) -> Iterator[Codes]:
-        """A few nodes at a time: those with the most room, together with any others."""
-        dice = random.Random(len(members))
-        for _ in range(_TRIES):
-            free = self._free(members, placement)
-            if not wanted:
-                return
-            may_come = np.max([self._room[template][members] for template in wanted], axis=0) > 0
-            order = np.argsort(-free * may_come, kind="stable")
-            roomiest = members[order[: _NODES // 2]].tolist()
-            others = [node for node in members.tolist() if node not in set(roomiest)]
-            yield np.array(roomiest + dice.sample(others, min(len(others), _NODES - len(roomiest))), np.intp)
+    def _squeeze(self, nodes: Codes, wanted: Counter[int], on: dict[int, Counter[int]]) -> None:
+        """Bring as many of the wanted pods as possible to some nodes; those that came are wanted no more."""
+        room = _Nodes(self._pending, nodes, wanted, on, self._capped, self._room)
+        tabu = Tabu(room, room.at, seed=0, home=0.0)
+        hopeless: set[int] = set()
+        for pod in range(room.settled, room.pods):
+            template = room.templates[room.of[pod]]
+            if template in hopeless or self._clock.over():
+                continue
+            before = tabu.at.copy()
+            if not (tabu.insert(pod) and tabu.repair(_TURNS, self._clock) and room.within_limits(tabu.at)):
+                tabu.reset(before)
+                hopeless.add(template)
+        room.write(tabu.at, wanted, on)
 
-    def _free(self, members: Codes, placement: Counter[Step]) -> Ints:
-        """The share of every node that is free, of the resource that it has least of."""
-        problem, state = self._pending.problem, self._pending.state
-        used = state.used[:, members].copy()
-        position = {node: number for number, node in enumerate(members.tolist())}
-        for (template, node), pods in placement.items():
-            if node in position:
-                used[:, position[node]] += pods * problem.templates[template].requests
-        room = problem.allocatable[:, members]
-        share: Ints = np.where(room > 0, 1000 * (room - used) // np.maximum(room, 1), 1000).min(axis=0)
-        return share
 
-    def _pack(self, nodes: Codes, wanted: Counter[int], placement: Counter[Step]) -> None:
-        """Pack some nodes anew with as many of the wanted pods as possible beside all that they have."""
-        from planner.cpsat.model import Model
-        from planner.cpsat.variables import Batch
+class _Nodes(Units):
+    """Some nodes of a cell with the pods that may change places there, and those that want to come."""
 
-        inside = set(nodes.tolist())
-        here = Counter({step: pods for step, pods in placement.items() if step[1] in inside and pods})
-        pods = Counter(wanted)
-        for (template, _), number in here.items():
-            pods[template] += number
-        only = np.zeros(self._pending.problem.nodes.size, np.int64)
-        only[nodes] = 1
-        batch = Batch(self._pending.problem, pods, {number: self._room[number] * only for number in pods})
-        model = Model(batch, self._profiles)
-        found = model.solve(model.pods_placed(_EFFORT), here, self._clock)
-        if found is None or sum(found.phases[0].values()) <= sum(here.values()):
-            return
-        placement.subtract(here)
-        placement.update(found.phases[0])
-        placed: Counter[int] = Counter()
-        for (template, _), number in found.phases[0].items():
-            placed[template] += number
-        wanted.clear()
-        wanted.update(pods - placed)
+    def __init__(  # noqa: PLR0913, PLR0917 -- what a repair knows
+        self,
+        pending: Pending,
+        nodes: Codes,
+        wanted: Counter[int],
+        on: Mapping[int, Counter[int]],
+        capped: set[int],
+        room: Mapping[int, Ints],
+    ) -> None:
+        problem = pending.problem
+        self._names = nodes
+        self._capped = capped
+        here = Counter[int]()
+        for node in nodes.tolist():
+            here.update(on[node])
+        self.templates = sorted({*wanted, *(number for number, pods in here.items() if pods)})
+        position = {number: place for place, number in enumerate(self.templates)}
+        requests = np.array([problem.templates[number].requests for number in self.templates], np.float64)
+        rows = np.flatnonzero(requests.any(axis=0))
+        self.free = (problem.allocatable - pending.state.used)[rows][:, nodes].T.astype(np.float64)
+        self._most = np.array([room[number][nodes] for number in self.templates])
+        of, at = [], []
+        for place, node in enumerate(nodes.tolist()):
+            for number, pods in on[node].items():
+                if number in capped:
+                    self.free[place] -= pods * requests[position[number]][rows]
+                    self._most[position[number], place] -= pods
+                else:
+                    of += [position[number]] * pods
+                    at += [place] * pods
+        self.settled = len(of)
+        of += [position[number] for number, pods in sorted(wanted.items()) for _ in range(pods)]
+        at += [len(nodes)] * (len(of) - self.settled)
+        self.of, self.at = np.array(of, np.intp), np.array(at, np.intp)
+        self.free = np.maximum(self.free, 0)
+        self.wanted = requests[:, rows][self.of]
+        self.home = np.full(len(of), -1, np.intp)
+        # No two pods outside are alike, so that none takes the place of another.
+        self.priority = np.maximum(np.arange(len(of)) - self.settled + 1, 0)
+        self.allowed = self._most > 0
+        self._measure()
+
+    def within_limits(self, at: Codes) -> bool:
+        """Whether no node has more of a template than some rule allows."""
+        inside = at < self.nodes
+        counts = np.zeros((len(self.templates), self.nodes), np.int64)
+        np.add.at(counts, (self.of[inside], at[inside]), 1)
+        capped = [place for place, number in enumerate(self.templates) if number in self._capped]
+        return bool((counts[capped] <= self._most[capped]).all())
+
+    def write(self, at: Codes, wanted: Counter[int], on: dict[int, Counter[int]]) -> None:
+        """Note where all pods are now."""
+        for node in self._names.tolist():
+            on[node] = Counter({number: pods for number, pods in on[node].items() if number in self._capped})
+        for pod, (place, kind) in enumerate(zip(at.tolist(), self.of.tolist(), strict=True)):
+            if place < self.nodes:
+                on[int(self._names[place])][self.templates[kind]] += 1
+                if pod >= self.settled:
+                    wanted[self.templates[kind]] -= 1
+        for number in [number for number, pods in wanted.items() if not pods]:
+            del wanted[number]
+
+
+def _groups(members: Codes) -> Iterator[Codes]:
+    """The nodes of a cell in groups of about equal size, and then in others."""
+    number = -(-len(members) // _NODES)
+    shuffled = np.random.default_rng(0).permutation(members)
+    for order in (members, shuffled):
+        yield from (order[start::number] for start in range(number))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.batch.vectors import Floats, Vectors
+from planner.batch.vectors import Floats, Units
 from planner.clock import Clock
 from planner.nodes import Codes, Mask
 
@@ -26,17 +26,21 @@ _NOISE = 1e-6
 class Tabu:
     """Where each pod is, the node after the last standing for outside, and the load of every node."""
 
-    def __init__(self, vectors: Vectors, at: Codes, seed: int, home: float = HOME) -> None:
+    def __init__(self, vectors: Units, at: Codes, seed: int, home: float = HOME) -> None:
         self._v = vectors
         self._home = home
         self._random = np.random.default_rng(seed)
-        self.at = at.copy()
         outside = np.full((1, vectors.wanted.shape[1]), np.inf)
         self._free: Floats = np.vstack([vectors.free, outside])
-        self._load: Floats = np.zeros_like(self._free)
-        np.add.at(self._load, self.at, vectors.wanted)
+        self.reset(at)
         self._until = np.zeros((vectors.pods, vectors.nodes + 1), np.int64)
         self._turn = 0
+
+    def reset(self, at: Codes) -> None:
+        """Put every pod where it is to be."""
+        self.at = at.copy()
+        self._load: Floats = np.zeros_like(self._free)
+        np.add.at(self._load, self.at, self._v.wanted)
 
     def move(self, pod: int, node: int) -> None:
         """Put a pod elsewhere, whether there is room or not."""

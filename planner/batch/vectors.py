@@ -23,12 +23,28 @@ class Arrangement:
     staying: Mapping[tuple[int, int], int]
 
 
-class Vectors:
-    """Every pod of a batch with what it wants, the nodes with what they have, and who may go where.
+class Units:
+    """Pods with what each wants, nodes with what they have, and who may go where.
 
-    Amounts are whole numbers as floats, exact as long as they stay below 2**53.  `home` is the node a
-    pod runs on, -1 for none.  Nodes that carry more than they have are closed: nobody comes or goes.
+    `of` is the kind of every pod, a row of `allowed`; `home` the node it runs on, -1 for none.
+    Amounts are whole numbers as floats, exact as long as they stay below 2**53.
     """
+
+    of: Codes
+    home: Codes
+    wanted: Floats
+    free: Floats
+    priority: Ints
+    allowed: Mask
+
+    def _measure(self) -> None:
+        """Take the sizes from what is set."""
+        self.unit: Floats = np.maximum(self.free.mean(axis=0), 1)
+        self.nodes, self.pods = len(self.free), len(self.of)
+
+
+class Vectors(Units):
+    """Every pod of a batch and every node; nodes that carry more than they have are closed to all."""
 
     def __init__(self, pending: Pending) -> None:
         self._pending = pending
@@ -42,12 +58,11 @@ class Vectors:
         free = (problem.allocatable - state.used)[rows].T.astype(np.float64)
         self.closed = self._closed(amounts[:, rows], free)
         self.of, self.home = self._units()
-        self.wanted: Floats = amounts[self.of][:, rows]
-        self.free: Floats = np.maximum(free, 0)
-        self.unit: Floats = np.maximum(self.free.mean(axis=0), 1)
-        self.priority: Ints = np.array([pending.priority(number) for number in self._templates])[self.of]
+        self.wanted = amounts[self.of][:, rows]
+        self.free = np.maximum(free, 0)
+        self.priority = np.array([pending.priority(number) for number in self._templates])[self.of]
         self.allowed = self._allowed()
-        self.nodes, self.pods = len(free), len(self.of)
+        self._measure()
 
     def _closed(self, amounts: Floats, free: Floats) -> Mask:
         load = np.zeros_like(free)
