@@ -15,6 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import typer
 
 from cli import options
+from cli.explain import explain
 from cli.outcome import Exit, ending
 from cli.scale_down import scale_down
 from cli.what_if import Changes, InOrder, what_if
@@ -84,6 +85,7 @@ def check(
     namespace: options.Namespace = None,
     all_namespaces: options.AllNamespaces = False,
     selector: options.Selector = None,
+    survive: options.Survive = None,
     output: options.Format = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
@@ -97,6 +99,9 @@ def check(
 
     Exit code 1 when a DoNotSchedule constraint is broken or something else is found. `-o name`
     prints the workloads and pods that this is about, and nothing when all is well.
+
+    With --survive the question is another one: what if a zone is lost? Exit code 1 when a workload
+    would lose all its replicas, or a replacement would find no node.
     """
     from cli.changes import changed
     from cli.render import Page, show
@@ -106,6 +111,12 @@ def check(
 
     scope = Scope.of(namespace, all_namespaces, selector)
     cluster = changed(load(filename, recursive, context, kubeconfig), changes)
+    if survive is not None:
+        from planner import survive as lose
+
+        survey = scope.of_survival(lose(cluster, survive), cluster)
+        show(survey, Page.of(output, verbose))
+        raise typer.Exit(Exit.FINDINGS if survey.failures else Exit.WELL)
     report = scope.of_check(audit(cluster), cluster)
     show(report, Page.of(output, verbose))
     if report.violations:
@@ -210,6 +221,7 @@ def solve(
         raise typer.Exit(Exit.FINDINGS)
 
 
+app.command(cls=InOrder)(what_if(explain))
 app.command("scale-down", cls=InOrder)(what_if(scale_down))
 
 

@@ -97,3 +97,12 @@ TimeLimit = Annotated[
     float,
     typer.Option("--time-limit", metavar="SECONDS", min=0.0, help="When to stop looking for a better plan."),
 ]
+Survive = Annotated[
+    str | None,
+    typer.Option(
+        "--survive",
+        metavar="KEY",
+        help="Lose each domain of this topology key in turn, such as topology.kubernetes.io/zone: who "
+        "loses all replicas, who stays pending, and what would help?",
+    ),
+]

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from cli.options import Output
 from cli.outcome import say_notes
 from cli.page import Page
-from cli.views import check_report, placement_plan, scale_down, simulation
+from cli.views import check_report, explanation, placement_plan, scale_down, simulation, survival
+from planner.explanation import Explanation, ExplanationList
 from planner.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
+from planner.survival import Survival
 
 __all__ = ["Page", "show"]
 
@@ -50,8 +52,12 @@ def _names(document: Document) -> Iterator[str]:
             yield from dict.fromkeys(check_report.names(document))
         case PlacementPlan():
             yield from placement_plan.names(document)
+        case Explanation() | ExplanationList():
+            yield from explanation.names(document)
         case ScaleDown():
             yield from scale_down.names(document)
+        case Survival():
+            yield from survival.names(document)
 
 
 def _table(document: Document, page: Page) -> Iterator[str]:
@@ -62,5 +68,9 @@ def _table(document: Document, page: Page) -> Iterator[str]:
             yield from check_report.lines(document, page)
         case PlacementPlan():
             yield from placement_plan.lines(document, page)
+        case Explanation() | ExplanationList():
+            yield from explanation.lines(document, page)
         case ScaleDown():
             yield from scale_down.lines(document, page)
+        case Survival():
+            yield from survival.lines(document, page)

@@ -19,6 +19,7 @@ from planner.plan import (
     Simulation,
     SpreadChange,
 )
+from planner.survival import LostPending, Survival, WorkloadLoss
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Scope:
         """The simulation of the chosen pods."""
         if self == Scope():
             return document
-        pods, shown = self._pods(cluster), self._rows(cluster)
+        pods, shown = self.pods(cluster), self._rows(cluster)
         decisions = tuple(decision for decision in document.decisions if decision.pod in pods)
         spread = tuple(row for row in document.spread if shown(row))
         return document.model_copy(
@@ -53,7 +54,7 @@ class Scope:
         """The report on the chosen pods' constraints."""
         if self == Scope():
             return document
-        pods, shown = self._pods(cluster), self._rows(cluster)
+        pods, shown = self.pods(cluster), self._rows(cluster)
         constraints = [row for row in document.constraints if shown(row)]
         # A finding about a node alone concerns everybody on it.
         findings = [finding for finding in document.findings if not finding.pod or finding.pod in pods]
@@ -67,7 +68,21 @@ class Scope:
             }
         )
 
-    def _pods(self, cluster: Cluster) -> set[str]:
+    def of_survival(self, document: Survival, cluster: Cluster) -> Survival:
+        """The survey of the chosen pods' workloads."""
+        if self == Scope():
+            return document
+        shown = self._rows(cluster)
+        domains = []
+        for loss in document.domains:
+            rows = tuple(row for row in loss.workloads if shown(row))
+            left = tuple(row for row in loss.pending if shown(row))
+            update = {"workloads": rows, "pending": left, "pods": sum(row.lost for row in rows)}
+            domains.append(loss.model_copy(update={**update, "ok": all(row.ok for row in rows)}))
+        failures = sum(not row.ok for loss in domains for row in loss.workloads)
+        return document.model_copy(update={"domains": tuple(domains), "failures": failures})
+
+    def pods(self, cluster: Cluster) -> set[str]:
         """`namespace/name` of the chosen pods."""
         return {
             pod.key
@@ -76,12 +91,14 @@ class Scope:
             and (self.selector is None or self.selector.matches(pod.metadata.labels))
         }
 
-    def _rows(self, cluster: Cluster) -> Callable[[ConstraintReport | SpreadChange], bool]:
+    def _rows(
+        self, cluster: Cluster
+    ) -> Callable[[ConstraintReport | SpreadChange | WorkloadLoss | LostPending], bool]:
         """Whether a constraint is one of the chosen pods'."""
         if self.selector is None:
             return lambda row: row.namespace == self.namespace
         workloads = Workloads(cluster)
-        chosen = {(pod.partition("/")[0], workloads.of(pod)) for pod in self._pods(cluster)}
+        chosen = {(pod.partition("/")[0], workloads.of(pod)) for pod in self.pods(cluster)}
         return lambda row: (row.namespace, row.workload) in chosen
 
 

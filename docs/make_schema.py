@@ -7,14 +7,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+from planner.explanation import Explanation, ExplanationList
 from planner.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
+from planner.survival import Survival
 
 FOLDER = Path(__file__).parent / "schema"
 DOCUMENTS: dict[str, type[Document]] = {
     "check-report.json": CheckReport,
+    "explanation-list.json": ExplanationList,
+    "explanation.json": Explanation,
     "placement-plan.json": PlacementPlan,
     "scale-down.json": ScaleDown,
     "simulation.json": Simulation,
+    "survival.json": Survival,
 }
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 #: Printed only with -v; every other field is always there, null or empty when there is nothing to say.

@@ -9,8 +9,10 @@ simulation = simulate(cluster, preemption=True)
 
 from planner.check import check
 from planner.errors import InputError, PlannerError
+from planner.explain import explain
 from planner.scale_down import scale_down
 from planner.simulate import simulate
 from planner.solve import solve
+from planner.survive import survive
 
-__all__ = ["InputError", "PlannerError", "check", "scale_down", "simulate", "solve"]
+__all__ = ["InputError", "PlannerError", "check", "explain", "scale_down", "simulate", "solve", "survive"]

@@ -14,6 +14,7 @@ import numpy as np
 
 from models.base import OwnerReference
 from models.cluster import Cluster
+from models.pod import Pod
 from models.selectors import LabelSelector
 from planner.constraints.pod_topology_spread import HARD, PodTopologySpread, Rule
 from planner.nodes import Codes, Ints
@@ -146,6 +147,10 @@ class Owners:
         self._above = {
             ("ReplicaSet", found.key): found.metadata.controller for found in cluster.replica_sets
         } | {("Job", found.key): found.metadata.controller for found in cluster.jobs}
+
+    def workload_of(self, pod: Pod, template: Template) -> str:
+        """The same, with the own name of a pod that nothing owns."""
+        return self.workload(template) if template.owner is not None else f"Pod/{pod.name}"
 
     def workload(self, template: Template) -> str:
         """`Kind/name` of the workload, or of the pod itself when nothing owns it."""

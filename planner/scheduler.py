@@ -7,7 +7,7 @@ tie goes to the smallest node name unless a seed is given.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -74,11 +74,24 @@ class Scheduler:
 
     def run(self) -> Iterator[Decision]:
         """Decide every pending pod, in the queue's order."""
-        for pod in self.queue:
-            self._nominations.restore(pod)
+        self.restore_nominations(self.queue)
         for pod in self.queue:
             yield self._gated(pod) or self.decide(pod)
             self.state.forget_history()
+
+    @property
+    def schedulers(self) -> frozenset[str]:
+        """The scheduler names that there is a profile for."""
+        return frozenset(self._frameworks)
+
+    def restore_nominations(self, pods: Iterable[int]) -> None:
+        """Take over the nominations that the snapshot shows for these pods."""
+        for pod in pods:
+            self._nominations.restore(pod)
+
+    def framework_of(self, pod: int) -> Framework:
+        """The plugins that decide about a pod."""
+        return self._frameworks[self._scheduler_name(pod)]
 
     def _scheduler_name(self, pod: int) -> str:
         return self.problem.pods[pod].spec.scheduler_name
@@ -88,7 +101,7 @@ class Scheduler:
 
     def decide(self, pod: int) -> Decision:
         """One scheduling cycle: bind the pod to the best node, or say why not and make room."""
-        framework = self._frameworks[self._scheduler_name(pod)]
+        framework = self.framework_of(pod)
         plan = framework.plan(self.problem.template(pod))
         found = self._find(framework, plan, pod)
         if found is not None:

@@ -16,7 +16,7 @@ import pytest
 from cli.main import run
 from docs.make_schema import FOLDER, schemas
 from models import Cluster
-from planner import check, scale_down, simulate, solve
+from planner import check, explain, scale_down, simulate, solve, survive
 from planner.constraints import FILTERS, WEIGHTS
 from planner.constraints.family import Filter, Score
 from planner.plan import Document
@@ -117,13 +117,24 @@ def test_schemas_are_current() -> None:
     ("name", "make"),
     [
         ("check-report.json", check),
+        ("explanation-list.json", explain),
+        ("survival.json", lambda cluster: survive(cluster, "kubernetes.io/hostname")),
         ("simulation.json", simulate),
         ("simulation.json", lambda cluster: simulate(cluster, verbose=True)),
         ("placement-plan.json", solve),
         ("placement-plan.json", lambda cluster: solve(cluster, final_state=True)),
         ("scale-down.json", lambda cluster: scale_down(cluster, halved(cluster))),
     ],
-    ids=["check", "simulate", "simulate -v", "solve", "solve --final-state", "scale-down"],
+    ids=[
+        "check",
+        "explain",
+        "survive",
+        "simulate",
+        "simulate -v",
+        "solve",
+        "solve --final-state",
+        "scale-down",
+    ],
 )
 def test_documents_follow_their_schema(name: str, make: Callable[[Cluster], Document]) -> None:
     """What is printed has every field that the schema demands and none that it does not know."""
@@ -142,16 +153,16 @@ def halved(cluster: Cluster) -> dict[str, int]:
 
 def strangers(value: Any, part: dict[str, Any], schema: dict[str, Any]) -> Iterator[str]:
     """The fields of a value that are missing or unknown, by the part of the schema it belongs to."""
+    if "anyOf" in part:
+        part = next(c for c in part["anyOf"] if (c.get("type") == "null") == (value is None))
     if "$ref" in part:
         part = schema["$defs"][part["$ref"].rpartition("/")[2]]
-    if "anyOf" in part:
-        part = next(choice for choice in part["anyOf"] if (choice["type"] == "null") == (value is None))
     if "properties" in part:
         yield from (f"no {field}" for field in part["required"] if field not in value)
         yield from (f"unknown {field}" for field in value if field not in part["properties"])
         for field in value.keys() & part["properties"].keys():
             yield from strangers(value[field], part["properties"][field], schema)
-    elif isinstance(value, dict):
+    elif isinstance(value, dict) and part["additionalProperties"] is not True:
         for inner in value.values():
             yield from strangers(inner, part["additionalProperties"], schema)
     elif isinstance(value, list):

@@ -52,7 +52,12 @@ def _paragraph(reason: PendingReason, page: Page) -> Iterator[str]:
         yield f"{reason.example} stays pending:"
     else:
         yield f"{reason.pods} pods stay pending, {reason.example} for one:"
-    for line in reasons(reason.message):
+    yield from indented(reason.message, page)
+
+
+def indented(message: str, page: Page) -> Iterator[str]:
+    """The reasons of a verdict below the sentence about it, folded to the screen."""
+    for line in reasons(message):
         indent = "  " + " " * (len(line) - len(line.lstrip()))
         width = None if page.screen.width is None else page.screen.width - len(indent)
         yield from (indent + part for part in folded(line.strip(), width))

@@ -36,21 +36,21 @@ class NodeAffinity(NodeFilter, Score):
 
     def __init__(self, problem: Problem, state: State, added: Wishes | None = None) -> None:
         super().__init__(problem, state)
-        self._added = added
+        self.added = added
         self._liked: Recent[Ints] = Recent(self.nodes.size)
 
     def concerns(self, template: Template) -> bool:
         wishes = wishes_of(template.pod)
         own = bool(template.pod.spec.node_selector) or (wishes is not None and wishes.required is not None)
-        return own or (self._added is not None and self._added.required is not None)
+        return own or (self.added is not None and self.added.required is not None)
 
     def part(self, template: Template) -> Hashable:
         return template.eligibility
 
     def judge(self, template: Template) -> Rejects:
         codes = np.where(self.problem.eligibility.by_affinity(template), 0, _MISMATCH).astype(np.int64)
-        if self._added is not None and self._added.required is not None:
-            codes[~self.nodes.matching(self._added.required)] = _MISMATCH_ADDED
+        if self.added is not None and self.added.required is not None:
+            codes[~self.nodes.matching(self.added.required)] = _MISMATCH_ADDED
         return codes
 
     def verdict(self, template: Template, code: int) -> Verdict:
@@ -85,7 +85,7 @@ class NodeAffinity(NodeFilter, Score):
     def _preferred(self, template: Template) -> tuple[PreferredSchedulingTerm, ...]:
         wishes = wishes_of(template.pod)
         own = () if wishes is None else wishes.preferred
-        return own if self._added is None else (*own, *self._added.preferred)
+        return own if self.added is None else (*own, *self.added.preferred)
 
     def _sum_weights(self, preferred: Iterable[PreferredSchedulingTerm]) -> Ints:
         total = np.zeros(self.nodes.size, np.int64)

@@ -139,6 +139,11 @@ class InterPodAffinity(Filter, Score):
         rules = self.rules(template)
         return tuple(a.counts.version for a in (*rules.needs, *rules.shuns, *rules.shunned_by))
 
+    def lacks_company(self, template: Template) -> Mask:
+        """The nodes where the company that the template needs is missing."""
+        lacking: Mask = np.asarray(self.reject(template) == _AFFINITY)
+        return lacking
+
     def _has_company(self, rules: Rules, where: Where) -> Mask:
         if rules.is_own_company and not any(around.anywhere() for around in rules.needs):
             return rules.has_all_labels[where]

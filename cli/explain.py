@@ -1,0 +1,89 @@
+"""`planner explain`: the command, and which pods its arguments mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import options
+from cli.outcome import Exit
+from cli.what_if import Changes
+
+if TYPE_CHECKING:
+    from models import Cluster
+
+Pods = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[POD]...", help="NAME or NAMESPACE/NAME; all pending pods without any."),
+]
+
+
+Batch = Annotated[
+    bool,
+    typer.Option(
+        "--batch",
+        help="Also tell a minimal set of pods and fields that exclude each other, proved with the solver.",
+    ),
+]
+#: So long the search for a minimal set may take.
+_SECONDS = 30.0
+
+
+def explain(
+    pod: Pods = None,
+    filename: options.Filename = None,
+    recursive: options.Recursive = False,
+    namespace: options.Namespace = None,
+    all_namespaces: options.AllNamespaces = False,
+    selector: options.Selector = None,
+    no_preemption: options.NoPreemption = False,
+    batch: Batch = False,
+    output: options.Format = None,
+    verbose: options.Verbose = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    changes: Changes = (),
+) -> None:
+    """Why is this pod pending, and what is the smallest change that helps?
+
+    kube-scheduler's line; the nodes by who refused them; for topology spread the pods per domain and
+    where the global minimum comes from; then changes to the manifest, to nodes or to other pods, the
+    cheapest first. Each was tried out before it is printed: with it the pod gets the node shown.
+
+    Pods that are alike are explained once. Exit code 1 when a pod is pending. `-o name` prints the pods.
+    """
+    from cli.changes import changed
+    from cli.render import Page, show
+    from cli.scope import Scope
+    from cli.source import load
+    from planner.explain import explain as find_out
+
+    scope = Scope.of(namespace, all_namespaces, selector)
+    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
+    if pod:
+        wanted: set[str] | None = set(_named(pod, namespace, cluster))
+    else:
+        wanted = None if scope == Scope() else scope.pods(cluster) & _pending(cluster)
+    document = find_out(cluster, wanted, preemption=not no_preemption, batch=_SECONDS if batch else 0)
+    single = not batch and pod is not None and len(pod) == 1 and len(document.items) == 1
+    shown = document.items[0].model_copy(update={"notes": document.notes}) if single else document
+    show(shown, Page.of(output, verbose))
+    if document.items:
+        raise typer.Exit(Exit.FINDINGS)
+
+
+def _pending(cluster: Cluster) -> set[str]:
+    return {pod.key for pod in cluster.pods if not pod.node_name}
+
+
+def _named(names: Iterable[str], namespace: str | None, cluster: Cluster) -> Iterator[str]:
+    """`namespace/name` of every pod named; without a namespace it is -n's, or the only one that has it."""
+    for given in names:
+        head, _, tail = given.rpartition("/")
+        if head in {"", "pod", "pods"}:
+            found = [p.key for p in cluster.pods if p.name == tail and namespace in (None, p.namespace)]
+            yield found[0] if len(found) == 1 else f"{namespace or 'default'}/{tail}"
+        else:
+            yield given.removeprefix("pod/")

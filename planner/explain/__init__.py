@@ -1,0 +1,93 @@
+"""Why pods are pending, and the smallest changes that help, each one tried out.
+
+Everything is judged where the cluster comes to rest: after every pending pod had its turns. A fix is
+what gives the pod a node there, with everybody ahead of it in the queue having had another turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from models import Cluster
+from planner.census import Owners
+from planner.errors import InputError
+from planner.explain.blockers import Case
+from planner.explain.conflict import conflict
+from planner.explain.report import explanation
+from planner.explain.search import Search
+from planner.explain.settled import Settled
+from planner.explanation import Conflict, Explanation, ExplanationList
+from planner.explanation import Fix as FixDocument
+
+__all__ = ["explain"]
+
+
+def explain(
+    cluster: Cluster,
+    pods: Collection[str] | None = None,
+    *,
+    preemption: bool = True,
+    batch: float = 0.0,
+) -> ExplanationList:
+    """The explanations of all pending pods, or of those named (`namespace/name`); one for pods alike.
+
+    With `batch` so many seconds may go into a minimal set of pods and fields that exclude each other.
+    """
+    settled = Settled.of(cluster, preemption)
+    wanted = None if pods is None else set(pods)
+    _check_names(settled, wanted)
+    return ExplanationList(
+        items=tuple(_explanations(settled, wanted, Owners(cluster))),
+        conflict=_conflict(cluster, settled, wanted, batch) if batch > 0 else None,
+        notes=(*cluster.notes, *settled.problem.notes),
+    )
+
+
+def _conflict(cluster: Cluster, settled: Settled, wanted: set[str] | None, seconds: float) -> Conflict | None:
+    """What keeps the pending pods of the snapshot from being placed together."""
+    gated = {settled.problem.pods[pod].key for pod in settled.left if settled.is_gated(pod)}
+    pods = {pod.key for pod in cluster.pods if not pod.node_name and not pod.is_finished} - gated
+    return conflict(cluster, frozenset(pods if wanted is None else pods & wanted), seconds)
+
+
+def _check_names(settled: Settled, wanted: set[str] | None) -> None:
+    """Everybody asked about is there and pending."""
+    problem, known = settled.problem, settled.problem.pod_index
+    problems = []
+    for name in sorted(wanted or ()):
+        if name not in known:
+            problems.append(f"there is no pod {name}")
+        elif problem.pods[known[name]].node_name:
+            problems.append(f"pod {name} is not pending: it is on {problem.pods[known[name]].node_name}")
+        elif problem.pods[known[name]].spec.scheduler_name not in settled.scheduler.schedulers:
+            scheduler = problem.pods[known[name]].spec.scheduler_name
+            problems.append(f"pod {name} asks for scheduler {scheduler}, which has no profile here")
+    if problems:
+        raise InputError(problems)
+
+
+def _explanations(settled: Settled, wanted: set[str] | None, owners: Owners) -> Iterator[Explanation]:
+    """One for each template, for the first pod in the queue that is asked about; at last who only waits."""
+    problem = settled.problem
+    groups: dict[int, list[int]] = {}
+    for pod in settled.left:
+        if wanted is None or problem.pods[pod].key in wanted:
+            groups.setdefault(int(problem.template_of[pod]), []).append(pod)
+    for pod, *alike in groups.values():
+        case = Case.of(settled, pod)
+        yield explanation(case, Search(case).run(), alike, owners)
+    for pod, node in settled.late.items():
+        if wanted is None or problem.pods[pod].key in wanted:
+            yield _waiting(settled, pod, node, owners)
+
+
+def _waiting(settled: Settled, pod: int, node: int, owners: Owners) -> Explanation:
+    """A pod that needs nothing but another try."""
+    return Explanation(
+        pod=settled.problem.pods[pod].key,
+        workload=owners.workload_of(settled.problem.pods[pod], settled.problem.template(pod)),
+        message=settled.messages[pod],
+        fixes=(FixDocument(changes=(), node=settled.problem.nodes.names[node]),),
+        tried=0,
+        exhausted=True,
+    )

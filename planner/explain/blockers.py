@@ -1,0 +1,84 @@
+"""Who keeps a pod away from which nodes, whoever is asked first, and what each could be offered.
+
+kube-scheduler names the first refusal of every node. A change helps on a node only when it answers
+all refusals there, so here every filter is asked about every node, and those with several rules are
+taken apart: each spread constraint and each kind of affinity term is a blocker of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.explain.change import Change
+from planner.explain.settled import Settled
+from planner.framework import Framework, Plan
+from planner.nodes import Ints, Mask
+from planner.problem import Problem
+from planner.state import State
+from planner.templates import Template
+
+Proposal = Callable[[int], Iterator[Change]]
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """A rule that refuses some nodes; `ease` is least where the least is missing."""
+
+    plugin: str
+    mask: Mask
+    propose: Proposal
+    ease: Ints | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A pending pod in a cluster at rest, with all that is asked about it."""
+
+    settled: Settled
+    pod: int
+    framework: Framework
+    plan: Plan
+
+    @classmethod
+    def of(cls, settled: Settled, pod: int) -> Case:
+        """The case of one pod."""
+        framework = settled.scheduler.framework_of(pod)
+        return cls(settled, pod, framework, framework.plan(settled.problem.template(pod)))
+
+    @property
+    def problem(self) -> Problem:
+        """The compiled cluster."""
+        return self.settled.problem
+
+    @property
+    def state(self) -> State:
+        """Who is where."""
+        return self.settled.scheduler.state
+
+    @property
+    def template(self) -> Template:
+        """The pod's template."""
+        return self.problem.template(self.pod)
+
+    def pods_on(self, nodes: Mask, members: Callable[[int], bool]) -> list[int]:
+        """The pods on some nodes whose template is one of those meant, the one to give up first first."""
+        state, problem = self.state, self.problem
+        placed = np.flatnonzero(state.node_of >= 0)
+        wanted = np.array([members(number) for number in range(len(problem.templates))], np.bool_)
+        here = placed[nodes[state.node_of[placed]] & wanted[problem.template_of[placed]]]
+        return sorted(here.tolist(), key=self.worth)
+
+    def worth(self, pod: int) -> tuple[bool, int, bool, str]:
+        """Sorts pods by how dear they are: DaemonSets' last, by priority, those that come back first."""
+        found = self.problem.pods[pod]
+        owner = found.metadata.controller
+        fixed = owner is not None and owner.kind in {"DaemonSet", "Node"}
+        return fixed, found.priority, owner is None, found.key
+
+
+def nothing(_: int) -> Iterator[Change]:
+    """No proposal: what the catalogue has for a rule that cannot be changed."""
+    return iter(())

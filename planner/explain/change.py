@@ -1,0 +1,87 @@
+"""One thing that somebody could do so that a pod gets a node, ready to be tried out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from models.node import Node
+from models.pod import Pod, PodSpec
+
+SpecEdit = Callable[[PodSpec], PodSpec]
+NodeEdit = Callable[[Node], Node]
+
+
+class Cost(IntEnum):
+    """What a change costs its user: first one's own manifest, then nodes, then other people's pods."""
+
+    GATE = 5
+    SKEW = 10
+    TAINTS_POLICY = 11
+    MIN_DOMAINS = 12
+    AFFINITY_POLICY = 13
+    TOLERATION = 15
+    UNCORDON = 20
+    LABEL = 25
+    ANYWAY = 30
+    REMOVE_TAINT = 35
+    LOWER_REQUEST = 40
+    DROP_REQUIREMENT = 45
+    DROP_PORT = 48
+    PEER = 50
+    POD_SLOTS = 55
+    POD = 60
+    NODE = 70
+    OTHER_NODE = 75
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change to the pod's spec, to a node, or to who is there; `command` is how kubectl does it."""
+
+    action: str
+    cost: int
+    summary: str
+    command: str = ""
+    subject: str = ""
+    """Of changes with the same action and subject one is enough, the smallest."""
+    edit: SpecEdit | None = None
+    node: int | None = None
+    node_edit: NodeEdit | None = None
+    node_fragment: dict[str, object] | None = None
+    new_nodes: tuple[Node, ...] = ()
+    like: int | None = None
+    gone: tuple[int, ...] = ()
+    peer: Pod | None = None
+
+    @property
+    def of_cluster(self) -> bool:
+        """Whether nodes are others afterwards, or pods are added."""
+        return self.node_edit is not None or bool(self.new_nodes) or self.peer is not None
+
+
+Candidate = tuple[Change, ...]
+
+
+def without_repetition(candidate: Candidate) -> Candidate:
+    """The changes without those that delete only pods that another one deletes anyway."""
+    kept: list[Change] = []
+    for change in sorted(candidate, key=lambda change: -len(change.gone)):
+        others = {pod for other in kept for pod in other.gone}
+        if not change.gone or not others.issuperset(change.gone):
+            kept.append(change)
+    return tuple(change for change in candidate if any(change is other for other in kept))
+
+
+def cost_of(candidate: Candidate) -> tuple[int, int]:
+    """How many changes, then how dear they are."""
+    return len(candidate), sum(change.cost for change in candidate)
+
+
+def edited(spec: PodSpec, candidate: Candidate) -> PodSpec:
+    """The pod's spec after all changes to it."""
+    for change in candidate:
+        if change.edit is not None:
+            spec = change.edit(spec)
+    return spec

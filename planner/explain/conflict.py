@@ -1,0 +1,164 @@
+"""Why a batch cannot be placed together: a minimal set of pods and fields that exclude each other.
+
+Deletion by deletion: whatever can be left out while the rest still cannot be placed is no part of the
+conflict. Each question is a whole `solve`; only what it proved counts, so the set is called minimal only
+when every answer was proved in time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from models import Cluster
+from models.affinity import PodAffinity
+from models.pod import Pod, PodSpec
+from planner.census import spelled
+from planner.constraints.pod_topology_spread import HARD
+from planner.explain.room import without_request
+from planner.explanation import Conflict, ConflictField
+from planner.plan import PlacementPlan
+from planner.solve import solve
+
+Edit = Callable[[PodSpec], PodSpec]
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """Something that some pods ask for, and their specs without it."""
+
+    pods: frozenset[str]
+    field: str
+    value: str
+    edit: Edit
+
+
+class _Question:
+    """Asks whether pods can be placed together, as long as there is time."""
+
+    def __init__(self, seconds: float) -> None:
+        self._deadline = time.monotonic() + seconds
+        self.proved = True
+
+    def fails(self, cluster: Cluster) -> bool:
+        """Whether it is proved that not all pods can be placed; an open question spoils minimality."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            self.proved = False
+            return False
+        plan = solve(cluster, time_limit=left)
+        known = not plan.unplaced or _is_proved(plan)
+        self.proved = self.proved and known
+        return bool(plan.unplaced) and known
+
+
+def _is_proved(plan: PlacementPlan) -> bool:
+    return all(stage.proved for stage in plan.objective if stage.name.startswith("podsPlaced/"))
+
+
+def conflict(cluster: Cluster, pods: frozenset[str], seconds: float) -> Conflict | None:
+    """A set of pods and fields that cannot be had together; None where all fit or nothing is proved."""
+    question = _Question(seconds)
+    batch = sorted(pods)
+    if not question.fails(_only(cluster, batch)):
+        return None
+    for pod in list(batch):
+        fewer = [other for other in batch if other != pod]
+        if fewer and question.fails(_only(cluster, fewer)):
+            batch = fewer
+    smallest = _only(cluster, batch)
+    kept = []
+    for field in _fields([pod for pod in smallest.pods if pod.key in set(batch)]):
+        relaxed = _without(smallest, field)
+        if question.fails(relaxed):
+            smallest = relaxed
+        else:
+            kept.append(field)
+    return Conflict(
+        pods=tuple(batch),
+        fields=tuple(ConflictField(pods=tuple(sorted(f.pods)), field=f.field, value=f.value) for f in kept),
+        minimal=question.proved,
+    )
+
+
+def _only(cluster: Cluster, pending: list[str]) -> Cluster:
+    """The cluster with these pods alone pending."""
+    chosen = set(pending)
+    return replace(cluster, pods=tuple(p for p in cluster.pods if p.node_name or p.key in chosen))
+
+
+def _without(cluster: Cluster, field: _Field) -> Cluster:
+    """The cluster whose pending pods do not ask for something any more."""
+    return replace(
+        cluster,
+        pods=tuple(
+            pod.model_copy(update={"spec": field.edit(pod.spec)}) if pod.key in field.pods else pod
+            for pod in cluster.pods
+        ),
+    )
+
+
+def _fields(pods: list[Pod]) -> Iterator[_Field]:
+    """What the pods ask for, the same for pods that ask for the same."""
+    seen: dict[tuple[str, str], tuple[set[str], Edit]] = {}
+    for pod in pods:
+        for field, value, edit in _asked(pod):
+            seen.setdefault((field, value), (set(), edit))[0].add(pod.key)
+    for (field, value), (names, edit) in seen.items():
+        yield _Field(frozenset(names), field, value, edit)
+
+
+def _asked(pod: Pod) -> Iterator[tuple[str, str, Edit]]:
+    spec = pod.spec
+    for constraint in spec.topology_spread_constraints:
+        if constraint.when_unsatisfiable == HARD:
+            value = f"{constraint.topology_key}, maxSkew {constraint.max_skew}"
+            yield "spec.topologySpreadConstraints", value, _unspread(constraint.topology_key)
+    for key, wanted in spec.node_selector.items():
+        yield "spec.nodeSelector", f"{key}={wanted}", _unselected(key)
+    affinity = spec.affinity
+    if affinity is not None:
+        if affinity.node_affinity is not None and affinity.node_affinity.required is not None:
+            yield "spec.affinity.nodeAffinity", "required", _unbound("node_affinity")
+        for name, spelling in (("pod_affinity", "podAffinity"), ("pod_anti_affinity", "podAntiAffinity")):
+            company: PodAffinity | None = getattr(affinity, name)
+            if company is not None and company.required:
+                value = "; ".join(
+                    f"{'' if t.label_selector is None else spelled(t.label_selector)} per {t.topology_key}"
+                    for t in company.required
+                )
+                yield f"spec.affinity.{spelling}", value, _unbound(name)
+    resources = {name for c in (*spec.containers, *spec.init_containers) for name in c.resources.defaulted}
+    for name in sorted(resources):
+        yield f"spec.containers[].resources.requests.{name}", "", _unrequested(name)
+
+
+def _unspread(key: str) -> Edit:
+    def edit(spec: PodSpec) -> PodSpec:
+        own = spec.topology_spread_constraints
+        kept = tuple(item for item in own if (item.topology_key, item.when_unsatisfiable) != (key, HARD))
+        return spec.model_copy(update={"topology_spread_constraints": kept})
+
+    return edit
+
+
+def _unselected(key: str) -> Edit:
+    def edit(spec: PodSpec) -> PodSpec:
+        kept = {name: value for name, value in spec.node_selector.items() if name != key}
+        return spec.model_copy(update={"node_selector": kept})
+
+    return edit
+
+
+def _unbound(name: str) -> Edit:
+    def edit(spec: PodSpec) -> PodSpec:
+        if spec.affinity is None:
+            return spec
+        return spec.model_copy(update={"affinity": spec.affinity.model_copy(update={name: None})})
+
+    return edit
+
+
+def _unrequested(name: str) -> Edit:
+    return lambda spec: without_request(spec, name)

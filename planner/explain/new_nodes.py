@@ -1,0 +1,123 @@
+"""One more node: like one that is there, and where that is not enough, as the pod needs it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from itertools import count, islice
+
+import numpy as np
+
+from models.affinity import Taint
+from models.node import Node
+from models.quantity import parse_quantity
+from planner.constraints.pod_topology_spread import Rule
+from planner.explain.blockers import Case
+from planner.explain.change import Change, Cost
+from planner.explain.node_rules import labelled, missing_labels
+from planner.explain.room import with_room
+from planner.explain.trials import node_copy
+from planner.nodes import HOSTNAME
+from planner.requests import CPU, EPHEMERAL_STORAGE, MEMORY, in_words
+
+_UNITS = {CPU: 1000, MEMORY: 1 << 30, EPHEMERAL_STORAGE: 1 << 30}
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What a node to order has that its model has not."""
+
+    taints: tuple[Taint, ...]
+    labels: dict[str, str | None]
+    room: dict[str, int]
+
+    @property
+    def words(self) -> list[str]:
+        """The differences, each as it follows a comma."""
+        found = [f"without taint {taint.key}" for taint in self.taints]
+        found += [f"with label {key}={value}" for key, value in self.labels.items()]
+        return found + [f"with {in_words(name, amount)} {name}" for name, amount in self.room.items()]
+
+    def on(self, node: Node) -> Node:
+        """The node as it is wished for."""
+        kept = tuple(taint for taint in node.spec.taints if taint not in self.taints)
+        node = node.model_copy(update={"spec": node.spec.model_copy(update={"taints": kept})})
+        room = {name: parse_quantity(in_words(name, amount)) for name, amount in self.room.items()}
+        return with_room(labelled(node, self.labels), room)
+
+
+def like(case: Case, number: int = 1) -> Iterator[Change]:
+    """So many nodes like each kind that there is, with what the pod needs besides."""
+    for position in _kinds(case):
+        node = case.problem.nodes.nodes[position]
+        yield _order(case, position, _wish(case, node, position), number)
+
+
+def in_new_domain(case: Case, rule: Rule) -> Iterator[Change]:
+    """The same in a domain that does not exist yet, where a constraint has too few."""
+    key = rule.constraint.topology_key
+    if not rule.few_domains or key == HOSTNAME:
+        return
+    value = f"{key.rpartition('/')[2]}-{len(rule.column.values) + 1}"
+    for position in _kinds(case)[:2]:
+        wish = _wish(case, case.problem.nodes.nodes[position], position)
+        yield _order(case, position, _Wish(wish.taints, {**wish.labels, key: value}, wish.room))
+
+
+def _order(case: Case, position: int, wish: _Wish, number: int = 1) -> Change:
+    node, words = case.problem.nodes.nodes[position], wish.words
+    names = islice(_free_names(case, node.name), number)
+    what = "one more node" if number == 1 else f"{number} more nodes"
+    return Change(
+        "AddNode",
+        (Cost.OTHER_NODE + len(words) if words else Cost.NODE) + 5 * (number - 1),
+        ", ".join([f"{what} like {node.name}", *words]),
+        new_nodes=tuple(wish.on(node_copy(node, name)) for name in names),
+        like=position,
+    )
+
+
+def _kinds(case: Case) -> list[int]:
+    """One node for each set of labels, taints and room; what only one node has is its name."""
+    kinds: dict[Hashable, int] = {}
+    for position, node in enumerate(case.problem.nodes.nodes):
+        own = tuple(sorted((k, v) for k, v in node.metadata.labels.items() if v != node.name))
+        room = tuple(sorted(node.status.allocatable.items()))
+        kinds.setdefault((own, node.spec.taints, room), position)
+    return list(kinds.values())
+
+
+def _free_names(case: Case, name: str) -> Iterator[str]:
+    """Names for other nodes."""
+    candidates = (f"{name}-{number}" for number in count(2))
+    return (found for found in candidates if found not in case.problem.nodes.index)
+
+
+def _wish(case: Case, node: Node, position: int) -> _Wish:
+    tolerations = case.template.pod.spec.tolerations
+    repelling = tuple(
+        taint
+        for taint in node.spec.taints
+        if taint.effect != "PreferNoSchedule"
+        and not taint.key.startswith("node.kubernetes.io/")
+        and not any(toleration.tolerates(taint) for toleration in tolerations)
+    )
+    return _Wish(repelling, missing_labels(case, node), _bigger(case, position))
+
+
+def _bigger(case: Case, position: int) -> dict[str, int]:
+    """What a node would have to have to hold its daemons and the pod, where it has less."""
+    problem = case.problem
+    daemons = [pod for pod in case.state.pods_on[position] if case.worth(pod)[0]]
+    wanted = np.array(case.template.amounts)
+    need = wanted + sum(np.array(problem.template(pod).amounts) for pod in daemons)
+    short = np.flatnonzero((need > problem.allocatable[:, position]) & (wanted > 0))
+    names = [problem.resources[row] for row in short.tolist()]
+    return {name: _rounded(name, int(amount)) for name, amount in zip(names, need[short], strict=True)}
+
+
+def _rounded(name: str, amount: int) -> int:
+    """A whole number of cores, of gibibytes, of devices."""
+    unit = _UNITS.get(name, 1)
+    return math.ceil(amount / unit) * unit

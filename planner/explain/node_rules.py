@@ -1,0 +1,285 @@
+"""Cordons, taints, node affinity: what a node or a pod would have to say instead."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+import numpy as np
+
+from models.affinity import Taint, Toleration
+from models.node import Node
+from models.pod import PodSpec
+from models.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, integer
+from planner.constraints.node_affinity import NodeAffinity
+from planner.constraints.node_unschedulable import NodeUnschedulable
+from planner.constraints.taint_toleration import TaintToleration
+from planner.eligibility import wishes_of
+from planner.explain.blockers import Blocker, Case
+from planner.explain.change import Change, Cost
+from planner.nodes import Mask
+
+CORDON = "node.kubernetes.io/unschedulable"
+_REPELLING = ("NoSchedule", "NoExecute")
+#: Labels that say what a node is; to write something else there would be a lie.
+_FACTS = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "beta.kubernetes.io/")
+
+
+def blockers(case: Case) -> Iterator[Blocker]:
+    """The rules about one node and one pod alone."""
+    for plugin in case.framework.profile.filters:
+        if isinstance(plugin, NodeUnschedulable):
+            yield Blocker(plugin.name, plugin.reject(case.template) != 0, partial(_uncordon, case))
+        elif isinstance(plugin, TaintToleration):
+            yield Blocker(plugin.name, _tainted(case), partial(_tolerate, case))
+        elif isinstance(plugin, NodeAffinity) and plugin.concerns(case.template):
+            yield Blocker(plugin.name, plugin.reject(case.template) != 0, partial(_match, case))
+
+
+def _uncordon(case: Case, node: int) -> Iterator[Change]:
+    name = case.problem.nodes.names[node]
+    yield Change(
+        "Uncordon",
+        Cost.UNCORDON,
+        f"uncordon node {name}",
+        f"kubectl uncordon {name}",
+        node=node,
+        node_edit=_uncordoned,
+        node_fragment={"spec": {"unschedulable": False}},
+    )
+
+
+def _uncordoned(node: Node) -> Node:
+    # The taint that goes with a cordon is taken away by its controller.
+    taints = tuple(taint for taint in node.spec.taints if taint.key != CORDON)
+    spec = node.spec.model_copy(update={"unschedulable": False, "taints": taints})
+    return node.model_copy(update={"spec": spec})
+
+
+def _tainted(case: Case) -> Mask:
+    """The nodes with a taint of their own; the one of a cordon goes with the cordon."""
+    nodes = case.problem.nodes
+    bare = nodes.by_taints(lambda taints: len(_untolerated(case, taints, cordon=False)))
+    full = nodes.by_taints(lambda taints: len(_untolerated(case, taints, cordon=True)))
+    found: Mask = np.where(nodes.unschedulable, bare, full) > 0
+    return found
+
+
+def _untolerated(case: Case, taints: Iterable[Taint], *, cordon: bool) -> list[Taint]:
+    tolerations = case.template.pod.spec.tolerations
+    return [
+        taint
+        for taint in taints
+        if taint.effect in _REPELLING
+        and (cordon or taint.key != CORDON)
+        and not any(toleration.tolerates(taint) for toleration in tolerations)
+    ]
+
+
+def _tolerate(case: Case, position: int) -> Iterator[Change]:
+    node = case.problem.nodes.nodes[position]
+    taints = _untolerated(case, node.spec.taints, cordon=not node.spec.unschedulable)
+    spelled = ", ".join(_spelled(taint) for taint in taints)
+    new = tuple(Toleration(key=t.key, value=t.value, effect=t.effect) for t in taints)
+    yield Change(
+        "AddToleration",
+        Cost.TOLERATION + len(taints) - 1,
+        f"tolerate {spelled}",
+        edit=lambda spec: spec.model_copy(update={"tolerations": (*spec.tolerations, *new)}),
+    )
+    yield Change(
+        "RemoveTaint",
+        Cost.REMOVE_TAINT,
+        f"take {spelled} off node {node.name}",
+        f"kubectl taint nodes {node.name} " + " ".join(f"{t.key}:{t.effect}-" for t in taints),
+        node=position,
+        node_edit=lambda found: _with_taints(found, [t for t in found.spec.taints if t not in taints]),
+        node_fragment={"spec": {"taints": [_dump(t) for t in node.spec.taints if t not in taints]}},
+    )
+
+
+def _dump(taint: Taint) -> dict[str, str]:
+    return {"key": taint.key, "value": taint.value, "effect": taint.effect}
+
+
+def _with_taints(node: Node, taints: Iterable[Taint]) -> Node:
+    return node.model_copy(update={"spec": node.spec.model_copy(update={"taints": tuple(taints)})})
+
+
+def _spelled(taint: Taint) -> str:
+    value = f"={taint.value}" if taint.value else ""
+    return f"{taint.key}{value}:{taint.effect}"
+
+
+def _match(case: Case, position: int) -> Iterator[Change]:
+    """Labels that the node lacks, or what the pod would have to stop asking for."""
+    node = case.problem.nodes.nodes[position]
+    yield from _label(case, position, node)
+    yield from _drop_keys(case, node)
+    yield from _drop_term(case, node)
+
+
+def _label(case: Case, position: int, node: Node) -> Iterator[Change]:
+    wanted = missing_labels(case, node)
+    if wanted and not any(key.startswith(_FACTS) for key in wanted):
+        yield label(node.name, position, wanted)
+
+
+def label(name: str, position: int, wanted: dict[str, str | None], *, more: int = 0) -> Change:
+    """Label a node; None takes a label away."""
+    words = [f"{key}-" if value is None else f"{key}={value}" for key, value in wanted.items()]
+    overwrite = " --overwrite" if any(value is not None for value in wanted.values()) else ""
+    return Change(
+        "LabelNode",
+        Cost.LABEL + len(wanted) - 1 + more,
+        f"label node {name} {' '.join(words)}",
+        f"kubectl label node {name} {shlex.join(words)}{overwrite}",
+        node=position,
+        node_edit=lambda found: labelled(found, wanted),
+        node_fragment={"metadata": {"labels": dict(wanted)}},
+    )
+
+
+def labelled(node: Node, wanted: dict[str, str | None]) -> Node:
+    """A node with these labels; None takes one away."""
+    labels = {**node.metadata.labels, **wanted}
+    kept = {key: value for key, value in labels.items() if value is not None}
+    return node.model_copy(update={"metadata": node.metadata.model_copy(update={"labels": kept})})
+
+
+def missing_labels(case: Case, node: Node) -> dict[str, str | None]:
+    """What a node's labels would have to be; empty when labels cannot do it."""
+    own = node.metadata.labels
+    wanted: dict[str, str | None] = {
+        key: value for key, value in case.template.pod.spec.node_selector.items() if own.get(key) != value
+    }
+    for selector in _required(case):
+        if selector.matches({**own, **{k: v for k, v in wanted.items() if v is not None}}, node.name):
+            continue
+        offers: list[dict[str, str | None]] = [
+            found for term in selector.node_selector_terms if (found := _labels_for(term, node))
+        ]
+        if not offers:
+            return {}
+        shortest = min(offers, key=len)
+        wanted |= shortest
+    return wanted
+
+
+def _required(case: Case) -> Iterator[NodeSelector]:
+    """The pod's required node affinity, and what its profile adds."""
+    wishes = wishes_of(case.template.pod)
+    if wishes is not None and wishes.required is not None:
+        yield wishes.required
+    for plugin in case.framework.profile.filters:
+        if (
+            isinstance(plugin, NodeAffinity)
+            and plugin.added is not None
+            and plugin.added.required is not None
+        ):
+            yield plugin.added.required
+
+
+def _labels_for(term: NodeSelectorTerm, node: Node) -> dict[str, str | None]:
+    """The labels with which a node meets a term; empty when it cannot."""
+    if term.empty or not all(item.matches({"metadata.name": node.name}) for item in term.match_fields):
+        return {}
+    wanted: dict[str, str | None] = {}
+    for item in term.match_expressions:
+        if not item.matches(node.metadata.labels):
+            wanted[item.key] = _value_for(item)
+    labels = {k: v for k, v in {**node.metadata.labels, **wanted}.items() if v is not None}
+    # A label is added or changed, never taken away: whoever else looks at it would be surprised.
+    return wanted if None not in wanted.values() and term.matches(labels, node.name) else {}
+
+
+def _value_for(item: NodeSelectorRequirement) -> str | None:
+    match item.operator:
+        case "In":
+            return item.values[0]
+        case "Exists":
+            return "true"
+        case "Gt" | "Lt":
+            return str((integer(item.values[0]) or 0) + (1 if item.operator == "Gt" else -1))
+        case _:
+            return None
+
+
+def _drop_keys(case: Case, node: Node) -> Iterator[Change]:
+    """Drop the nodeSelector's keys that a node does not match; its affinity, if any, may stay."""
+    selector = case.template.pod.spec.node_selector
+    keys = [key for key, value in selector.items() if node.metadata.labels.get(key) != value]
+    if keys:
+        yield Change(
+            "DropNodeRequirement",
+            Cost.DROP_REQUIREMENT + len(keys) - 1,
+            "drop " + ", ".join(f"nodeSelector {key}={selector[key]}" for key in keys),
+            edit=lambda spec: _without_keys(spec, keys),
+        )
+        wishes = wishes_of(case.template.pod)
+        if wishes is not None and wishes.required is not None:
+            yield Change(
+                "DropNodeRequirement",
+                Cost.DROP_REQUIREMENT + len(keys) + 1,
+                "drop "
+                + ", ".join(f"nodeSelector {key}={selector[key]}" for key in keys)
+                + " and the required node affinity",
+                edit=lambda spec: _without_affinity(_without_keys(spec, keys)),
+            )
+
+
+def _without_keys(spec: PodSpec, keys: Iterable[str]) -> PodSpec:
+    kept = {key: value for key, value in spec.node_selector.items() if key not in set(keys)}
+    return spec.model_copy(update={"node_selector": kept})
+
+
+def _drop_term(case: Case, node: Node) -> Iterator[Change]:
+    """Drop the expressions of one term that a node does not meet, or all of the required affinity."""
+    wishes = wishes_of(case.template.pod)
+    if wishes is None or wishes.required is None:
+        return
+    terms = wishes.required.node_selector_terms
+    if wishes.required.matches(node.metadata.labels, node.name):
+        return
+    for number, term in enumerate(terms):
+        kept = NodeSelectorTerm(
+            match_expressions=tuple(i for i in term.match_expressions if i.matches(node.metadata.labels)),
+            match_fields=tuple(i for i in term.match_fields if i.matches({"metadata.name": node.name})),
+        )
+        if not kept.empty:
+            new = NodeSelector(node_selector_terms=(*terms[:number], kept, *terms[number + 1 :]))
+            failing = [
+                i
+                for i in (*term.match_expressions, *term.match_fields)
+                if i not in (*kept.match_expressions, *kept.match_fields)
+            ]
+            yield Change(
+                "DropNodeRequirement",
+                Cost.DROP_REQUIREMENT + len(failing),
+                "drop node affinity " + ", ".join(_requirement(item) for item in failing),
+                edit=partial(_with_required, selector=new),
+            )
+    yield Change(
+        "DropNodeRequirement",
+        Cost.DROP_REQUIREMENT + 2,
+        "drop the required node affinity",
+        edit=_without_affinity,
+    )
+
+
+def _requirement(item: NodeSelectorRequirement) -> str:
+    values = f" ({', '.join(item.values)})" if item.values else ""
+    return f"{item.key} {item.operator}{values}"
+
+
+def _with_required(spec: PodSpec, selector: NodeSelector | None) -> PodSpec:
+    affinity = spec.affinity
+    if affinity is None or affinity.node_affinity is None:
+        return spec
+    wishes = affinity.node_affinity.model_copy(update={"required": selector})
+    return spec.model_copy(update={"affinity": affinity.model_copy(update={"node_affinity": wishes})})
+
+
+def _without_affinity(spec: PodSpec) -> PodSpec:
+    return _with_required(spec, None)

@@ -1,0 +1,200 @@
+"""A pod's case in a document: who refused which nodes, the counts per domain, and the fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from models.node import Node
+from models.pod import Pod
+from models.quantity import format_quantity
+from planner.census import Owners, spelled
+from planner.constraints.inter_pod_affinity import InterPodAffinity
+from planner.constraints.node_ports import NodePorts, clash
+from planner.constraints.pod_topology_spread import Rule
+from planner.explain import patches
+from planner.explain.blockers import Case
+from planner.explain.change import Change, edited
+from planner.explain.search import Fix, Found
+from planner.explain.spread_rules import rules_of
+from planner.explanation import BlockedNodes, Explanation, FixChange, SpreadDomains
+from planner.explanation import Fix as FixDocument
+from planner.nodes import Mask
+
+_MOST_PODS = 10
+_MOST_NAMED = 3
+
+
+def explanation(case: Case, found: Found, alike: list[int], owners: Owners) -> Explanation:
+    """The document of one pod."""
+    pods = case.problem.pods
+    return Explanation(
+        pod=pods[case.pod].key,
+        workload=owners.workload_of(pods[case.pod], case.template),
+        alike=tuple(pods[other].key for other in alike),
+        message=case.settled.messages[case.pod],
+        nodes=tuple(_blocked(case)),
+        domains=tuple(_domains(case, rule) for rule in rules_of(case)),
+        fixes=tuple(fix_of(case, fix, owners) for fix in found.fixes),
+        tried=found.tried,
+        exhausted=found.exhausted,
+    )
+
+
+def _blocked(case: Case) -> Iterator[BlockedNodes]:
+    """The nodes by who refused them first and why, the largest group first."""
+    diagnosis, names = case.framework.diagnose(case.plan), case.problem.nodes.names
+    groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for number, rejection in enumerate(diagnosis.rejections):
+        where = np.flatnonzero(diagnosis.first == number).tolist()
+        if where:
+            groups.setdefault((rejection.plugin, rejection.verdict.reasons), []).extend(where)
+    for (plugin, reasons), where in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
+        mask = case.problem.nodes.none.copy()
+        mask[where] = True
+        yield BlockedNodes(
+            plugin=plugin,
+            reasons=reasons,
+            count=len(where),
+            nodes=tuple(names[node] for node in sorted(where)),
+            pods=tuple(_in_the_way(case, plugin, mask)),
+        )
+
+
+def _in_the_way(case: Case, plugin: str, nodes: Mask) -> Iterator[str]:
+    """The pods that hold a port, or whose company is the trouble, a few of them."""
+    found: list[int] = []
+    if plugin == NodePorts.name:
+        mine = list(case.template.pod.spec.host_ports())
+        found = [
+            pod
+            for node in np.flatnonzero(nodes).tolist()
+            for pod in case.state.pods_on[node]
+            if any(clash(a, b) for a in mine for b in case.problem.pods[pod].spec.host_ports())
+        ]
+    elif plugin == InterPodAffinity.name:
+        for family in case.framework.profile.of(InterPodAffinity):
+            rules = family.rules(case.template)
+            for around in (*rules.shuns, *rules.shunned_by):
+                inside = np.isin(around.column.codes, around.column.codes[nodes & around.column.present])
+                members = around.counts.tally.members
+                found += case.pods_on(inside, lambda number, members=members: number in members)  # type: ignore[misc]
+    yield from dict.fromkeys(case.problem.pods[pod].key for pod in found[:_MOST_PODS])
+
+
+def _domains(case: Case, rule: Rule) -> SpreadDomains:
+    constraint, values, sums = rule.constraint, rule.column.values, rule.counts.sums()
+    selector = rule.counted.selection.selector
+    counts = {values[code]: int(sums[code]) for code in np.flatnonzero(rule.counts.domains).tolist()}
+    return SpreadDomains(
+        topology_key=constraint.topology_key,
+        max_skew=constraint.max_skew,
+        min_domains=constraint.min_domains,
+        selector="" if selector is None else spelled(selector),
+        domains=dict(sorted(counts.items())),
+        global_minimum=rule.minimum(),
+        minimum_from=_minimum_from(case, rule, counts),
+        limit=rule.minimum() + constraint.max_skew - rule.own,
+    )
+
+
+def _minimum_from(case: Case, rule: Rule, counts: dict[str, int]) -> str:
+    """Why the global minimum is what it is."""
+    if rule.few_domains:
+        there = len(counts)
+        are = "is" if there == 1 else "are"
+        return f"minDomains {rule.constraint.min_domains or 1}: there {are} only {there}"
+    lowest = sorted(value for value, pods in counts.items() if pods == rule.minimum())
+    if len(lowest) > 1:
+        shown = ", ".join(lowest[:_MOST_NAMED]) + (", ..." if len(lowest) > _MOST_NAMED else "")
+        return f"the fewest pods, in {len(lowest)} domains ({shown})"
+    return f"{lowest[0]}, {_state_of(case, rule, lowest[0])}"
+
+
+def _state_of(case: Case, rule: Rule, value: str) -> str:
+    """What is special about the emptiest domain: that the pod can go to none of its nodes, or nothing."""
+    inside = (rule.column.codes == rule.column.code_of[value]) & rule.counts.eligible
+    open_to = case.problem.eligibility.by_taints(case.template)
+    wanted = case.problem.eligibility.by_affinity(case.template)
+    if not (inside & open_to).any():
+        return "which is tainted and counts all the same (nodeTaintsPolicy Ignore)"
+    if not (inside & wanted).any():
+        return (
+            "which the pod's node affinity excludes and which counts all the same (nodeAffinityPolicy Ignore)"
+        )
+    if not (inside & ~case.problem.nodes.unschedulable).any():
+        return "which is cordoned and counts all the same"
+    if rule.minimum() == 0:
+        return "which has none"
+    return "which has the fewest"
+
+
+def fix_of(case: Case, fix: Fix, owners: Owners) -> FixDocument:
+    """A fix as documents have it."""
+    return FixDocument(
+        changes=tuple(told for change in fix.changes for told in _changes(case, change, owners)),
+        node=fix.landing.node,
+        victims=fix.landing.victims,
+        replacements=fix.landing.replaced,
+    )
+
+
+def _changes(case: Case, change: Change, owners: Owners) -> Iterator[FixChange]:
+    """A change as its user makes it: several objects when there are several new nodes."""
+    if change.edit is not None:
+        yield _in_manifest(case, change, owners)
+    elif change.gone:
+        pod = case.problem.pods[change.gone[0]]
+        yield _plain(change, f"Pod/{pod.name}", pod.namespace)
+    elif change.peer is not None:
+        yield _plain(change, f"Pod/{change.peer.name}", change.peer.namespace, _peer(change.peer))
+    elif change.new_nodes:
+        for node in change.new_nodes:
+            yield _plain(change, f"Node/{node.name}", "", _node(node))
+    elif change.node is not None:
+        name = case.problem.nodes.names[change.node]
+        yield _plain(change, f"Node/{name}", "", change.node_fragment)
+
+
+def _in_manifest(case: Case, change: Change, owners: Owners) -> FixChange:
+    namespace = case.template.namespace
+    workload = owners.workload_of(case.problem.pods[case.pod], case.template)
+    spec = case.problem.pods[case.pod].spec
+    patch = patches.spec_patch(spec, edited(spec, (change,)))
+    return FixChange(
+        action=change.action,
+        target=workload,
+        namespace=namespace,
+        summary=change.summary,
+        command=patches.command(workload, namespace, patch),
+        patch=patches.wrapped(workload, patch),
+    )
+
+
+def _peer(pod: Pod) -> dict[str, Any]:
+    """What matters of a pod to be started."""
+    return {"metadata": {"labels": dict(pod.metadata.labels)}, "spec": {"nodeName": pod.spec.node_name}}
+
+
+def _node(node: Node) -> dict[str, Any]:
+    """What matters of a node to be added."""
+    taints = [taint.model_dump(mode="json", exclude_defaults=True) for taint in node.spec.taints]
+    room = {name: format_quantity(amount) for name, amount in node.status.allocatable.items()}
+    return {
+        "metadata": {"labels": dict(node.metadata.labels)},
+        "spec": {"taints": taints},
+        "status": {"allocatable": room},
+    }
+
+
+def _plain(change: Change, target: str, namespace: str, patch: dict[str, object] | None = None) -> FixChange:
+    return FixChange(
+        action=change.action,
+        target=target,
+        namespace=namespace,
+        summary=change.summary,
+        command=change.command,
+        patch=None if patch is None else dict(patch),
+    )

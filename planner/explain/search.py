@@ -1,0 +1,225 @@
+"""The search for fixes: the fewest changes that answer every refusal on some node, cheapest first.
+
+Nodes that the same rules refuse are one pattern. For each pattern the changes that its rules propose
+are combined, one for each rule, and what comes out is tried out. Only what worked is a fix.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from planner.constraints.node_resources import NodeResourcesFit
+from planner.explain import company, new_nodes, node_rules, room, spread_rules
+from planner.explain.blockers import Blocker, Case
+from planner.explain.change import Candidate, Change, Cost, cost_of, without_repetition
+from planner.explain.trials import Landing, Trials
+from planner.nodes import Ints
+from planner.scheduler import GATED
+
+#: So many fixes are enough, and so many of one kind.
+ENOUGH, ALIKE = 8, 2
+#: So many are looked for, so that the last ones of the catalogue have their turn too.
+_MOST = 12
+#: With fewer fixes than this of one change, pairs are tried, and so on.
+_WANTED = 2
+_NODES_PER_PATTERN = 3
+_PATTERNS = 24
+_COMBINATIONS = 60
+#: With fixes at hand only so many kinds of a new node are tried; without any, several at once too.
+_NODE_KINDS, _MORE_NODES = 4, (2, 4, 8)
+_RELATIONAL = {"PodTopologySpread", "InterPodAffinity"}
+#: On clusters up to this size every node of a pattern is tried before nothing helps.
+_ALL_NODES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Changes that were tried out, and where the pod went."""
+
+    changes: Candidate
+    landing: Landing
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found, what was tried, and whether that was all that the catalogue has."""
+
+    fixes: tuple[Fix, ...]
+    tried: int
+    exhausted: bool
+
+
+def blockers_of(case: Case) -> list[Blocker]:
+    """Every rule that refuses the pod some node."""
+    rooms = (node_rules, room, spread_rules, company)
+    found = [blocker for family in rooms for blocker in family.blockers(case)]
+    return [blocker for blocker in found if blocker.mask.any()]
+
+
+#: Rules that refuse the same nodes, and these nodes.
+Pattern = tuple[tuple[Blocker, ...], Ints]
+
+
+class Search:
+    """The fixes of one pod."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._trials = Trials(case.settled, case.pod)
+        self._blockers = blockers_of(case)
+        self._preempts = case.settled.preemption and bool(
+            (case.problem.priorities < case.template.priority).any()
+        )
+        self._gates = tuple(_without_gates(case))
+        self._fixes: list[Fix] = []
+        self._kinds: Counter[tuple[str, ...]] = Counter()
+        self._seen: set[tuple[str, ...]] = set()
+        self._tried = 0
+
+    def run(self) -> Found:
+        """Look for fixes of one change, then of two, until there are some."""
+        if self._gates:
+            self._try([()])
+        patterns = self._patterns()
+        most = max((len(pattern) for pattern, _ in patterns), default=0)
+        for size in range(1, most + 1):
+            self._try(self._candidates(patterns, size, _NODES_PER_PATTERN))
+            if size == 1:
+                few = sorted(self._new_nodes(), key=cost_of)
+                self._try(few[:_NODE_KINDS] if self._fixes else few)
+            if self._enough(size):
+                break
+        if not self._fixes:
+            self._try((change,) for number in _MORE_NODES for change in new_nodes.like(self._case, number))
+        small = self._case.problem.nodes.size <= _ALL_NODES
+        for more in (
+            self._with_new_node,
+            lambda: self._everywhere(patterns),
+            lambda: self._softened(patterns),
+        ):
+            if not self._fixes and (small or more == self._with_new_node):
+                self._try(more())
+        return Found(tuple(self._best()), self._tried, small or bool(self._fixes))
+
+    def _enough(self, size: int) -> bool:
+        return len(self._fixes) >= (_WANTED if size == 1 else 1)
+
+    def _best(self) -> list[Fix]:
+        return sorted(self._fixes, key=lambda fix: (bool(fix.landing.victims), cost_of(fix.changes)))[:ENOUGH]
+
+    def _patterns(self) -> list[Pattern]:
+        """The nodes by the rules that refuse them, those with the fewest rules first."""
+        size = self._case.problem.nodes.size
+        keys = np.zeros(size, np.int64)
+        for number, blocker in enumerate(self._blockers):
+            keys |= blocker.mask.astype(np.int64) << number
+        found = []
+        for key in np.unique(keys).tolist():
+            rules = tuple(b for number, b in enumerate(self._blockers) if key >> number & 1)
+            where = np.flatnonzero(keys == key)
+            if rules:
+                found.append((rules, where))
+            others = tuple(rule for rule in rules if rule.plugin != NodeResourcesFit.name)
+            if self._preempts and others and len(others) < len(rules):
+                # Preemption may make the room by itself.
+                found.append((others, where))
+        return sorted(found, key=lambda pattern: len(pattern[0]))
+
+    def _candidates(self, patterns: list[Pattern], size: int, nodes: int) -> Iterator[Candidate]:
+        chosen = [pattern for pattern in patterns if len(pattern[0]) == size]
+        for rules, where in chosen[: _PATTERNS if nodes == _NODES_PER_PATTERN else None]:
+            for node in _easiest(rules, where, nodes):
+                offers = product(*(list(rule.propose(node)) for rule in rules))
+                yield from sorted(map(without_repetition, offers), key=cost_of)[:_COMBINATIONS]
+
+    def _everywhere(self, patterns: list[Pattern]) -> Iterator[Candidate]:
+        """Every node of every pattern."""
+        for size in range(1, 1 + max((len(pattern) for pattern, _ in patterns), default=0)):
+            yield from self._candidates(patterns, size, _ALL_NODES)
+
+    def _softened(self, patterns: list[Pattern]) -> Iterator[Candidate]:
+        """With constraints made soft that are not in the way yet, but will be once a node is open."""
+        soft = list(spread_rules.dropped(self._case))
+        for candidate in self._everywhere(patterns):
+            told = {change.summary for change in candidate}
+            more = tuple(change for change in soft if change.summary not in told)
+            if more:
+                yield (*candidate, *more)
+
+    def _new_nodes(self) -> Iterator[Candidate]:
+        for change in new_nodes.like(self._case):
+            yield (change,)
+        for rule in spread_rules.rules_of(self._case):
+            for change in new_nodes.in_new_domain(self._case, rule):
+                yield (change,)
+
+    def _with_new_node(self) -> Iterator[Candidate]:
+        """A new node together with what the pod's manifest has against every node of its kind."""
+        relational = [b for b in self._blockers if b.plugin in _RELATIONAL]
+        for (change,) in self._new_nodes():
+            at = change.like
+            offers = [
+                [found for found in blocker.propose(at) if found.edit is not None or found.gone]
+                for blocker in relational
+                if at is not None and blocker.mask[at]
+            ]
+            for chosen in product(*offers):
+                yield without_repetition((*chosen, change))
+
+    def _try(self, candidates: Iterable[Candidate]) -> None:
+        """Try out what was not seen before, the cheapest first, as long as there is room for more."""
+        fresh: dict[tuple[str, ...], Candidate] = {}
+        for candidate in candidates:
+            key = tuple(sorted(change.summary for change in candidate))
+            if key not in self._seen:
+                fresh.setdefault(key, (*self._gates, *candidate))
+        self._seen.update(fresh)
+        ordered = sorted(fresh.values(), key=cost_of)
+        run = self._trials.run(ordered, self._wanted)
+        for candidate, landing in run:
+            self._tried += 1
+            if landing is not None:
+                self._fixes.append(Fix(candidate, landing))
+                self._kinds[_kind(candidate)] += 1
+
+    def _wanted(self, candidate: Candidate) -> bool:
+        """Whether another fix of this kind is wanted, and nothing smaller is part of it."""
+        most = 1 if any(change.subject for change in candidate) else ALIKE
+        if len(self._fixes) >= _MOST or self._kinds[_kind(candidate)] >= most:
+            return False
+        summaries = {change.summary for change in candidate}
+        return not any({c.summary for c in fix.changes} <= summaries for fix in self._fixes)
+
+
+def _kind(candidate: Candidate) -> tuple[str, ...]:
+    return tuple(sorted(f"{change.action} {change.subject}" for change in candidate))
+
+
+def _easiest(rules: tuple[Blocker, ...], where: Ints, number: int) -> list[int]:
+    """Some of the nodes: for each rule those where the least is missing."""
+    if len(where) <= number:
+        return [int(node) for node in where]
+    eases = [rule.ease[where] for rule in rules if rule.ease is not None]
+    orders = [np.argsort(ease, kind="stable") for ease in eases] or [np.arange(len(where))]
+    orders.append(np.argsort(np.sum(eases, axis=0), kind="stable")) if len(eases) > 1 else None
+    picked: dict[int, None] = {}
+    for place in range(number):
+        for order in orders:
+            picked.setdefault(int(where[order[place]]))
+    return list(picked)[: max(number, len(orders))]
+
+
+def _without_gates(case: Case) -> Iterator[Change]:
+    if case.settled.messages.get(case.pod) == GATED:
+        gates = case.template.pod.spec.scheduling_gates
+        yield Change(
+            "RemoveSchedulingGate",
+            Cost.GATE,
+            "remove the scheduling gate " + ", ".join(gate.name for gate in gates),
+            edit=lambda spec: spec.model_copy(update={"scheduling_gates": ()}),
+        )

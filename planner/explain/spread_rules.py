@@ -1,0 +1,174 @@
+"""Topology spread: each constraint by itself, and what would satisfy it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+
+from models.affinity import TopologySpreadConstraint
+from models.pod import PodSpec
+from planner.constraints.pod_topology_spread import SOFT, PodTopologySpread, Rule
+from planner.constraints.pod_topology_spread.rule import NO_LABEL
+from planner.explain.blockers import Blocker, Case
+from planner.explain.change import Change, Cost
+from planner.explain.node_rules import label
+from planner.explain.room import delete
+from planner.nodes import ALL, HOSTNAME
+
+_MOST_VICTIMS = 5
+_ZONE = "topology.kubernetes.io/zone"
+Terms = TopologySpreadConstraint
+
+
+def rules_of(case: Case) -> list[Rule]:
+    """The pod's DoNotSchedule constraints."""
+    plugins = case.framework.profile.of(PodTopologySpread)
+    return [rule for plugin in plugins for rule in plugin.hard(case.template)]
+
+
+def blockers(case: Case) -> Iterator[Blocker]:
+    """Every DoNotSchedule constraint: where a label is missing, and where the skew would be too much."""
+    for rule in rules_of(case):
+        codes = rule.rejects(ALL)
+        name = PodTopologySpread.name
+        if (codes == NO_LABEL).any():
+            yield Blocker(name, codes == NO_LABEL, partial(_label, case, rule))
+        skews = np.append(rule.counts.sums() + rule.own - rule.minimum(), 0)[rule.column.codes]
+        yield Blocker(name, (codes != 0) & (codes != NO_LABEL), partial(_relax, case, rule), skews)
+
+
+def _label(case: Case, rule: Rule, node: int) -> Iterator[Change]:
+    """Put the node into a domain, the emptiest, or drop the constraint."""
+    key, name = rule.constraint.topology_key, case.problem.nodes.names[node]
+    values = rule.column.values
+    sums = rule.counts.sums()
+    offers = (
+        [name] if key == HOSTNAME else [values[code] for code in np.argsort(sums, kind="stable")[:2].tolist()]
+    )
+    for more, value in enumerate(offers or ["new"]):
+        yield label(name, node, {key: value}, more=more)
+    yield _anyway(case, rule)
+
+
+def _relax(case: Case, rule: Rule, node: int) -> Iterator[Change]:
+    yield from _own_manifest(case, rule, int(rule.column.codes[node]))
+    yield from _fewer_pods(case, rule, int(rule.column.codes[node]))
+
+
+def _own_manifest(case: Case, rule: Rule, domain: int) -> Iterator[Change]:
+    constraint, key = rule.constraint, rule.constraint.topology_key
+    skew = int(rule.counts.sums()[domain]) + rule.own - rule.minimum()
+    yield _changed(
+        case,
+        rule,
+        "RaiseMaxSkew",
+        Cost.SKEW + min(skew - constraint.max_skew, 30) - 1,
+        f"maxSkew {skew} instead of {constraint.max_skew} for {key}",
+        max_skew=skew,
+    )
+    if constraint.node_taints_policy == "Ignore":
+        yield _changed(
+            case,
+            rule,
+            "HonorTaints",
+            Cost.TAINTS_POLICY,
+            f"nodeTaintsPolicy Honor for {key}",
+            node_taints_policy="Honor",
+        )
+    other = "Honor" if constraint.node_affinity_policy == "Ignore" else "Ignore"
+    yield _changed(
+        case,
+        rule,
+        "NodeAffinityPolicy",
+        Cost.AFFINITY_POLICY,
+        f"nodeAffinityPolicy {other} for {key}",
+        node_affinity_policy=other,
+    )
+    if rule.few_domains:
+        there = int(rule.counts.domains.sum())
+        yield _changed(
+            case,
+            rule,
+            "RelaxMinDomains",
+            Cost.MIN_DOMAINS,
+            f"minDomains {there} instead of {constraint.min_domains} for {key}",
+            min_domains=there or None,
+        )
+    yield _anyway(case, rule)
+
+
+def _anyway(case: Case, rule: Rule) -> Change:
+    key = rule.constraint.topology_key
+    return _changed(
+        case,
+        rule,
+        "ScheduleAnyway",
+        Cost.ANYWAY,
+        f"whenUnsatisfiable ScheduleAnyway for {key}",
+        when_unsatisfiable=SOFT,
+        min_domains=None,
+    )
+
+
+def dropped(case: Case) -> Iterator[Change]:
+    """Every constraint made soft, whether it is in the way now or will be after another change."""
+    for rule in rules_of(case):
+        yield _anyway(case, rule)
+
+
+def _changed(case: Case, rule: Rule, action: str, cost: int, summary: str, **terms: object) -> Change:
+    key = rule.constraint.topology_key
+    return Change(action, cost, summary, subject=key, edit=_edit(case, rule, terms))
+
+
+def _edit(case: Case, rule: Rule, terms: dict[str, object]) -> Callable[[PodSpec], PodSpec]:
+    """Change one constraint where it stands; the profile's defaults become the pod's own."""
+    asked = rule.constraint
+    defaults = () if case.template.pod.spec.topology_spread_constraints else _spelled_out(case)
+
+    def edit(spec: PodSpec) -> PodSpec:
+        own = spec.topology_spread_constraints or defaults
+        changed = tuple(
+            item.model_copy(update=terms)
+            if (item.topology_key, item.when_unsatisfiable) == (asked.topology_key, asked.when_unsatisfiable)
+            else item
+            for item in own
+        )
+        return spec.model_copy(update={"topology_spread_constraints": _merged(changed)})
+
+    return edit
+
+
+def _merged(constraints: tuple[Terms, ...]) -> tuple[Terms, ...]:
+    """Without a second constraint of the same key and kind, which the API server refuses."""
+    found: dict[tuple[str, str], Terms] = {}
+    for item in constraints:
+        found.setdefault((item.topology_key, item.when_unsatisfiable), item)
+    return tuple(found.values())
+
+
+def _spelled_out(case: Case) -> tuple[Terms, ...]:
+    """The profile's default constraints as the pod would have to write them."""
+    plugins = case.framework.profile.of(PodTopologySpread)
+    rules = [
+        r for plugin in plugins for r in (*plugin.hard(case.template), *plugin.soft(case.template).rules)
+    ]
+    return tuple(
+        r.constraint.model_copy(update={"label_selector": r.counted.selection.selector}) for r in rules
+    )
+
+
+def members(case: Case, rule: Rule, domain: int) -> list[int]:
+    """The pods that a constraint counts in a domain, the one to give up first first."""
+    nodes = (rule.column.codes == domain) & rule.counts.eligible
+    return case.pods_on(nodes, lambda number: number in rule.tally.members)
+
+
+def _fewer_pods(case: Case, rule: Rule, domain: int) -> Iterator[Change]:
+    """Take the surplus out of the domain."""
+    surplus = int(rule.counts.sums()[domain]) + rule.own - rule.minimum() - rule.constraint.max_skew
+    pods = members(case, rule, domain)
+    if 0 < surplus <= min(_MOST_VICTIMS, len(pods)):
+        yield delete(case, pods[:surplus])

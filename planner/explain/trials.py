@@ -1,0 +1,144 @@
+"""Trying changes out: the change is made, everybody ahead in the queue has a turn, and then the pod."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from models.node import Node
+from models.pod import Pod
+from planner.explain.change import Candidate, edited
+from planner.explain.settled import Settled
+from planner.nodes import HOSTNAME
+from planner.problem import Problem
+from planner.scheduler import Scheduler
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Where a pod went, whom it evicted, and where the replacements of deleted pods went."""
+
+    node: str
+    victims: tuple[str, ...] = ()
+    replaced: tuple[str | None, ...] = ()
+
+
+class Trials:
+    """What becomes of one pod when something is changed in a cluster at rest."""
+
+    def __init__(self, settled: Settled, pod: int) -> None:
+        self._settled = settled
+        self._pod = pod
+        self._ahead = settled.ahead_of(pod)
+
+    def run(
+        self, candidates: Sequence[Candidate], wanted: Callable[[Candidate], bool]
+    ) -> Iterator[tuple[Candidate, Landing | None]]:
+        """Try those still wanted out, in their order; what leaves the nodes alone shares a problem."""
+        light = [found for found in candidates if not _of_cluster(found)]
+        variant_of = {id(found): number for number, found in enumerate(light)}
+        bench = None
+        for candidate in candidates:
+            if not wanted(candidate):
+                continue
+            if _of_cluster(candidate):
+                yield candidate, self._alone(candidate)
+                continue
+            if bench is None:
+                bench = self._scheduler(None, [self._variant(found) for found in light])
+                first = len(bench.problem.pods) - len(light)
+            yield candidate, self._decide(bench, first + variant_of[id(candidate)], candidate)
+
+    def _variant(self, candidate: Candidate) -> Pod:
+        pod = self._settled.problem.pods[self._pod]
+        return pod.model_copy(update={"spec": edited(pod.spec, candidate)})
+
+    def _alone(self, candidate: Candidate) -> Landing | None:
+        """A trial that changes nodes, or brings pods that have a node."""
+        nodes, more = self._changed_nodes(candidate), [self._variant(candidate)]
+        for change in candidate:
+            more += [change.peer] if change.peer is not None else []
+            for node in change.new_nodes:
+                more += [] if change.like is None else self._daemons(change.like, node)
+        scheduler = self._scheduler(nodes, more)
+        return self._decide(scheduler, len(scheduler.problem.pods) - len(more), candidate)
+
+    def _changed_nodes(self, candidate: Candidate) -> list[Node]:
+        nodes = list(self._settled.problem.nodes.nodes)
+        for change in candidate:
+            if change.node_edit is not None and change.node is not None:
+                nodes[change.node] = change.node_edit(nodes[change.node])
+        return nodes + [node for change in candidate for node in change.new_nodes]
+
+    def _daemons(self, like: int, new: Node) -> Iterator[Pod]:
+        """The DaemonSet pods that a new node gets, as the node that it is like has them."""
+        for number in self._settled.scheduler.state.pods_on[like]:
+            pod = self._settled.problem.pods[number]
+            owner = pod.metadata.controller
+            if owner is not None and owner.kind == "DaemonSet":
+                yield daemon_copy(pod, new)
+
+    def _scheduler(self, nodes: Iterable[Node] | None, more: Sequence[Pod]) -> Scheduler:
+        node_of, claiming = self._settled.places
+        base: Problem = self._settled.problem
+        problem = base.varied(node_of, nodes, more)
+        scheduler = Scheduler(problem, preemption=self._settled.preemption)
+        for pod, node in claiming:
+            scheduler.state.bind(pod, problem.nodes.index[base.nodes.names[node]])
+        scheduler.restore_nominations(self._settled.left)
+        return scheduler
+
+    def _decide(self, scheduler: Scheduler, variant: int, candidate: Candidate) -> Landing | None:
+        """The pod's turn after everybody's ahead; the state is as before afterwards."""
+        state = scheduler.state
+        mark = state.mark()
+        gone = list(dict.fromkeys(pod for change in candidate for pod in change.gone))
+        for pod in gone:
+            state.unbind(pod)
+        if gone or _of_cluster(candidate):
+            self._let_others_go_first(scheduler)
+        decision = scheduler.decide(variant)
+        landing = None
+        if decision.node is not None:
+            names = scheduler.problem.nodes.names
+            victims = tuple(scheduler.problem.pods[victim].key for victim in decision.victims)
+            landing = Landing(names[decision.node], victims, tuple(self._replaced(scheduler, gone)))
+        state.rollback(mark)
+        return landing
+
+    def _let_others_go_first(self, scheduler: Scheduler) -> None:
+        alike: dict[int, list[int]] = {}
+        for pod in self._settled.left[: self._settled.left.index(self._pod)]:
+            alike.setdefault(int(self._settled.problem.template_of[pod]), []).append(pod)
+        for first in self._ahead:
+            for pod in alike[int(self._settled.problem.template_of[first])]:
+                if scheduler.decide(pod).node is None:
+                    break
+
+    def _replaced(self, scheduler: Scheduler, gone: Iterable[int]) -> Iterator[str | None]:
+        """Where the pods go that controllers make for deleted ones, each after the pod in question."""
+        for pod in gone:
+            found = scheduler.problem.pods[pod]
+            if found.metadata.controller is not None and not found.is_terminating:
+                node = scheduler.decide(pod).node
+                yield None if node is None else scheduler.problem.nodes.names[node]
+
+
+def _of_cluster(candidate: Candidate) -> bool:
+    return any(change.of_cluster for change in candidate)
+
+
+def daemon_copy(pod: Pod, node: Node) -> Pod:
+    """A DaemonSet's pod for another node."""
+    metadata = pod.metadata.model_copy(update={"name": f"{pod.name}-{node.name}", "uid": ""})
+    spec = pod.spec.model_copy(update={"node_name": node.name})
+    return pod.model_copy(update={"metadata": metadata, "spec": spec})
+
+
+def node_copy(node: Node, name: str, labels: dict[str, str] | None = None) -> Node:
+    """A fresh node like another, without pods and not cordoned."""
+    own = {**node.metadata.labels, **({HOSTNAME: name} if HOSTNAME in node.metadata.labels else {})}
+    metadata = node.metadata.model_copy(update={"name": name, "uid": "", "labels": {**own, **(labels or {})}})
+    taints = tuple(t for t in node.spec.taints if not t.key.startswith("node.kubernetes.io/"))
+    spec = node.spec.model_copy(update={"unschedulable": False, "taints": taints, "provider_id": ""})
+    return node.model_copy(update={"metadata": metadata, "spec": spec})

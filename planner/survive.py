@@ -1,0 +1,115 @@
+"""What if a zone is lost: every domain of a key in turn, its pods made again, and everything simulated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from models import Cluster
+from models.pod import Pod
+from planner.census import Owners
+from planner.errors import InputError
+from planner.explain.blockers import Case
+from planner.explain.report import fix_of
+from planner.explain.search import Search
+from planner.explain.settled import Settled
+from planner.problem import Problem
+from planner.survival import DomainLoss, LostPending, Survival, WorkloadLoss
+from planner.whatif import remove_nodes
+
+#: For so many different pods of a domain a way out is looked for.
+_MOST_EXPLAINED = 20
+
+Workload = tuple[str, str]
+
+
+def survive(cluster: Cluster, key: str, *, preemption: bool = True) -> Survival:
+    """What the loss of each domain of a topology key would mean, once the pending pods are placed."""
+    domains = sorted({node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels})
+    if not domains:
+        raise InputError([f"no node has the label {key}"])
+    before = Settled.of(cluster, preemption)
+    waiting = {before.problem.pods[pod].key for pod in before.left}
+    running = before.cluster()
+    losses = tuple(_lose(running, key, domain, waiting, preemption) for domain in domains)
+    return Survival(
+        topology_key=key,
+        domains=losses,
+        failures=sum(not row.ok for loss in losses for row in loss.workloads),
+        notes=(*cluster.notes, *before.problem.notes),
+    )
+
+
+def _lose(cluster: Cluster, key: str, domain: str, waiting: set[str], preemption: bool) -> DomainLoss:
+    """One domain gone; pods that were pending before the loss are no part of it."""
+    gone = {node.name for node in cluster.nodes if node.metadata.labels.get(key) == domain}
+    after = Settled.of(remove_nodes(cluster, f"{key}={domain}"), preemption)
+    left = [pod for pod in after.left if after.problem.pods[pod].key not in waiting]
+    rows = tuple(_workloads(cluster, gone, after, left))
+    return DomainLoss(
+        domain=domain,
+        nodes=len(gone),
+        pods=sum(row.lost for row in rows),
+        workloads=rows,
+        pending=tuple(_pending(after, left)),
+        ok=all(row.ok for row in rows),
+    )
+
+
+def _workloads(cluster: Cluster, gone: set[str], after: Settled, left: list[int]) -> Iterator[WorkloadLoss]:
+    """Everybody who has pods in the domain, and everybody who is pending because of it."""
+    problem = Problem(cluster)
+    owners = Owners(cluster)
+    replicas: Counter[Workload] = Counter()
+    lost: Counter[Workload] = Counter()
+    for number, pod in enumerate(problem.pods):
+        if pod.node_name and _counts(pod):
+            workload = (pod.namespace, owners.workload_of(pod, problem.template(number)))
+            replicas[workload] += 1
+            lost[workload] += pod.node_name in gone
+    later = Owners(after.problem.cluster)
+    pending = Counter(_workload(after, later, pod) for pod in left)
+    for workload in sorted({name for name, pods in lost.items() if pods} | pending.keys()):
+        bare = workload[1].startswith("Pod/")
+        replaced = 0 if bare else max(lost[workload] - pending[workload], 0)
+        yield WorkloadLoss(
+            namespace=workload[0],
+            workload=workload[1],
+            replicas=replicas[workload],
+            lost=lost[workload],
+            replaced=replaced,
+            pending=pending[workload],
+            ok=replicas[workload] > lost[workload] and not pending[workload],
+        )
+
+
+def _counts(pod: Pod) -> bool:
+    """Whether a pod is a replica that somebody would miss: not one of a DaemonSet, or of its node."""
+    owner = pod.metadata.controller
+    return not pod.is_terminating and (owner is None or owner.kind not in {"DaemonSet", "Node"})
+
+
+def _workload(settled: Settled, owners: Owners, pod: int) -> Workload:
+    found = settled.problem.pods[pod]
+    return found.namespace, owners.workload_of(found, settled.problem.template(pod))
+
+
+def _pending(after: Settled, left: list[int]) -> Iterator[LostPending]:
+    """Who finds no node, pods alike together, with the cheapest change that helps the first of them."""
+    owners = Owners(after.problem.cluster)
+    groups: dict[int, list[int]] = {}
+    for pod in left:
+        groups.setdefault(int(after.problem.template_of[pod]), []).append(pod)
+    for number, pods in enumerate(groups.values()):
+        first = pods[0]
+        namespace, workload = _workload(after, owners, first)
+        case = Case.of(after, first)
+        found = Search(case).run().fixes if number < _MOST_EXPLAINED else ()
+        yield LostPending(
+            namespace=namespace,
+            workload=workload,
+            pods=len(pods),
+            example=after.problem.pods[first].key,
+            message=after.messages[first],
+            fix=fix_of(case, found[0], owners) if found else None,
+        )

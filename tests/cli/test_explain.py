@@ -1,0 +1,103 @@
+"""`planner explain` and `planner check --survive` as they are typed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from planner.explanation import Explanation, ExplanationList
+from planner.survival import Survival
+from tests.cli.conftest import Planner
+from tests.cli.manifests import lopsided, node, pod, write
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+@pytest.fixture
+def stuck(tmp_path: Path) -> str:
+    """Two pods that are too large, in two namespaces, and one that fits."""
+    huge = pod("huge", cpu="64"), pod("giant", cpu="65", namespace="bank", app="ledger")
+    return write(tmp_path / "stuck.json", node("a1"), pod("small"), *huge)
+
+
+def test_all_pending_pods_are_explained(planner: Planner, stuck: str) -> None:
+    """Without names a list of all; what finds a place is no matter for it."""
+    ended = planner("explain", "-f", stuck, "-o", "json")
+    found = ExplanationList.model_validate_json(ended.out)
+    assert ([item.pod for item in found.items], ended.code) == (["shop/huge", "bank/giant"], 1)
+
+
+@pytest.mark.parametrize("name", ["huge", "shop/huge", "pod/huge"])
+def test_one_pod_by_name_is_a_document_of_its_own(planner: Planner, stuck: str, name: str) -> None:
+    """As with kubectl: one object by itself, several in a list."""
+    ended = planner("explain", name, "-f", stuck, "-o", "json")
+    assert Explanation.model_validate_json(ended.out).pod == "shop/huge"
+    both = planner("explain", name, "giant", "-f", stuck, "-o", "json")
+    assert json.loads(both.out)["kind"] == "ExplanationList"
+
+
+@pytest.mark.parametrize(
+    ("choice", "pods"), [(("-n", "bank"), ["bank/giant"]), (("-l", "app=web"), ["shop/huge"])]
+)
+def test_namespace_and_labels_choose(
+    planner: Planner, stuck: str, choice: tuple[str, ...], pods: list[str]
+) -> None:
+    """-n and -l as everywhere; running pods that they choose are no error."""
+    ended = planner("explain", "-f", stuck, *choice, "-o", "name")
+    assert ended.out.split() == [f"pod/{name}" for name in pods]
+
+
+def test_nothing_pending(planner: Planner, tmp_path: Path) -> None:
+    """Exit code 0 and one sentence."""
+    ended = planner("explain", "-f", write(tmp_path / "well.json", node("a1"), pod("small")))
+    assert (ended.code, ended.out) == (0, "No pods are pending.\n")
+
+
+def test_a_pod_that_is_not_there(planner: Planner, stuck: str) -> None:
+    """Bad input: one line, exit code 2, nothing on stdout."""
+    ended = planner("explain", "nobody", "-f", stuck)
+    assert (ended.code, ended.out, ended.err) == (2, "", "error: there is no pod default/nobody\n")
+
+
+def test_a_pod_that_finds_a_place_is_not_explained(planner: Planner, stuck: str) -> None:
+    """Asked about by name it is no error either."""
+    ended = planner("explain", "small", "-f", stuck)
+    assert (ended.code, ended.out) == (0, "No pods are pending.\n")
+
+
+def test_what_if_flags_come_first(planner: Planner, stuck: str) -> None:
+    """With more and larger nodes nobody is pending."""
+    ended = planner("explain", "huge", "-f", stuck, "--delete-pod", "bank/giant", "-o", "json")
+    assert Explanation.model_validate_json(ended.out).pod == "shop/huge"
+
+
+def test_wide_output_has_kubectls_line(planner: Planner, tmp_path: Path) -> None:
+    """The patch of a workload as one line to copy, where the table has a fragment of YAML."""
+    owned = pod("web-9", spread="DoNotSchedule")
+    owned["metadata"]["ownerReferences"] = [
+        {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "w", "controller": True}
+    ]
+    more = [pod("other", on="b1", cpu="4", app="other"), owned]
+    path = write(tmp_path / "owned.json", *lopsided(), *more)
+    patch = '{"spec":{"template":{"spec":{"topologySpreadConstraints":[{"topologyKey":"'
+    line = f'kubectl patch statefulset web -n shop -p \'{patch}{ZONE}","maxSkew":4}}]}}}}}}}}\''
+    assert line in planner("explain", "-f", path, "-o", "wide").out
+    assert "maxSkew: 4" in planner("explain", "-f", path).out
+
+
+def test_the_loss_of_zones(planner: Planner, tmp_path: Path) -> None:
+    """Exit code 1 for who does not survive, with its names; 0 where nobody is hurt."""
+    path = write(tmp_path / "lopsided.json", *lopsided())
+    ended = planner("check", "-f", path, "--survive", ZONE, "-o", "json")
+    found = Survival.model_validate_json(ended.out)
+    assert (ended.code, found.failures) == (1, 3)
+    assert planner("check", "-f", path, "--survive", ZONE, "-n", "bank").code == 0
+    assert planner("check", "-f", path, "--survive", ZONE, "-o", "name").out.splitlines() == [
+        f"pod/shop/web-{number}" for number in range(3)
+    ]
+
+
+def test_an_unknown_key_cannot_be_lost(planner: Planner, stuck: str) -> None:
+    """Exit code 2."""
+    ended = planner("check", "-f", stuck, "--survive", "rack")
+    assert (ended.code, ended.err) == (2, "error: no node has the label rack\n")

@@ -1,0 +1,54 @@
+"""Pods that cannot be placed together: the set is a conflict, and nothing in it can be left out."""
+
+from planner.explain import explain
+from planner.explanation import Conflict
+from tests.builders import HOST, ZONE, Object, cluster, node, pod, spread, term
+
+
+def conflict_of(*objects: Object, seconds: float = 30.0) -> Conflict | None:
+    """The conflict of all pending pods."""
+    return explain(cluster(*objects), batch=seconds).conflict
+
+
+def test_too_many_pods_for_the_cpu() -> None:
+    """Two of three pods of two cores fit on one node of four; bystanders are no part of it."""
+    pods = [pod(f"web-{number}", cpu="2", memory="1Gi") for number in range(3)]
+    found = conflict_of(node("a"), *pods, pod("small", memory="1Gi"))
+    assert found is not None
+    assert found.pods == ("default/web-0", "default/web-1", "default/web-2")
+    assert [field.field for field in found.fields] == ["spec.containers[].resources.requests.cpu"]
+    assert found.minimal
+
+
+def test_two_constraints_of_one_pod() -> None:
+    """Each alone could be kept: both are named."""
+    running = [pod(f"p{n}", on=on, app="web") for n, on in enumerate(["n1", "n1", "n2", "n3", "n3"])]
+    nodes = [node("n1", zone="a"), node("n2", zone="a"), node("n3", zone="b")]
+    found = conflict_of(*nodes, *running, pod("new", app="web", spread=[spread(), spread(HOST)]))
+    assert found is not None
+    assert [field.value for field in found.fields] == [f"{ZONE}, maxSkew 1", f"{HOST}, maxSkew 1"]
+    assert found.minimal
+
+
+def test_anti_affinity_against_a_selector() -> None:
+    """Two pods that shun each other, and both want the only node with the label."""
+    both = [pod(f"db-{n}", app="db", node_selector={"disk": "ssd"}, apart=[term(HOST, "db")]) for n in (1, 2)]
+    found = conflict_of(node("a", labels={"disk": "ssd"}), node("b"), *both)
+    assert found is not None
+    assert {field.field for field in found.fields} == {"spec.nodeSelector", "spec.affinity.podAntiAffinity"}
+
+
+def test_no_conflict_where_an_order_places_all() -> None:
+    """The scheduler left a pod over that a plan places: nothing excludes anything."""
+    small = [pod(f"small-{n}", cpu="500m") for n in (1, 2)]
+    assert conflict_of(node("a"), node("b"), *small, pod("large", cpu="4")) is None
+
+
+def test_without_time_nothing_is_claimed() -> None:
+    """No answer was proved, so there is no conflict to tell."""
+    assert conflict_of(node("a"), pod("huge", cpu="64"), seconds=1e-9) is None
+
+
+def test_nothing_is_solved_unless_asked_for() -> None:
+    """The search is the caller's choice."""
+    assert explain(cluster(node("a"), pod("huge", cpu="64"))).conflict is None

@@ -1,0 +1,92 @@
+"""Every pod that stays pending in the recordings: it has a fix, and every fix works when it is applied."""
+
+import itertools
+
+import pytest
+
+from models import Cluster
+from planner.explain import explain
+from planner.explanation import Explanation
+from tests.planner.explain.applying import applied, at_rest, landing
+from tests.planner.test_conformance import Case, cases
+
+
+def explanations(case: Case) -> tuple[Explanation, ...]:
+    """All that `planner explain` says about a recorded cluster."""
+    return explain(Cluster.from_objects(case["cluster"]["items"]), preemption=case["preemption"]).items
+
+
+def failures(case: Case) -> list[str]:
+    """The fixes after which a fresh simulation does not put the pod where it was promised."""
+    preemption = case["preemption"]
+    resting = at_rest(case["cluster"]["items"], preemption=preemption)
+    wrong = []
+    for found in explanations(case):
+        for fix in found.fixes:
+            decision = landing(applied(resting, found.pod, fix), found.pod, preemption=preemption)
+            if decision.node != fix.node:
+                wrong.append(f"{found.pod}: {[change.summary for change in fix.changes]}")
+    return wrong
+
+
+#: What the documentation of topology spread names for each scenario, by the actions that say it.
+NAMED = {
+    "conflicting-constraints": {"RaiseMaxSkew", "ScheduleAnyway", "DeletePod"},
+    "node-affinity-ignored": {"RaiseMaxSkew", "ScheduleAnyway", "NodeAffinityPolicy"},
+    "min-domains-5-on-3-nodes": {"RelaxMinDomains", "ScheduleAnyway", "AddNode"},
+    "kep-infeasible-zone-hard": {"RaiseMaxSkew", "ScheduleAnyway", "HonorTaints", "DeletePod"},
+    "kep-110-hard": {"RaiseMaxSkew", "ScheduleAnyway", "HonorTaints", "DeletePod"},
+    "kep-210-hard": {"RaiseMaxSkew", "ScheduleAnyway", "HonorTaints", "DeletePod"},
+    "pods-on-tainted-nodes-counted": {"RaiseMaxSkew", "ScheduleAnyway", "HonorTaints", "DeletePod"},
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_stuck_scenarios_have_the_fixes_that_the_documentation_names(name: str) -> None:
+    """At least two different fixes of one change each, those from the documentation among them."""
+    case = next(case for case in cases("scenarios") if case["name"] == name)
+    for found in explanations(case):
+        actions = {fix.changes[0].action for fix in found.fixes if len(fix.changes) == 1}
+        assert actions >= NAMED[name]
+        assert len(actions) >= 2
+    assert failures(case) == []
+
+
+def test_only_those_scenarios_are_stuck() -> None:
+    """Nothing is explained where nobody is pending, and nobody pending goes unexplained."""
+    stuck = {case["name"] for case in cases("scenarios") if explanations(case)}
+    assert stuck == NAMED.keys()
+
+
+def test_every_recorded_pending_pod_has_a_fix_or_the_proof_that_there_is_none() -> None:
+    """Of all pods that kube-scheduler left pending, each is explained; the two without a fix are known."""
+    hopeless = []
+    for case in cases("schedule"):
+        pending = {step["pod"] for step in case["expected"] if not step["node"]}
+        found = explanations(case)
+        assert {pod for item in found for pod in (item.pod, *item.alike)} >= pending
+        hopeless += [(case["name"], item.pod) for item in found if not item.fixes]
+        assert all(item.exhausted for item in found if not item.fixes)
+    assert hopeless == [("spread-100330", "dev/p0003"), ("affinity-100375", "prod/p0005")]
+
+
+@pytest.mark.parametrize(("name", "step"), [("schedule", 12), ("preemption", 10)])
+def test_every_fix_works_when_it_is_applied(name: str, step: int) -> None:
+    """A sample of the recorded clusters: patch the manifests, read them afresh, simulate."""
+    wrong = {}
+    for case in itertools.islice(cases(name), 0, None, step):
+        if lines := failures(case):
+            wrong[case["name"]] = lines
+    assert wrong == {}
+
+
+def test_the_harness_notices_a_fix_that_does_not_work() -> None:
+    """The test above can fail: a patch that says something else leaves the pod pending."""
+    case = next(case for case in cases("scenarios") if case["name"] == "kep-infeasible-zone-hard")
+    fix = explanations(case)[0].fixes[0]
+    patch = {"spec": {"topologySpreadConstraints": [{"topologyKey": "zone", "maxSkew": 2}]}}
+    weak = fix.model_copy(update={"changes": (fix.changes[0].model_copy(update={"patch": patch}),)})
+    decision = landing(
+        applied(case["cluster"]["items"], "default/mypod", weak), "default/mypod", preemption=False
+    )
+    assert decision.node is None

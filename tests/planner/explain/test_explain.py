@@ -1,0 +1,252 @@
+"""What is said about one pending pod: the reasons, the domains, and the smallest changes."""
+
+from typing import Any
+
+import pytest
+
+from planner import InputError
+from planner.explain import explain
+from planner.explanation import Explanation
+from tests.builders import (
+    HOST,
+    ZONE,
+    Object,
+    claim,
+    cluster,
+    labelled,
+    node,
+    pod,
+    spread,
+    storage_class,
+    term,
+    volume,
+)
+
+
+def only(*objects: Object, **options: Any) -> Explanation:
+    """The only explanation of a cluster."""
+    (found,) = explain(cluster(*objects), **options).items
+    return found
+
+
+def summaries(found: Explanation) -> list[str]:
+    """The fixes of one change, in words."""
+    return [fix.changes[0].summary for fix in found.fixes if len(fix.changes) == 1]
+
+
+ZONES = (node("a", zone="a"), node("b", zone="b"), node("c", zone="c", taints=["down:NoSchedule"]))
+RUNNING = (pod("a-1", on="a", app="web"), pod("b-1", on="b", app="web"))
+
+
+def test_the_domains_say_where_the_global_minimum_comes_from() -> None:
+    """A tainted zone counts as an empty domain, and the explanation says so."""
+    found = only(*ZONES, *RUNNING, pod("new", app="web", spread=[spread()]))
+    (row,) = found.domains
+    assert (row.domains, row.global_minimum, row.limit) == ({"a": 1, "b": 1, "c": 0}, 0, 0)
+    assert row.minimum_from == "c, which is tainted and counts all the same (nodeTaintsPolicy Ignore)"
+
+
+@pytest.mark.parametrize(
+    ("objects", "constraint", "minimum_from"),
+    [
+        ((node("c", zone="c", cordoned=True),), spread(), "c, which is cordoned and counts all the same"),
+        ((node("c", zone="c", cpu="0"),), spread(), "c, which has none"),
+        ((), spread(minDomains=3), "minDomains 3: there are only 2"),
+        (
+            (node("c", zone="c"), pod("c-1", on="c", app="web", cpu="4")),
+            spread(minDomains=5),
+            "minDomains 5: there are only 3",
+        ),
+    ],
+)
+def test_other_sources_of_the_minimum(
+    objects: tuple[Object, ...], constraint: Object, minimum_from: str
+) -> None:
+    """A cordoned zone, an empty one, and minDomains."""
+    new = pod("new", app="web", cpu="1", spread=[constraint])
+    found = only(*ZONES[:2], *RUNNING, *objects, new)
+    assert found.domains[0].minimum_from == minimum_from
+
+
+def test_fixes_come_cheapest_first() -> None:
+    """One's own manifest before nodes, nodes before other people's pods."""
+    found = only(*ZONES, *RUNNING, pod("new", app="web", spread=[spread()]))
+    assert [fix.changes[0].action for fix in found.fixes] == [
+        "RaiseMaxSkew",
+        "HonorTaints",
+        "AddToleration",
+        "ScheduleAnyway",
+        "RemoveTaint",
+        "DeletePod",
+        "DeletePod",
+        "AddNode",
+    ]
+
+
+def test_the_smallest_skew_that_works_is_the_one_offered() -> None:
+    """With 3, 2 and 0 pods the fullest zone is not the one to be opened."""
+    more = [pod(f"a-{number}", on="a", app="web") for number in (2, 3)] + [pod("b-2", on="b", app="web")]
+    found = only(*ZONES, *RUNNING, *more, pod("new", app="web", spread=[spread()]))
+    assert [text for text in summaries(found) if text.startswith("maxSkew")] == [
+        f"maxSkew 3 instead of 1 for {ZONE}"
+    ]
+
+
+def test_room_is_made_by_the_one_pod_that_is_large_enough() -> None:
+    """Of three pods the smallest that frees what is short; the amount is told."""
+    running = [pod(f"p{cpu}", on="a", cpu=str(cpu)) for cpu in (1, 2)] + [pod("tiny", on="a", cpu="500m")]
+    found = only(node("a", cpu="4"), *running, pod("new", cpu="2"))
+    assert "free 1500m cpu on node a: delete pod default/p2" in summaries(found)
+
+
+def test_a_request_is_lowered_to_what_fits() -> None:
+    """The largest request that some node has room for, in the container that asks."""
+    found = only(node("a", cpu="4"), pod("big", on="a", cpu="3"), pod("new", cpu="2"))
+    fix = next(fix for fix in found.fixes if fix.changes[0].action == "LowerRequest")
+    assert fix.changes[0].patch == {
+        "spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]}
+    }
+
+
+def test_a_pod_larger_than_any_node_needs_a_larger_node() -> None:
+    """One more node like the others does not help; one with enough cpu does."""
+    found = only(node("a", cpu="4"), pod("new", cpu="6"))
+    assert summaries(found) == ["request 4 cpu instead of 6", "one more node like a, with 6 cpu"]
+
+
+def test_daemon_pods_take_their_share_of_a_new_node() -> None:
+    """A new node runs its DaemonSet's pod before anybody else: four cores are not enough for four."""
+    daemon = pod("agent", on="a", cpu="1", owner="DaemonSet/agent")
+    found = only(node("a", cpu="4"), daemon, pod("new", cpu="4"))
+    assert "one more node like a, with 5 cpu" in summaries(found)
+
+
+def test_two_changes_where_one_is_not_enough() -> None:
+    """A cordoned node with a taint of its own: both have to go, or be tolerated."""
+    found = only(node("a", cordoned=True, taints=["gpu:NoSchedule"]), pod("new"))
+    pairs = [[change.action for change in fix.changes] for fix in found.fixes]
+    assert ["Uncordon", "AddToleration"] in pairs
+    assert all(len(pair) == 1 for pair in pairs if "AddNode" in pair)
+
+
+def test_no_pair_repeats_what_one_change_does() -> None:
+    """Whatever works alone is not offered once more with something beside it."""
+    found = only(*ZONES, *RUNNING, pod("new", app="web", spread=[spread()]))
+    assert all(len(fix.changes) == 1 for fix in found.fixes)
+
+
+def test_the_pods_in_the_way_are_named() -> None:
+    """For anti-affinity, both ways round, and for host ports."""
+    shunned = only(node("a"), pod("old", on="a", app="db"), pod("new", app="web", apart=[term(HOST, "db")]))
+    assert shunned.nodes[0].pods == ("default/old",)
+    shunning = only(node("a"), pod("old", on="a", apart=[term(HOST, "web")]), pod("new", app="web"))
+    assert shunning.nodes[0].pods == ("default/old",)
+    port = only(node("a"), pod("old", on="a", ports=[80]), pod("new", ports=[80]))
+    assert port.nodes[0].pods == ("default/old",)
+    assert "free host port TCP 80 on node a: delete pod default/old" in summaries(port)
+
+
+def test_missing_company_can_be_started() -> None:
+    """A pod with the labels that the affinity asks for, or no affinity."""
+    found = only(node("a", zone="a"), pod("new", near=[term(ZONE, "db")]))
+    assert summaries(found) == [
+        f"drop the affinity to pods with app=db per {ZONE}",
+        "start a pod with app=db in namespace default on node a",
+    ]
+
+
+def test_a_node_can_get_the_label_that_is_asked_for() -> None:
+    """A label of one's own is put on the node; what a node is by nature is not."""
+    found = only(node("a"), pod("new", node_selector={"disk": "ssd"}))
+    assert "label node a disk=ssd" in summaries(found)
+    found = only(node("a", zone="a"), pod("new", only_on=[labelled(ZONE, "In", "b")]))
+    assert not any(text.startswith("label") for text in summaries(found))
+
+
+def test_a_gate_comes_first() -> None:
+    """A gated pod fits as soon as its gate is gone."""
+    found = only(node("a"), pod("new", gates=["wait"]))
+    assert summaries(found) == ["remove the scheduling gate wait"]
+    assert found.message == "scheduling gated"
+
+
+def test_somebody_ahead_in_the_queue_takes_the_room_first() -> None:
+    """Room for one pod helps the first of two; for the second more is offered, or nothing."""
+    objects = [node("a", cpu="2", cordoned=True), pod("first", cpu="2", priority=5), pod("second", cpu="2")]
+    first, second = explain(cluster(*objects)).items
+    assert "uncordon node a" in summaries(first)
+    assert "uncordon node a" not in summaries(second)
+
+
+def test_a_pod_that_only_waits_for_its_next_turn() -> None:
+    """Its company came after it was turned down: nothing has to be changed."""
+    objects = [node("a"), pod("first", near=[term(HOST, "db")], priority=5), pod("db", app="db")]
+    found = only(*objects)
+    assert (found.pod, found.fixes[0].changes, found.fixes[0].node) == ("default/first", (), "a")
+
+
+def test_replacements_of_deleted_pods_are_told() -> None:
+    """A controller's pod comes back: elsewhere when there is room, else it stays pending."""
+    objects = [
+        node("a", cpu="4", labels={"disk": "ssd"}),
+        pod("old", on="a", cpu="4", owner="ReplicaSet/web"),
+        pod("new", cpu="4", node_selector={"disk": "ssd"}),
+    ]
+    alone = only(*objects)
+    fix = next(fix for fix in alone.fixes if fix.changes[0].action == "DeletePod")
+    assert fix.replacements == (None,)
+    roomy = only(*objects, node("b", cpu="4"))
+    fix = next(fix for fix in roomy.fixes if fix.changes[0].action == "DeletePod")
+    assert fix.replacements == ("b",)
+
+
+def test_pods_alike_are_explained_once() -> None:
+    """Two replicas of one template share an explanation."""
+    found = only(node("a", cordoned=True), *(pod(f"web-{n}", owner="ReplicaSet/web") for n in range(3)))
+    assert (found.pod, found.alike) == ("default/web-0", ("default/web-1", "default/web-2"))
+
+
+def test_a_volume_in_another_zone_is_no_matter_of_changes() -> None:
+    """A bound volume cannot be moved: only a node in its zone is offered."""
+    objects = [
+        node("a", zone="a", cpu="1"), node("b", zone="b"), pod("full", on="a", cpu="1"),
+        storage_class("local"), volume("v", ["a"], claimRef={"namespace": "default", "name": "c"}),
+        claim("c", bound_to="v"), pod("new", cpu="1", claims=["c"]),
+    ]  # fmt: skip
+    assert summaries(only(*objects)) == [
+        "free 1 cpu on node a: delete pod default/full",
+        "one more node like a",
+    ]
+
+
+def test_what_nothing_helps_is_said_to_be_so() -> None:
+    """A claim that does not exist is not in the catalogue: everything else was tried."""
+    found = only(node("a"), pod("new", claims=["missing"]))
+    assert (found.fixes, found.exhausted) == ((), True)
+
+
+def test_asking_for_pods_that_are_not_pending_is_an_error() -> None:
+    """Unknown pods and running ones are told apart, all at once."""
+    with pytest.raises(InputError) as error:
+        explain(cluster(node("a"), pod("old", on="a")), ["default/old", "default/none"])
+    assert error.value.problems == (
+        "there is no pod default/none",
+        "pod default/old is not pending: it is on a",
+    )
+
+
+def test_a_settled_cluster_has_nothing_to_explain() -> None:
+    """Pods that find a place are no matter for an explanation."""
+    assert explain(cluster(node("a"), pod("new"))).items == ()
+
+
+def test_lower_priorities_are_evicted_where_a_change_allows_it() -> None:
+    """A toleration lets the pod preempt; the fix says whom."""
+    objects = [
+        node("a", cpu="2", taints=["gpu:NoSchedule"]),
+        pod("low", on="a", cpu="2", tolerations=[{"key": "gpu", "operator": "Exists"}]),
+        pod("high", cpu="2", priority=10),
+    ]
+    found = only(*objects)
+    fix = next(f for f in found.fixes if [c.action for c in f.changes] == ["AddToleration"])
+    assert fix.victims == ("default/low",)

@@ -1,0 +1,116 @@
+"""What the loss of each domain would mean, workload by workload."""
+
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from planner import InputError
+from planner.survival import DomainLoss, Survival, WorkloadLoss
+from planner.survive import survive
+from tests.builders import ZONE, Object, cluster, node, pod, spread, workload
+
+ZONES = (node("a", zone="a"), node("b", zone="b"), node("c", zone="c"))
+
+
+def replicas(name: str, nodes: str, **words: Any) -> list[Object]:
+    """A ReplicaSet with a running replica on each of these nodes."""
+    owner = {**workload("ReplicaSet", name), "spec": {"replicas": len(nodes), **_template(name, words)}}
+    pods = [
+        pod(f"{name}-{number}", on=on, app=name, owner=f"ReplicaSet/{name}", **words)
+        for number, on in enumerate(nodes)
+    ]
+    return [owner, *pods]
+
+
+def _template(name: str, words: dict[str, Any]) -> Object:
+    made = pod(name, app=name, **words)
+    return {
+        "selector": {"matchLabels": {"app": name}},
+        "template": {"metadata": {"labels": {"app": name}}, "spec": made["spec"]},
+    }
+
+
+def without(found: Survival, domain: str) -> DomainLoss:
+    """The loss of one domain."""
+    return next(loss for loss in found.domains if loss.domain == domain)
+
+
+def row(loss: DomainLoss) -> WorkloadLoss:
+    """The only workload that a loss concerns."""
+    (found,) = loss.workloads
+    return found
+
+
+def test_a_spread_workload_survives() -> None:
+    """A replica a zone: the lost one finds a place among the zones that are left."""
+    found = survive(cluster(*ZONES, *replicas("web", "abc", spread=[spread()])), ZONE)
+    assert (found.failures, [loss.ok for loss in found.domains]) == (0, [True, True, True])
+    lost = row(without(found, "a"))
+    assert (lost.replicas, lost.lost, lost.replaced, lost.pending) == (3, 1, 1, 0)
+
+
+def test_a_workload_in_one_zone_alone_is_lost_with_it() -> None:
+    """Its replacements find places, but nobody ran in between."""
+    found = survive(cluster(*ZONES, *replicas("web", "aa")), ZONE)
+    lost = row(without(found, "a"))
+    assert (lost.lost, lost.replaced, lost.pending, lost.ok) == (2, 2, 0, False)
+    assert without(found, "b").workloads == ()
+    assert found.failures == 1
+
+
+def test_replacements_without_room_stay_pending_with_a_way_out() -> None:
+    """Full zones: the message is kube's, and the cheapest change comes with it."""
+    found = survive(cluster(*ZONES, *replicas("web", "abc", cpu="4")), ZONE)
+    loss = without(found, "c")
+    assert (row(loss).pending, row(loss).ok) == (1, False)
+    (left,) = loss.pending
+    assert left.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+    assert left.fix is not None
+    assert left.fix.changes[0].action in {"DeletePod", "AddNode"}
+
+
+def test_min_domains_outlive_the_zone() -> None:
+    """With minDomains 3 the third replica waits for a zone that is gone."""
+    found = survive(cluster(*ZONES, *replicas("web", "abc", spread=[spread(minDomains=3)])), ZONE)
+    (left,) = without(found, "b").pending
+    assert left.fix is not None
+    assert left.fix.changes[0].summary == f"maxSkew 2 instead of 1 for {ZONE}"
+
+
+def test_bare_pods_do_not_come_back() -> None:
+    """Nobody makes them again: lost, neither replaced nor pending."""
+    lost = row(without(survive(cluster(*ZONES, pod("bare", on="a")), ZONE), "a"))
+    assert (lost.workload, lost.lost, lost.replaced, lost.pending, lost.ok) == ("Pod/bare", 1, 0, 0, False)
+
+
+def test_daemon_pods_are_no_loss() -> None:
+    """They belong to their node."""
+    found = survive(cluster(*ZONES, pod("agent", on="a", owner="DaemonSet/agent")), ZONE)
+    assert without(found, "a").workloads == ()
+
+
+def test_pods_that_were_pending_before_are_no_part_of_the_loss() -> None:
+    """Who found no node with all zones there is not told of again."""
+    found = survive(cluster(*ZONES, pod("huge", cpu="99"), *replicas("web", "abc")), ZONE)
+    assert (found.failures, without(found, "a").pending) == (0, ())
+
+
+def test_pending_pods_are_placed_before_a_zone_is_lost() -> None:
+    """The survey is about the cluster as the scheduler will have it."""
+    objects = [found for found in replicas("web", "abc") if found["kind"] != "Pod"]
+    assert row(without(survive(cluster(*ZONES, *objects), ZONE), "a")).replicas == 3
+
+
+def test_an_unknown_key_is_bad_input() -> None:
+    """No node has it: most likely a slip of the pen."""
+    with pytest.raises(InputError, match="no node has the label rack"):
+        survive(cluster(*ZONES), "rack")
+
+
+def test_the_snapshot_is_untouched() -> None:
+    """Losing zones is a thought."""
+    found = cluster(*ZONES, *replicas("web", "abc"))
+    before = {name: value for name, value in asdict(found).items()}
+    survive(found, ZONE)
+    assert asdict(found) == before
