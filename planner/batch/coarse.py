@@ -1,22 +1,25 @@
 """A large batch solved over cells of nodes, whose quotas are dealt out to nodes.
 
 At full room the model is a relaxation: what it places no plan exceeds.  Tightly packed cells do not
-work out node by node, so less full ones are tried until all that the bound promises has a node; what
-is left over is found places for by pods changing theirs.  ScheduleAnyway constraints
-are first taken for hard ones: when all is placed all the same, nothing could be better.
+work out node by node, so less full ones are tried until all that the bound promises has a node; for
+what is left over pods change places, and a few nodes are packed anew.  ScheduleAnyway constraints are
+first taken for hard ones: when all is placed all the same, nothing could be better.
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 from planner.batch.assignment import Assignment
 from planner.batch.goals import SpreadExcess
 from planner.batch.incumbent import Incumbent, Proof
 from planner.batch.pending import Pending
+from planner.batch.repack import Repack
 from planner.batch.repair import Repair
 from planner.cells import Cells
 from planner.clock import Clock
 from planner.constraints.pod_topology_spread.soft import require_even
-from planner.order import Orderer, Placement
+from planner.order import Orderer, Placement, Step
 
 #: Up to so many pairs of a template and a cell the nodes are told apart.
 _MOST_PAIRS = 40_000
@@ -27,7 +30,11 @@ _EFFORT = 3.0
 
 #: What part of the time that is left may go into finding places, and into each model.
 _REPAIR = 0.4
+_REPACK = 0.5
 _MODEL = 0.3
+
+#: Pods by node, and the quotas by cell that they fill.
+_Made = tuple[Counter[Step], Placement]
 
 
 class Coarse:
@@ -44,18 +51,23 @@ class Coarse:
 
     def run(self, best: Incumbent) -> None:
         """Offer the best plan that the cells lead to."""
-        placement = self._make(best, even=True) if self._soft else None
-        placement = placement or self._make(best, even=False)
-        if placement is not None:
-            steps = self._orderer.follow([placement], self._pending.pods)
-            best.offer(self._orderer.extend(steps, self._pending.pods))
+        made = self._make(best, even=True) if self._soft else None
+        made = made or self._make(best, even=False)
+        if made is None:
+            return
+        placement, quotas = made
+        if not best.promises(placement):
+            time = self._clock.within(self._clock.left() * _REPACK)
+            placement = Repack(self._pending, self._cells, self._room, time).improve(placement, quotas)
+        steps = self._orderer.follow([placement], self._pending.pods)
+        best.offer(self._orderer.extend(steps, self._pending.pods))
 
-    def _make(self, best: Incumbent, *, even: bool) -> Placement | None:
+    def _make(self, best: Incumbent, *, even: bool) -> _Made | None:
         """The pods by node, as many as were found a node; None when nothing promises much.
 
         With soft constraints taken for hard ones only quotas of all that could be placed are any good.
         """
-        made: Placement | None = None
+        made: _Made | None = None
         too_empty = 0.0
         for fullness in _FULLNESS:
             if fullness <= too_empty or (made is not None and self._clock.over()):
@@ -70,12 +82,15 @@ class Coarse:
             elif not promising:
                 too_empty = fullness
                 continue
-            made = max(filter(None, (made, self._deal(quotas))), key=self._pending.placed)
-            if best.promises(made):
+            made = max(
+                filter(None, (made, (self._deal(quotas), quotas))),
+                key=lambda made: self._pending.placed(made[0]),
+            )
+            if best.promises(made[0]):
                 return made
         return made
 
-    def _deal(self, quotas: Placement) -> Placement:
+    def _deal(self, quotas: Placement) -> Counter[Step]:
         """As many pods of the quotas as are found a node."""
         dealt = Assignment(self._pending, self._cells, self._room).deal(quotas)
         time = self._clock.within(self._clock.left() * _REPAIR)

@@ -1,0 +1,114 @@
+"""Packing a few nodes of a cell anew, so that pods that found no place get one.
+
+Slower than changing places, and more thorough: a few nodes at a time are solved exactly.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from planner.batch.assignment import Quotas
+from planner.batch.pending import Pending
+from planner.cells import Cells
+from planner.clock import Clock
+from planner.constraints.node_ports import NodePorts
+from planner.constraints.node_resources import NodeResourcesFit
+from planner.nodes import Codes, Ints
+from planner.order import Step
+
+#: How many nodes are packed anew at once, and how often a cell is tried.
+_NODES = 12
+_TRIES = 12
+#: The most work on one try, in the solver's own seconds.
+_EFFORT = 0.2
+#: What decides within a cell.
+_LOCAL = (NodePorts, NodeResourcesFit)
+
+
+class Repack:
+    """Finds places for what changing places left over."""
+
+    def __init__(self, pending: Pending, cells: Cells, room: Mapping[int, Ints], clock: Clock) -> None:
+        self._pending = pending
+        self._room = room
+        self._clock = clock
+        self._members = cells.members()
+        self._profiles = [
+            (tuple(plugin for plugin in filters if isinstance(plugin, _LOCAL)), carriers)
+            for filters, carriers in pending.profiles()
+        ]
+
+    def improve(self, placement: Counter[Step], quotas: Quotas) -> Counter[Step]:
+        """The placement with as many more of the quotas in it as were found a place for."""
+        found = Counter(placement)
+        for cell, wanted in self._left(placement, quotas).items():
+            for nodes in self._neighbourhoods(self._members[cell], wanted, found):
+                if self._clock.over():
+                    return found
+                self._pack(nodes, wanted, found)
+        return found
+
+    def _left(self, placement: Counter[Step], quotas: Quotas) -> dict[int, Counter[int]]:
+        """Per cell the pods of each template that have no place there yet."""
+        left: dict[int, Counter[int]] = defaultdict(Counter)
+        for (template, cell), pods in quotas.items():
+            there = sum(placement[template, node] for node in self._members[cell].tolist())
+            if pods > there:
+                left[cell][template] = pods - there
+        return left
+
+    def _neighbourhoods(
+        self, members: Codes, wanted: Counter[int], placement: Counter[Step]
+    ) -> Iterator[Codes]:
+        """A few nodes at a time: those with the most room, together with any others."""
+        dice = random.Random(len(members))
+        for _ in range(_TRIES):
+            free = self._free(members, placement)
+            if not wanted:
+                return
+            may_come = np.max([self._room[template][members] for template in wanted], axis=0) > 0
+            order = np.argsort(-free * may_come, kind="stable")
+            roomiest = members[order[: _NODES // 2]].tolist()
+            others = [node for node in members.tolist() if node not in set(roomiest)]
+            yield np.array(roomiest + dice.sample(others, min(len(others), _NODES - len(roomiest))), np.intp)
+
+    def _free(self, members: Codes, placement: Counter[Step]) -> Ints:
+        """The share of every node that is free, of the resource that it has least of."""
+        problem, state = self._pending.problem, self._pending.state
+        used = state.used[:, members].copy()
+        position = {node: number for number, node in enumerate(members.tolist())}
+        for (template, node), pods in placement.items():
+            if node in position:
+                used[:, position[node]] += pods * problem.templates[template].requests
+        room = problem.allocatable[:, members]
+        share: Ints = np.where(room > 0, 1000 * (room - used) // np.maximum(room, 1), 1000).min(axis=0)
+        return share
+
+    def _pack(self, nodes: Codes, wanted: Counter[int], placement: Counter[Step]) -> None:
+        """Pack some nodes anew with as many of the wanted pods as possible beside all that they have."""
+        from planner.cpsat.model import Model
+        from planner.cpsat.variables import Batch
+
+        inside = set(nodes.tolist())
+        here = Counter({step: pods for step, pods in placement.items() if step[1] in inside and pods})
+        pods = Counter(wanted)
+        for (template, _), number in here.items():
+            pods[template] += number
+        only = np.zeros(self._pending.problem.nodes.size, np.int64)
+        only[nodes] = 1
+        batch = Batch(self._pending.problem, pods, {number: self._room[number] * only for number in pods})
+        model = Model(batch, self._profiles)
+        found = model.solve(model.pods_placed(_EFFORT), here, self._clock)
+        if found is None or sum(found.phases[0].values()) <= sum(here.values()):
+            return
+        placement.subtract(here)
+        placement.update(found.phases[0])
+        placed: Counter[int] = Counter()
+        for (template, _), number in found.phases[0].items():
+            placed[template] += number
+        wanted.clear()
+        wanted.update(pods - placed)
