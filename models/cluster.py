@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from models.descheduler import DeschedulerPolicy
 from models.disruption import PodDisruptionBudget
 from models.manifests import read_files, read_objects
 from models.node import Node
@@ -55,6 +56,7 @@ class Cluster:
     csi_nodes: tuple[CSINode, ...] = ()
     volume_attachments: tuple[VolumeAttachment, ...] = ()
     scheduler_config: KubeSchedulerConfiguration | None = None
+    descheduler_policy: DeschedulerPolicy | None = None
     notes: tuple[str, ...] = ()
 
     @staticmethod

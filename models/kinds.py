@@ -3,6 +3,7 @@
 from functools import lru_cache
 
 from models.base import KubeObject
+from models.descheduler import DeschedulerPolicy
 from models.disruption import PodDisruptionBudget
 from models.node import Node
 from models.pod import Pod
@@ -39,6 +40,7 @@ _GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
     ),
     "apps": (DaemonSet, Deployment, ReplicaSet, StatefulSet),
     "batch": (CronJob, Job),
+    "descheduler": (DeschedulerPolicy,),
     "kubescheduler.config.k8s.io": (KubeSchedulerConfiguration,),
     "policy": (PodDisruptionBudget,),
     "scheduling.k8s.io": (PriorityClass,),

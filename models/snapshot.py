@@ -44,6 +44,7 @@ def assemble(documents: Sequence[Document]) -> Cluster:
     found = Cluster(
         **{field: shelf.all_of(kind) for kind, field in _FIELDS.items()},
         scheduler_config=next(iter(shelf.all_of("KubeSchedulerConfiguration")), None),
+        descheduler_policy=next(iter(shelf.all_of("DeschedulerPolicy")), None),
     )
     added = expand(found)
     read = ((pod, pod, "spec") for pod in found.pods)

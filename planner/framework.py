@@ -191,14 +191,19 @@ class Framework:
             if score is not None:
                 yield plugin.name, weight, score
 
-    def best(self, plan: Plan, feasible: Feasible, draw: random.Random | None) -> int:
-        """The feasible node with the highest total; a tie goes to the smallest name, or is drawn."""
-        if feasible.count == 1:
-            return int(feasible.mask.argmax())
+    def totals(self, plan: Plan, feasible: Feasible) -> Ints:
+        """The weighted scores of every node added up; only the feasible ones mean anything."""
         totals = np.zeros(self.problem.nodes.size, np.int64)
         for _, weight, score in self.scores(plan, feasible):
             if not isinstance(score, int):
                 totals += score if weight == 1 else score * weight
+        return totals
+
+    def best(self, plan: Plan, feasible: Feasible, draw: random.Random | None) -> int:
+        """The feasible node with the highest total; a tie goes to the smallest name, or is drawn."""
+        if feasible.count == 1:
+            return int(feasible.mask.argmax())
+        totals = self.totals(plan, feasible)
         if draw is None:
             return feasible.best(totals)
         among = np.flatnonzero(feasible.mask)

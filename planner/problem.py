@@ -103,6 +103,36 @@ class Problem:
     def _seen_labels(self, pod: Pod) -> dict[str, str]:
         return {key: value for key, value in pod.metadata.labels.items() if key in self._selected_keys}
 
+    def with_leaving(self, pods: Sequence[int]) -> Problem:
+        """The same with a double of each of these pods that is on its way out, and nowhere so far.
+
+        A double stands for its pod between the eviction and the end: it holds room, ports and claims,
+        and does not count for spread.
+        """
+        found = copy.copy(self)
+        for derived in ("labels", "namespace_labels", "pods_per_template"):
+            found.__dict__.pop(derived, None)
+        now = datetime.now(UTC)
+        doubles: dict[int, Template] = {}
+        for number in dict.fromkeys(self.template_of[list(pods)].tolist()):
+            template = self.templates[number]
+            gone = template.pod.metadata.model_copy(update={"deletion_timestamp": now})
+            pod = template.pod.model_copy(update={"metadata": gone})
+            index = len(self.templates) + len(doubles)
+            doubles[number] = replace(template, index=index, pod=pod, terminating=True)
+        found.templates = (*self.templates, *doubles.values())
+        numbers = [doubles[int(self.template_of[pod])].index for pod in pods]
+        found.pods = (*self.pods, *(self._leaving(self.pods[pod], now) for pod in pods))
+        found.node_of = np.append(self.node_of, np.full(len(pods), -1, np.int32))
+        found.template_of = np.append(self.template_of, np.array(numbers, np.int64))
+        found.priorities = np.array([t.priority for t in found.templates], np.int64)[found.template_of]
+        return found
+
+    @staticmethod
+    def _leaving(pod: Pod, now: datetime) -> Pod:
+        metadata = pod.metadata.model_copy(update={"deletion_timestamp": now})
+        return pod.model_copy(update={"metadata": metadata})
+
     def _concerns(self, pod: Pod) -> bool:
         """Finished pods, and pods on nodes that are not in the snapshot, take no part."""
         return not pod.is_finished and (not pod.spec.node_name or pod.spec.node_name in self.nodes.index)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from planner.nodes import ALL, Feasible, Ints, Where
 from planner.problem import Problem
 from planner.recent import Recent
 from planner.state import State
+from planner.tallies import Tally
 from planner.templates import Template
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ class Family(ABC):
         self.problem = problem
         self.nodes = problem.nodes
         self.state = state
+
+    def reads(self, template: Template) -> Iterator[Tally]:
+        """The tallies over many nodes by which the plugin judges a template."""
+        return iter(())
 
 
 class Filter(Family):

@@ -121,6 +121,11 @@ class InterPodAffinity(Filter, Score):
             ),
         )
 
+    def reads(self, template: Template) -> Iterator[Tally]:
+        rules = self.rules(template)
+        for around in (*rules.needs, *rules.shuns, *rules.shunned_by, *self._weighted(template)):
+            yield around.counts.tally
+
     def concerns(self, template: Template) -> bool:
         return self._wishes[template.index].required or self._shunners.any_of(template)
 

@@ -111,6 +111,10 @@ class PodTopologySpread(Filter, Score):
             lambda: self.problem.members(selection, terminating=False) if counted else {},
         )
 
+    def reads(self, template: Template) -> Iterator[Tally]:
+        for rule in (*self.hard(template), *self.soft(template).rules):
+            yield rule.tally
+
     def concerns(self, template: Template) -> bool:
         return bool(self.hard(template))
 

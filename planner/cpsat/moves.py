@@ -1,0 +1,253 @@
+"""The model of a region: how many pods of each template leave every site, and how many come.
+
+Stages: what hard constraints have too much, the moves, their weights, what soft constraints have too
+much.  Each stage is solved with what the stages before achieved as a constraint.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ortools.sat.python import cp_model
+
+from planner.clock import Clock
+from planner.rebalance.region import Face, Place, Region
+
+#: One worker finds the same plan on every machine.
+_WORKERS = 1
+_SEED = 1
+_ROUNDING = 1e-6
+
+HARD_EXCESS, SOFT_EXCESS, MOVES, DISRUPTION = "hardExcess", "softExcess", "moves", "disruption"
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """Pods by template and site that leave and that come; every stage's value and bound."""
+
+    leaving: Counter[tuple[int, int]]
+    coming: Counter[tuple[int, int]]
+    values: Mapping[str, int]
+    bounds: Mapping[str, int]
+
+
+class MoveModel:
+    """Variables and constraints of a region."""
+
+    def __init__(
+        self, region: Region, *, most_moves: int | None = None, hard_excess: int | None = None
+    ) -> None:
+        """A model of a region; with `hard_excess` only of what has just so much too much."""
+        self.cp = cp_model.CpModel()
+        self._region = region
+        self._leave = {
+            (t, site): self.cp.new_int_var(0, len(weights), "")
+            for t, sites in region.leaving.items()
+            for site, weights in sites.items()
+        }
+        self._movable = {t: sum(map(len, sites.values())) for t, sites in region.leaving.items()}
+        self._come = {
+            (t, site): self.cp.new_int_var(0, self._movable[t], "")
+            for t, sites in region.open.items()
+            if self._movable[t]
+            for site in sites
+        }
+        self._conserve()
+        self._keep_room()
+        self._excess: dict[bool, list[Any]] = {True: [], False: []}
+        for face in region.faces:
+            self._count(face)
+        if most_moves is not None:
+            self.cp.add(cp_model.LinearExpr.sum([*self._leave.values()]) <= most_moves)
+        if hard_excess is not None:
+            # Known beforehand it is a constraint and no objective, which is proved far sooner.
+            self.cp.add(cp_model.LinearExpr.sum(self._excess[True]) == hard_excess)
+
+    def _conserve(self) -> None:
+        """Every pod that leaves comes somewhere."""
+        for t in self._region.templates:
+            leaves = [variable for (number, _), variable in self._leave.items() if number == t]
+            comes = [variable for (number, _), variable in self._come.items() if number == t]
+            self.cp.add(cp_model.LinearExpr.sum(leaves) == cp_model.LinearExpr.sum(comes))
+
+    def _keep_room(self) -> None:
+        """Nobody comes to where there is no room for it."""
+        at: dict[int, list[int]] = {}
+        for t, site in self._come:
+            at.setdefault(site, []).append(t)
+        for site, free in self._region.room.items():
+            for row, amount in free.items():
+                self._keep_room_of(site, row, amount, at.get(site, ()))
+
+    def _keep_room_of(self, site: int, row: int, free: int, coming: Iterable[int]) -> None:
+        wants = {t: dict(found).get(row, 0) for t, found in self._region.wants.items()}
+        come = [(self._come[t, site], wants[t]) for t in coming if wants[t]]
+        if not come:
+            return
+        leave = [(self._leave[t, site], -wants[t]) for t in wants if wants[t] and (t, site) in self._leave]
+        variables, amounts = zip(*come, *leave, strict=True)
+        unit = math.gcd(*amounts)
+        amounts, free = [amount // unit for amount in amounts], free // unit
+        used = cp_model.LinearExpr.weighted_sum(variables, amounts)
+        if free >= 0:
+            self.cp.add(used <= free)
+            return
+        # A node with more on it than it has takes pods only when it has room again.
+        some = self.cp.new_bool_var("")
+        arriving = cp_model.LinearExpr.sum([variable for variable, _ in come])
+        self.cp.add(arriving == 0).only_enforce_if(~some)
+        self.cp.add(used <= free).only_enforce_if(some)
+
+    def _change(self, templates: Iterable[int], place: Place) -> tuple[list[Any], list[int], int, int]:
+        """The variables that change a count, with their signs, and by how much at most down and up."""
+        variables, signs, down, up = [], [], 0, 0
+        for t in templates:
+            for site in place.sites:
+                if (t, site) in self._leave:
+                    variables.append(self._leave[t, site])
+                    signs.append(-1)
+                    down += len(self._region.leaving[t][site])
+            here = [self._come[t, site] for site in place.sites if (t, site) in self._come]
+            if here:
+                variables += here
+                signs += [1] * len(here)
+                up += self._movable[t]
+        return variables, signs, down, up
+
+    def _count(self, face: Face) -> None:
+        """The global minimum of a constraint, and a variable for what each domain has too much."""
+        demand, region = face.demand, set(self._region.templates)
+        members = sorted(demand.members & region)
+        carriers = [t for t in demand.carriers if t in region]
+        changes = [self._change(members, place) for place in face.places]
+        lows = [max(0, place.pods - down) for place, (_, _, down, _) in zip(face.places, changes, strict=True)]
+        few = demand.rule.few_domains
+        least = 0 if few else min((low // p.domains for low, p in zip(lows, face.places, strict=True)), default=0)
+        if face.floor is not None:
+            least = min(least, face.floor)
+        minimum: Any = 0 if few else self._minimum(face, changes, least)
+        for place, change in zip(face.places, changes, strict=True):
+            variables, signs, _, up = change
+            if place.pods + up - place.domains * (least + demand.max_skew) <= 0:
+                continue
+            count = place.pods + cp_model.LinearExpr.weighted_sum(variables, signs)
+            over = self.cp.new_int_var(0, place.pods + up, "")
+            excess = count - place.domains * (minimum + demand.max_skew) <= over
+            self._judge(excess, carriers, place)
+            self._excess[demand.hard].append(over)
+
+    def _minimum(self, face: Face, changes: Sequence[Any], least: int) -> Any:
+        most = min((p.pods + c[3] for p, c in zip(face.places, changes, strict=True)), default=0)
+        if face.floor is not None:
+            most = min(most, face.floor)
+        minimum = self.cp.new_int_var(min(least, most), max(most, least), "")
+        for place, (variables, signs, down, _) in zip(face.places, changes, strict=True):
+            if place.pods - down < place.domains * most:
+                count = place.pods + cp_model.LinearExpr.weighted_sum(variables, signs)
+                self.cp.add(place.domains * minimum <= count)
+        return minimum
+
+    def _judge(self, excess: Any, carriers: Sequence[int], place: Place) -> None:
+        """What is too much counts where a pod with the constraint is."""
+        variables, signs, down, _ = self._change(carriers, place)
+        if place.carriers > down:
+            self.cp.add(excess)
+            return
+        held = self.cp.new_bool_var("")
+        number = place.carriers + cp_model.LinearExpr.weighted_sum(variables, signs)
+        self.cp.add(number <= 0).only_enforce_if(~held)
+        self.cp.add(excess).only_enforce_if(held)
+
+    def _stages(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        every = {
+            HARD_EXCESS: cp_model.LinearExpr.sum(self._excess[True]),
+            SOFT_EXCESS: cp_model.LinearExpr.sum(self._excess[False]),
+            MOVES: cp_model.LinearExpr.sum([*self._leave.values()]),
+        }
+        for name in names:
+            yield name, every[name] if name in every else self._disruption()
+
+    def _disruption(self) -> Any:
+        """The weights of the cheapest pods of every site, as many as leave."""
+        terms = []
+        for (t, site), variable in self._leave.items():
+            weights = self._region.leaving[t][site]
+            if weights[0] == weights[-1]:
+                terms.append(weights[0] * variable)
+                continue
+            cost = self.cp.new_int_var(0, sum(weights), "")
+            for number, weight in enumerate(weights):
+                self.cp.add(cost >= sum(weights[:number]) + weight * (variable - number))
+            terms.append(cost)
+        return cp_model.LinearExpr.sum(terms)
+
+    def solve(self, stages: Sequence[str], clock: Clock, effort: float) -> Shift | None:
+        """The best found, one stage after the other; None when nothing was found in time."""
+        found: Shift | None = None
+        for name, expression in self._stages(stages):
+            if name == DISRUPTION and found is not None and (weight := self._only_weight()):
+                found = _weighed(found, weight)
+                break
+            solver = _solver(clock, effort)
+            self.cp.minimize(expression)
+            status = clock.watch(solver.stop_search, lambda s=solver: s.solve(self.cp))
+            if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+                break
+            value = int(solver.value(expression))
+            bound = max(0, math.ceil(solver.best_objective_bound - _ROUNDING))
+            found = self._read(solver, found, name, (value, bound))
+            if clock.over():
+                break
+            self.cp.add(expression <= value)
+            self._hint(solver)
+        return found
+
+    def _only_weight(self) -> int:
+        """The weight that all pods share, if they do."""
+        weights = {w for sites in self._region.leaving.values() for found in sites.values() for w in found}
+        return weights.pop() if len(weights) == 1 else 0
+
+    def _read(
+        self, solver: cp_model.CpSolver, before: Shift | None, name: str, result: tuple[int, int]
+    ) -> Shift:
+        leaving = Counter({key: n for key, v in self._leave.items() if (n := solver.value(v))})
+        coming = Counter({key: n for key, v in self._come.items() if (n := solver.value(v))})
+        both = leaving & coming
+        return Shift(
+            leaving - both,
+            coming - both,
+            {**(before.values if before else {}), name: result[0]},
+            {**(before.bounds if before else {}), name: result[1]},
+        )
+
+    def _hint(self, solver: cp_model.CpSolver) -> None:
+        proto = self.cp.proto
+        self.cp.clear_hints()  # type: ignore[no-untyped-call]
+        proto.solution_hint.vars.extend(range(len(proto.variables)))
+        proto.solution_hint.values.extend(solver.response_proto.solution)
+
+
+def _weighed(found: Shift, weight: int) -> Shift:
+    """With equal weights the moves say how much they weigh."""
+    return replace(
+        found,
+        values={**found.values, DISRUPTION: weight * found.values[MOVES]},
+        bounds={**found.bounds, DISRUPTION: weight * found.bounds[MOVES]},
+    )
+
+
+def _solver(clock: Clock, effort: float) -> cp_model.CpSolver:
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = max(0.05, clock.left())
+    solver.parameters.max_deterministic_time = effort
+    solver.parameters.num_workers = _WORKERS
+    # Counting and room are linear: with all of it in the relaxation the bound is nearly tight at once.
+    solver.parameters.linearization_level = 2
+    solver.parameters.symmetry_level = 0
+    solver.parameters.random_seed = _SEED
+    solver.parameters.catch_sigint_signal = False
+    return solver

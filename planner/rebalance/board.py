@@ -1,0 +1,124 @@
+"""A cluster with pods that may be moved about: the state, the plugins, the constraints, the accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from planner.census import Owners
+from planner.constraints.inter_pod_affinity import InterPodAffinity
+from planner.constraints.inter_pod_affinity.plugin import Around
+from planner.framework import Framework, Plan
+from planner.nodes import Feasible, Ints
+from planner.problem import Problem
+from planner.profile import build, profiles_of
+from planner.rebalance.ledger import Ledger
+from planner.state import State
+from planner.tallies import DomainCounts
+from planner.templates import Template
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A pod leaves a node, and its replacement comes to another."""
+
+    pod: int
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Company:
+    """Pods that some others cannot do without, and where those others are."""
+
+    around: Around
+    needing: DomainCounts
+
+
+class Board:
+    """The state of a problem with every plugin's opinion on it, and the ledger of its constraints."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.state = State(problem)
+        self.frameworks = {
+            name: Framework(problem, self.state, build(config, problem, self.state))
+            for name, config in profiles_of(problem.cluster.scheduler_config).items()
+        }
+        self.ledger = Ledger(problem, self.state)
+
+    @cached_property
+    def workloads(self) -> list[str]:
+        """For every template `namespace Kind/name` of its workload."""
+        owners = Owners(self.problem.cluster)
+        return [f"{t.namespace} {owners.workload(t)}" for t in self.problem.templates]
+
+    def template(self, pod: int) -> int:
+        """The number of a pod's template."""
+        return int(self.problem.template_of[pod])
+
+    def framework(self, template: int) -> Framework:
+        """The profile that schedules a template."""
+        return self.frameworks[self.problem.templates[template].pod.spec.scheduler_name]
+
+    def plan(self, template: int) -> Plan:
+        """What is asked about a template."""
+        return self.framework(template).plan(self.problem.templates[template])
+
+    def accepts(self, template: int, node: int) -> bool:
+        """Whether all filters accept one more pod of a template on a node now."""
+        return self.framework(template).fits(self.plan(template), node)
+
+    def choice(self, template: int) -> tuple[Feasible, Ints]:
+        """The nodes that the filters leave a template now, and every node's total score."""
+        framework, plan = self.framework(template), self.plan(template)
+        feasible = framework.feasible(plan)
+        if feasible.count <= 1:
+            return feasible, np.zeros(self.problem.nodes.size, np.int64)
+        return feasible, framework.totals(plan, feasible)
+
+    def first_choice(self, template: int) -> int | None:
+        """The node that the scheduler takes whatever the tie-break, if there is one."""
+        feasible, totals = self.choice(template)
+        if not feasible.count:
+            return None
+        best = feasible.best(totals)
+        ties = int(np.count_nonzero(feasible.mask & (totals == totals[best])))
+        return best if ties == 1 else None
+
+    def make(self, move: Move) -> None:
+        """Let a move happen."""
+        self.state.unbind(move.pod)
+        self.state.bind(move.pod, move.target)
+
+    def forsakes(self, template: int, node: int) -> bool:
+        """Whether pods on their own need the company of one that has just left a node."""
+        return any(
+            template in company.around.counts.tally.members and _is_alone(company, node)
+            for company in self._company
+        )
+
+    @cached_property
+    def _company(self) -> list[_Company]:
+        return [company for template in self.problem.templates for company in self._needs(template)]
+
+    def _needs(self, template: Template) -> Iterator[_Company]:
+        framework = self.frameworks.get(template.pod.spec.scheduler_name)
+        if framework is None or template.terminating or template.pod.spec.affinity is None:
+            return
+        for plugin in framework.profile.filters:
+            if isinstance(plugin, InterPodAffinity):
+                number = template.index
+                tally = self.state.tally(("rebalance", (number,)), lambda: {number: 1})
+                for around in plugin.rules(template).needs:
+                    yield _Company(around, self.state.domain_counts(tally, around.column))
+
+
+def _is_alone(company: _Company, node: int) -> bool:
+    domain = company.around.column.codes[node]
+    if domain < 0:
+        return False
+    return bool(company.around.counts.sums()[domain] == 0 and company.needing.sums()[domain] > 0)

@@ -1,0 +1,153 @@
+"""Repair as the scheduler would by itself: evict where it is too full, and let the scheduler choose.
+
+The pods of the fullest domain go first.  Where the scheduler's own choice brings the constraint a move
+nearer to its goal that choice is taken, since it needs nothing but the eviction; else the node that
+brings it nearest.  With room this reaches the counting bound; what it cannot mend is left to the
+solver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from planner.nodes import Codes, Mask
+from planner.rebalance.board import Board, Move
+from planner.rebalance.bounds import moves_needed
+from planner.rebalance.ledger import Demand, levels, worse
+from planner.rebalance.movable import Movable
+
+#: So many pods of a domain are tried before it is given up.
+_MOST_SOURCES = 8
+#: What counts as far away where no number of moves can mend a constraint.
+_HOPELESS = 1_000
+
+#: The moves still needed by the constraints concerned, and what they have too much.
+_Distance = tuple[int, int]
+
+
+class Greedy:
+    """Mends broken constraints on a board, one move after the other."""
+
+    def __init__(self, board: Board, movable: Movable) -> None:
+        self._board = board
+        self._state = board.state
+        self._movable = movable
+        self._moved: set[int] = set()
+
+    def mend(self, demands: Iterable[Demand], most: int, *, natural: bool = False) -> list[Move]:
+        """Moves until nothing can be bettered, at most so many; they have happened on the board.
+
+        With `natural` only the scheduler's own choices are taken.
+        """
+        moves: list[Move] = []
+        waiting = [demand for demand in demands if demand.excess()]
+        while waiting and len(moves) < most:
+            found = [
+                (demand, move)
+                for demand in waiting
+                if len(moves) < most and (move := self._better(demand, natural=natural)) is not None
+            ][: most - len(moves)]
+            moves += [move for _, move in found]
+            waiting = [demand for demand, _ in found if demand.excess()]
+        return moves
+
+    def _better(self, demand: Demand, *, natural: bool) -> Move | None:
+        """A move that brings a constraint nearer to its goal; it has happened."""
+        surplus = demand.surplus()
+        for domain in np.argsort(-surplus, kind="stable").tolist():
+            if not surplus[domain]:
+                break
+            for pod in self._candidates(demand, domain):
+                move = self._try(pod, natural=natural)
+                if move is not None:
+                    self._moved.add(pod)
+                    return move
+        return None
+
+    def _candidates(self, demand: Demand, domain: int) -> Sequence[int]:
+        """Pods that may leave a domain: the cheapest, from where their own constraints are fullest."""
+        inside = demand.rule.counts.eligible & (demand.rule.column.codes == domain)
+        found: dict[tuple[int, int], int] = {}
+        for template in sorted(demand.members):
+            for pod in self._movable.of(template).tolist():
+                node = int(self._state.node_of[pod])
+                if pod in self._moved or node < 0 or not inside[node]:
+                    continue
+                first = found.setdefault((template, node), pod)
+                if self._movable.weights[pod] < self._movable.weights[first]:
+                    found[template, node] = pod
+        keys = {pod: (*self._rank(template, node, pod), pod) for (template, node), pod in found.items()}
+        return sorted(keys, key=keys.__getitem__)[:_MOST_SOURCES]
+
+    def _rank(self, template: int, node: int, pod: int) -> tuple[int, int]:
+        crowd = 0
+        for demand in self._board.ledger.of(template):
+            code = int(demand.rule.column.codes[node])
+            if demand.hard and code >= 0 and demand.rule.counts.eligible[node]:
+                crowd += int(demand.rule.counts.sums()[code])
+        return int(self._movable.weights[pod]), -crowd
+
+    def _try(self, pod: int, *, natural: bool) -> Move | None:
+        """The best move of a pod, if any brings its constraints nearer to their goal."""
+        board, template = self._board, self._board.template(pod)
+        demands = [*board.ledger.of(template)]
+        hard = [demand for demand in demands if demand.hard]
+        before, far = levels(hard), _distance(demands)
+        source, mark = int(self._state.node_of[pod]), self._state.mark()
+        self._state.unbind(pod)
+        if not worse(before, hard) and not board.forsakes(template, source):
+            for target in self._targets(template, source, natural=natural):
+                inner = self._state.mark()
+                self._state.bind(pod, target)
+                if not worse(before, hard) and _distance(demands) < far:
+                    return Move(pod, source, target)
+                self._state.rollback(inner)
+        self._state.rollback(mark)
+        return None
+
+    def _targets(self, template: int, source: int, *, natural: bool) -> Iterator[int]:
+        """The scheduler's own choice first, then the best node of every set of domains."""
+        feasible, totals = self._board.choice(template)
+        if not feasible.count:
+            return
+        best = feasible.best(totals)
+        if best != source:
+            yield best
+        if natural:
+            return
+        mask = feasible.mask.copy()
+        mask[source] = False
+        for node in _best_of_each(self._domains(template, mask), mask, totals):
+            if node != best:
+                yield node
+
+    def _domains(self, template: int, mask: Mask) -> Codes:
+        """A number for every node, equal where all constraints with shared domains see the same."""
+        of = np.zeros(len(mask), np.intp)
+        for demand in self._board.ledger.of(template):
+            codes = demand.rule.column.codes
+            if len(demand.rule.column.values) * 2 <= len(codes):
+                _, of = np.unique(of * (len(demand.rule.column.values) + 1) + codes + 1, return_inverse=True)
+        return of
+
+
+def _best_of_each(groups: Codes, mask: Mask, totals: Codes) -> Iterator[int]:
+    nodes = np.flatnonzero(mask)
+    order = nodes[np.lexsort((nodes, -totals[nodes]))]
+    _, first = np.unique(groups[order], return_index=True)
+    yield from order[np.sort(first)].tolist()
+
+
+def _distance(demands: Iterable[Demand]) -> _Distance:
+    needed = excess = 0
+    for demand in demands:
+        over = demand.excess()
+        if over:
+            rule = demand.rule
+            counts = rule.counts.sums()[rule.counts.domains]
+            least = moves_needed(counts, demand.max_skew, few_domains=rule.few_domains)
+            needed += _HOPELESS if least is None else least
+            excess += over
+    return needed, excess

@@ -1,0 +1,155 @@
+"""Which pods may be moved, what each move costs, and why the others stay.
+
+A pod may be moved when a controller makes another one in its place.  What protects a pod beyond that
+are Descheduler's usual rules, and the annotations that autoscaler and Descheduler know.  A budget
+that allows nothing, and two budgets over one pod, are refused by the eviction API: such pods stay too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cached_property
+
+import numpy as np
+
+from models.pod import Pod
+from planner.nodes import Codes, Ints
+from planner.problem import Problem
+from planner.profile import profiles_of
+from planner.rebalance.budgets import Budgets
+from planner.rebalance.protections import Protections
+from planner.templates import Template
+
+_MIRROR = "kubernetes.io/config.mirror"
+_SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+_PREFER_NO_EVICTION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
+_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+
+
+class Movable:
+    """For every pod whether it may be moved, and its weight: 1 and more for those that count for more."""
+
+    def __init__(self, problem: Problem, protections: Protections, budgets: Budgets) -> None:
+        self._problem = problem
+        self._protections = protections
+        self._budgets = budgets
+        self._profiles = profiles_of(problem.cluster.scheduler_config)
+        self._now = datetime.now(UTC)
+        self._of_template = [self._template_stays(template) for template in problem.templates]
+        self.reasons: dict[int, str] = {}
+        self.weights: Ints = np.zeros(len(problem.pods), np.int64)
+        self._weigh()
+
+    def _weigh(self) -> None:
+        """A weight for every pod that may go: 1 for the cheapest, one more for each dearer kind."""
+        costs: dict[int, tuple[int, int]] = {}
+        template_of = self._problem.template_of.tolist()
+        for pod in np.flatnonzero(self._problem.node_of >= 0).tolist():
+            reason = self._of_template[template_of[pod]] or self._pod_stays(pod)
+            if reason:
+                self.reasons[pod] = reason
+            else:
+                found = self._problem.pods[pod]
+                costs[pod] = (found.priority, _deletion_cost(found))
+        ranks = {cost: rank for rank, cost in enumerate(sorted(set(costs.values())), start=1)}
+        for pod, cost in costs.items():
+            self.weights[pod] = ranks[cost]
+
+    def _template_stays(self, template: Template) -> str:
+        """Why no pod of a template may go, if so."""
+        rules, pod = self._protections, template.pod
+        kinds = {owner.kind for owner in pod.metadata.owner_references}
+        kind = template.owner.kind if template.owner is not None else next(iter(sorted(kinds)), "")
+        volumes = pod.spec.volumes
+        claims = any(v.persistent_volume_claim or v.ephemeral for v in volumes)
+        checks = (
+            (not kind or kind == "Node", "without a controller"),
+            (kind == "DaemonSet" and rules.daemon_sets, "of a DaemonSet"),
+            (template.terminating, "terminating"),
+            (pod.spec.scheduler_name not in self._profiles, "of another scheduler"),
+            (
+                rules.priority_from is not None and template.priority >= rules.priority_from,
+                "of too high a priority",
+            ),
+            (rules.local_storage and any(v.empty_dir or v.host_path for v in volumes), "with local storage"),
+            (rules.claims and claims, "with volume claims"),
+            (rules.resource_claims and bool(pod.spec.resource_claims), "with resource claims"),
+            (template.namespace in rules.excluded, "of another namespace"),
+            (bool(rules.included) and template.namespace not in rules.included, "of another namespace"),
+            (self._too_few(template), "with too few replicas"),
+        )
+        return next((reason for applies, reason in checks if applies), "")
+
+    def _too_few(self, template: Template) -> bool:
+        wanted = self._protections.min_replicas
+        return wanted > 1 and self._replicas[_owner_key(template)] < wanted
+
+    @cached_property
+    def _replicas(self) -> Counter[object]:
+        """How many pods each owner has."""
+        found: Counter[object] = Counter()
+        for template, pods in zip(
+            self._problem.templates, self._problem.pods_per_template.tolist(), strict=True
+        ):
+            found[_owner_key(template)] += pods
+        return found
+
+    def _pod_stays(self, pod: int) -> str:
+        """Why one pod of a movable template may not go, if so."""
+        found, rules = self._problem.pods[pod], self._protections
+        notes, created = found.metadata.annotations, found.metadata.creation_timestamp
+        if notes:
+            if _MIRROR in notes:
+                return "mirrored by a kubelet"
+            if notes.get(_SAFE_TO_EVICT) == "false" or _PREFER_NO_EVICTION in notes:
+                return "with an annotation against eviction"
+        if rules.selector is not None and not rules.selector.matches(found.metadata.labels):
+            return "outside the policy's labels"
+        if rules.min_age is not None and created is not None and self._now - created < rules.min_age:
+            return "too young"
+        return self._budget_stays(pod)
+
+    def _budget_stays(self, pod: int) -> str:
+        covering = self._budgets.of(pod)
+        if not covering and self._protections.without_budget:
+            return "without a PodDisruptionBudget"
+        if len(covering) > 1:
+            return "under two PodDisruptionBudgets"
+        if covering and self._budgets.allowed[covering[0]] < 1:
+            return "under a PodDisruptionBudget that allows no eviction"
+        return ""
+
+    @cached_property
+    def _by_template(self) -> dict[int, Codes]:
+        """The movable pods of every template that has any."""
+        pods = np.flatnonzero(self.weights)
+        numbers = self._problem.template_of[pods]
+        order = np.argsort(numbers, kind="stable")
+        cuts = np.flatnonzero(np.diff(numbers[order])) + 1
+        groups = np.split(pods[order], cuts) if pods.size else []
+        return {int(self._problem.template_of[group[0]]): group for group in groups}
+
+    def of(self, template: int) -> Codes:
+        """The movable pods of a template."""
+        return self._by_template.get(template, np.empty(0, np.intp))
+
+    @property
+    def templates(self) -> Iterator[int]:
+        """The templates that have movable pods."""
+        return iter(self._by_template)
+
+
+def _owner_key(template: Template) -> object:
+    owner = template.owner
+    return template.namespace, None if owner is None else (owner.kind, owner.name)
+
+
+def _deletion_cost(pod: Pod) -> int:
+    """What the ReplicaSet controller reads from the annotation; what is no number counts as 0."""
+    text = pod.metadata.annotations.get(_DELETION_COST, "0") if pod.metadata.annotations else "0"
+    try:
+        return int(text)
+    except ValueError:
+        return 0

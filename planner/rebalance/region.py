@@ -1,0 +1,214 @@
+"""A part of a cluster as the solver sees it: sites, movable pods, room, and the constraints that count them.
+
+A site is a node, or many nodes that are alike in all constraints; over the latter, and without room,
+a region is a relaxation that bounds every plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.constraints.node_resources import NodeResourcesFit
+from planner.constraints.pod_topology_spread import PodTopologySpread
+from planner.nodes import Codes, Ints, Mask
+from planner.rebalance.board import Board
+from planner.rebalance.ledger import Demand
+from planner.rebalance.movable import Movable
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Domains that are counted together: the sites they lie in, how many they are, and what they hold."""
+
+    sites: tuple[int, ...]
+    domains: int
+    pods: int
+    carriers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """One constraint inside a region; `floor` is the fewest pods of any domain outside, if there are any."""
+
+    demand: Demand
+    places: tuple[Place, ...]
+    floor: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """What may move from where to where, and what counts it."""
+
+    templates: tuple[int, ...]
+    nodes: tuple[int, ...]
+    leaving: Mapping[int, Mapping[int, tuple[int, ...]]]
+    """For every template and site the weights of the pods that may leave, ascending."""
+    open: Mapping[int, tuple[int, ...]]
+    """For every template the sites that it may come to."""
+    room: Mapping[int, Mapping[int, int]]
+    """For every site and resource what is free; empty in a relaxation."""
+    wants: Mapping[int, Sequence[tuple[int, int]]]
+    faces: tuple[Face, ...]
+
+    @property
+    def size(self) -> int:
+        """About how many variables a model of the region has."""
+        return sum(map(len, self.open.values())) + sum(map(len, self.leaving.values()))
+
+
+class Regions:
+    """Cuts regions out of a board."""
+
+    def __init__(self, board: Board, movable: Movable) -> None:
+        self._board = board
+        self._movable = movable
+
+    def related(self, demands: Iterable[Demand]) -> tuple[list[int], list[Demand]]:
+        """The movable templates that have to do with some constraints, and all constraints on those."""
+        found: dict[int, Demand] = {}
+        templates: dict[int, None] = {}
+        waiting = list(demands)
+        while waiting:
+            demand = waiting.pop()
+            if demand.number in found:
+                continue
+            found[demand.number] = demand
+            for template in sorted(demand.members.union(demand.carriers)):
+                if template not in templates and self._movable.of(template).size:
+                    templates[template] = None
+                    waiting += self._board.ledger.of(template)
+        return sorted(templates), sorted(found.values(), key=lambda demand: demand.number)
+
+    def relaxed(self, templates: Sequence[int], demands: Sequence[Demand]) -> Region:
+        """These templates wherever they may run at all, nodes that are alike together, and room for all."""
+        group = self._alike(templates, demands)
+        return self._cut(templates, demands, group, tight=False)
+
+    def exact(
+        self, templates: Sequence[int], demands: Sequence[Demand], nodes: Codes, *, tight: bool, moved: set[int]
+    ) -> Region:
+        """These templates on these nodes with the room there is; pods that moved before stay.
+
+        `tight` leaves out what rules other than room and spread refuse as pods are now, and pods that
+        constraints cannot do without for a while.
+        """
+        group = np.full(self._board.problem.nodes.size, -1, np.intp)
+        group[nodes] = np.arange(len(nodes))
+        return self._cut(templates, demands, group, tight=tight, roomy=False, moved=moved)
+
+    def _cut(
+        self,
+        templates: Sequence[int],
+        demands: Sequence[Demand],
+        group: Codes,
+        *,
+        tight: bool,
+        roomy: bool = True,
+        moved: set[int] | None = None,
+    ) -> Region:
+        nodes = np.flatnonzero(group >= 0)
+        wants = {t: self._wants(t) for t in templates}
+        rows = {row for found in wants.values() for row, _ in found}
+        faces = [face for demand in demands if (face := _face(demand, group)) is not None]
+        return Region(
+            tuple(templates),
+            tuple(nodes.tolist()),
+            {t: self._leaving(t, group, moved or set(), tight=tight) for t in templates},
+            {t: self._open(t, group, tight=tight) for t in templates},
+            {} if roomy else self._room(nodes, group, rows),
+            wants,
+            tuple(faces),
+        )
+
+    def _alike(self, templates: Sequence[int], demands: Sequence[Demand]) -> Codes:
+        """A site for every node; nodes with pods of the templates are sites of their own."""
+        size = self._board.problem.nodes.size
+        of = np.zeros(size, np.int64)
+        for trait in self._traits(templates, demands):
+            _, of = np.unique(of * (int(trait.max(initial=0)) + 2) + trait + 1, return_inverse=True)
+        holding = np.zeros(size, np.bool_)
+        for demand in demands:
+            holding |= (demand.rule.tally.counts > 0) | (demand.held.tally.counts > 0)
+        alone = np.flatnonzero(holding)
+        of[alone] = int(of.max(initial=0)) + 1 + np.arange(len(alone))
+        return np.unique(of, return_inverse=True)[1].astype(np.intp)
+
+    def _traits(self, templates: Sequence[int], demands: Sequence[Demand]) -> Iterable[Ints]:
+        for demand in demands:
+            column = demand.rule.column
+            if len(column.values) * 2 <= len(column.codes):
+                yield column.codes.astype(np.int64)
+            else:
+                yield column.present.astype(np.int64)
+            yield demand.rule.counts.eligible.astype(np.int64)
+        for template in templates:
+            yield self._board.plan(template).settled.astype(np.int64)
+
+    def _wants(self, template: int) -> list[tuple[int, int]]:
+        for plugin in self._board.framework(template).profile.filters:
+            if isinstance(plugin, NodeResourcesFit):
+                return plugin.wants(self._board.problem.templates[template])
+        return []
+
+    def _leaving(
+        self, template: int, group: Codes, moved: set[int], *, tight: bool
+    ) -> dict[int, tuple[int, ...]]:
+        weights: dict[int, list[int]] = {}
+        if tight:
+            group = np.where(self._spared(template), group, -1)
+        for pod in self._movable.of(template).tolist():
+            node = int(self._board.state.node_of[pod])
+            if node >= 0 and group[node] >= 0 and pod not in moved:
+                weights.setdefault(int(group[node]), []).append(int(self._movable.weights[pod]))
+        return {site: tuple(sorted(found)) for site, found in weights.items()}
+
+    def _spared(self, template: int) -> Mask:
+        """The nodes that can do without a pod of a template for a while."""
+        mask = self._board.problem.nodes.every
+        for demand in self._board.ledger.of(template):
+            if demand.hard and template in demand.members and not demand.excess():
+                mask = mask & (demand.bears_less()[demand.rule.column.codes] | ~demand.rule.counts.eligible)
+        return mask
+
+    def _open(self, template: int, group: Codes, *, tight: bool) -> tuple[int, ...]:
+        mask: Mask = self._board.plan(template).settled & (group >= 0)
+        if tight:
+            for plugin in self._board.plan(template).changing:
+                if not isinstance(plugin, NodeResourcesFit | PodTopologySpread):
+                    mask = mask & (plugin.reject(self._board.problem.templates[template]) == 0)
+        return tuple(np.unique(group[mask]).tolist())
+
+    def _room(self, nodes: Codes, group: Codes, rows: set[int]) -> dict[int, dict[int, int]]:
+        free = self._board.problem.allocatable - self._board.state.used
+        return {int(group[node]): {row: int(free[row, node]) for row in rows} for node in nodes.tolist()}
+
+
+def _face(demand: Demand, group: Codes) -> Face | None:
+    """A constraint inside a region; None where sites cut through its domains."""
+    counts = demand.rule.counts
+    inside = np.flatnonzero((group >= 0) & counts.eligible)
+    width = max(1, len(demand.rule.column.values))
+    pairs = np.unique(group[inside] * width + demand.rule.column.codes[inside])
+    sites, codes = pairs // width, pairs % width
+    sums, held = counts.sums(), demand.held.sums()
+    several = np.bincount(sites, minlength=1) > 1
+    places: list[Place] = []
+    if several.any():
+        if len(np.unique(codes)) < len(codes):
+            return None
+        for site in np.unique(sites).tolist():
+            here = codes[sites == site]
+            places.append(Place((site,), len(here), int(sums[here].sum()), int(held[here].sum())))
+    else:
+        order = np.argsort(codes, kind="stable")
+        cuts = np.flatnonzero(np.diff(codes[order])) + 1
+        for part in np.split(order, cuts) if order.size else ():
+            code = int(codes[part[0]])
+            places.append(Place(tuple(sites[part].tolist()), 1, int(sums[code]), int(held[code])))
+    outside = counts.domains.copy()
+    outside[codes] = False
+    floor = int(sums[outside].min()) if outside.any() else None
+    return Face(demand, tuple(places), floor)

@@ -1,0 +1,127 @@
+"""From so many pods of each template that leave and come to single moves in an order that holds.
+
+Each move must be admissible when all before it are done, and no constraint may have more too much
+than before it, neither while the pod is away nor when its replacement is there.  Where moves wait for
+each other in a circle, one of the pods takes a temporary place.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from planner.rebalance.board import Board, Move
+from planner.rebalance.ledger import levels, worse
+from planner.rebalance.movable import Movable
+
+
+class Sequencer:
+    """Makes moves on a board, as many of those wanted as an order is found for."""
+
+    def __init__(
+        self, board: Board, movable: Movable, leaving: Counter[tuple[int, int]], coming: Counter[tuple[int, int]]
+    ) -> None:
+        self._board = board
+        self._movable = movable
+        self._leaving = +leaving
+        self._coming = +coming
+        self._parked: dict[tuple[int, int], list[int]] = {}
+        self._moves: list[Move] = []
+        self._moved: set[int] = set()
+
+    def run(self, is_over: Callable[[], bool]) -> list[Move]:
+        """The moves in their order; they have happened on the board."""
+        patience = sum(self._leaving.values())
+        while self._leaving and not is_over():
+            steps = [key for key in list(self._leaving) if self._leaving[key] and self._go(*key)]
+            if not steps and not (patience and self._detour()):
+                break
+            patience -= not steps
+        return self._moves
+
+    @property
+    def complete(self) -> bool:
+        """Whether every wanted move was made."""
+        return not self._leaving
+
+    def _go(self, template: int, source: int) -> bool:
+        """Move a pod to where one of its kind is wanted, if that is possible now."""
+        wanted = [node for (number, node) in self._coming if number == template]
+        pod = self._pod(template, source)
+        if not wanted or pod is None or not self._try(pod, source, self._in_turn(template), wanted):
+            return False
+        self._coming[template, self._moves[-1].target] -= 1
+        self._coming += Counter()
+        return True
+
+    def _detour(self) -> bool:
+        """A temporary place for a pod that stands in the way of others."""
+        for template, source in list(self._leaving):
+            pod = self._pod(template, source)
+            if pod is None or not any(node == source for _, node in self._coming):
+                continue
+            others = [n for n in range(self._board.problem.nodes.size) if n != source]
+            if self._try(pod, source, self._in_turn(template), others):
+                target = self._moves[-1].target
+                self._leaving[template, target] += 1
+                self._parked.setdefault((template, target), []).append(pod)
+                return True
+        return False
+
+    def _pod(self, template: int, source: int) -> int | None:
+        """The cheapest pod of a template on a node that has not moved; one that was parked goes first."""
+        parked = self._parked.get((template, source))
+        if parked:
+            return parked[-1]
+        here = [
+            pod
+            for pod in self._movable.of(template).tolist()
+            if self._board.state.node_of[pod] == source and pod not in self._moved
+        ]
+        return min(here, key=lambda pod: (self._movable.weights[pod], pod), default=None)
+
+    def _in_turn(self, template: int) -> Callable[[Sequence[int]], list[int]]:
+        """Sorts nodes: the scheduler's choice first, then those in the emptiest domains."""
+
+        def order(nodes: Sequence[int]) -> list[int]:
+            board = self._board
+            feasible, totals = board.choice(template)
+            fit = np.array([node for node in nodes if feasible.mask[node]], np.intp)
+            crowd = np.zeros(len(fit), np.int64)
+            for demand in board.ledger.of(template):
+                if demand.hard:
+                    crowd += demand.rule.counts.padded()[demand.rule.column.codes[fit]]
+            best: list[int] = fit[np.lexsort((fit, -totals[fit], crowd))].tolist()
+            first = feasible.best(totals) if feasible.count else -1
+            return sorted(best, key=lambda node: node != first)
+
+        return order
+
+    def _try(
+        self, pod: int, source: int, order: Callable[[Sequence[int]], list[int]], nodes: Sequence[int]
+    ) -> bool:
+        board, template = self._board, self._board.template(pod)
+        demands = board.ledger.touched((template,))
+        before, mark = levels(demands), board.state.mark()
+        board.state.unbind(pod)
+        if not worse(before, demands) and not board.forsakes(template, source):
+            for target in order(nodes):
+                inner = board.state.mark()
+                board.state.bind(pod, target)
+                if not worse(before, demands):
+                    self._take(Move(pod, source, target), template)
+                    return True
+                board.state.rollback(inner)
+        board.state.rollback(mark)
+        return False
+
+    def _take(self, move: Move, template: int) -> None:
+        self._moves.append(move)
+        self._moved.add(move.pod)
+        parked = self._parked.get((template, move.source), [])
+        if move.pod in parked:
+            parked.remove(move.pod)
+        self._leaving[template, move.source] -= 1
+        self._leaving += Counter()
