@@ -61,11 +61,18 @@ class MoveModel:
         self._excess: dict[bool, list[Any]] = {True: [], False: []}
         for face in region.faces:
             self._count(face)
+        self._limit()
         if most_moves is not None:
             self.cp.add(cp_model.LinearExpr.sum([*self._leave.values()]) <= most_moves)
         if hard_excess is not None:
             # Known beforehand it is a constraint and no objective, which is proved far sooner.
             self.cp.add(cp_model.LinearExpr.sum(self._excess[True]) == hard_excess)
+
+    def _limit(self) -> None:
+        """No more evictions from a node, or from a namespace, than a policy allows."""
+        for keys, most in self._region.limits:
+            leaves = [self._leave[key] for key in keys if key in self._leave]
+            self.cp.add(cp_model.LinearExpr.sum(leaves) <= most)
 
     def _conserve(self) -> None:
         """Every pod that leaves comes somewhere."""

@@ -8,6 +8,7 @@ solver.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -17,6 +18,7 @@ from planner.rebalance.board import Board, Move
 from planner.rebalance.bounds import moves_needed
 from planner.rebalance.ledger import Demand, levels, worse
 from planner.rebalance.movable import Movable
+from planner.rebalance.protections import Protections
 
 #: So many pods of a domain are tried before it is given up.
 _MOST_SOURCES = 8
@@ -30,8 +32,11 @@ _Distance = tuple[int, int]
 class Greedy:
     """Mends broken constraints on a board, one move after the other."""
 
-    def __init__(self, board: Board, movable: Movable) -> None:
+    def __init__(self, board: Board, movable: Movable, protections: Protections) -> None:
         self._board = board
+        self._protections = protections
+        self._left_nodes: Counter[int] = Counter()
+        self._left_namespaces: Counter[str] = Counter()
         self._state = board.state
         self._movable = movable
         self._moved: set[int] = set()
@@ -63,6 +68,8 @@ class Greedy:
                 move = self._try(pod, natural=natural)
                 if move is not None:
                     self._moved.add(pod)
+                    self._left_nodes[move.source] += 1
+                    self._left_namespaces[self._board.problem.pods[pod].namespace] += 1
                     return move
         return None
 
@@ -73,13 +80,20 @@ class Greedy:
         for template in sorted(demand.members):
             for pod in self._movable.of(template).tolist():
                 node = int(self._state.node_of[pod])
-                if pod in self._moved or node < 0 or not inside[node]:
+                if pod in self._moved or node < 0 or not inside[node] or not self._may_leave(pod, node):
                     continue
                 first = found.setdefault((template, node), pod)
                 if self._movable.weights[pod] < self._movable.weights[first]:
                     found[template, node] = pod
         keys = {pod: (*self._rank(template, node, pod), pod) for (template, node), pod in found.items()}
         return sorted(keys, key=keys.__getitem__)[:_MOST_SOURCES]
+
+    def _may_leave(self, pod: int, node: int) -> bool:
+        """Whether the policy's limits bear one more eviction from the node and the namespace."""
+        rules, namespace = self._protections, self._board.problem.pods[pod].namespace
+        return (rules.most_per_node is None or self._left_nodes[node] < rules.most_per_node) and (
+            rules.most_per_namespace is None or self._left_namespaces[namespace] < rules.most_per_namespace
+        )
 
     def _rank(self, template: int, node: int, pod: int) -> tuple[int, int]:
         crowd = 0

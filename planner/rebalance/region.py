@@ -17,6 +17,7 @@ from planner.nodes import Codes, Ints, Mask
 from planner.rebalance.board import Board
 from planner.rebalance.ledger import Demand
 from planner.rebalance.movable import Movable
+from planner.rebalance.protections import Protections
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class Region:
     """For every site and resource what is free; empty in a relaxation."""
     wants: Mapping[int, Sequence[tuple[int, int]]]
     faces: tuple[Face, ...]
+    limits: tuple[tuple[tuple[tuple[int, int], ...], int], ...] = ()
+    """Pairs of template and site of which together only so many pods may leave."""
 
     @property
     def size(self) -> int:
@@ -62,9 +65,10 @@ class Region:
 class Regions:
     """Cuts regions out of a board."""
 
-    def __init__(self, board: Board, movable: Movable) -> None:
+    def __init__(self, board: Board, movable: Movable, protections: Protections) -> None:
         self._board = board
         self._movable = movable
+        self._protections = protections
 
     def related(self, demands: Iterable[Demand]) -> tuple[list[int], list[Demand]]:
         """The movable templates that have to do with some constraints, and all constraints on those."""
@@ -113,15 +117,31 @@ class Regions:
         wants = {t: self._wants(t) for t in templates}
         rows = {row for found in wants.values() for row, _ in found}
         faces = [face for demand in demands if (face := _face(demand, group)) is not None]
+        leaving = {t: self._leaving(t, group, moved or set(), tight=tight) for t in templates}
         return Region(
             tuple(templates),
             tuple(nodes.tolist()),
-            {t: self._leaving(t, group, moved or set(), tight=tight) for t in templates},
+            leaving,
             {t: self._open(t, group, tight=tight) for t in templates},
             {} if roomy else self._room(nodes, group, rows),
             wants,
             tuple(faces),
+            () if roomy else tuple(self._limits(leaving)),
         )
+
+    def _limits(
+        self, leaving: Mapping[int, Mapping[int, tuple[int, ...]]]
+    ) -> Iterable[tuple[tuple[tuple[int, int], ...], int]]:
+        """The policy's limits for each node and each namespace."""
+        rules, keys = self._protections, [(t, site) for t, sites in leaving.items() for site in sites]
+        if rules.most_per_node is not None:
+            for site in {site for _, site in keys}:
+                yield tuple(key for key in keys if key[1] == site), rules.most_per_node
+        if rules.most_per_namespace is not None:
+            templates = self._board.problem.templates
+            for namespace in {templates[t].namespace for t, _ in keys}:
+                same = tuple(key for key in keys if templates[key[0]].namespace == namespace)
+                yield same, rules.most_per_namespace
 
     def _alike(self, templates: Sequence[int], demands: Sequence[Demand]) -> Codes:
         """A site for every node; nodes with pods of the templates are sites of their own."""

@@ -8,8 +8,8 @@ that come closest to having room, and whatever may move away from them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,7 @@ from planner.rebalance.board import Board, Move
 from planner.rebalance.greedy import Greedy
 from planner.rebalance.ledger import Demand
 from planner.rebalance.movable import Movable
-from planner.rebalance.protections import SOFT
+from planner.rebalance.protections import SOFT, Protections
 from planner.rebalance.region import Region, Regions
 from planner.rebalance.sequence import Sequencer
 
@@ -45,21 +45,21 @@ class Found:
     moves: Sequence[Move]
     values: Values
     bounds: Values
-    curve: Mapping[int, int] = field(default_factory=dict)
 
 
 class Search:
     """Looks for the fewest moves on a board, which it leaves as it found it."""
 
     def __init__(
-        self, board: Board, movable: Movable, kinds: frozenset[str], clock: Clock, most: int | None = None
+        self, board: Board, movable: Movable, protections: Protections, clock: Clock, most: int | None = None
     ) -> None:
         self._board = board
         self._movable = movable
-        self._kinds = kinds
+        self._protections = protections
+        self._kinds = kinds = protections.kinds
         self._clock = clock
         self._most = most
-        self._regions = Regions(board, movable)
+        self._regions = Regions(board, movable, protections)
         self._stages = ("hardExcess", *(("softExcess",) if SOFT in kinds else ()), "moves", "disruption")
         self._start = board.state.mark()
 
@@ -126,7 +126,7 @@ class Search:
 
     def _greedily(self, broken: Sequence[Demand], *, natural: bool) -> tuple[list[Move], Values]:
         most = _PLENTY if self._most is None else self._most
-        moves = Greedy(self._board, self._movable).mend(broken, most, natural=natural)
+        moves = Greedy(self._board, self._movable, self._protections).mend(broken, most, natural=natural)
         return moves, self._values(moves)
 
     def _solved(

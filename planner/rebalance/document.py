@@ -1,0 +1,166 @@
+"""What the search found, as the document that is printed; every plan is played through on the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from planner import census, plan
+from planner.check import findings_of
+from planner.errors import InternalError
+from planner.moveplan import Balance, CurvePoint, MovePlan, MoveStep
+from planner.nodes import HOSTNAME, Codes
+from planner.problem import Problem
+from planner.rebalance.board import Board
+from planner.rebalance.movable import Movable
+from planner.rebalance.reasons import reasons
+from planner.rebalance.replay import failures
+from planner.rebalance.search import Values
+from planner.rebalance.waves import Landing
+from planner.state import State
+
+#: Random orders in which a plan is played through before it is printed.
+_SEEDS = (None, 1)
+
+
+def document(
+    board: Board,
+    movable: Movable | None,
+    waves: Sequence[Sequence[Landing]],
+    bounds: Values,
+    *,
+    curve: Sequence[CurvePoint] = (),
+    notes: Sequence[str] = (),
+) -> MovePlan:
+    """The plan with its bounds, before and after."""
+    problem = board.problem
+    if waves:
+        _verify(problem, waves)
+    node_of = problem.node_of.astype(np.intp).copy()
+    for wave in waves:
+        for landing in wave:
+            node_of[landing.move.pod] = landing.move.target
+    before = _Count(problem, problem.node_of)
+    after = _Count(problem, node_of) if waves else before
+    if after.findings > before.findings:
+        raise InternalError("a plan leaves something else worse than before")
+    objective = tuple(_objective(movable, waves, bounds, after.balance))
+    return MovePlan(
+        status="Optimal" if all(stage.proved for stage in objective[:3]) else "Feasible",
+        objective=objective,
+        steps=tuple(_steps(board, waves)),
+        before=before.balance,
+        after=after.balance,
+        spread=tuple(_changes(before, after)) if waves else (),
+        stays=_stays(board, movable) if movable is not None and after.balance.hard_violations else {},
+        curve=tuple(curve),
+        verdicts=plan.Verdicts(
+            sequence=True, final_state=after.balance.hard_violations <= before.balance.hard_violations
+        ),
+        notes=(*problem.cluster.notes, *problem.notes, *notes),
+    )
+
+
+def _verify(problem: Problem, waves: Sequence[Sequence[Landing]]) -> None:
+    for seed in _SEEDS:
+        wrong = next(failures(problem, waves, seed=seed), None)
+        if wrong is not None:
+            raise InternalError(f"a plan did not hold when it was played through: {wrong}")
+
+
+class _Count:
+    """A placement counted afresh, as `check` counts it."""
+
+    def __init__(self, problem: Problem, node_of: Codes) -> None:
+        state = State(problem, node_of)
+        self.census = census.take(problem, state)
+        hard = [n for found in self.census if found.hard for n in found.surplus.values()]
+        soft = [n for found in self.census if not found.hard for n in found.surplus.values()]
+        self.balance = Balance(
+            hard_violations=len(hard),
+            hard_excess=sum(hard),
+            soft_excess=sum(soft),
+            pending=len(problem.queue()),
+        )
+        self.findings = sum(1 for _ in findings_of(problem, state))
+
+
+def _objective(
+    movable: Movable | None, waves: Sequence[Sequence[Landing]], bounds: Values, after: Balance
+) -> Iterator[plan.Objective]:
+    pods = [landing.move.pod for wave in waves for landing in wave]
+    pinned = sum(not landing.natural for wave in waves for landing in wave)
+    values = {
+        "hardExcess": after.hard_excess,
+        "moves": len(pods),
+        "disruption": int(movable.weights[pods].sum()) if movable is not None and pods else 0,
+        "softExcess": after.soft_excess,
+        "pinned": pinned,
+    }
+    proved = True
+    for name, value in values.items():
+        bound = min(value, bounds.get(name, 0)) if proved else 0
+        proved = proved and value == bound
+        yield plan.Objective(name=name, goal="min", value=value, bound=bound, proved=proved)
+
+
+def _steps(board: Board, waves: Sequence[Sequence[Landing]]) -> Iterator[MoveStep]:
+    problem, names = board.problem, board.problem.nodes.names
+    owners = census.Owners(problem.cluster)
+    why = reasons(problem, waves)
+    for number, (wave, because) in enumerate(zip(waves, why, strict=True), start=1):
+        for landing, reason in zip(wave, because, strict=True):
+            move = landing.move
+            yield MoveStep(
+                wave=number,
+                pod=problem.pods[move.pod].key,
+                workload=owners.workload(problem.template(move.pod)),
+                source=names[move.source],
+                node=names[move.target],
+                landing="natural" if landing.natural else "pinned",
+                pin=None if landing.natural else pin(problem, move.target),
+                why=reason,
+            )
+
+
+def pin(problem: Problem, node: int) -> dict[str, Any]:
+    """What a pod's spec needs so that it can run on one node only."""
+    hostname = problem.nodes.nodes[node].metadata.labels.get(HOSTNAME)
+    if hostname is not None and problem.nodes.column(HOSTNAME).one_of((hostname,)).sum() == 1:
+        return {"nodeSelector": {HOSTNAME: hostname}}
+    name = {"key": "metadata.name", "operator": "In", "values": [problem.nodes.names[node]]}
+    terms = {"nodeSelectorTerms": [{"matchFields": [name]}]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+
+
+def _changes(before: _Count, after: _Count) -> Iterator[plan.SpreadChange]:
+    """The constraints whose domains hold other numbers than before."""
+    known = {found.identity: found for found in before.census}
+    for found in after.census:
+        earlier = known[found.identity]
+        if earlier.domains != found.domains:
+            constraint = found.rule.constraint
+            yield plan.SpreadChange(
+                namespace=found.namespace,
+                workload=found.workload,
+                topology_key=constraint.topology_key,
+                when_unsatisfiable=constraint.when_unsatisfiable,
+                max_skew=constraint.max_skew,
+                selector=found.selector,
+                before=dict(earlier.domains),
+                after=dict(found.domains),
+                skew_before=earlier.skew,
+                skew_after=found.skew,
+            )
+
+
+def _stays(board: Board, movable: Movable) -> Mapping[str, int]:
+    """The pods of broken constraints that may not be moved, by reason."""
+    templates = {t for d in board.ledger.demands if d.hard and d.excess() for t in d.members}
+    found = Counter(
+        reason for pod, reason in movable.reasons.items() if board.template(pod) in templates
+    )
+    return dict(sorted(found.items()))

@@ -1,0 +1,61 @@
+"""How far moves are: a board on which every pod that moves has a double for the time while it leaves.
+
+before   the pod runs on its source
+leaving  it was told to go: its double holds room, ports and claims there, and does not count for spread
+gone     neither is there; the replacement waits for the scheduler
+landed   the replacement runs on the target
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum, auto
+
+from planner.problem import Problem
+from planner.rebalance.board import Board, Move
+
+
+class Phase(Enum):
+    """How far a move is."""
+
+    BEFORE = auto()
+    LEAVING = auto()
+    GONE = auto()
+    LANDED = auto()
+
+
+class Stage:
+    """A board with doubles for the pods of some moves."""
+
+    def __init__(self, problem: Problem, moves: Sequence[Move]) -> None:
+        pods = list(dict.fromkeys(move.pod for move in moves))
+        self.problem = problem.with_leaving(pods)
+        self.board = Board(self.problem)
+        self._double = {pod: len(problem.pods) + number for number, pod in enumerate(pods)}
+
+    def double(self, move: Move) -> int:
+        """The double of the pod that moves."""
+        return self._double[move.pod]
+
+    def put(self, move: Move, phase: Phase) -> None:
+        """Let a move be as far as this, however far it was."""
+        state = self.board.state
+        for pod in (move.pod, self._double[move.pod]):
+            if state.node_of[pod] >= 0:
+                state.unbind(pod)
+        if phase is Phase.BEFORE:
+            state.bind(move.pod, move.source)
+        elif phase is Phase.LEAVING:
+            state.bind(self._double[move.pod], move.source)
+        elif phase is Phase.LANDED:
+            state.bind(move.pod, move.target)
+
+    def put_all(self, moves: Iterable[Move], phase: Phase) -> None:
+        """Let all of them be as far as this."""
+        for move in moves:
+            self.put(move, phase)
+
+    def waits_for_the_end(self, move: Move) -> bool:
+        """Whether the replacement is made only when the pod is gone: a StatefulSet's pods keep their names."""
+        owner = self.problem.pods[move.pod].metadata.controller
+        return owner is not None and owner.kind == "StatefulSet"

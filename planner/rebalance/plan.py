@@ -1,0 +1,111 @@
+"""Which few moves repair the spread, in which order, and will the scheduler really put the pods there?"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+
+from models import Cluster
+from planner.clock import Clock
+from planner.moveplan import CurvePoint, MovePlan
+from planner.problem import Problem
+from planner.rebalance.board import Board, Move
+from planner.rebalance.budgets import Budgets
+from planner.rebalance.document import document
+from planner.rebalance.movable import Movable
+from planner.rebalance.phases import Stage
+from planner.rebalance.protections import Protections, protections_of, unmodelled
+from planner.rebalance.search import Search
+from planner.rebalance.waves import Landing, Rules, Waves
+
+#: Some of the time is kept for waves and for playing the plan through.
+_SHARE = 0.8
+
+
+def rebalance(
+    cluster: Cluster,
+    *,
+    time_limit: float = 60.0,
+    max_moves: int | None = None,
+    max_unavailable: int = 1,
+    evict_only: bool = False,
+    curve: bool = False,
+    bell: threading.Event | None = None,
+) -> MovePlan:
+    """The fewest moves after which hard spread constraints hold, in waves.
+
+    With `evict_only` no replacement needs a pin.  `curve` adds what fewer moves would achieve.
+    """
+    clock = Clock(time_limit, bell)
+    problem = Problem(cluster)
+    board, protections = Board(problem), protections_of(cluster)
+    budgets = Budgets(problem)
+    most = _least(max_moves, protections.most)
+    if not board.ledger.broken(protections.kinds):
+        notes = (*unmodelled(cluster.descheduler_policy),)
+        return document(board, None, (), _nothing(board), notes=notes)
+    movable = Movable(problem, protections, budgets)
+    search = Search(board, movable, protections, clock.within(clock.left() * _SHARE), most)
+    found = search.run(natural=evict_only)
+    rules = Rules(budgets, max_unavailable, evict_only)
+    waves, left = _waves(problem, found.moves, rules, clock)
+    points = _curve(board, movable, protections, clock, len(found.moves)) if curve else ()
+    return document(
+        board,
+        movable,
+        waves,
+        found.bounds,
+        curve=points,
+        notes=tuple(_notes(problem, protections, left, found.moves, evict_only)),
+    )
+
+
+def _least(*numbers: int | None) -> int | None:
+    return min((number for number in numbers if number is not None), default=None)
+
+
+def _nothing(board: Board) -> dict[str, int]:
+    """The bounds of a cluster in which no constraint is broken: what it has."""
+    return {"hardExcess": 0, "moves": 0, "disruption": 0, "softExcess": board.ledger.excess(hard=False)}
+
+
+def _waves(
+    problem: Problem, moves: Sequence[Move], rules: Rules, clock: Clock
+) -> tuple[list[list[Landing]], Sequence[Move]]:
+    """The moves in waves, and those for which there was no safe turn; in their own order if that is better."""
+    best: tuple[list[list[Landing]], Sequence[Move]] = ([], moves)
+    for strict in (False, True):
+        if not best[1]:
+            break
+        dealer = Waves(Stage(problem, moves), moves, rules, strict=strict)
+        left = dealer.deal(clock.over)
+        if len(left) < len(best[1]):
+            best = (dealer.waves, left)
+    return best
+
+
+def _curve(
+    board: Board, movable: Movable, protections: Protections, clock: Clock, moves: int
+) -> Iterator[CurvePoint]:
+    """The least excess for every number of moves up to those of the plan."""
+    for most in range(moves + 1):
+        found = Search(board, movable, protections, clock, most).run()
+        value = found.values["hardExcess"]
+        yield CurvePoint(moves=most, hard_excess=value, proved=value == found.bounds["hardExcess"])
+        if clock.over():
+            return
+
+
+def _notes(
+    problem: Problem, protections: Protections, left: Sequence[Move], moves: Sequence[Move], evict_only: bool
+) -> Iterator[str]:
+    yield from unmodelled(problem.cluster.descheduler_policy)
+    if left and evict_only:
+        yield f"{len(left)} of {len(moves)} moves are left out: their pods would not land there by themselves"
+    elif left:
+        yield f"{len(left)} of {len(moves)} moves are left out: no safe order was found for them"
+    pending = len(problem.queue())
+    if pending:
+        yield f"{pending} pods are pending and may take the room that moves leave: place them first"
+    if protections.most is not None:
+        yield f"the DeschedulerPolicy allows {protections.most} evictions in all"

@@ -1,0 +1,228 @@
+"""Moves in waves: whatever is under way together holds, whichever of it finishes first.
+
+Moves of a wave touch different nodes.  So each of them sees a node that another one touches in one of
+two loads, with that pod or without, and asking with all others before their move, on their way and
+at their goal covers every mixture.  Moves that are kin by a count that both change are few in a wave
+and looked at in all combinations.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from planner.rebalance.board import Move
+from planner.rebalance.budgets import Budgets
+from planner.rebalance.kinship import Kinship
+from planner.rebalance.ledger import levels, worse
+from planner.rebalance.phases import Phase, Stage
+
+#: So many moves of a wave may be kin.
+_MOST_KIN = 3
+_OTHERS = (Phase.BEFORE, Phase.GONE, Phase.LANDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """A move of a wave, and whether the scheduler makes it of its own accord."""
+
+    move: Move
+    natural: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What may be under way at the same time."""
+
+    budgets: Budgets
+    max_unavailable: int = 1
+    evict_only: bool = False
+
+
+class Waves:
+    """Deals moves out to waves on a stage; they happen there."""
+
+    def __init__(self, stage: Stage, moves: Sequence[Move], rules: Rules, *, strict: bool = False) -> None:
+        self._stage = stage
+        self._board = stage.board
+        self._left = list(moves)
+        self._rules = rules
+        self._strict = strict
+        self._kinship = Kinship(self._board)
+        self.waves: list[list[Landing]] = []
+
+    def deal(self, is_over: Callable[[], bool]) -> Sequence[Move]:
+        """All waves; the moves for which there was no safe turn are returned."""
+        while self._left and not is_over():
+            wave = self._next_wave()
+            if not wave:
+                break
+            self.waves.append(wave)
+            done = {landing.move.pod for landing in wave}
+            first = {pod: next(m for m in self._left if m.pod == pod) for pod in done}
+            self._left = [move for move in self._left if first.get(move.pod) is not move]
+            self._stage.put_all((landing.move for landing in wave), Phase.LANDED)
+            self._board.state.forget_history()
+        return self._left
+
+    def _next_wave(self) -> list[Landing]:
+        """As many moves as hold together; a lone one that does not hold is passed over."""
+        refused: set[int] = set()
+        while True:
+            wave = list(self._gather(refused))
+            if not wave:
+                return []
+            landings = self._judge(wave)
+            failed = {move.pod for move, found in zip(wave, landings, strict=True) if found is None}
+            if not failed:
+                return [found for found in landings if found is not None]
+            refused |= failed
+
+    def _gather(self, refused: set[int]) -> Iterator[Move]:
+        """The moves that may be in the next wave, in their order; those refused before are not."""
+        nodes: set[int] = set()
+        pods: set[int] = set()
+        workloads: Counter[str] = Counter()
+        budgets: Counter[int] = Counter()
+        wave: list[Move] = []
+        for move in self._left:
+            first = move.pod not in pods
+            pods.add(move.pod)
+            fits = first and move.pod not in refused
+            placed = self._placed(move, nodes) if fits else None
+            if placed is None or not self._in_time(placed, workloads, budgets) or self._too_many_kin(placed, wave):
+                if self._strict and first and move.pod not in refused:
+                    return
+                continue
+            nodes |= {placed.source, placed.target}
+            workloads[self._workload(placed)] += 1
+            budgets.update(self._rules.budgets.of(placed.pod))
+            wave.append(placed)
+            yield placed
+
+    def _workload(self, move: Move) -> str:
+        return self._board.workloads[self._board.template(move.pod)]
+
+    def _in_time(self, move: Move, workloads: Counter[str], budgets: Counter[int]) -> bool:
+        """Whether budgets and workload bear one more pod away."""
+        rules = self._rules
+        return workloads[self._workload(move)] < rules.max_unavailable and all(
+            budgets[number] < rules.budgets.allowed[number] for number in rules.budgets.of(move.pod)
+        )
+
+    def _too_many_kin(self, move: Move, wave: Sequence[Move]) -> bool:
+        return len(self._kin(move, wave)) + 1 > _MOST_KIN or any(
+            len(self._kin(other, [*wave, move])) + 1 > _MOST_KIN for other in self._kin(move, wave)
+        )
+
+    def _kin(self, move: Move, wave: Iterable[Move]) -> list[Move]:
+        template = self._board.template(move.pod)
+        return [
+            other
+            for other in wave
+            if other is not move and self._kinship.related(template, self._board.template(other.pod))
+        ]
+
+    def _placed(self, move: Move, nodes: set[int]) -> Move | None:
+        """The move with the scheduler's own node where that serves as well; None when it cannot be made now."""
+        if move.source in nodes:
+            return None
+        board, template = self._board, self._board.template(move.pod)
+        mark = board.state.mark()
+        board.state.unbind(move.pod)
+        target: int | None = None
+        if move.target not in nodes and board.accepts(template, move.target):
+            target = move.target
+        best = None if self._strict else board.first_choice(template)
+        if (
+            best is not None
+            and best not in nodes
+            and best != move.source
+            and (best == move.target or self._serves(template, best, move))
+        ):
+            target = best
+        board.state.rollback(mark)
+        return None if target is None else replace(move, target=target)
+
+    def _serves(self, template: int, node: int, move: Move) -> bool:
+        """Whether another node is as good as the planned one, and nobody else is to come to its room."""
+        for demand in self._board.ledger.of(template):
+            codes = demand.rule.column.codes
+            if demand.hard and codes[node] != codes[move.target]:
+                counts = demand.rule.counts.padded()
+                several = len(demand.rule.column.values) * 2 > len(codes)
+                if not several or counts[codes[node]] > counts[codes[move.target]]:
+                    return False
+        problem, state = self._board.problem, self._board.state
+        coming = [other for other in self._left if other.target == node and other is not move]
+        wanted = problem.templates[template].requests + sum(
+            problem.template(other.pod).requests for other in coming
+        )
+        return not coming or bool((state.used[:, node] + wanted <= problem.allocatable[:, node]).all())
+
+    def _judge(self, wave: Sequence[Move]) -> list[Landing | None]:
+        """Every move's landing whatever the others do; None where it does not hold."""
+        steady = self._steady(wave)
+        natural = np.ones(len(wave), np.bool_)
+        holds = np.ones(len(wave), np.bool_)
+        kin = [self._kin(move, wave) for move in wave]
+        mark = self._board.state.mark()
+        for others in _OTHERS:
+            self._stage.put_all(wave, others)
+            for number, move in enumerate(wave):
+                if not holds[number]:
+                    continue
+                inner = self._board.state.mark()
+                accepted, first = self._lands(move, kin[number], wants_first=bool(natural[number]))
+                holds[number] &= accepted
+                natural[number] &= first
+                self._board.state.rollback(inner)
+        self._board.state.rollback(mark)
+        if self._rules.evict_only:
+            holds &= natural
+        return [
+            Landing(move, bool(natural[number])) if holds[number] and steady[number] else None
+            for number, move in enumerate(wave)
+        ]
+
+    def _lands(self, move: Move, kin: Sequence[Move], *, wants_first: bool) -> tuple[bool, bool]:
+        """Whether the target accepts the replacement, and is the first choice, however far its kin are."""
+        own = (Phase.GONE,) if self._stage.waits_for_the_end(move) else (Phase.LEAVING, Phase.GONE)
+        template, natural = self._board.template(move.pod), wants_first
+        for phases in product(Phase, repeat=len(kin)):
+            for other, phase in zip(kin, phases, strict=True):
+                self._stage.put(other, phase)
+            for phase in own:
+                self._stage.put(move, phase)
+                if natural:
+                    natural = self._board.first_choice(template) == move.target
+                if not natural and not self._board.accepts(template, move.target):
+                    return False, False
+        return True, natural
+
+    def _steady(self, wave: Sequence[Move]) -> list[bool]:
+        """For every move whether no constraint is worse than before at any time, together with its kin."""
+        board, found = self._board, []
+        for move in wave:
+            group = [move, *self._kin(move, wave)]
+            templates = {board.template(member.pod) for member in group}
+            demands = board.ledger.touched(templates)
+            before, mark = levels(demands), board.state.mark()
+            fine = True
+            for phases in product((Phase.BEFORE, Phase.GONE, Phase.LANDED), repeat=len(group)):
+                for member, phase in zip(group, phases, strict=True):
+                    self._stage.put(member, phase)
+                left = any(
+                    phase is not Phase.BEFORE and board.forsakes(board.template(member.pod), member.source)
+                    for member, phase in zip(group, phases, strict=True)
+                )
+                fine = fine and not left and not worse(before, demands)
+                if not fine:
+                    break
+            board.state.rollback(mark)
+            found.append(fine)
+        return found
