@@ -10,9 +10,20 @@ simulation = simulate(cluster, preemption=True)
 from planner.check import check
 from planner.errors import InputError, PlannerError
 from planner.explain import explain
+from planner.rebalance import rebalance
 from planner.scale_down import scale_down
 from planner.simulate import simulate
 from planner.solve import solve
 from planner.survive import survive
 
-__all__ = ["InputError", "PlannerError", "check", "explain", "scale_down", "simulate", "solve", "survive"]
+__all__ = [
+    "InputError",
+    "PlannerError",
+    "check",
+    "explain",
+    "rebalance",
+    "scale_down",
+    "simulate",
+    "solve",
+    "survive",
+]

@@ -110,7 +110,7 @@ class Problem:
         and does not count for spread.
         """
         found = copy.copy(self)
-        for derived in ("labels", "namespace_labels", "pods_per_template"):
+        for derived in ("labels", "namespace_labels", "pods_per_template", "_by_template"):
             found.__dict__.pop(derived, None)
         now = datetime.now(UTC)
         doubles: dict[int, Template] = {}
@@ -184,6 +184,17 @@ class Problem:
     def pods_per_template(self) -> Ints:
         """How many pods, placed or pending, each template has."""
         return np.bincount(self.template_of, minlength=len(self.templates))
+
+    @cached_property
+    def _by_template(self) -> tuple[Codes, Codes]:
+        """All pods, those of a template together, and where each template's begin."""
+        order = np.argsort(self.template_of, kind="stable")
+        return order, np.searchsorted(self.template_of[order], np.arange(len(self.templates) + 1))
+
+    def pods_of(self, template: int) -> Codes:
+        """The pods of a template, in their order."""
+        order, edges = self._by_template
+        return order[edges[template] : edges[template + 1]]
 
     @cached_property
     def eligibility(self) -> Eligibility:

@@ -74,15 +74,10 @@ class State:
         return found
 
     def _make_tally(self, members: Mapping[int, int]) -> Tally:
-        weight = np.zeros(len(self.problem.templates), np.int64)
+        counts = np.zeros(self.problem.nodes.size, np.int64)
         for template, amount in members.items():
-            weight[template] = amount
-        placed = self.node_of >= 0
-        counts = np.bincount(
-            self.node_of[placed],
-            weights=weight[self.problem.template_of[placed]],
-            minlength=self.problem.nodes.size,
-        ).astype(np.int64)
+            nodes = self.node_of[self.problem.pods_of(template)]
+            np.add.at(counts, nodes[nodes >= 0], amount)
         tally = Tally(members, counts)
         for template, amount in members.items():
             self._tallies_of[template].append((tally, amount))

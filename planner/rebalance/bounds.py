@@ -11,23 +11,26 @@ import numpy as np
 from planner.nodes import Ints
 
 
-def moves_needed(counts: Ints, max_skew: int, *, few_domains: bool = False) -> int | None:
+def moves_needed(
+    counts: Ints, max_skew: int, *, few_domains: bool = False, closed: bool = True
+) -> int | None:
     """The fewest moves between these domains until none has too much; None when no moves can do it.
 
-    With too few domains the global minimum is 0 whatever they hold.
+    With too few domains the global minimum is 0 whatever they hold.  Unless `closed`, pods may also
+    leave for nodes that are in no domain.
     """
     if not counts.size:
         return 0
     if few_domains:
         over = int(np.maximum(counts - max_skew, 0).sum())
         room = int(np.maximum(max_skew - counts, 0).sum())
-        return over if room >= over else None
+        return over if room >= over or not closed else None
     best: int | None = None
     for minimum in range(int(counts.sum()) // counts.size, -1, -1):
         over = int(np.maximum(counts - minimum - max_skew, 0).sum())
         under = int(np.maximum(minimum - counts, 0).sum())
         room = int(np.maximum(minimum + max_skew - counts, 0).sum())
-        if room >= over and (best is None or max(over, under) < best):
+        if (room >= over or not closed) and (best is None or max(over, under) < best):
             best = max(over, under)
         if best is not None and over >= best:
             break

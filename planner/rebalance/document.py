@@ -16,6 +16,7 @@ from planner.nodes import HOSTNAME, Codes
 from planner.problem import Problem
 from planner.rebalance.board import Board
 from planner.rebalance.movable import Movable
+from planner.rebalance.phases import Stage
 from planner.rebalance.reasons import reasons
 from planner.rebalance.replay import failures
 from planner.rebalance.search import Values
@@ -65,10 +66,11 @@ def document(
 
 
 def _verify(problem: Problem, waves: Sequence[Sequence[Landing]]) -> None:
+    stage = Stage(problem, [landing.move for wave in waves for landing in wave])
     for seed in _SEEDS:
-        wrong = next(failures(problem, waves, seed=seed), None)
-        if wrong is not None:
-            raise InternalError(f"a plan did not hold when it was played through: {wrong}")
+        wrong = [*failures(stage, waves, seed=seed)][:1]
+        if wrong:
+            raise InternalError(f"a plan did not hold when it was played through: {wrong[0]}")
 
 
 class _Count:
@@ -110,7 +112,7 @@ def _objective(
 def _steps(board: Board, waves: Sequence[Sequence[Landing]]) -> Iterator[MoveStep]:
     problem, names = board.problem, board.problem.nodes.names
     owners = census.Owners(problem.cluster)
-    why = reasons(problem, waves)
+    why = reasons(board, waves)
     for number, (wave, because) in enumerate(zip(waves, why, strict=True), start=1):
         for landing, reason in zip(wave, because, strict=True):
             move = landing.move

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.problem import Problem
 from planner.rebalance.board import Board, Move
 from planner.rebalance.waves import Landing
 
 
-def reasons(problem: Problem, waves: Sequence[Sequence[Landing]]) -> list[list[str]]:
+def reasons(board: Board, waves: Sequence[Sequence[Landing]]) -> list[list[str]]:
     """A reason for every move of every wave, as the cluster is when the wave begins."""
-    board = Board(problem)
+    mark = board.state.mark()
     left = [landing.move for wave in waves for landing in wave]
     found = []
     for wave in waves:
@@ -20,6 +19,7 @@ def reasons(problem: Problem, waves: Sequence[Sequence[Landing]]) -> list[list[s
         found.append([_reason(board, move, left) for move in moves])
         for move in moves:
             board.make(move)
+    board.state.rollback(mark)
     return found
 
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from planner.problem import Problem
 from planner.rebalance.ledger import levels, worse
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.waves import Landing
 
 
-def failures(problem: Problem, waves: Sequence[Sequence[Landing]], *, seed: int | None) -> Iterator[str]:
-    """What goes otherwise than planned: one after the other without a seed, else in a random mixture."""
-    moves = [landing.move for wave in waves for landing in wave]
-    stage = Stage(problem, moves)
+def failures(stage: Stage, waves: Sequence[Sequence[Landing]], *, seed: int | None) -> Iterator[str]:
+    """What goes otherwise than planned: one after the other without a seed, else in a random mixture.
+
+    The stage is left as it was found.
+    """
     draw = None if seed is None else random.Random(seed)
+    start = stage.board.state.mark()
     for number, wave in enumerate(waves, start=1):
         demands = stage.board.ledger.touched({stage.board.template(landing.move.pod) for landing in wave})
         before = levels(demands)
@@ -27,7 +28,10 @@ def failures(problem: Problem, waves: Sequence[Sequence[Landing]], *, seed: int 
                 yield from _misses(stage, number, landing)
             stage.put(landing.move, phase)
             if worse(before, demands):
-                yield f"wave {number}: a constraint is worse than before with {_name(stage, landing)} {phase.name}"
+                name = _name(stage, landing)
+                yield f"wave {number}: a constraint is worse than before with {name} {phase.name}"
+        stage.put_all((landing.move for landing in wave), Phase.LANDED)
+    stage.board.state.rollback(start)
 
 
 def _events(

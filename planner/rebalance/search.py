@@ -17,6 +17,7 @@ import numpy as np
 from planner.clock import Clock
 from planner.nodes import Codes
 from planner.rebalance.board import Board, Move
+from planner.rebalance.bounds import moves_needed
 from planner.rebalance.greedy import Greedy
 from planner.rebalance.ledger import Demand
 from planner.rebalance.movable import Movable
@@ -67,8 +68,13 @@ class Search:
         """The best moves found; with `natural` only those that the scheduler makes of its own accord."""
         broken = self._board.ledger.broken(self._kinds)
         groups = self._groups(broken)
-        bounds = self._bounds(groups)
+        bounds = self._counted(groups)
         best = self._greedily(broken, natural=natural)
+        if self._key(best[1]) > self._key(bounds):
+            self._board.state.rollback(self._start)
+            bounds = max(bounds, self._bounds(groups), key=self._key)
+            for move in best[0]:
+                self._board.make(move)
         if not natural and self._key(best[1]) > self._key(bounds):
             best, bounds = self._solved(best, bounds, groups)
         moves, values = best
@@ -97,6 +103,16 @@ class Search:
                 groups.append(self._regions.related([demand]))
                 seen.update(other.number for other in groups[-1][1])
         return groups
+
+    def _counted(self, groups: Sequence[tuple[list[int], list[Demand]]]) -> Values:
+        """What counting alone says: the moves that the constraint that needs most of each group needs."""
+        bounds = dict.fromkeys((*self._stages, "softExcess"), 0)
+        for templates, demands in groups:
+            least = max((_least_moves(demand) for demand in demands if demand.hard), default=0)
+            weights = [int(self._movable.weights[self._movable.of(t)].min()) for t in templates]
+            bounds["moves"] += least
+            bounds["disruption"] += least * min(weights, default=0)
+        return bounds
 
     def _bounds(self, groups: Sequence[tuple[list[int], list[Demand]]]) -> Values:
         """What no moves can better: the sum over constraints that compete for room alone."""
@@ -259,3 +275,12 @@ class Search:
         pods = np.flatnonzero(self._movable.weights)
         there = pods[inside[self._board.state.node_of[pods]]]
         return set(np.unique(self._board.problem.template_of[there]).tolist()) - stuck
+
+
+def _least_moves(demand: Demand) -> int:
+    """The moves that a constraint needs at least before nothing is too much."""
+    rule = demand.rule
+    if not demand.excess():
+        return 0
+    held = rule.counts.sums()[rule.counts.domains]
+    return moves_needed(held, demand.max_skew, few_domains=rule.few_domains, closed=False) or 0

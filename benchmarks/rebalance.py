@@ -1,0 +1,146 @@
+"""Rebalancing large clusters after a scale-down: with room, 99 % full and 99.9 % full.
+
+`python benchmarks/rebalance.py [--nodes N] [--fill F]...` prints a line for each: the wall time from
+objects in memory to the checked plan, moves and their bound, what was and is too much, peak memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import time
+from typing import Any
+
+import numpy as np
+
+from models import Cluster
+from planner import rebalance
+
+Object = dict[str, Any]
+
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+_ZONES = 3
+_SIZES_MILLI = (250, 500, 1000, 2000, 4000, 6000)
+_REPLICAS = 100
+_VIOLATED = 30
+
+
+class Shape:
+    """A cluster in which some workloads lost their pods in one zone only, as a scale-down leaves it."""
+
+    def __init__(self, nodes: int, fill: float, seed: int = 7) -> None:
+        self._draw = random.Random(seed)
+        self._nodes = nodes
+        self._zone_of = np.arange(nodes) % _ZONES
+        self._fill = fill
+        self._load = np.zeros(nodes)
+        self._workloads = nodes // 10
+
+    def objects(self) -> list[Object]:
+        """Its nodes and pods."""
+        pods = [pod for number in self._large_first() for pod in self._pods(number)]
+        room = int(self._load.max() / 1) if self._fill >= 1 else 0
+        capacity = max(int(self._load.sum() / self._nodes / self._fill), room)
+        used = np.maximum(self._load.astype(int), 0)
+        nodes = [self._node(number, max(capacity, int(used[number]))) for number in range(self._nodes)]
+        return [*nodes, *pods]
+
+    def _large_first(self) -> list[int]:
+        """The workloads, those with large pods first, as a packed cluster would take them."""
+        return sorted(range(self._workloads), key=lambda number: -self._size(number))
+
+    @staticmethod
+    def _size(number: int) -> int:
+        return _SIZES_MILLI[number * 7 % len(_SIZES_MILLI)]
+
+    def _quotas(self, number: int) -> list[int]:
+        """The replicas in every zone; lopsided in the workloads that were scaled down."""
+        even = [_REPLICAS // _ZONES] * _ZONES
+        step = max(1, self._workloads // _VIOLATED)
+        if number % step == 0 and number // step < _VIOLATED:
+            lost = 4 + self._draw.randrange(12)
+            where = self._draw.randrange(_ZONES)
+            even[where] -= lost
+        return even
+
+    def _pods(self, number: int) -> list[Object]:
+        size, made = self._size(number), []
+        crowd = np.zeros(self._nodes)
+        for zone, replicas in enumerate(self._quotas(number)):
+            inside = np.flatnonzero(self._zone_of == zone)
+            for _ in range(replicas):
+                node = int(inside[np.argmin(self._load[inside] + 1e9 * crowd[inside])])
+                self._load[node] += size
+                crowd[node] += 1
+                made.append(_pod(number, len(made), f"n{node:05}", size))
+        return made
+
+    def _node(self, number: int, cpu_milli: int) -> Object:
+        name = f"n{number:05}"
+        return {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {HOST: name, ZONE: f"zone-{self._zone_of[number]}"}},
+            "status": {"allocatable": {"cpu": f"{cpu_milli}m", "memory": "256Gi", "pods": "110"}},
+        }
+
+
+def _pod(workload: int, number: int, node: str, cpu_milli: int) -> Object:
+    app = {"app": f"w{workload:03}"}
+    keys = [(ZONE, 1)] + ([(HOST, 2)] if workload % 4 == 0 else [])
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": f"w{workload:03}-{number:03}",
+            "namespace": "prod",
+            "labels": app,
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"w{workload:03}", "controller": True}
+            ],
+        },
+        "spec": {
+            "nodeName": node,
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": f"{cpu_milli}m", "memory": "1Gi"}}}],
+            "topologySpreadConstraints": [
+                {
+                    "maxSkew": skew,
+                    "topologyKey": key,
+                    "whenUnsatisfiable": "DoNotSchedule",
+                    "labelSelector": {"matchLabels": app},
+                }
+                for key, skew in keys
+            ],
+        },
+        "status": {"phase": "Running"},
+    }
+
+
+def main() -> None:
+    """One line for every fill."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", type=int, default=5000)
+    parser.add_argument("--fill", type=float, action="append")
+    parser.add_argument("--time-limit", type=float, default=50.0)
+    chosen = parser.parse_args()
+    for fill in chosen.fill or [0.8, 0.99, 0.999]:
+        cluster = Cluster.from_objects(Shape(chosen.nodes, fill).objects())
+        start = time.perf_counter()
+        plan = rebalance(cluster, time_limit=chosen.time_limit)
+        wall = time.perf_counter() - start
+        stages = ", ".join(f"{s.name} {s.value} (bound {s.bound})" for s in plan.objective[:2])
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        waves = plan.steps[-1].wave if plan.steps else 0
+        pinned = sum(step.landing == "pinned" for step in plan.steps)
+        print(
+            f"{len(cluster.nodes)} nodes, {len(cluster.pods)} pods, fill {fill:.1%}: {wall:.1f} s, "
+            f"{plan.status}, was {plan.before.hard_excess} in {plan.before.hard_violations}, {stages}, "
+            f"{waves} waves, {pinned} pinned, {peak} MiB",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
