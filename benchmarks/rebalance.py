@@ -7,7 +7,6 @@ objects in memory to the checked plan, moves and their bound, what was and is to
 from __future__ import annotations
 
 import argparse
-import random
 import resource
 import time
 from typing import Any
@@ -24,71 +23,69 @@ _ZONES = 3
 _SIZES_MILLI = (250, 500, 1000, 2000, 4000, 6000)
 _REPLICAS = 100
 _VIOLATED = 30
+_HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
 
 
 class Shape:
     """A cluster in which some workloads lost their pods in one zone only, as a scale-down leaves it."""
 
     def __init__(self, nodes: int, fill: float, seed: int = 7) -> None:
-        self._draw = random.Random(seed)
+        self._draw = np.random.default_rng(seed)
         self._nodes = nodes
         self._zone_of = np.arange(nodes) % _ZONES
-        self._fill = fill
-        self._load = np.zeros(nodes)
         self._workloads = nodes // 10
+        self._quotas = [self._quota(number) for number in range(self._workloads)]
+        demand = sum(self._size(number) * sum(quota) for number, quota in enumerate(self._quotas))
+        self._capacity = int(demand / nodes / fill)
+        self._load = np.zeros(nodes, np.int64)
 
     def objects(self) -> list[Object]:
-        """Its nodes and pods."""
-        pods = [pod for number in self._large_first() for pod in self._pods(number)]
-        room = int(self._load.max() / 1) if self._fill >= 1 else 0
-        capacity = max(int(self._load.sum() / self._nodes / self._fill), room)
-        used = np.maximum(self._load.astype(int), 0)
-        nodes = [self._node(number, max(capacity, int(used[number]))) for number in range(self._nodes)]
-        return [*nodes, *pods]
-
-    def _large_first(self) -> list[int]:
-        """The workloads, those with large pods first, as a packed cluster would take them."""
-        return sorted(range(self._workloads), key=lambda number: -self._size(number))
+        """Its nodes and pods; pods that find no room any more are not there."""
+        large_first = sorted(range(self._workloads), key=lambda number: -self._size(number))
+        pods = [pod for number in large_first for pod in self._pods(number)]
+        return [*(self._node(number) for number in range(self._nodes)), *pods]
 
     @staticmethod
     def _size(number: int) -> int:
         return _SIZES_MILLI[number * 7 % len(_SIZES_MILLI)]
 
-    def _quotas(self, number: int) -> list[int]:
+    def _quota(self, number: int) -> list[int]:
         """The replicas in every zone; lopsided in the workloads that were scaled down."""
-        even = [_REPLICAS // _ZONES] * _ZONES
-        step = max(1, self._workloads // _VIOLATED)
+        quota = [_REPLICAS // _ZONES] * _ZONES
+        step = max(2, self._workloads // _VIOLATED // 2 * 2)
         if number % step == 0 and number // step < _VIOLATED:
-            lost = 4 + self._draw.randrange(12)
-            where = self._draw.randrange(_ZONES)
-            even[where] -= lost
-        return even
+            quota[int(self._draw.integers(_ZONES))] -= int(self._draw.integers(4, 16))
+        return quota
 
     def _pods(self, number: int) -> list[Object]:
+        """Each on a node of its zone drawn among those with room and the fewest of its kind."""
         size, made = self._size(number), []
-        crowd = np.zeros(self._nodes)
-        for zone, replicas in enumerate(self._quotas(number)):
-            inside = np.flatnonzero(self._zone_of == zone)
+        crowd = np.zeros(self._nodes, np.int64)
+        for zone, replicas in enumerate(self._quotas[number]):
             for _ in range(replicas):
-                node = int(inside[np.argmin(self._load[inside] + 1e9 * crowd[inside])])
-                self._load[node] += size
-                crowd[node] += 1
-                made.append(_pod(number, len(made), f"n{node:05}", size))
+                fits = np.flatnonzero((self._zone_of == zone) & (self._load + size <= self._capacity))
+                if fits.size:
+                    node = int(self._draw.choice(fits[crowd[fits] == crowd[fits].min()]))
+                    self._load[node] += size
+                    crowd[node] += 1
+                    made.append(_pod(number, len(made), f"n{node:05}", size))
         return made
 
-    def _node(self, number: int, cpu_milli: int) -> Object:
+    def _node(self, number: int) -> Object:
         name = f"n{number:05}"
+        labels = {HOST: name, ZONE: f"zone-{self._zone_of[number]}"}
         return {
             "apiVersion": "v1",
             "kind": "Node",
-            "metadata": {"name": name, "labels": {HOST: name, ZONE: f"zone-{self._zone_of[number]}"}},
-            "status": {"allocatable": {"cpu": f"{cpu_milli}m", "memory": "256Gi", "pods": "110"}},
+            "metadata": {"name": name, "labels": labels},
+            "status": {"allocatable": {"cpu": f"{self._capacity}m", "memory": "256Gi", "pods": "110"}},
         }
 
 
 def _pod(workload: int, number: int, node: str, cpu_milli: int) -> Object:
     app = {"app": f"w{workload:03}"}
-    keys = [(ZONE, 1)] + ([(HOST, 2)] if workload % 4 == 0 else [])
+    keys = [(ZONE, 1, _HARD)] if workload % 2 == 0 else [(ZONE, 1, _SOFT)] if workload % 5 == 0 else []
+    keys += [(HOST, 2, _HARD)] if workload % 4 == 0 else []
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -108,10 +105,10 @@ def _pod(workload: int, number: int, node: str, cpu_milli: int) -> Object:
                 {
                     "maxSkew": skew,
                     "topologyKey": key,
-                    "whenUnsatisfiable": "DoNotSchedule",
+                    "whenUnsatisfiable": when,
                     "labelSelector": {"matchLabels": app},
                 }
-                for key, skew in keys
+                for key, skew, when in keys
             ],
         },
         "status": {"phase": "Running"},

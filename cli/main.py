@@ -17,6 +17,7 @@ import typer
 from cli import options
 from cli.explain import explain
 from cli.outcome import Exit, ending
+from cli.rebalance import rebalance
 from cli.scale_down import scale_down
 from cli.what_if import Changes, InOrder, what_if
 
@@ -223,6 +224,7 @@ def solve(
 
 app.command(cls=InOrder)(what_if(explain))
 app.command("scale-down", cls=InOrder)(what_if(scale_down))
+app.command("rebalance", cls=InOrder)(what_if(rebalance))
 
 
 @app.command()

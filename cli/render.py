@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from cli.options import Output
 from cli.outcome import say_notes
 from cli.page import Page
-from cli.views import check_report, explanation, placement_plan, scale_down, simulation, survival
+from cli.views import (
+    check_report,
+    explanation,
+    move_plan,
+    placement_plan,
+    scale_down,
+    simulation,
+    survival,
+)
 from planner.explanation import Explanation, ExplanationList
+from planner.moveplan import MovePlan
 from planner.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
 from planner.survival import Survival
 
-__all__ = ["Page", "show"]
+__all__ = ["Page", "show", "show_lines"]
 
 
 def show(document: Document, page: Page) -> None:
     """Print a document."""
+    show_lines(document, _lines(document, page))
+
+
+def show_lines(document: Document, lines: Iterable[str]) -> None:
+    """Print a document in a form of its own."""
     say_notes(document.notes)
-    for line in _lines(document, page):
+    for line in lines:
         sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
@@ -58,6 +72,8 @@ def _names(document: Document) -> Iterator[str]:
             yield from scale_down.names(document)
         case Survival():
             yield from survival.names(document)
+        case MovePlan():
+            yield from move_plan.names(document)
 
 
 def _table(document: Document, page: Page) -> Iterator[str]:
@@ -74,3 +90,5 @@ def _table(document: Document, page: Page) -> Iterator[str]:
             yield from scale_down.lines(document, page)
         case Survival():
             yield from survival.lines(document, page)
+        case MovePlan():
+            yield from move_plan.lines(document, page)

@@ -31,6 +31,16 @@ def load(
     return cluster
 
 
+def with_policy(cluster: Cluster, filename: str | None) -> Cluster:
+    """The cluster under the DeschedulerPolicy of a file."""
+    if filename is None:
+        return cluster
+    policy = Cluster.load(filename).descheduler_policy
+    if policy is None:
+        raise InputError([f"{filename}: no DeschedulerPolicy of descheduler/v1alpha2"])
+    return replace(cluster, descheduler_policy=policy)
+
+
 def write(listing: bytes, target: str | None) -> None:
     """Put a snapshot into a file, or on standard output."""
     if target in (None, STDIN):

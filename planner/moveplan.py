@@ -22,13 +22,14 @@ class MoveStep(Part):
     """A pod that is evicted, and the node that its replacement lands on.
 
     `natural` when kube-scheduler takes that node by itself, whatever the tie-break; `pinned` when the
-    replacement needs the pod spec fields in `pin` to get there.
+    replacement needs the pod spec fields in `pin` to get there.  `owner` is what makes the replacement.
     """
 
     action: Literal["move"] = "move"
     wave: int
     pod: str
     workload: str
+    owner: str
     source: str = Field(alias="from")
     node: str
     landing: Literal["natural", "pinned"]

@@ -36,10 +36,11 @@ put_back() {
 trap put_back EXIT
 trap 'exit 130' INT TERM
 
+OWNER='{.metadata.ownerReferences[?(@.controller==true)].kind}/{.metadata.ownerReferences[?(@.controller==true)].name}'
+
 # uid, name and node of every pod of a controller: NAMESPACE KIND/NAME
 pods_of() {
-    "$KUBECTL" get pods -n "$1" -o "jsonpath={range .items[*]}{.metadata.ownerReferences[0].kind}/\
-{.metadata.ownerReferences[0].name}|{.metadata.uid}|{.metadata.name}|{.spec.nodeName}{'\n'}{end}" |
+    "$KUBECTL" get pods -n "$1" -o "jsonpath={range .items[*]}$OWNER|{.metadata.uid}|{.metadata.name}|{.spec.nodeName}{'\n'}{end}" |
         awk -F'|' -v owner="$2" '$1 == owner { print $2 "|" $3 "|" $4 }'
 }
 
@@ -119,27 +120,27 @@ only_on() {
 """
 
 
-def lines(document: MovePlan, owners: Mapping[str, str]) -> Iterator[str]:
-    """The script; `owners` has `Kind/name` of every pod's own controller."""
+def lines(document: MovePlan) -> Iterator[str]:
+    """The script."""
     yield from _HEAD.splitlines()
     for wave, steps in groupby(document.steps, key=lambda step: step.wave):
         moves = list(steps)
         yield ""
         yield f"echo {shlex.quote(f'wave {wave}: {len(moves)} to move')}"
         for step in moves:
-            yield from _move(step, owners[step.pod])
+            yield from _move(step)
     yield ""
     yield "echo done"
 
 
-def _move(step: MoveStep, owner: str) -> Iterator[str]:
+def _move(step: MoveStep) -> Iterator[str]:
     """One move: remember, pin if need be, evict, wait, put back."""
     namespace, name = step.pod.split("/", 1)
-    place = _quoted(namespace, owner)
+    place = _quoted(namespace, step.owner)
     yield f"# {step.why}"
     yield f"remember {place}"
     if step.pin is not None:
-        yield _pinning(step, namespace, owner)
+        yield _pinning(step, namespace, step.owner)
     yield f"evict {_quoted(namespace, name, step.source)}"
     yield f"await {place} {shlex.quote(step.node)}"
     if step.pin is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from models.pod import Pod
 from planner import census, plan
 from planner.check import findings_of
 from planner.errors import InternalError
@@ -120,12 +121,19 @@ def _steps(board: Board, waves: Sequence[Sequence[Landing]]) -> Iterator[MoveSte
                 wave=number,
                 pod=problem.pods[move.pod].key,
                 workload=owners.workload(problem.template(move.pod)),
+                owner=_owner(problem.pods[move.pod]),
                 source=names[move.source],
                 node=names[move.target],
                 landing="natural" if landing.natural else "pinned",
                 pin=None if landing.natural else pin(problem, move.target),
                 why=reason,
             )
+
+
+def _owner(pod: Pod) -> str:
+    """`Kind/name` of what makes another pod when this one is gone."""
+    owner = pod.metadata.controller or pod.metadata.owner_references[0]
+    return f"{owner.kind}/{owner.name}"
 
 
 def pin(problem: Problem, node: int) -> dict[str, Any]:

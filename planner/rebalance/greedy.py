@@ -49,13 +49,13 @@ class Greedy:
         moves: list[Move] = []
         waiting = [demand for demand in demands if demand.excess()]
         while waiting and len(moves) < most:
-            found = [
-                (demand, move)
-                for demand in waiting
-                if len(moves) < most and (move := self._better(demand, natural=natural)) is not None
-            ][: most - len(moves)]
-            moves += [move for _, move in found]
-            waiting = [demand for demand, _ in found if demand.excess()]
+            bettered = []
+            for demand in waiting:
+                move = self._better(demand, natural=natural) if len(moves) < most else None
+                if move is not None:
+                    moves.append(move)
+                    bettered.append(demand)
+            waiting = [demand for demand in bettered if demand.excess()]
         return moves
 
     def _better(self, demand: Demand, *, natural: bool) -> Move | None:
@@ -64,16 +64,21 @@ class Greedy:
         for domain in np.argsort(-surplus, kind="stable").tolist():
             if not surplus[domain]:
                 break
-            for pod in self._candidates(demand, domain):
+            for pod in self.candidates(demand, domain):
                 move = self._try(pod, natural=natural)
                 if move is not None:
-                    self._moved.add(pod)
-                    self._left_nodes[move.source] += 1
-                    self._left_namespaces[self._board.problem.pods[pod].namespace] += 1
+                    self.remember((move,))
                     return move
         return None
 
-    def _candidates(self, demand: Demand, domain: int) -> Sequence[int]:
+    def remember(self, moves: Iterable[Move]) -> None:
+        """Count moves against the limits; their pods do not move again."""
+        for move in moves:
+            self._moved.add(move.pod)
+            self._left_nodes[move.source] += 1
+            self._left_namespaces[self._board.problem.pods[move.pod].namespace] += 1
+
+    def candidates(self, demand: Demand, domain: int) -> Sequence[int]:
         """Pods that may leave a domain: the cheapest, from where their own constraints are fullest."""
         inside = demand.rule.counts.eligible & (demand.rule.column.codes == domain)
         found: dict[tuple[int, int], int] = {}

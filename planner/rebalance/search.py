@@ -18,6 +18,7 @@ from planner.clock import Clock
 from planner.nodes import Codes
 from planner.rebalance.board import Board, Move
 from planner.rebalance.bounds import moves_needed
+from planner.rebalance.chains import Chains
 from planner.rebalance.greedy import Greedy
 from planner.rebalance.ledger import Demand
 from planner.rebalance.movable import Movable
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 #: Up to so many variables a region is solved as a whole.
 _MOST_VARIABLES = 20_000
 #: Nodes of a neighbourhood, for each domain.
-_NEARBY = 25
+_NEARBY = (8, 20, 40)
 #: The most work on a stage, in the solver's own seconds.
 _EFFORT, _EFFORT_NEARBY = 20.0, 5.0
 _PLENTY = 1 << 30
@@ -142,7 +143,8 @@ class Search:
 
     def _greedily(self, broken: Sequence[Demand], *, natural: bool) -> tuple[list[Move], Values]:
         most = _PLENTY if self._most is None else self._most
-        moves = Greedy(self._board, self._movable, self._protections).mend(broken, most, natural=natural)
+        self._greedy = Greedy(self._board, self._movable, self._protections)
+        moves = self._greedy.mend(broken, most, natural=natural)
         return moves, self._values(moves)
 
     def _solved(
@@ -213,7 +215,12 @@ class Search:
         """Repair what is still broken with its surroundings, one constraint after the other."""
         moves = list(best[0])
         stuck = {t for templates, demands in groups if any(d.excess() for d in demands) for t in templates}
-        for radius in (_NEARBY, 2 * _NEARBY):
+        chains = Chains(self._board, self._movable, self._greedy, stuck, self._clock.over)
+        for _, demands in groups:
+            for demand in demands:
+                most = _PLENTY if self._most is None else self._most - len(moves)
+                moves += chains.mend(demand, most)
+        for radius in _NEARBY:
             for templates, demands in groups:
                 if self._clock.over() or not any(demand.excess() for demand in demands):
                     continue
@@ -244,19 +251,19 @@ class Search:
     def _surroundings(self, templates: Sequence[int], demands: Sequence[Demand], radius: int) -> Codes:
         """Where pods are too many, and the nodes of the other domains that are closest to having room."""
         board = self._board
-        chosen = np.zeros(board.problem.nodes.size, np.bool_)
-        open_to = np.zeros_like(chosen)
+        open_to = np.logical_or.reduce([board.plan(template).settled for template in templates])
+        holding = np.zeros_like(open_to)
         for template in templates:
-            open_to |= board.plan(template).settled
-            pods = self._movable.of(template)
-            chosen[board.state.node_of[pods]] = True
-        lack = self._lack(templates)
+            holding[board.state.node_of[self._movable.of(template)]] = True
+        lack, chosen = self._lack(templates), np.zeros_like(open_to)
         broken = next(demand for demand in demands if demand.excess())
-        codes = broken.rule.column.codes
-        values = len(broken.rule.column.values)
-        shared = values * 2 <= len(codes)
-        for domain in range(values) if shared else (None,):
-            inside = np.flatnonzero(open_to & (True if domain is None else codes == domain))
+        codes, surplus = broken.rule.column.codes, broken.surplus()
+        full = np.append(surplus > 0, False)[codes]
+        sources = np.flatnonzero(holding & full)
+        chosen[sources[np.argsort(lack[sources], kind="stable")[: int(surplus.sum()) + radius]]] = True
+        shared = len(surplus) * 2 <= len(codes)
+        for domain in range(len(surplus)) if shared else (None,):
+            inside = np.flatnonzero(open_to & ~full & (True if domain is None else codes == domain))
             chosen[inside[np.argsort(lack[inside], kind="stable")[:radius]]] = True
         return np.flatnonzero(chosen)
 

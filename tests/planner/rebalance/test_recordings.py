@@ -1,0 +1,118 @@
+"""Nine clusters that Descheduler and kube-scheduler were let loose on, and Descheduler's own table."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models import Cluster
+from models.base import KubeModel
+from planner import check, rebalance
+from planner.moveplan import MovePlan
+from planner.problem import Problem
+from planner.rebalance.board import Move
+from planner.rebalance.phases import Stage
+from planner.rebalance.replay import failures
+from planner.rebalance.waves import Landing
+
+Case = dict[str, Any]
+RECORDED = Path(__file__).parents[2] / "data" / "rebalance" / "rebalance.jsonl.gz"
+UPSTREAM = Path(__file__).parents[4] / "shared" / "upstream" / "descheduler_topology_spread.json"
+
+
+def recorded() -> list[Case]:
+    """The nine clusters."""
+    return [json.loads(line) for line in gzip.decompress(RECORDED.read_bytes()).splitlines()]
+
+
+def upstream() -> list[Any]:
+    """The cases of Descheduler's table, or one that is skipped when there is no such file."""
+    if not UPSTREAM.exists():
+        return [pytest.param({}, marks=pytest.mark.skip(reason="no upstream table here"))]
+    return [pytest.param(case, id=case["name"]) for case in json.loads(UPSTREAM.read_text())]
+
+
+def landings(cluster: Cluster, plan: MovePlan) -> tuple[Problem, list[list[Landing]]]:
+    """The plan's steps as the replay wants them."""
+    problem = Problem(cluster)
+    waves: list[list[Landing]] = []
+    for step in plan.steps:
+        move = Move(
+            problem.pod_index[step.pod], problem.nodes.index[step.source], problem.nodes.index[step.node]
+        )
+        waves += [[] for _ in range(step.wave - len(waves))]
+        waves[step.wave - 1].append(Landing(move, step.landing == "natural"))
+    return problem, waves
+
+
+def wrong_in(cluster: Cluster, plan: MovePlan, *, orders: int = 5) -> list[str]:
+    """What goes otherwise than planned, as printed and in random orders within each wave."""
+    problem, waves = landings(cluster, plan)
+    stage = Stage(problem, [landing.move for wave in waves for landing in wave])
+    return [line for seed in (None, *range(orders)) for line in failures(stage, waves, seed=seed)]
+
+
+def moved(cluster: Cluster, plan: MovePlan) -> Cluster:
+    """The cluster when all moves are made."""
+    target = {step.pod: step.node for step in plan.steps}
+    pods = [
+        _on(pod, target[pod.key]) if pod.key in target else pod  # type: ignore[type-var]
+        for pod in cluster.pods
+    ]
+    return type(cluster)(
+        **{**{name: getattr(cluster, name) for name in cluster.__slots__}, "pods": tuple(pods)}
+    )
+
+
+def _on(pod: Any, node: str) -> KubeModel:
+    found: KubeModel = pod.model_copy(update={"spec": pod.spec.model_copy(update={"node_name": node})})
+    return found
+
+
+@pytest.mark.parametrize("case", recorded(), ids=lambda case: case["name"])
+def test_recorded_clusters_are_repaired_with_the_fewest_moves(case: Case) -> None:
+    """Nothing too much, nobody pending, proved minimal, and never more moves than Descheduler's evictions."""
+    cluster = Cluster.from_objects(case["cluster"]["items"])
+    plan = rebalance(cluster, time_limit=60)
+    stages = {stage.name: stage for stage in plan.objective}
+    assert (plan.before.hard_violations, plan.before.hard_excess) == (case["violations"], case["excess"])
+    assert (plan.after.hard_violations, plan.after.hard_excess, plan.after.pending) == (0, 0, 0)
+    assert stages["hardExcess"].proved
+    assert stages["moves"].proved
+    assert plan.status == "Optimal"
+    if case["descheduler"]["excessLeft"] == case["descheduler"]["podsLeftPending"] == 0:
+        assert len(plan.steps) <= case["descheduler"]["evictions"]
+    assert wrong_in(cluster, plan) == []
+    assert check(moved(cluster, plan)).violations == 0
+
+
+def policy_of(case: Case) -> Case:
+    """The policy that the case's arguments amount to."""
+    args = {key[0].lower() + key[1:]: value for key, value in case["args"].items()}
+    if "namespaces" in args:
+        args["namespaces"] = {key.lower(): value for key, value in args["namespaces"].items()}
+    config = [
+        {"name": "RemovePodsViolatingTopologySpreadConstraint", "args": args},
+        {"name": "DefaultEvictor", "args": {"nodeFit": case["nodeFit"]}},
+    ]
+    return {
+        "apiVersion": "descheduler/v1alpha2",
+        "kind": "DeschedulerPolicy",
+        "profiles": [{"name": "spread", "pluginConfig": config}],
+    }
+
+
+@pytest.mark.parametrize("case", upstream())
+def test_deschedulers_table(case: Case) -> None:
+    """No more moves than Descheduler's evictions, none where there is no room, and nothing gets worse."""
+    nodes = [json.loads(json.dumps(node)) for node in case["nodes"]]
+    if not case["nodeFit"]:
+        for node in nodes:
+            node["status"]["allocatable"]["pods"] = "1000"
+    cluster = Cluster.from_objects([*nodes, *case["pods"], policy_of(case)])
+    plan = rebalance(cluster, time_limit=20)
+    assert len(plan.steps) <= case["expectedEvictedCount"]
+    assert plan.after.hard_excess <= plan.before.hard_excess
+    assert wrong_in(cluster, plan) == []
