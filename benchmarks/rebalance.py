@@ -100,7 +100,9 @@ def _pod(workload: int, number: int, node: str, cpu_milli: int) -> Object:
         },
         "spec": {
             "nodeName": node,
-            "containers": [{"name": "c", "resources": {"requests": {"cpu": f"{cpu_milli}m", "memory": "1Gi"}}}],
+            "containers": [
+                {"name": "c", "resources": {"requests": {"cpu": f"{cpu_milli}m", "memory": "1Gi"}}}
+            ],
             "topologySpreadConstraints": [
                 {
                     "maxSkew": skew,

@@ -104,7 +104,8 @@ def _curve(document: MovePlan, page: Page) -> Iterator[str]:
     if not document.curve:
         return iter(())
     rows = [
-        [str(point.moves), str(point.hard_excess), "yes" if point.proved else "no"] for point in document.curve
+        [str(point.moves), str(point.hard_excess), "yes" if point.proved else "no"]
+        for point in document.curve
     ]
     return table(("MOVES", "TOO MANY", "PROVED"), rows, page.screen)
 
@@ -124,7 +125,11 @@ def _summary(document: MovePlan, page: Page) -> str:
         return page.screen.paint("Balanced: no hard constraint is broken, nothing has to move.", "green")
     pinned = sum(step.landing == "pinned" for step in document.steps)
     waves = max((step.wave for step in document.steps), default=0)
-    done = f"{counted(moves, 'move')} in {counted(waves, 'wave')}, {pinned or 'none'} pinned" if moves else "No moves"
+    done = (
+        f"{counted(moves, 'move')} in {counted(waves, 'wave')}, {pinned or 'none'} pinned"
+        if moves
+        else "No moves"
+    )
     if after.hard_violations:
         what = f"{counted(after.hard_excess, 'pod')} still too many in {counted(after.hard_violations, 'domain')}"
     else:

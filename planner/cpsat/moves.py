@@ -131,9 +131,13 @@ class MoveModel:
         members = sorted(demand.members & region)
         carriers = [t for t in demand.carriers if t in region]
         changes = [self._change(members, place) for place in face.places]
-        lows = [max(0, place.pods - down) for place, (_, _, down, _) in zip(face.places, changes, strict=True)]
+        lows = [
+            max(0, place.pods - down) for place, (_, _, down, _) in zip(face.places, changes, strict=True)
+        ]
         few = demand.rule.few_domains
-        least = 0 if few else min((low // p.domains for low, p in zip(lows, face.places, strict=True)), default=0)
+        least = (
+            0 if few else min((low // p.domains for low, p in zip(lows, face.places, strict=True)), default=0)
+        )
         if face.floor is not None:
             least = min(least, face.floor)
         minimum: Any = 0 if few else self._minimum(face, changes, least)

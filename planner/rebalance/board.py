@@ -11,6 +11,7 @@ import numpy as np
 from planner.census import Owners
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.inter_pod_affinity.plugin import Around
+from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.framework import Framework, Plan
 from planner.nodes import Feasible, Ints
 from planner.problem import Problem
@@ -71,6 +72,17 @@ class Board:
     def accepts(self, template: int, node: int) -> bool:
         """Whether all filters accept one more pod of a template on a node now."""
         return self.framework(template).fits(self.plan(template), node)
+
+    def accepts_pinned(self, template: int, node: int) -> bool:
+        """The same for a pod that may run on that node only: where affinity counts, it is the only domain."""
+        for plugin in self.framework(template).profile.filters:
+            if isinstance(plugin, PodTopologySpread):
+                for rule in plugin.hard(self.problem.templates[template]):
+                    asked, there = rule.constraint, int(rule.tally.counts[node])
+                    minimum = there if (asked.min_domains or 1) <= 1 else 0
+                    if asked.node_affinity_policy == "Honor" and there + rule.own - minimum > asked.max_skew:
+                        return False
+        return self.accepts(template, node)
 
     def choice(self, template: int) -> tuple[Feasible, Ints]:
         """The nodes that the filters leave a template now, and every node's total score."""

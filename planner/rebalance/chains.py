@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from planner.constraints.node_resources import NodeResourcesFit
-from planner.nodes import Codes, Ints, Mask
+from planner.nodes import Ints, Mask
 from planner.rebalance.board import Board, Move
 from planner.rebalance.greedy import Greedy
 from planner.rebalance.ledger import Demand, levels, worse
 from planner.rebalance.movable import Movable
 
 #: How many pods move over for each other at most, and how many nodes are tried for each.
-_DEPTH, _NODES = 4, (12, 4, 2, 1)
+_DEPTH, _NODES = 4, (16, 6, 3, 2)
+#: For every node that is tried, so many are looked at.
+_GLANCES = 8
 
 
 class Chains:
@@ -41,7 +43,11 @@ class Chains:
         scale = 1.0 / np.maximum(board.problem.allocatable.max(axis=1), 1)
         self._requests = sizes
         self._size = (sizes * scale).max(axis=1)
-        self._moved: set[int] = set()
+        self._hopeless: set[int] = set()
+
+    def size(self, demand: Demand) -> float:
+        """How large the pods of a constraint are."""
+        return max((float(self._size[template]) for template in demand.members), default=0.0)
 
     def mend(self, demand: Demand, most: int) -> list[Move]:
         """Moves that bring a constraint nearer to its goal, as long as any do; they have happened."""
@@ -58,8 +64,9 @@ class Chains:
         for domain in np.argsort(-surplus, kind="stable").tolist():
             if not surplus[domain]:
                 return []
-            for pod in self._greedy.candidates(demand, domain)[:2]:
+            for pod in self._greedy.candidates(demand, domain)[:1]:
                 mark, before = self._state.mark(), demand.excess()
+                self._hopeless.clear()
                 found = self._relocate(pod, _DEPTH)
                 if found and demand.excess() < before:
                     self._greedy.remember(found)
@@ -103,7 +110,11 @@ class Chains:
         demands, mark = board.ledger.touched((template,)), self._state.mark()
         before = levels(demands)
         self._state.unbind(pod)
-        if not worse(before, demands) and not board.forsakes(template, source) and board.accepts(template, target):
+        if (
+            not worse(before, demands)
+            and not board.forsakes(template, source)
+            and board.accepts(template, target)
+        ):
             self._state.bind(pod, target)
             if not worse(before, demands):
                 return Move(pod, source, target)
@@ -121,9 +132,9 @@ class Chains:
         problem = self._board.problem
         scale = 1.0 / np.maximum(problem.allocatable.max(axis=1), 1)
         short = (np.maximum(lack, 0) * scale[:, np.newaxis]).max(axis=0)
-        nodes = np.flatnonzero(mask & self._coverable(lack))
-        found: list[int] = nodes[np.lexsort((nodes, short[nodes]))][:most].tolist()
-        return found
+        nodes = np.flatnonzero(mask)
+        nearest = nodes[np.lexsort((nodes, short[nodes]))][: _GLANCES * most].tolist()
+        return [node for node in nearest if any(self._covering(template, node, lack[:, node]))][:most]
 
     def _accepted_but_for_room(self, template: int) -> Mask:
         plan = self._board.plan(template)
@@ -139,36 +150,28 @@ class Chains:
         missing: Ints = np.where(wanted > 0, wanted - (problem.allocatable - self._state.used), 0)
         return missing
 
-    def _coverable(self, lack: Ints) -> Mask:
-        """The nodes on which one bystander holds all that is lacking."""
-        problem = self._board.problem
-        pods = np.flatnonzero(self._free_to_go & (self._state.node_of >= 0))
-        nodes = self._state.node_of[pods]
-        covers = (self._requests[problem.template_of[pods]].T >= lack[:, nodes]).all(axis=0)
-        mask = np.zeros(problem.nodes.size, np.bool_)
-        mask[nodes[covers]] = True
-        return mask
-
     def _open(self, template: int, node: int, depth: int) -> list[Move]:
         """Moves after which a pod of a template has room on a node."""
-        for other in self._covering(template, node):
+        for other in self._covering(template, node, self._lack(template)[:, node]):
             self._free_to_go[other] = False
             moves = self._relocate(other, depth - 1)
-            if moves and moves[-1].target != node:
+            if moves:
                 return moves
             self._free_to_go[other] = True
+            self._hopeless.add(self._board.template(other))
         return []
 
-    def _covering(self, template: int, node: int) -> Iterator[int]:
+    def _covering(self, template: int, node: int, lack: Ints) -> Iterator[int]:
         """The bystanders on a node that hold what is lacking there, the smallest first, of every kind one."""
-        lack = self._lack(template)[:, node]
         kinds: dict[int, int] = {}
         for pod in self._state.pods_on[node]:
             kind = self._board.template(pod)
-            if self._free_to_go[pod] and self._size[kind] < self._size[template] or (
-                self._free_to_go[pod] and kind != template and self._size[kind] == self._size[template]
+            if (
+                self._free_to_go[pod]
+                and kind not in self._hopeless
+                and self._size[kind] <= self._size[template]
             ):
-                if (self._requests[kind] >= lack).all():
+                if kind != template and (self._requests[kind] >= lack).all():
                     kinds.setdefault(kind, pod)
-        ordered: Codes = np.array(sorted(kinds, key=lambda kind: (self._size[kind], kind)), np.intp)
-        yield from (kinds[int(kind)] for kind in ordered[:3])
+        ordered = sorted(kinds, key=lambda kind: (self._size[kind], kind))
+        yield from (kinds[kind] for kind in ordered[:3])

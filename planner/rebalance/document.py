@@ -170,7 +170,5 @@ def _changes(before: _Count, after: _Count) -> Iterator[plan.SpreadChange]:
 def _stays(board: Board, movable: Movable) -> Mapping[str, int]:
     """The pods of broken constraints that may not be moved, by reason."""
     templates = {t for d in board.ledger.demands if d.hard and d.excess() for t in d.members}
-    found = Counter(
-        reason for pod, reason in movable.reasons.items() if board.template(pod) in templates
-    )
+    found = Counter(reason for pod, reason in movable.reasons.items() if board.template(pod) in templates)
     return dict(sorted(found.items()))

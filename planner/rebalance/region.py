@@ -92,7 +92,13 @@ class Regions:
         return self._cut(templates, demands, group, tight=False)
 
     def exact(
-        self, templates: Sequence[int], demands: Sequence[Demand], nodes: Codes, *, tight: bool, moved: set[int]
+        self,
+        templates: Sequence[int],
+        demands: Sequence[Demand],
+        nodes: Codes,
+        *,
+        tight: bool,
+        moved: set[int],
     ) -> Region:
         """These templates on these nodes with the room there is; pods that moved before stay.
 

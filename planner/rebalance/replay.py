@@ -56,7 +56,8 @@ def _misses(stage: Stage, number: int, landing: Landing) -> Iterator[str]:
     """Why a landing is not as planned, if so."""
     board, move = stage.board, landing.move
     template = board.template(move.pod)
-    if not board.accepts(template, move.target):
+    accepts = board.accepts if landing.natural else board.accepts_pinned
+    if not accepts(template, move.target):
         yield f"wave {number}: {_name(stage, landing)} has no place on its target"
     elif landing.natural and board.first_choice(template) != move.target:
         yield f"wave {number}: {_name(stage, landing)} would land elsewhere"

@@ -124,14 +124,18 @@ class Search:
             region = self._regions.relaxed(templates, demands)
             total.update(self._bound(region) if region.size <= _MOST_VARIABLES else {})
         total["hardExcess"] += sum(
-            demand.excess() for demand in self._board.ledger.demands if demand.hard and demand.number not in inside
+            demand.excess()
+            for demand in self._board.ledger.demands
+            if demand.hard and demand.number not in inside
         )
         return dict(total)
 
     def _bound(self, region: Region) -> Values:
         from planner.cpsat.moves import MoveModel
 
-        shift = MoveModel(region, most_moves=self._most).solve(self._stages, self._clock.within(5), _EFFORT_NEARBY)
+        shift = MoveModel(region, most_moves=self._most).solve(
+            self._stages, self._clock.within(5), _EFFORT_NEARBY
+        )
         if shift is None:
             return {}
         bounds: Values = {}
@@ -216,10 +220,10 @@ class Search:
         moves = list(best[0])
         stuck = {t for templates, demands in groups if any(d.excess() for d in demands) for t in templates}
         chains = Chains(self._board, self._movable, self._greedy, stuck, self._clock.over)
-        for _, demands in groups:
-            for demand in demands:
-                most = _PLENTY if self._most is None else self._most - len(moves)
-                moves += chains.mend(demand, most)
+        broken = [demand for _, demands in groups for demand in demands if demand.hard and demand.excess()]
+        for demand in sorted(broken, key=chains.size):
+            most = _PLENTY if self._most is None else self._most - len(moves)
+            moves += chains.mend(demand, most)
         for radius in _NEARBY:
             for templates, demands in groups:
                 if self._clock.over() or not any(demand.excess() for demand in demands):
@@ -228,7 +232,12 @@ class Search:
         return moves, self._values(moves)
 
     def _repair(
-        self, templates: Sequence[int], demands: Sequence[Demand], stuck: set[int], moved: set[int], radius: int
+        self,
+        templates: Sequence[int],
+        demands: Sequence[Demand],
+        stuck: set[int],
+        moved: set[int],
+        radius: int,
     ) -> list[Move]:
         from planner.cpsat.moves import MoveModel
 

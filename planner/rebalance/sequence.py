@@ -21,7 +21,11 @@ class Sequencer:
     """Makes moves on a board, as many of those wanted as an order is found for."""
 
     def __init__(
-        self, board: Board, movable: Movable, leaving: Counter[tuple[int, int]], coming: Counter[tuple[int, int]]
+        self,
+        board: Board,
+        movable: Movable,
+        leaving: Counter[tuple[int, int]],
+        coming: Counter[tuple[int, int]],
     ) -> None:
         self._board = board
         self._movable = movable

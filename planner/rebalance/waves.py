@@ -23,6 +23,8 @@ from planner.rebalance.phases import Phase, Stage
 
 #: So many moves of a wave may be kin.
 _MOST_KIN = 3
+#: Up to so many moves times nodes there may be more waves for the sake of natural landings.
+_MOST_PATIENCE = 100_000
 _OTHERS = (Phase.BEFORE, Phase.GONE, Phase.LANDED)
 
 
@@ -53,6 +55,7 @@ class Waves:
         self._rules = rules
         self._strict = strict
         self._kinship = Kinship(self._board)
+        self._natural_alone: set[int] = set()
         self.waves: list[list[Landing]] = []
 
     def deal(self, is_over: Callable[[], bool]) -> Sequence[Move]:
@@ -78,9 +81,21 @@ class Waves:
                 return []
             landings = self._judge(wave)
             failed = {move.pod for move, found in zip(wave, landings, strict=True) if found is None}
+            failed = failed or self._better_alone(wave, landings)
             if not failed:
                 return [found for found in landings if found is not None]
             refused |= failed
+
+    def _better_alone(self, wave: Sequence[Move], landings: Sequence[Landing | None]) -> set[int]:
+        """The moves that would be natural in a later wave, where there is time for more waves."""
+        if len(self._left) * self._stage.problem.nodes.size > _MOST_PATIENCE or len(wave) < 2:  # noqa: PLR2004
+            return set()
+        late = {
+            found.move.pod
+            for found in landings
+            if found is not None and not found.natural and found.move.pod in self._natural_alone
+        }
+        return late - {wave[0].pod}
 
     def _gather(self, refused: set[int]) -> Iterator[Move]:
         """The moves that may be in the next wave, in their order; those refused before are not."""
@@ -94,7 +109,11 @@ class Waves:
             pods.add(move.pod)
             fits = first and move.pod not in refused
             placed = self._placed(move, nodes) if fits else None
-            if placed is None or not self._in_time(placed, workloads, budgets) or self._too_many_kin(placed, wave):
+            if (
+                placed is None
+                or not self._in_time(placed, workloads, budgets)
+                or self._too_many_kin(placed, wave)
+            ):
                 if self._strict and first and move.pod not in refused:
                     return
                 continue
@@ -146,6 +165,9 @@ class Waves:
         ):
             target = best
         board.state.rollback(mark)
+        self._natural_alone.discard(move.pod)
+        if target is not None and target == best:
+            self._natural_alone.add(move.pod)
         return None if target is None else replace(move, target=target)
 
     def _serves(self, template: int, node: int, move: Move) -> bool:
@@ -193,6 +215,7 @@ class Waves:
         """Whether the target accepts the replacement, and is the first choice, however far its kin are."""
         own = (Phase.GONE,) if self._stage.waits_for_the_end(move) else (Phase.LEAVING, Phase.GONE)
         template, natural = self._board.template(move.pod), wants_first
+        pinned = True
         for phases in product(Phase, repeat=len(kin)):
             for other, phase in zip(kin, phases, strict=True):
                 self._stage.put(other, phase)
@@ -200,7 +223,8 @@ class Waves:
                 self._stage.put(move, phase)
                 if natural:
                     natural = self._board.first_choice(template) == move.target
-                if not natural and not self._board.accepts(template, move.target):
+                pinned = pinned and self._board.accepts_pinned(template, move.target)
+                if not (natural or pinned):
                     return False, False
         return True, natural
 
