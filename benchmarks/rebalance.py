@@ -59,7 +59,8 @@ class Shape:
 
     def _pods(self, number: int) -> list[Object]:
         """Each on a node of its zone drawn among those with room and the fewest of its kind."""
-        size, made = self._size(number), []
+        size = self._size(number)
+        made: list[Object] = []
         crowd = np.zeros(self._nodes, np.int64)
         for zone, replicas in enumerate(self._quotas[number]):
             for _ in range(replicas):

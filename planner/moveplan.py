@@ -58,6 +58,6 @@ class MovePlan(Document):
     before: Balance
     after: Balance
     spread: tuple[SpreadChange, ...] = ()
-    stays: dict[str, int] = {}
+    stays: dict[str, int] = Field(default_factory=dict)
     curve: tuple[CurvePoint, ...] = ()
     verdicts: Verdicts

@@ -125,13 +125,12 @@ def _summary(document: MovePlan, page: Page) -> str:
         return page.screen.paint("Balanced: no hard constraint is broken, nothing has to move.", "green")
     pinned = sum(step.landing == "pinned" for step in document.steps)
     waves = max((step.wave for step in document.steps), default=0)
-    done = (
-        f"{counted(moves, 'move')} in {counted(waves, 'wave')}, {pinned or 'none'} pinned"
-        if moves
-        else "No moves"
-    )
+    done = "No moves"
+    if moves:
+        done = f"{counted(moves, 'move')} in {counted(waves, 'wave')}, {pinned or 'none'} pinned"
     if after.hard_violations:
-        what = f"{counted(after.hard_excess, 'pod')} still too many in {counted(after.hard_violations, 'domain')}"
+        domains = counted(after.hard_violations, "domain")
+        what = f"{counted(after.hard_excess, 'pod')} still too many in {domains}"
     else:
         what = "every hard constraint holds"
     if document.status == "Optimal":

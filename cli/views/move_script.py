@@ -36,11 +36,13 @@ put_back() {
 trap put_back EXIT
 trap 'exit 130' INT TERM
 
-OWNER='{.metadata.ownerReferences[?(@.controller==true)].kind}/{.metadata.ownerReferences[?(@.controller==true)].name}'
+CONTROLLER='.metadata.ownerReferences[?(@.controller==true)]'
+OWNER="{$CONTROLLER.kind}/{$CONTROLLER.name}"
 
 # uid, name and node of every pod of a controller: NAMESPACE KIND/NAME
 pods_of() {
-    "$KUBECTL" get pods -n "$1" -o "jsonpath={range .items[*]}$OWNER|{.metadata.uid}|{.metadata.name}|{.spec.nodeName}{'\n'}{end}" |
+    line="$OWNER|{.metadata.uid}|{.metadata.name}|{.spec.nodeName}{'\n'}"
+    "$KUBECTL" get pods -n "$1" -o "jsonpath={range .items[*]}$line{end}" |
         awk -F'|' -v owner="$2" '$1 == owner { print $2 "|" $3 "|" $4 }'
 }
 
@@ -70,7 +72,8 @@ evict() {
         echo "$1/$2 is on ${now:-no node}, not on $3: the cluster has changed, plan again" >&2
         exit 1
     fi
-    printf '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"%s","namespace":"%s"}}' "$2" "$1" |
+    printf '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"%s","namespace":"%s"}}' \
+        "$2" "$1" |
         "$KUBECTL" create --raw "/api/v1/namespaces/$1/pods/$2/eviction" -f - >/dev/null
 }
 
@@ -96,7 +99,8 @@ await() {
 
 # Let new pods of a controller come to one node only: NAMESPACE KIND/NAME PATCH UNDO
 pin() {
-    above=$("$KUBECTL" get "$2" -n "$1" -o "jsonpath={.metadata.ownerReferences[?(@.kind=='Deployment')].name}")
+    deployment="{.metadata.ownerReferences[?(@.kind=='Deployment')].name}"
+    above=$("$KUBECTL" get "$2" -n "$1" -o "jsonpath=$deployment")
     if [ -n "$above" ]; then
         paused=$("$KUBECTL" get deployment "$above" -n "$1" -o 'jsonpath={.spec.paused}')
         if [ "$paused" != true ]; then
@@ -110,7 +114,8 @@ pin() {
 
 # Cordon every node but one, as long as a replacement is on its way: NODE
 only_on() {
-    for other in $("$KUBECTL" get nodes -o "jsonpath={range .items[?(@.spec.unschedulable!=true)]}{.metadata.name} {end}"); do
+    open="{range .items[?(@.spec.unschedulable!=true)]}{.metadata.name} {end}"
+    for other in $("$KUBECTL" get nodes -o "jsonpath=$open"); do
         if [ "$other" != "$1" ]; then
             PUT_BACK="\"\$KUBECTL\" uncordon $other; $PUT_BACK"
             "$KUBECTL" cordon "$other"

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ortools.sat.python import cp_model
@@ -98,8 +99,8 @@ class MoveModel:
         leave = [(self._leave[t, site], -wants[t]) for t in wants if wants[t] and (t, site) in self._leave]
         variables, amounts = zip(*come, *leave, strict=True)
         unit = math.gcd(*amounts)
-        amounts, free = [amount // unit for amount in amounts], free // unit
-        used = cp_model.LinearExpr.weighted_sum(variables, amounts)
+        free //= unit
+        used = cp_model.LinearExpr.weighted_sum(variables, [amount // unit for amount in amounts])
         if free >= 0:
             self.cp.add(used <= free)
             return
@@ -205,7 +206,7 @@ class MoveModel:
                 break
             solver = _solver(clock, effort)
             self.cp.minimize(expression)
-            status = clock.watch(solver.stop_search, lambda s=solver: s.solve(self.cp))
+            status = clock.watch(solver.stop_search, partial(solver.solve, self.cp))
             if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
                 break
             value = int(solver.value(expression))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -124,7 +124,7 @@ class Board:
         for plugin in framework.profile.filters:
             if isinstance(plugin, InterPodAffinity):
                 number = template.index
-                tally = self.state.tally(("rebalance", (number,)), lambda: {number: 1})
+                tally = self.state.tally(("rebalance", (number,)), partial(_once, number))
                 for around in plugin.rules(template).needs:
                     yield _Company(around, self.state.domain_counts(tally, around.column))
 
@@ -134,3 +134,8 @@ def _is_alone(company: _Company, node: int) -> bool:
     if domain < 0:
         return False
     return bool(company.around.counts.sums()[domain] == 0 and company.needing.sums()[domain] > 0)
+
+
+def _once(template: int) -> dict[int, int]:
+    """The pods of one template, as tally members."""
+    return {template: 1}

@@ -145,7 +145,7 @@ class Chains:
         return mask
 
     def _lack(self, template: int) -> Ints:
-        """A row for every resource: what each node lacks to take a pod; nothing of what it does not ask for."""
+        """A row for every resource: what each node lacks to take a pod, of what it asks for."""
         problem, wanted = self._board.problem, self._requests[template][:, np.newaxis]
         missing: Ints = np.where(wanted > 0, wanted - (problem.allocatable - self._state.used), 0)
         return missing
@@ -166,12 +166,8 @@ class Chains:
         kinds: dict[int, int] = {}
         for pod in self._state.pods_on[node]:
             kind = self._board.template(pod)
-            if (
-                self._free_to_go[pod]
-                and kind not in self._hopeless
-                and self._size[kind] <= self._size[template]
-            ):
-                if kind != template and (self._requests[kind] >= lack).all():
-                    kinds.setdefault(kind, pod)
+            may_go = self._free_to_go[pod] and kind not in self._hopeless and kind != template
+            if may_go and self._size[kind] <= self._size[template] and (self._requests[kind] >= lack).all():
+                kinds.setdefault(kind, pod)
         ordered = sorted(kinds, key=lambda kind: (self._size[kind], kind))
         yield from (kinds[kind] for kind in ordered[:3])

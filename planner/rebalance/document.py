@@ -28,7 +28,7 @@ from planner.state import State
 _SEEDS = (None, 1)
 
 
-def document(
+def document(  # noqa: PLR0913 - what a plan consists of
     board: Board,
     movable: Movable | None,
     waves: Sequence[Sequence[Landing]],

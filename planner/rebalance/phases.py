@@ -56,6 +56,6 @@ class Stage:
             self.put(move, phase)
 
     def waits_for_the_end(self, move: Move) -> bool:
-        """Whether the replacement is made only when the pod is gone: a StatefulSet's pods keep their names."""
+        """Whether the replacement comes only when the pod is gone: a StatefulSet's pods keep their names."""
         owner = self.problem.pods[move.pod].metadata.controller
         return owner is not None and owner.kind == "StatefulSet"

@@ -22,7 +22,7 @@ from planner.rebalance.waves import Landing, Rules, Waves
 _SHARE = 0.8
 
 
-def rebalance(
+def rebalance(  # noqa: PLR0913 - the options of the command
     cluster: Cluster,
     *,
     time_limit: float = 60.0,
@@ -49,7 +49,7 @@ def rebalance(
     found = search.run(natural=evict_only)
     rules = Rules(budgets, max_unavailable, evict_only)
     waves, left = _waves(problem, found.moves, rules, clock)
-    points = _curve(board, movable, protections, clock, len(found.moves)) if curve else ()
+    points = [*_curve(board, movable, protections, clock, len(found.moves))] if curve else []
     return document(
         board,
         movable,
@@ -72,7 +72,7 @@ def _nothing(board: Board) -> dict[str, int]:
 def _waves(
     problem: Problem, moves: Sequence[Move], rules: Rules, clock: Clock
 ) -> tuple[list[list[Landing]], Sequence[Move]]:
-    """The moves in waves, and those for which there was no safe turn; in their own order if that is better."""
+    """The moves in waves, and those without a safe turn; in their own order if that is better."""
     best: tuple[list[list[Landing]], Sequence[Move]] = ([], moves)
     for strict in (False, True):
         if not best[1]:

@@ -1,4 +1,4 @@
-"""What keeps pods from being moved: the usual protections, and what a DeschedulerPolicy changes about them."""
+"""What keeps pods from being moved: the usual protections, and what a DeschedulerPolicy makes of them."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class Regions:
         group[nodes] = np.arange(len(nodes))
         return self._cut(templates, demands, group, tight=tight, roomy=False, moved=moved)
 
-    def _cut(
+    def _cut(  # noqa: PLR0913 - one place where regions of both kinds are put together
         self,
         templates: Sequence[int],
         demands: Sequence[Demand],

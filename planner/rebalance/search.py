@@ -1,4 +1,4 @@
-"""The search for the moves: bounds first, then as the scheduler would, then the solver where that is not enough.
+"""The search for the moves: bounds, then as the scheduler would, then the solver where that is not enough.
 
 Constraints that share no pods are bounded one by one; they compete for room alone.  A small cluster is
 solved as a whole.  In a large one what is still broken is repaired with its surroundings: the nodes

@@ -147,7 +147,7 @@ class Waves:
         ]
 
     def _placed(self, move: Move, nodes: set[int]) -> Move | None:
-        """The move with the scheduler's own node where that serves as well; None when it cannot be made now."""
+        """The move, with the scheduler's own node where that serves as well; None when it cannot be made."""
         if move.source in nodes:
             return None
         board, template = self._board, self._board.template(move.pod)
