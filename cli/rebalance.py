@@ -7,6 +7,7 @@ import typer
 
 from cli import options
 from cli.outcome import Exit
+from cli.what_if import Changes
 
 
 class MoveOutput(StrEnum):
@@ -56,6 +57,7 @@ def rebalance(
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
+    changes: Changes = (),
 ) -> None:
     """Which few moves repair the spread, and in which order?
 
@@ -68,13 +70,15 @@ def rebalance(
 
     Exit code 1 when a constraint stays broken. `-o name` prints the pods to evict.
     """
+    from cli.changes import changed
     from cli.interrupt import bell
     from cli.render import Page, show, show_lines
     from cli.source import load, with_policy
     from cli.views import evictions, move_script
     from planner import rebalance as plan_moves
 
-    cluster = with_policy(load(filename, recursive, context, kubeconfig), policy)
+    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
+    cluster = with_policy(cluster, policy)
     with bell() as rung:
         plan = plan_moves(
             cluster,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.explanation import Explanation, ExplanationList
+from planner.moveplan import MovePlan
 from planner.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
 from planner.survival import Survival
 
@@ -16,6 +17,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "check-report.json": CheckReport,
     "explanation-list.json": ExplanationList,
     "explanation.json": Explanation,
+    "move-plan.json": MovePlan,
     "placement-plan.json": PlacementPlan,
     "scale-down.json": ScaleDown,
     "simulation.json": Simulation,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -16,6 +16,13 @@ class Balance(Part):
     hard_excess: int
     soft_excess: int
     pending: int
+
+
+class Pin(Part):
+    """What lets a pod run on one node only: a nodeSelector, or node affinity by matchFields."""
+
+    node_selector: dict[str, str]
+    match_fields: dict[str, str]
 
 
 class MoveStep(Part):
@@ -33,7 +40,7 @@ class MoveStep(Part):
     source: str = Field(alias="from")
     node: str
     landing: Literal["natural", "pinned"]
-    pin: dict[str, Any] | None = None
+    pin: Pin | None = None
     why: str
 
 

@@ -17,6 +17,7 @@ from cli.main import run
 from docs.make_schema import FOLDER, schemas
 from models import Cluster
 from planner import check, explain, scale_down, simulate, solve, survive
+from planner import check, rebalance, scale_down, simulate, solve
 from planner.constraints import FILTERS, WEIGHTS
 from planner.constraints.family import Filter, Score
 from planner.plan import Document
@@ -124,6 +125,7 @@ def test_schemas_are_current() -> None:
         ("placement-plan.json", solve),
         ("placement-plan.json", lambda cluster: solve(cluster, final_state=True)),
         ("scale-down.json", lambda cluster: scale_down(cluster, halved(cluster))),
+        ("move-plan.json", lambda cluster: rebalance(cluster, curve=True)),
     ],
     ids=[
         "check",
@@ -135,6 +137,7 @@ def test_schemas_are_current() -> None:
         "solve --final-state",
         "scale-down",
     ],
+    ids=["check", "simulate", "simulate -v", "solve", "solve --final-state", "scale-down", "rebalance"],
 )
 def test_documents_follow_their_schema(name: str, make: Callable[[Cluster], Document]) -> None:
     """What is printed has every field that the schema demands and none that it does not know."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cli.page import MANY_ROWS, Page, counted
 from cli.table import table
 from cli.views.spread import domains_changed, short_key
-from planner.moveplan import MovePlan
+from planner.moveplan import MovePlan, Pin
 
 
 def lines(document: MovePlan, page: Page) -> Iterator[str]:
@@ -73,20 +73,19 @@ def _steps(document: MovePlan, page: Page) -> Iterator[str]:
 
 def _pins(document: MovePlan, page: Page) -> Iterator[str]:
     """What the replacements of pinned moves need."""
-    pinned = [step for step in document.steps if step.pin is not None]
+    pinned = [(step.pod, step.pin) for step in document.steps if step.pin is not None]
     if not pinned or (len(document.steps) > MANY_ROWS and not page.everything):
         return
     yield "Pinned replacements need this in their spec; -o script sees to it:"
-    for step in pinned:
-        yield f"  {step.pod}: {_flat(step.pin or {})}"
+    for pod, pin in pinned:
+        yield f"  {pod}: {_flat(pin)}"
 
 
-def _flat(pin: dict[str, object]) -> str:
-    match pin:
-        case {"nodeSelector": {**labels}}:
-            return "nodeSelector " + ", ".join(f"{key}={value}" for key, value in labels.items())
-        case _:
-            return "nodeAffinity to its node by metadata.name"
+def _flat(pin: Pin) -> str:
+    kind, wanted = (
+        ("nodeSelector", pin.node_selector) if pin.node_selector else ("matchFields", pin.match_fields)
+    )
+    return f"{kind} " + ", ".join(f"{key}={value}" for key, value in wanted.items())
 
 
 def _objective(document: MovePlan, page: Page) -> Iterator[str]:

@@ -153,8 +153,8 @@ def _move(step: MoveStep) -> Iterator[str]:
 
 
 def _pinning(step: MoveStep, namespace: str, owner: str) -> str:
-    selector = (step.pin or {}).get("nodeSelector")
-    if owner.partition("/")[0] not in _PATCHABLE or selector is None:
+    selector = step.pin.node_selector if step.pin is not None else {}
+    if owner.partition("/")[0] not in _PATCHABLE or not selector:
         return f"only_on {shlex.quote(step.node)}"
     undo = dict.fromkeys(selector)
     return f"pin {_quoted(namespace, owner, _patch(selector), _patch(undo))}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from models.pod import Pod
 from planner import census, plan
 from planner.check import findings_of
 from planner.errors import InternalError
-from planner.moveplan import Balance, CurvePoint, MovePlan, MoveStep
+from planner.moveplan import Balance, CurvePoint, MovePlan, MoveStep, Pin
 from planner.nodes import HOSTNAME, Codes
 from planner.problem import Problem
 from planner.rebalance.board import Board
@@ -136,14 +135,12 @@ def _owner(pod: Pod) -> str:
     return f"{owner.kind}/{owner.name}"
 
 
-def pin(problem: Problem, node: int) -> dict[str, Any]:
+def pin(problem: Problem, node: int) -> Pin:
     """What a pod's spec needs so that it can run on one node only."""
     hostname = problem.nodes.nodes[node].metadata.labels.get(HOSTNAME)
     if hostname is not None and problem.nodes.column(HOSTNAME).one_of((hostname,)).sum() == 1:
-        return {"nodeSelector": {HOSTNAME: hostname}}
-    name = {"key": "metadata.name", "operator": "In", "values": [problem.nodes.names[node]]}
-    terms = {"nodeSelectorTerms": [{"matchFields": [name]}]}
-    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+        return Pin(node_selector={HOSTNAME: hostname}, match_fields={})
+    return Pin(node_selector={}, match_fields={"metadata.name": problem.nodes.names[node]})
 
 
 def _changes(before: _Count, after: _Count) -> Iterator[plan.SpreadChange]:
