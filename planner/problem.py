@@ -72,7 +72,7 @@ class Problem:
         template of its own, so this takes milliseconds where compiling takes seconds.
         """
         varied = copy.copy(self)
-        for name in ("eligibility", "labels", "namespace_labels", "pods_per_template"):
+        for name in ("eligibility", "labels", "namespace_labels", "pods_per_template", "_by_template"):
             varied.__dict__.pop(name, None)
         if nodes is not None:
             varied.cluster = replace(self.cluster, nodes=tuple(nodes))

@@ -16,8 +16,7 @@ import pytest
 from cli.main import run
 from docs.make_schema import FOLDER, schemas
 from models import Cluster
-from planner import check, explain, scale_down, simulate, solve, survive
-from planner import check, rebalance, scale_down, simulate, solve
+from planner import check, explain, rebalance, scale_down, simulate, solve, survive
 from planner.constraints import FILTERS, WEIGHTS
 from planner.constraints.family import Filter, Score
 from planner.plan import Document
@@ -136,8 +135,8 @@ def test_schemas_are_current() -> None:
         "solve",
         "solve --final-state",
         "scale-down",
+        "rebalance",
     ],
-    ids=["check", "simulate", "simulate -v", "solve", "solve --final-state", "scale-down", "rebalance"],
 )
 def test_documents_follow_their_schema(name: str, make: Callable[[Cluster], Document]) -> None:
     """What is printed has every field that the schema demands and none that it does not know."""
