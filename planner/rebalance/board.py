@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -42,14 +42,15 @@ class _Company:
 class Board:
     """The state of a problem with every plugin's opinion on it, and the ledger of its constraints."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, carriers: Iterable[int] | None = None) -> None:
+        """A board over all constraints, or over those of some templates alone."""
         self.problem = problem
         self.state = State(problem)
         self.frameworks = {
             name: Framework(problem, self.state, build(config, problem, self.state))
             for name, config in profiles_of(problem.cluster.scheduler_config).items()
         }
-        self.ledger = Ledger(problem, self.state)
+        self.ledger = Ledger(problem, self.state, carriers)
 
     @cached_property
     def workloads(self) -> list[str]:

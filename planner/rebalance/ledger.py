@@ -61,14 +61,21 @@ class Demand:
 class Ledger:
     """All constraints over one state."""
 
-    def __init__(self, problem: Problem, state: State) -> None:
+    def __init__(self, problem: Problem, state: State, carriers: Iterable[int] | None = None) -> None:
+        """The constraints of all templates, or of some alone."""
+        templates = None if carriers is None else [problem.templates[number] for number in carriers]
         self.demands = [
-            Demand(number, found, problem, state) for number, found in enumerate(asked(problem, state))
+            Demand(number, found, problem, state)
+            for number, found in enumerate(asked(problem, state, templates))
         ]
         self._of: dict[int, list[Demand]] = defaultdict(list)
         for demand in self.demands:
             for template in demand.members.union(demand.carriers):
                 self._of[template].append(demand)
+
+    def concerned(self, templates: Iterable[int]) -> list[int]:
+        """The templates that carry constraints which moves of some templates can change."""
+        return sorted({number for template in templates for d in self.of(template) for number in d.carriers})
 
     def of(self, template: int) -> Sequence[Demand]:
         """The constraints that a pod of the template counts for, or carries."""

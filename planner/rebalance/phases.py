@@ -27,10 +27,12 @@ class Phase(Enum):
 class Stage:
     """A board with doubles for the pods of some moves."""
 
-    def __init__(self, problem: Problem, moves: Sequence[Move]) -> None:
+    def __init__(self, problem: Problem, moves: Sequence[Move], board: Board | None = None) -> None:
+        """A stage for some moves; with a board of the problem only constraints that they touch are kept."""
         pods = list(dict.fromkeys(move.pod for move in moves))
         self.problem = problem.with_leaving(pods)
-        self.board = Board(self.problem)
+        numbers = {int(problem.template_of[pod]) for pod in pods}
+        self.board = Board(self.problem, None if board is None else board.ledger.concerned(numbers))
         self._double = {pod: len(problem.pods) + number for number, pod in enumerate(pods)}
 
     def double(self, move: Move) -> int:

@@ -48,7 +48,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     search = Search(board, movable, protections, clock.within(clock.left() * _SHARE), most)
     found = search.run(natural=evict_only)
     rules = Rules(budgets, max_unavailable, evict_only)
-    waves, left = _waves(problem, found.moves, rules, clock)
+    waves, left = _waves(board, found.moves, rules, clock)
     points = [*_curve(board, movable, protections, clock, len(found.moves))] if curve else []
     return document(
         board,
@@ -70,14 +70,14 @@ def _nothing(board: Board) -> dict[str, int]:
 
 
 def _waves(
-    problem: Problem, moves: Sequence[Move], rules: Rules, clock: Clock
+    board: Board, moves: Sequence[Move], rules: Rules, clock: Clock
 ) -> tuple[list[list[Landing]], Sequence[Move]]:
     """The moves in waves, and those without a safe turn; in their own order if that is better."""
     best: tuple[list[list[Landing]], Sequence[Move]] = ([], moves)
     for strict in (False, True):
         if not best[1]:
             break
-        dealer = Waves(Stage(problem, moves), moves, rules, strict=strict)
+        dealer = Waves(Stage(board.problem, moves, board), moves, rules, strict=strict)
         left = dealer.deal(clock.over)
         if len(left) < len(best[1]):
             best = (dealer.waves, left)
