@@ -47,7 +47,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
             node_of[landing.move.pod] = landing.move.target
     before = _Count(problem, problem.node_of)
     after = _Count(problem, node_of) if waves else before
-    if after.findings and after.findings > before.findings:
+    if waves and after.findings > before.findings:
         raise InternalError("a plan leaves something else worse than before")
     objective = tuple(_objective(movable, waves, bounds, after.balance))
     return MovePlan(
