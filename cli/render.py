@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from cli.options import Output
 from cli.outcome import say_notes
 from cli.page import Page
-from cli.views import check_report, explanation, placement_plan, scale_down, simulation, survival
+from cli.views import (
+    check_report,
+    comparison,
+    explanation,
+    placement_plan,
+    scale_down,
+    simulation,
+    survival,
+)
+from planner.comparison import Comparison
 from planner.explanation import Explanation, ExplanationList
 from planner.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
 from planner.survival import Survival
@@ -58,6 +67,8 @@ def _names(document: Document) -> Iterator[str]:
             yield from scale_down.names(document)
         case Survival():
             yield from survival.names(document)
+        case Comparison():
+            yield from comparison.names(document)
 
 
 def _table(document: Document, page: Page) -> Iterator[str]:
@@ -74,3 +85,5 @@ def _table(document: Document, page: Page) -> Iterator[str]:
             yield from scale_down.lines(document, page)
         case Survival():
             yield from survival.lines(document, page)
+        case Comparison():
+            yield from comparison.lines(document, page)

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from planner.comparison import Comparison
 from planner.explanation import Explanation, ExplanationList
 from planner.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
 from planner.survival import Survival
@@ -14,6 +15,7 @@ from planner.survival import Survival
 FOLDER = Path(__file__).parent / "schema"
 DOCUMENTS: dict[str, type[Document]] = {
     "check-report.json": CheckReport,
+    "comparison.json": Comparison,
     "explanation-list.json": ExplanationList,
     "explanation.json": Explanation,
     "placement-plan.json": PlacementPlan,

@@ -8,6 +8,7 @@ simulation = simulate(cluster, preemption=True)
 """
 
 from planner.check import check
+from planner.compare import compare
 from planner.errors import InputError, PlannerError
 from planner.explain import explain
 from planner.scale_down import scale_down
@@ -15,4 +16,14 @@ from planner.simulate import simulate
 from planner.solve import solve
 from planner.survive import survive
 
-__all__ = ["InputError", "PlannerError", "check", "explain", "scale_down", "simulate", "solve", "survive"]
+__all__ = [
+    "InputError",
+    "PlannerError",
+    "check",
+    "compare",
+    "explain",
+    "scale_down",
+    "simulate",
+    "solve",
+    "survive",
+]
