@@ -15,6 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import typer
 
 from cli import options
+from cli.compare import compare
 from cli.explain import explain
 from cli.outcome import Exit, ending
 from cli.rebalance import rebalance
@@ -222,6 +223,7 @@ def solve(
         raise typer.Exit(Exit.FINDINGS)
 
 
+app.command(cls=InOrder)(what_if(compare))
 app.command(cls=InOrder)(what_if(explain))
 app.command("scale-down", cls=InOrder)(what_if(scale_down))
 app.command("rebalance", cls=InOrder)(what_if(rebalance))

@@ -10,6 +10,7 @@ from cli.outcome import say_notes
 from cli.page import Page
 from cli.views import (
     check_report,
+    comparison,
     explanation,
     move_plan,
     placement_plan,
@@ -17,6 +18,7 @@ from cli.views import (
     simulation,
     survival,
 )
+from planner.comparison import Comparison
 from planner.explanation import Explanation, ExplanationList
 from planner.moveplan import MovePlan
 from planner.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
@@ -74,6 +76,8 @@ def _names(document: Document) -> Iterator[str]:
             yield from survival.names(document)
         case MovePlan():
             yield from move_plan.names(document)
+        case Comparison():
+            yield from comparison.names(document)
 
 
 def _table(document: Document, page: Page) -> Iterator[str]:
@@ -92,3 +96,5 @@ def _table(document: Document, page: Page) -> Iterator[str]:
             yield from survival.lines(document, page)
         case MovePlan():
             yield from move_plan.lines(document, page)
+        case Comparison():
+            yield from comparison.lines(document, page)

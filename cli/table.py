@@ -47,6 +47,14 @@ def folded(text: str, width: int | None) -> list[str]:
     return [line.replace(JOINT, " ") for line in lines]
 
 
+def elided(text: str, width: int | None) -> str:
+    """The text in at most this width; what is too much goes from its middle."""
+    if width is None or len(text) <= width:
+        return text
+    kept = max(width - 1, 1)
+    return f"{text[: (kept + 1) // 2]}…{text[len(text) - kept // 2 :]}"
+
+
 def _joined(cells: Sequence[str], widths: Sequence[int]) -> str:
     padded = [cell + " " * (width - visible(cell)) for cell, width in zip(cells, widths, strict=False)]
     return _GAP.join(padded).rstrip().replace(JOINT, " ")

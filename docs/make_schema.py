@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from planner.comparison import Comparison
 from planner.explanation import Explanation, ExplanationList
 from planner.moveplan import MovePlan
 from planner.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
@@ -15,6 +16,7 @@ from planner.survival import Survival
 FOLDER = Path(__file__).parent / "schema"
 DOCUMENTS: dict[str, type[Document]] = {
     "check-report.json": CheckReport,
+    "comparison.json": Comparison,
     "explanation-list.json": ExplanationList,
     "explanation.json": Explanation,
     "move-plan.json": MovePlan,

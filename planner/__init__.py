@@ -8,6 +8,7 @@ simulation = simulate(cluster, preemption=True)
 """
 
 from planner.check import check
+from planner.compare import compare
 from planner.errors import InputError, PlannerError
 from planner.explain import explain
 from planner.rebalance import rebalance
@@ -20,6 +21,7 @@ __all__ = [
     "InputError",
     "PlannerError",
     "check",
+    "compare",
     "explain",
     "rebalance",
     "scale_down",

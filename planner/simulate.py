@@ -42,7 +42,7 @@ def simulate(
         decisions=tuple(decisions),
         spread=tuple(_change(spread_before[found.identity], found) for found in after),
         pending=tuple(_pending(decisions)),
-        notes=(*cluster.notes, *problem.notes, *_notes(problem)),
+        notes=(*cluster.notes, *problem.notes, *remarks(problem)),
         verbose=verbose,
     )
 
@@ -101,7 +101,8 @@ def _pending(decisions: list[plan.Decision]) -> Iterator[plan.PendingReason]:
         yield plan.PendingReason(message=message, pods=pods, example=examples[message])
 
 
-def _notes(problem: Problem) -> Iterator[str]:
+def remarks(problem: Problem) -> Iterator[str]:
+    """What of the scheduler's configuration is not modelled, and which pods are not its own."""
     yield from unmodelled(problem.cluster.scheduler_config)
     known = profiles_of(problem.cluster.scheduler_config)
     others = Counter(

@@ -16,7 +16,7 @@ import pytest
 from cli.main import run
 from docs.make_schema import FOLDER, schemas
 from models import Cluster
-from planner import check, explain, rebalance, scale_down, simulate, solve, survive
+from planner import check, compare, explain, rebalance, scale_down, simulate, solve, survive
 from planner.constraints import FILTERS, WEIGHTS
 from planner.constraints.family import Filter, Score
 from planner.plan import Document
@@ -123,6 +123,7 @@ def test_schemas_are_current() -> None:
         ("simulation.json", lambda cluster: simulate(cluster, verbose=True)),
         ("placement-plan.json", solve),
         ("placement-plan.json", lambda cluster: solve(cluster, final_state=True)),
+        ("comparison.json", compare),
         ("scale-down.json", lambda cluster: scale_down(cluster, halved(cluster))),
         ("move-plan.json", lambda cluster: rebalance(cluster, curve=True)),
     ],
@@ -134,6 +135,7 @@ def test_schemas_are_current() -> None:
         "simulate -v",
         "solve",
         "solve --final-state",
+        "compare",
         "scale-down",
         "rebalance",
     ],

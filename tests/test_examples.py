@@ -1,7 +1,7 @@
 """Every command in the examples' stories prints what the story shows.
 
 A console block is what a terminal of 80 columns shows: commands after `$ `, and below each what it
-prints. `$ echo $?` shows the exit code of the command before; where there is none it is 0.
+prints, notes first. `$ echo $?` shows the exit code of the command before; where there is none it is 0.
 """
 
 import re
@@ -44,7 +44,7 @@ def test_a_console_block_is_what_really_happens(
         assert program == "planner"
         code = unsaid = run(arguments)
         printed = capfd.readouterr()
-        assert (printed.out, printed.err) == (expected, "")
+        assert printed.err + printed.out == expected
     assert unsaid == 0
 
 

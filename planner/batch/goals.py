@@ -24,11 +24,10 @@ from planner.nodes import Ints, Mask
 from planner.order import Placement, Step
 from planner.requests import CPU, MEMORY
 from planner.templates import Template
+from planner.usage import occupied
 
 if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
-
-_OWNED_BY_NODES = frozenset({"DaemonSet", "Node"})
 
 
 class Shape(StrEnum):
@@ -195,13 +194,7 @@ class NodesUsed(Wish):
     name = "nodesUsed"
 
     def _used(self) -> Mask:
-        problem, state = self._pending.problem, self._pending.state
-        movable = [
-            template.owner is None or template.owner.kind not in _OWNED_BY_NODES
-            for template in problem.templates
-        ]
-        tally = state.tally(self.name, lambda: {n: 1 for n, counts in enumerate(movable) if counts})
-        return tally.counts > 0
+        return occupied(self._pending.state)
 
     def value(self, placement: Placement) -> int:
         return int(np.count_nonzero(self._used()))

@@ -1,0 +1,57 @@
+"""`planner compare`: kube-scheduler beside the best plan."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli import options
+from cli.outcome import Exit
+from cli.what_if import Changes
+
+Replays = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="How often kube-scheduler runs again with ties between nodes drawn at random.",
+    ),
+]
+
+
+def compare(
+    filename: options.Filename = None,
+    recursive: options.Recursive = False,
+    replays: Replays = 5,
+    time_limit: options.TimeLimit = 30.0,
+    output: options.Format = None,
+    verbose: options.Verbose = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    changes: Changes = (),
+) -> None:
+    """How much better than kube-scheduler can it be done?
+
+    kube-scheduler beside the best plan that `planner solve` finds: pods placed in all and by
+    priority, nodes used, what is requested of them, and the spread of every constraint over its
+    domains. Where nodes score the same, kube-scheduler draws; so besides the run in which the
+    smallest name wins there are --replays runs, of which the worst, the median and the best are
+    shown. Neither side evicts pods.
+
+    --time-limit is for the search for the plan; the runs of kube-scheduler take the time they take.
+
+    Exit code 1 when even the plan leaves a pod over. `-o name` prints those pods.
+    """
+    from cli.changes import changed
+    from cli.progress import meter
+    from cli.render import Page, show
+    from cli.source import load
+    from planner import compare as measure
+
+    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
+    with meter("pods") as progress:
+        comparison = measure(cluster, replays=replays, time_limit=time_limit, progress=progress)
+    show(comparison, Page.of(output, verbose))
+    if comparison.optimal.unplaced:
+        raise typer.Exit(Exit.FINDINGS)

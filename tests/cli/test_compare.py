@@ -1,0 +1,165 @@
+"""`planner compare` as it is typed: exit codes, every form of the comparison, the options."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from planner.comparison import Comparison
+from tests.cli.conftest import Planner
+from tests.cli.manifests import deployment, node, pod, write
+
+
+@pytest.fixture
+def fragmented(tmp_path: Path) -> str:
+    """Two small pods that kube-scheduler puts on two nodes, and a large one that needs a whole node."""
+    small = [pod(f"small-{number}", cpu="500m") for number in range(2)]
+    return write(tmp_path / "fragmented.json", node("a1"), node("b1"), *small, pod("large", cpu="4"))
+
+
+@pytest.fixture
+def overfull(tmp_path: Path) -> str:
+    """A pod that fits and one that fits nowhere, of different priorities."""
+    return write(tmp_path / "overfull.json", node("a1"), pod("small"), pod("huge", cpu="64", priority=5))
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """The three figures of every row, by its label."""
+    cells = [line.rsplit(maxsplit=3) for line in text.splitlines()]
+    return {parts[0].strip(): parts[1:] for parts in cells if len(parts) == 4}
+
+
+def test_all_placed_is_0(planner: Planner, fragmented: str) -> None:
+    """What kube-scheduler leaves over is no finding when a plan places it."""
+    ended = planner("compare", "-f", fragmented)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.endswith("\n\n1 more pod placed than by kube-scheduler: all 3 of them.\n")
+
+
+@pytest.mark.parametrize("output", [(), ("-o", "json"), ("-o", "wide"), ("-o", "yaml"), ("-o", "name")])
+def test_a_pod_left_over_by_the_plan_is_1(planner: Planner, overfull: str, output: tuple[str, ...]) -> None:
+    """In whatever form it is printed."""
+    assert planner("compare", "-f", overfull, *output).code == 1
+
+
+def test_nothing_pending_is_0(planner: Planner, tmp_path: Path) -> None:
+    """No batch, no table."""
+    ended = planner("compare", "-f", write(tmp_path / "quiet.json", node("a1"), pod("web", on="a1")))
+    assert (ended.code, ended.out) == (0, "No pods are pending.\n")
+
+
+def test_the_table(planner: Planner, fragmented: str) -> None:
+    """A figure a row: kube-scheduler, the plan, the difference."""
+    found = rows(planner("compare", "-f", fragmented, "--replays", "3").out)
+    assert found["FIGURE"] == ["KUBE-SCHEDULER", "OPTIMUM", "DIFFERENCE"]
+    assert found["pods placed, of 3"] == ["2", "3", "+1"]
+    for name in ("worst", "median", "best"):
+        assert found[f"{name} of 3 with ties drawn"] == ["2", "3", "+1"]
+    assert found["nodes used, of 2"] == ["2", "2", "0"]
+    assert found["cpu requested"] == ["12.5%", "62.5%", "+50.0"]
+    assert not any(label.startswith("priority") for label in found)
+
+
+def test_priorities_have_their_rows(planner: Planner, overfull: str) -> None:
+    """Where there are several, each is told by itself; what is left over is said to be proved."""
+    out = planner("compare", "-f", overfull).out
+    assert rows(out)["priority 5, of 1"] == ["0", "0", "0"]
+    assert rows(out)["priority 0, of 1"] == ["1", "1", "0"]
+    assert out.endswith(
+        "\nAs many pods placed as by kube-scheduler, 1 left over: proved that no plan is better.\n"
+    )
+
+
+def test_what_is_not_proved_is_not_called_the_optimum(planner: Planner, tmp_path: Path) -> None:
+    """Without time the column promises no more than what was found."""
+    small = [pod(f"small-{number}", cpu="1500m") for number in range(5)]
+    path = write(tmp_path / "tight.json", node("a1"), node("b1"), *small)
+    proved = planner("compare", "-f", path).out.splitlines()
+    assert "OPTIMUM" in proved[0]
+    assert proved[-1].endswith("1 left over: proved that no plan is better.")
+    hasty = planner("compare", "-f", path, "--time-limit", "0").out.splitlines()
+    assert "BEST FOUND" in hasty[0]
+    assert hasty[-1].endswith("1 left over; a better plan is not ruled out.")
+
+
+def test_nothing_is_wider_than_the_screen(
+    planner: Planner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long names of workloads, resources and domains are folded or shortened at 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    zones = [f"a-very-long-name-of-a-region-and-a-building-{number}" for number in range(3)]
+    nodes = [node(f"n{number}", zone) for number, zone in enumerate(zones)]
+    path = write(tmp_path / "long.json", *nodes, deployment("w" * 60, 4, namespace="n" * 50))
+    lines = planner("compare", "-f", path).out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any("…" in line for line in lines)
+
+
+def test_many_domains_are_summed_up(planner: Planner, tmp_path: Path) -> None:
+    """More than a handful: the emptiest and the fullest; -o wide has them all, and the full key."""
+    nodes = [node(f"n{number}", f"zone-{number}") for number in range(9)]
+    path = write(tmp_path / "zones.json", *nodes, deployment("web", 10))
+    found = rows(planner("compare", "-f", path).out)
+    assert found["fewest in one of 9 domains"] == ["1", "1", "0"]
+    assert found["most in one of 9 domains"] == ["2", "2", "0"]
+    wide = planner("compare", "-f", path, "-o", "wide").out
+    assert rows(wide)["zone-8"][2] in {"0", "+1", "-1"}
+    assert "topology.kubernetes.io/zone" in wide
+
+
+def test_many_constraints_are_summed_up(planner: Planner, tmp_path: Path) -> None:
+    """The first few, and how many more there are; -o wide has them all."""
+    path = write(
+        tmp_path / "many.json",
+        node("a1", "a"),
+        node("b1", "b"),
+        *(deployment(f"web-{number}", 1) for number in range(7)),
+    )
+    out = planner("compare", "-f", path).out
+    assert "\n2 more constraints (-o wide has them all)\n" in out
+    assert out.count("over zone") == 5
+    assert planner("compare", "-f", path, "-o", "wide").out.count("over topology") == 7
+
+
+def test_constraints_out_of_bounds_are_counted(planner: Planner, tmp_path: Path) -> None:
+    """Soft constraints may be exceeded; the row is there when one is."""
+    full = pod("old", on="b1", cpu="4")
+    soft = [pod(f"web-{number}", spread="ScheduleAnyway") for number in range(3)]
+    path = write(tmp_path / "soft.json", node("a1", "a"), node("b1", "b"), full, *soft)
+    assert rows(planner("compare", "-f", path).out)["constraints over maxSkew, of 1"] == ["1", "1", "0"]
+
+
+def test_the_documents_forms_agree(planner: Planner, overfull: str) -> None:
+    """JSON validates against the class, and YAML says the same."""
+    found = json.loads(planner("compare", "-f", overfull, "-o", "json").out)
+    assert (found["apiVersion"], found["kind"]) == ("planner/v1alpha1", "Comparison")
+    assert {"before", "kubeScheduler", "optimal", "difference"} < set(found)
+    assert found["kubeScheduler"]["replays"]["worst"]["placed"] == 1
+    assert set(found["before"]) == set(found["kubeScheduler"]) & set(found["optimal"])
+    assert Comparison.model_validate(found).to_dict() == found
+    assert yaml.safe_load(planner("compare", "-f", overfull, "-o", "yaml").out) == found
+
+
+def test_names_are_the_pods_left_over(planner: Planner, overfull: str, fragmented: str) -> None:
+    """`-o name` lists what the exit code is about, and nothing when all is well."""
+    assert planner("compare", "-f", overfull, "-o", "name").out == "pod/shop/huge\n"
+    assert planner("compare", "-f", fragmented, "-o", "name").out == ""
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--replays", "0"), ("--replays", "-3"), ("--replays", "many"), ("--time-limit", "-1")],
+)
+def test_bad_values_are_2(planner: Planner, fragmented: str, option: str, value: str) -> None:
+    """One line on standard error that names the option, and nothing on standard output."""
+    ended = planner("compare", "-f", fragmented, option, value)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"error: Invalid value for '{option}'")
+    assert ended.err.count("\n") == 1
+
+
+def test_what_if_comes_first(planner: Planner, fragmented: str) -> None:
+    """A node more, and kube-scheduler places all of them too."""
+    out = planner("compare", "-f", fragmented, "--add-nodes", "1=a1").out
+    assert rows(out)["pods placed, of 3"] == ["3", "3", "0"]
