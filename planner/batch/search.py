@@ -51,7 +51,11 @@ class Search:
 
     @cached_property
     def _greedy(self) -> list[Step]:
-        """What the reference scheduler does, step by step; all of it, unless somebody wants to stop."""
+        """What the reference scheduler does, step by step.
+
+        All of it, unless somebody wants to stop meanwhile: who wanted to before has no other plan yet.
+        """
+        stopped = self._clock.stopped
         template_of, steps = self._pending.problem.template_of, list[Step]()
         total = len(self._pending.scheduler.queue)
         for decision in self._pending.scheduler.run():
@@ -59,7 +63,7 @@ class Search:
                 steps.append((int(template_of[decision.pod]), decision.node))
             if self._watch is not None and len(steps) % _NOW_AND_THEN == 0:
                 self._watch(len(steps), total)
-            if self._clock.stopped:
+            if self._clock.stopped and not stopped:
                 break
         return steps
 
