@@ -39,10 +39,11 @@ def parse(text: bytes, kind: str = "") -> KubeObject:
 def _pod_of_a_template(text: bytes) -> Pod | None:
     """The pod, with a spec that it shares with its like; None when it takes a closer look."""
     spec = _after_key(text, b'"spec"', _OPEN_MAP)
-    status = text.find(b'"status"', spec.end()) if spec else -1
-    if spec is None or status < 0:
+    if spec is None:
         return None
-    begin, end = spec.end(), text.rfind(b"}", spec.end(), status) + 1
+    begin = spec.end()
+    status = text.find(b'"status"', begin)
+    end = text.rfind(b"}", begin, status if status >= 0 else text.rfind(b"}")) + 1
     try:
         shared = _shared_spec(text[begin:end])
         pod: Pod = Pod.__pydantic_validator__.validate_json(

@@ -65,6 +65,11 @@ class NodeAxis:
             shared.setflags(write=False)
         self._columns: dict[str, Column] = {}
 
+    def same_as(self, others: NodeAxis) -> Codes:
+        """For each of the other nodes its position here, -1 where it is not here or was changed."""
+        places = {id(node): position for position, node in enumerate(self.nodes)}
+        return np.array([places.get(id(node), -1) for node in others.nodes], np.int32)
+
     def column(self, key: str) -> Column:
         """The label `key` of every node."""
         found = self._columns.get(key)

@@ -117,20 +117,19 @@ class Preemption:
 
     def _screen(self, plan: Plan, pod: int, nodes: Sequence[int]) -> tuple[Sequence[int], Counter[str]]:
         """The nodes worth a try, and what is wrong with the rest: seen at once where only room matters."""
-        failures: Counter[str] = Counter()
-        fit = self._only_room(plan)
-        if fit is None or self._nominations.any_waiting:
-            return nodes, failures
         lower = np.flatnonzero(
             (self._state.node_of >= 0) & (self._problem.priorities < plan.template.priority)
         )
-        codes = fit.reject_without(plan.template, self._state.load_of(lower))
         has_lower = np.bincount(self._state.node_of[lower], minlength=self._problem.nodes.size) > 0
+        having = [node for node in nodes if has_lower[node]]
+        failures = Counter({_NO_VICTIMS: len(nodes) - len(having)})
+        fit = self._only_room(plan)
+        if fit is None or self._nominations.any_waiting:
+            return having, failures
+        codes = fit.reject_without(plan.template, self._state.load_of(lower))
         worth_trying = []
-        for node in nodes:
-            if not has_lower[node]:
-                failures[_NO_VICTIMS] += 1
-            elif codes[node]:
+        for node in having:
+            if codes[node]:
                 failures.update(fit.verdict(plan.template, int(codes[node])).reasons)
             else:
                 worth_trying.append(node)
@@ -149,10 +148,8 @@ class Preemption:
         return min(max(share, self._args.min_candidate_nodes_absolute), nodes)
 
     def _try(self, plan: Plan, pod: int, node: int) -> Candidate | tuple[str, ...]:
-        """The fewest evictions that open one node, or why none do."""
+        """The fewest evictions that open one node with lesser pods, or why none do."""
         lower = sorted(self._lower(pod, node), key=self._importance)
-        if not lower:
-            return (_NO_VICTIMS,)
         room = self._room(plan, pod, node)
         if room is not None and room.without(lower):
             return self._candidate(node, lower, room.take_back)

@@ -16,6 +16,7 @@ import numpy as np
 
 from models import Cluster
 from models.node import Node
+from models.pause import collector_paused
 from models.pod import Pod
 from planner.eligibility import Eligibility, affinity_part
 from planner.nodes import Codes, Ints, NodeAxis
@@ -38,6 +39,7 @@ _NOT_CREATED = datetime.max.replace(tzinfo=UTC)
 class Problem:
     """Everything about a snapshot that does not change while pods are placed."""
 
+    @collector_paused()
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.nodes = NodeAxis(cluster.nodes)
@@ -77,7 +79,7 @@ class Problem:
         if nodes is not None:
             varied.cluster = replace(self.cluster, nodes=tuple(nodes))
             varied.nodes = NodeAxis(nodes)
-            varied.allocatable = varied._read_allocatable()
+            varied.allocatable = varied._read_allocatable(self)
             moved = [varied.nodes.index[name] for name in self.nodes.names]
             positions: Codes = np.array([*moved, -1], np.int32)
             varied.node_of = positions[node_of]
@@ -171,10 +173,15 @@ class Problem:
             vector[self.resource_index[name]] = amount
         return vector
 
-    def _read_allocatable(self) -> Ints:
+    def _read_allocatable(self, before: Problem | None = None) -> Ints:
+        """What every node has; nodes that were there before, just as they are, are not read again."""
         table = np.zeros((len(self.resources), self.nodes.size), np.int64)
-        for position, node in enumerate(self.nodes.nodes):
-            for name, amount in node.status.allocatable.items():
+        known: Codes = np.full(self.nodes.size, -1)
+        if before is not None:
+            known = before.nodes.same_as(self.nodes)
+            table[:, known >= 0] = before.allocatable[:, known[known >= 0]]
+        for position in np.flatnonzero(known < 0).tolist():
+            for name, amount in self.nodes.nodes[position].status.allocatable.items():
                 row = self.resource_index.get(name)
                 if row is not None:
                     table[row, position] = in_units(name, amount)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.pause import collector_paused
 from planner.claims import Claims
 from planner.nodes import Codes, Column, Ints, Mask
 from planner.problem import Problem
@@ -30,6 +31,7 @@ class Step(NamedTuple):
 class State:
     """The load of every node, the node of every pod, and the tallies, all current."""
 
+    @collector_paused()
     def __init__(self, problem: Problem, node_of: Codes | None = None) -> None:
         """The snapshot's own placement, or the given one: a node for every pod, -1 for pending."""
         self.problem = problem

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from models import Cluster
 from models.affinity import Affinity, PodAffinityTerm, TopologySpreadConstraint
@@ -20,6 +21,7 @@ _NOT_IN_KEY = {
     "priority_class_name": True,
     "termination_grace_period_seconds": True,
 }
+_PARTS_IN_KEY = itemgetter(*(name for name in PodSpec.model_fields if name not in _NOT_IN_KEY))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +84,7 @@ class Grouping:
 
     def _spec_key(self, spec: PodSpec) -> str:
         """The parts of a spec that matter, as text; pods that share the very same parts share the text."""
-        parts = tuple([id(value) for name, value in spec.__dict__.items() if name not in _NOT_IN_KEY])
+        parts = tuple(map(id, _PARTS_IN_KEY(spec.__dict__)))
         found = self._spec_keys.get(parts)
         if found is None:
             found = self._spec_keys[parts] = spec.model_dump_json(exclude=_NOT_IN_KEY)

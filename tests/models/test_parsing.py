@@ -12,6 +12,8 @@ from models.pod import Pod
 from tests.models.objects import pod, workload
 
 STYLES: list[dict[str, Any]] = [{"separators": (",", ":")}, {}, {"indent": 4}]
+WORDS = ["spec", "status", "nodeName", "managedFields"]
+MANAGED = [{"fieldsV1": {"f:x": {'k:{"a":[{}]}': {}}}}, {"a": []}]
 
 
 def plainly(text: str) -> Pod:
@@ -19,35 +21,36 @@ def plainly(text: str) -> Pod:
     return Pod.model_validate_json(text, strict=True, by_alias=True, by_name=False)
 
 
-@given(
-    st.dictionaries(st.sampled_from(["spec", "status", "nodeName", "managedFields"]), st.text()),
-    st.sampled_from([None, "n1", "?", "nodeName", "a-é"]),
-    st.dictionaries(st.sampled_from(["nodeName", "spec", "status"]), st.text()),
-    st.sampled_from(STYLES),
-    st.booleans(),
-)
-def test_both_ways_agree(
-    labels: dict[str, str],
-    node: str | None,
-    selector: dict[str, str],
-    style: dict[str, Any],
-    managed: bool,
-) -> None:
-    """Also when labels and selectors use the very words that the fast way searches for."""
+@st.composite
+def pods(draw: st.DrawFn) -> dict[str, Any]:
+    """Pods whose labels and selectors use the very words that the fast way searches for, in any order."""
+    texts = st.dictionaries(st.sampled_from(WORDS), st.text())
+    node, selector = draw(st.sampled_from([None, "n1", "?", "nodeName", "a-é"])), draw(texts)
     item = pod("a", workload("ReplicaSet", "web"), nodeName=node, nodeSelector=selector)
-    item["metadata"] = {"annotations": selector, "labels": labels, **item["metadata"]}
-    if managed:
-        item["metadata"]["managedFields"] = [{"fieldsV1": {"f:x": {'k:{"a":[{}]}': {}}}}, {"a": []}]
+    item["metadata"] = {"annotations": selector, "labels": draw(texts), **item["metadata"]}
+    if draw(st.booleans()):
+        item["metadata"]["managedFields"] = MANAGED
+    keys = draw(st.sampled_from([[], ["status"], ["status", "kind"], ["metadata"]]))
+    later = {key: item.pop(key) for key in ["status", *keys] if key in item}
+    return item | {key: later[key] for key in keys}
+
+
+@given(pods(), st.sampled_from(STYLES))
+def test_both_ways_agree(item: dict[str, Any], style: dict[str, Any]) -> None:
+    """However the text is laid out, and whether the pod has a status or not."""
     text = json.dumps(item, **style)
     assert parse(text.encode()) == plainly(text)
 
 
-def test_pods_of_a_template_share_their_spec() -> None:
-    """What does not differ between two pods is one object in memory."""
+@pytest.mark.parametrize("status", [{}, {"status": {"phase": "Running"}}])
+def test_pods_of_a_template_share_their_spec(status: dict[str, Any]) -> None:
+    """What does not differ between two pods is one object in memory, whether they have run or not."""
     volumes = [{"name": "kube-api-access-ab2de", "projected": {}}]
     other = [{"name": "kube-api-access-xyz98", "projected": {}}]
-    first = parse(json.dumps(pod("a", nodeName="n1", volumes=volumes)).encode())
-    second = parse(json.dumps(pod("b", nodeName="n2", volumes=other)).encode())
+    items = [pod("a", nodeName="n1", volumes=volumes), pod("b", nodeName="n2", volumes=other)]
+    for item in items:
+        del item["status"]
+    first, second = (parse(json.dumps(item | status).encode()) for item in items)
     assert isinstance(first, Pod)
     assert isinstance(second, Pod)
     assert first.spec.containers is second.spec.containers
