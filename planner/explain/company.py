@@ -53,15 +53,28 @@ def _disperse(case: Case, around: Around, node: int) -> Iterator[Change]:
 
 def _shun(case: Case, number: int, around: Around, node: int) -> Iterator[Change]:
     yield from _disperse(case, around, node)
+    terms = _avoided(case)
+    if terms:
+        yield _without(terms[number])
+
+
+def dropped(case: Case) -> Iterator[Change]:
+    """Every required anti-affinity given up, whether it is in the way now or will be later."""
+    yield from map(_without, _avoided(case))
+
+
+def _avoided(case: Case) -> tuple[PodAffinityTerm, ...]:
     wishes = case.template.pod.spec.affinity
-    if wishes is not None and wishes.pod_anti_affinity is not None:
-        dropped = wishes.pod_anti_affinity.required[number]
-        yield Change(
-            "DropAffinityTerm",
-            Cost.DROP_REQUIREMENT,
-            f"drop the anti-affinity to {_told(dropped)}",
-            edit=partial(_without_shun, dropped=dropped),
-        )
+    return wishes.pod_anti_affinity.required if wishes and wishes.pod_anti_affinity else ()
+
+
+def _without(term: PodAffinityTerm) -> Change:
+    return Change(
+        "DropAffinityTerm",
+        Cost.DROP_REQUIREMENT,
+        f"drop the anti-affinity to {_told(term)}",
+        edit=partial(_without_shun, dropped=term),
+    )
 
 
 def _without_shun(spec: PodSpec, dropped: PodAffinityTerm) -> PodSpec:

@@ -80,6 +80,7 @@ class Search:
         self._kinds: Counter[tuple[str, ...]] = Counter()
         self._seen: set[tuple[str, ...]] = set()
         self._tried = 0
+        self._cut = False
 
     def run(self) -> Found:
         """Look for fixes of one change, then of two, until there are some."""
@@ -95,7 +96,7 @@ class Search:
             if self._enough(size):
                 break
         if not self._fixes:
-            self._try((change,) for number in _MORE_NODES for change in new_nodes.like(self._case, number))
+            self._try(self._more_nodes())
         small = self._case.problem.nodes.size <= _ALL_NODES
         for more in (
             self._with_new_node,
@@ -104,7 +105,7 @@ class Search:
         ):
             if not self._fixes and (small or more == self._with_new_node):
                 self._try(more())
-        return Found(tuple(self._best()), self._tried, small or bool(self._fixes))
+        return Found(tuple(self._best()), self._tried, bool(self._fixes) or (small and not self._cut))
 
     def _enough(self, size: int) -> bool:
         return len(self._fixes) >= (_WANTED if size == 1 else 1)
@@ -135,7 +136,9 @@ class Search:
         for rules, where in chosen[: _PATTERNS if nodes == _NODES_PER_PATTERN else None]:
             for node in _easiest(rules, where, nodes):
                 offers = product(*(list(rule.propose(node)) for rule in rules))
-                yield from sorted(map(without_repetition, offers), key=cost_of)[:_COMBINATIONS]
+                combined = sorted(map(without_repetition, offers), key=cost_of)
+                self._cut |= len(combined) > _COMBINATIONS
+                yield from combined[:_COMBINATIONS]
 
     def _everywhere(self, patterns: list[Pattern]) -> Iterator[Candidate]:
         """Every node of every pattern."""
@@ -143,12 +146,13 @@ class Search:
             yield from self._candidates(patterns, size, _ALL_NODES)
 
     def _softened(self, patterns: list[Pattern]) -> Iterator[Candidate]:
-        """With constraints made soft that are not in the way yet, but will be once a node is open."""
-        soft = list(spread_rules.dropped(self._case))
-        for candidate in self._everywhere(patterns):
+        """Without constraints that are not in the way yet, but will be once a node is open."""
+        soft = [*spread_rules.dropped(self._case), *company.dropped(self._case)]
+        for candidate in (*self._everywhere(patterns), *self._with_new_node()):
             told = {change.summary for change in candidate}
-            more = tuple(change for change in soft if change.summary not in told)
-            if more:
+            more = [change for change in soft if change.summary not in told]
+            yield from ((*candidate, change) for change in more)
+            if len(more) > 1:
                 yield (*candidate, *more)
 
     def _new_nodes(self) -> Iterator[Candidate]:
@@ -158,10 +162,14 @@ class Search:
             for change in new_nodes.in_new_domain(self._case, rule):
                 yield (change,)
 
+    def _more_nodes(self) -> Iterator[Candidate]:
+        """Several new nodes, where others who wait would take the first."""
+        return ((change,) for number in _MORE_NODES for change in new_nodes.like(self._case, number))
+
     def _with_new_node(self) -> Iterator[Candidate]:
-        """A new node together with what the pod's manifest has against every node of its kind."""
+        """New nodes together with what the pod's manifest has against every node of its kind."""
         relational = [b for b in self._blockers if b.plugin in _RELATIONAL]
-        for (change,) in self._new_nodes():
+        for (change,) in (*self._new_nodes(), *self._more_nodes()):
             at = change.like
             offers = [
                 [found for found in blocker.propose(at) if found.edit is not None or found.gone]
