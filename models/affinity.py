@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from models.base import KubeModel
+from models.base import MOST_INT32, KubeModel
 from models.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -102,12 +102,12 @@ class Toleration(KubeModel):
 class TopologySpreadConstraint(KubeModel):
     """How evenly the selected pods must, or should, spread over the domains of a key."""
 
-    max_skew: int = Field(ge=1)
+    max_skew: int = Field(ge=1, le=MOST_INT32)
     topology_key: str = Field(min_length=1)
     when_unsatisfiable: Literal["DoNotSchedule", "ScheduleAnyway"]
     label_selector: LabelSelector | None = None
     match_label_keys: tuple[str, ...] = ()
-    min_domains: int | None = Field(default=None, ge=1)
+    min_domains: int | None = Field(default=None, ge=1, le=MOST_INT32)
     node_affinity_policy: InclusionPolicy = "Honor"
     node_taints_policy: InclusionPolicy = "Ignore"
 

@@ -9,6 +9,9 @@ from pydantic_core import CoreSchema, core_schema
 
 VALUE_LABEL = "|"
 NULL_LABEL = "|null"
+#: The API keeps most whole numbers in 32 bits and refuses larger ones.
+LEAST_INT32 = -(2**31)
+MOST_INT32 = 2**31 - 1
 _ACRONYM = re.compile(r"(?<=[a-z])Ip(?=[A-Z]|$)")
 
 

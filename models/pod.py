@@ -9,7 +9,16 @@ from pydantic import Field, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, core_schema
 
 from models.affinity import Affinity, Toleration, TopologySpreadConstraint
-from models.base import NULL_LABEL, VALUE_LABEL, KubeModel, NamespacedObject, ObjectMeta, Time
+from models.base import (
+    LEAST_INT32,
+    MOST_INT32,
+    NULL_LABEL,
+    VALUE_LABEL,
+    KubeModel,
+    NamespacedObject,
+    ObjectMeta,
+    Time,
+)
 from models.containers import Container, ResourceRequirements
 from models.quantity import ResourceList
 from models.volumes import Volume
@@ -46,7 +55,7 @@ class PodSpec(KubeModel):
     tolerations: tuple[Toleration, ...] = ()
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
     scheduler_name: str = "default-scheduler"
-    priority: int | None = None
+    priority: int | None = Field(default=None, ge=LEAST_INT32, le=MOST_INT32)
     priority_class_name: str = ""
     preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"
     scheduling_gates: tuple[PodSchedulingGate, ...] = ()

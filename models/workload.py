@@ -4,13 +4,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from models.base import ClusterObject, KubeModel, NamespacedObject
+from models.base import LEAST_INT32, MOST_INT32, ClusterObject, KubeModel, NamespacedObject
 from models.pod import PodTemplateSpec
 from models.selectors import LabelSelector
 from models.storage import PersistentVolumeClaim
 
 METADATA_NAME = "kubernetes.io/metadata.name"
-_Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+_Count = Annotated[int, Field(ge=0, le=MOST_INT32)]
 
 
 class WorkloadSpec(KubeModel):
@@ -50,7 +50,7 @@ class ReplicaSetSpec(ScaledSpec):
 class StatefulSetOrdinals(KubeModel):
     """The number of the first replica."""
 
-    start: int = Field(default=0, ge=0)
+    start: int = Field(default=0, ge=0, le=MOST_INT32)
 
 
 class StatefulSetSpec(ScaledSpec):
@@ -188,6 +188,6 @@ class Namespace(ClusterObject):
 class PriorityClass(ClusterObject):
     """A named priority."""
 
-    value: int
+    value: int = Field(ge=LEAST_INT32, le=MOST_INT32)
     global_default: bool = False
     preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"

@@ -58,6 +58,12 @@ def container(**fields: Any) -> Object:
             container(ports=[{"containerPort": 0}]),
             "spec.containers[0].ports[0].containerPort: expected at least 1, found 0",
         ),
+        ({"priority": 10**30}, f"spec.priority: expected at most 2147483647, found {10**30}"),
+        ({"priority": -(2**31) - 1}, "spec.priority: expected at least -2147483648, found -2147483649"),
+        (
+            {"topologySpreadConstraints": [{**SPREAD, "maxSkew": 2**31}]},
+            "spec.topologySpreadConstraints[0].maxSkew: expected at most 2147483647, found 2147483648",
+        ),
         (
             {"topologySpreadConstraints": [{**SPREAD, "maxSkew": 0}]},
             "spec.topologySpreadConstraints[0].maxSkew: expected at least 1, found 0",
