@@ -89,6 +89,11 @@ class Scheduler:
         for pod in pods:
             self._nominations.restore(pod)
 
+    def forget_nominations(self, pods: Iterable[int]) -> None:
+        """Drop what these pods were promised."""
+        for pod in pods:
+            self._nominations.withdraw(pod)
+
     def framework_of(self, pod: int) -> Framework:
         """The plugins that decide about a pod."""
         return self._frameworks[self._scheduler_name(pod)]

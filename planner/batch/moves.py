@@ -181,12 +181,15 @@ class MoveSearch:
         self._bounds = min(self._bounds, bounds)
         self._tell()
 
+    def _by_priority(self, pods: _Placed) -> dict[int, int]:
+        return dict(zip(self._pending.priorities, pods, strict=True))
+
     def _pack(self, seed: int) -> None:
         """Offer packings by requests alone."""
         if self._done() or not self._may_pack:
             return
         packing = Packing(self._vectors, self._placing)
-        at_once = packing.at_once(self._start, self._bounds, seed)
+        at_once = packing.at_once(self._start, self._by_priority(self._bounds), seed)
         if at_once is not None:
             self._offer(self._vectors.arrangement(at_once))
         if not self._done():
@@ -198,7 +201,7 @@ class MoveSearch:
             if self._is_least() or self._clock.over() or not self._may_pack:
                 return
             packing = Packing(self._vectors, self._clock.within(_SECONDS))
-            found = packing.at_once(self._start, self._placed, seed, home)
+            found = packing.at_once(self._start, self._by_priority(self._placed), seed, home)
             if found is not None:
                 self._offer(self._vectors.arrangement(found))
 

@@ -6,7 +6,7 @@ highest priority first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -29,14 +29,15 @@ class Packing:
         self._priorities: list[int] = sorted(set(vectors.priority.tolist()), reverse=True)
         self._size = (vectors.wanted / vectors.unit).sum(axis=1)
 
-    def at_once(self, start: Codes, pods: Sequence[int], seed: int, home: float = HOME) -> Codes | None:
+    def at_once(self, start: Codes, pods: Mapping[int, int], seed: int, home: float = HOME) -> Codes | None:
         """So many pods of every priority, the largest left outside to begin with; None when that failed.
 
         `home` is what a pod that stays where it runs is worth.
         """
         tabu = Tabu(self._v, start, seed, home)
-        for priority, bound in zip(self._priorities, pods, strict=True):
-            missing = int(bound - ((tabu.at < self._v.nodes) & (self._v.priority == priority)).sum())
+        for priority in self._priorities:
+            placed = ((tabu.at < self._v.nodes) & (self._v.priority == priority)).sum()
+            missing = int(pods[priority] - self._v.aside[priority] - placed)
             for pod in self._outside(tabu, priority)[: max(missing, 0)]:
                 if not tabu.insert(pod):
                     return None

@@ -58,6 +58,7 @@ class Vectors(Units):
         free = (problem.allocatable - state.used)[rows].T.astype(np.float64)
         self.closed = self._closed(amounts[:, rows], free)
         self.of, self.home = self._units()
+        self.aside = self._aside()
         self.wanted = amounts[self.of][:, rows]
         self.free = np.maximum(free, 0)
         self.priority = np.array([pending.priority(number) for number in self._templates])[self.of]
@@ -86,6 +87,14 @@ class Vectors(Units):
             of += [position] * len(pods)
             home += pods
         return np.array(of, np.intp), np.array(home, np.intp)
+
+    def _aside(self) -> dict[int, int]:
+        """For every priority how many pods run on closed nodes, where they stay out of all this."""
+        found = dict.fromkeys(self._pending.priorities, 0)
+        for number in self._templates:
+            for node, pods in self._pending.running.get(number, {}).items():
+                found[self._pending.priority(number)] += len(pods) if self.closed[node] else 0
+        return found
 
     def _allowed(self) -> Mask:
         """For every template, by position, the nodes that take one of its pods at all."""

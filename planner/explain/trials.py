@@ -85,24 +85,30 @@ class Trials:
         scheduler = Scheduler(problem, preemption=self._settled.preemption)
         for pod, node in claiming:
             scheduler.state.bind(pod, problem.nodes.index[base.nodes.names[node]])
-        scheduler.restore_nominations(self._settled.left)
         return scheduler
 
     def _decide(self, scheduler: Scheduler, variant: int, candidate: Candidate) -> Landing | None:
         """The pod's turn after everybody's ahead; the state is as before afterwards."""
         state = scheduler.state
         mark = state.mark()
+        scheduler.restore_nominations([*(pod for pod in self._settled.left if pod != self._pod), variant])
         gone = list(dict.fromkeys(pod for change in candidate for pod in change.gone))
         for pod in gone:
             state.unbind(pod)
         if gone or _of_cluster(candidate):
             self._let_others_go_first(scheduler)
+        back = [pod for pod in gone if _comes_back(scheduler.problem.pods[pod])]
+        own = scheduler.problem.pods[variant].priority
+        sooner = [pod for pod in back if scheduler.problem.pods[pod].priority > own]
+        places = {pod: _place(scheduler, pod) for pod in sooner}
         decision = scheduler.decide(variant)
         landing = None
         if decision.node is not None:
-            names = scheduler.problem.nodes.names
+            places |= {pod: _place(scheduler, pod) for pod in back if pod not in places}
             victims = tuple(scheduler.problem.pods[victim].key for victim in decision.victims)
-            landing = Landing(names[decision.node], victims, tuple(self._replaced(scheduler, gone)))
+            replaced = tuple(places[pod] for pod in back)
+            landing = Landing(scheduler.problem.nodes.names[decision.node], victims, replaced)
+        scheduler.forget_nominations([variant])
         state.rollback(mark)
         return landing
 
@@ -115,13 +121,16 @@ class Trials:
                 if scheduler.decide(pod).node is None:
                     break
 
-    def _replaced(self, scheduler: Scheduler, gone: Iterable[int]) -> Iterator[str | None]:
-        """Where the pods go that controllers make for deleted ones, each after the pod in question."""
-        for pod in gone:
-            found = scheduler.problem.pods[pod]
-            if found.metadata.controller is not None and not found.is_terminating:
-                node = scheduler.decide(pod).node
-                yield None if node is None else scheduler.problem.nodes.names[node]
+
+def _comes_back(pod: Pod) -> bool:
+    """Whether a controller makes another pod when this one is deleted."""
+    return pod.metadata.controller is not None and not pod.is_terminating
+
+
+def _place(scheduler: Scheduler, pod: int) -> str | None:
+    """Where a pod goes when its turn is now."""
+    node = scheduler.decide(pod).node
+    return None if node is None else scheduler.problem.nodes.names[node]
 
 
 def _of_cluster(candidate: Candidate) -> bool:

@@ -56,6 +56,14 @@ def budget(allowed: int) -> Object:
     }
 
 
+def test_a_priority_that_runs_on_overloaded_nodes_alone_takes_no_part() -> None:
+    """Nobody moves from or to a node that has more than it has room for; the rest is packed all the same."""
+    over = [pod(f"much-{n}", on="over", cpu="3", owner="ReplicaSet/much", priority=5) for n in range(2)]
+    plan = solve(cluster(*fragmented(), node("over"), *over), allow_moves=True)
+    assert [step[1] for step in steps(plan) if step[0] == "evict"] in (["web-n1"], ["web-n2"])
+    assert plan.status == "Optimal"
+
+
 def steps(plan: PlacementPlan) -> list[tuple[str, str, str | None, str | None]]:
     """The steps without their namespaces."""
     return [(s.action, s.pod.removeprefix("default/"), s.source, s.node) for s in plan.steps]

@@ -200,6 +200,34 @@ def test_replacements_of_deleted_pods_are_told() -> None:
     assert fix.replacements == ("b",)
 
 
+def test_a_more_important_replacement_is_back_before_the_pod_has_its_turn() -> None:
+    """Deleting what comes back first helps nobody, so it is no fix."""
+    found = only(
+        node("a", cpu="4"),
+        pod("old", on="a", cpu="4", owner="ReplicaSet/web", priority=10),
+        pod("new", cpu="4"),
+    )
+    assert all(change.action != "DeletePod" for fix in found.fixes for change in fix.changes)
+
+
+def test_a_promised_node_is_tried_first() -> None:
+    """A pod that preemption promised a node gets it, however much better another would be."""
+    full = [pod(f"full-{n}", on=n, cpu="3", app="web") for n in "ab"]
+    found = only(
+        *(node(n, zone=n, cpu="4") for n in "abc"),
+        *full,
+        pod(
+            "new",
+            cpu="1",
+            app="web",
+            spread=[spread(nodeAffinityPolicy="Ignore")],
+            only_on=[labelled(ZONE, "In", "a", "b")],
+            nominated="b",
+        ),
+    )
+    assert {fix.node for fix in found.fixes if fix.changes[0].action == "ScheduleAnyway"} == {"b"}
+
+
 def test_pods_alike_are_explained_once() -> None:
     """Two replicas of one template share an explanation."""
     found = only(node("a", cordoned=True), *(pod(f"web-{n}", owner="ReplicaSet/web") for n in range(3)))
