@@ -201,11 +201,13 @@ def test_the_guides_filter_works_when_registered(
 def test_the_guides_encoding_is_in_the_solvers_model(
     family: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the family's `encode` it is proved that a third pod has no place; without it, it is not."""
+    """With the family's `encode` it is proved that a third pod, of another template, has no place."""
     quota = family["HostNetworkQuota"]
     monkeypatch.setattr("planner.profile.FILTERS", (*FILTERS, quota))
     node, pod = family["node"], family["pod"]
-    cluster = Cluster.from_objects([node("a", "1"), node("b", "1"), pod("p1"), pod("p2"), pod("p3")])
+    other = pod("p3")
+    other["spec"]["preemptionPolicy"] = "Never"
+    cluster = Cluster.from_objects([node("a", "1"), node("b", "1"), pod("p1"), pod("p2"), other])
     plan = solve(cluster)
     assert (len(plan.steps), plan.status) == (2, "Optimal")
     monkeypatch.setattr(quota, "encode", Filter.encode)
