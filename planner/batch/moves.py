@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from planner.batch.exact import is_small
 from planner.batch.goals import Shape
 from planner.batch.incumbent import Watch
+from planner.batch.move_models import exact_model, relaxation
 from planner.batch.neighbourhoods import Neighbourhoods
 from planner.batch.packing import Packing
 from planner.batch.pending import Pending
@@ -23,24 +24,20 @@ from planner.batch.questions import Questions
 from planner.batch.search import Search
 from planner.batch.steps import Action, Sequencer, arrangement_of
 from planner.batch.vectors import Arrangement, Vectors
-from planner.cells import Cells
 from planner.clock import Clock
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.nodes import Codes
 from planner.plan import MOVES, PODS_PLACED
 
 if TYPE_CHECKING:
-    from planner.cpsat.model import Model
+    from planner.cpsat.model import Found
 
-#: Up to so many pairs of a template and a cell the nodes are told apart.
-_MOST_PAIRS = 20_000
 #: Up to so many pairs of a pod and a node packings are tried.
 _MOST_PLACES = 2_000_000
 #: Packings are tried with so many seeds; after the first what is open is asked with so much effort.
 _SEEDS = 3
 _EFFORTS = {0: 1.2}
-#: The most work on a relaxation and on few moves.
-_RELAXATION_EFFORT = 1.0
+#: The most work on few moves.
 _QUICK_EFFORT, _MOVES_EFFORT = 0.1, 0.4
 #: A limit on the seconds of the whole search, of all that is about the pods placed, and of each step
 #: towards fewer moves: for machines much slower than usual.
@@ -152,32 +149,17 @@ class MoveSearch:
         return all(len(going & pods) <= allowed for pods, allowed in self._pending.budgets)
 
     def _relax(self, known: Mapping[int, int] | None = None) -> None:
-        """Bounds from a model over cells of nodes, given how many pods the first priorities have."""
-        from planner.cpsat.model import Model
-        from planner.cpsat.variables import Batch
-
-        pending = self._pending
-        most = max(1, _MOST_PAIRS // max(1, len(pending.pods)))
-        cells = Cells.alike(pending.problem.nodes.size, pending.traits(), most)
-        batch = Batch(
-            pending.problem,
-            pending.wanted,
-            pending.room(pending.wanted),
-            cells=cells,
-            running=pending.running_counts(),
-        )
-        model = Model(batch, pending.profiles())
-        model.at_most(known or {})
-        found = model.solve(model.pods_placed(_RELAXATION_EFFORT), None, self._clock)
+        """Take over bounds from cells of nodes, given how many pods the first priorities have."""
+        found = relaxation(self._pending, known or {}, self._clock)
         if found is not None:
-            new = [
-                found.bounds.get(f"{PODS_PLACED}{p}", b)
-                for p, b in zip(pending.priorities, self._bounds, strict=True)
-            ]
-            self._tighten(tuple(new))
+            self._tighten(found)
 
-    def _tighten(self, bounds: _Placed) -> None:
+    def _tighten(self, found: Found) -> None:
         """Take over bounds where they are better; each presumes that those before it are reached."""
+        bounds = tuple(
+            found.bounds.get(f"{PODS_PLACED}{priority}", bound)
+            for priority, bound in self._by_priority(self._bounds).items()
+        )
         self._bounds = min(self._bounds, bounds)
         self._tell()
 
@@ -272,23 +254,19 @@ class MoveSearch:
 
     def _solve_exactly(self, effort: float) -> None:
         """Offer the exact model's plan."""
-        model = self._model()
+        model = exact_model(self._pending)
         now = arrangement_of(self._actions, self._pending)
         found = model.solve(model.pods_placed(effort), now.coming, self._placing, now.staying)
         if found is not None:
-            new = [
-                found.bounds.get(f"{PODS_PLACED}{p}", b)
-                for p, b in zip(self._pending.priorities, self._bounds, strict=True)
-            ]
-            self._tighten(tuple(new))
+            self._tighten(found)
             self._offer(Arrangement(found.phases[0], found.staying), thorough=True)
 
     def _save_moves(self, effort: float) -> None:
         """Keep the pods placed, and look for fewer evictions."""
         if not self._is_small or self._is_least() or self._clock.over():
             return
-        model = self._model()
-        model.at_least(dict(zip(self._pending.priorities, self._placed, strict=True)))
+        model = exact_model(self._pending)
+        model.at_least(self._by_priority(self._placed))
         now = arrangement_of(self._actions, self._pending)
         clock = self._clock.within(_SECONDS)
         found = model.solve([model.moves(effort)], now.coming, clock, now.staying)
@@ -299,15 +277,3 @@ class MoveSearch:
     def _is_least(self) -> bool:
         """Whether it is plain that no plan with these pods has fewer moves."""
         return self._moves(self._actions) <= self._least_moves
-
-    def _model(self) -> Model:
-        """The exact model, with every budget."""
-        from planner.cpsat.model import Model
-        from planner.cpsat.variables import Batch
-
-        pending = self._pending
-        room, running = pending.room(pending.wanted), pending.running_counts()
-        model = Model(Batch(pending.problem, pending.wanted, room, running=running), pending.profiles())
-        for pods, allowed in pending.budgets:
-            model.evict_at_most({int(pending.problem.template_of[pod]) for pod in pods}, allowed)
-        return model

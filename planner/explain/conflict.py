@@ -16,7 +16,7 @@ from models.affinity import PodAffinity
 from models.pod import Pod, PodSpec
 from planner.census import spelled
 from planner.constraints.pod_topology_spread import HARD
-from planner.explain.room import without_request
+from planner.explain.lowering import without_request
 from planner.explanation import Conflict, ConflictField
 from planner.plan import PlacementPlan
 from planner.solve import solve

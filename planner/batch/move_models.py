@@ -1,0 +1,43 @@
+"""The models of a batch whose running pods may move: exact, and relaxed over cells of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from planner.batch.pending import Pending
+from planner.cells import Cells
+from planner.clock import Clock
+
+if TYPE_CHECKING:
+    from planner.cpsat.model import Found, Model
+
+#: Up to so many pairs of a template and a cell the nodes are told apart.
+_MOST_PAIRS = 20_000
+#: The most work on a relaxation.
+_RELAXATION_EFFORT = 1.0
+
+
+def exact_model(pending: Pending) -> Model:
+    """A number for every template and node, with every budget."""
+    model = _model(pending, None)
+    for pods, allowed in pending.budgets:
+        model.evict_at_most({int(pending.problem.template_of[pod]) for pod in pods}, allowed)
+    return model
+
+
+def relaxation(pending: Pending, known: Mapping[int, int], clock: Clock) -> Found | None:
+    """The most pods over cells of nodes, given how many the first priorities have at most."""
+    most = max(1, _MOST_PAIRS // max(1, len(pending.pods)))
+    model = _model(pending, Cells.alike(pending.problem.nodes.size, pending.traits(), most))
+    model.at_most(known)
+    return model.solve(model.pods_placed(_RELAXATION_EFFORT), None, clock)
+
+
+def _model(pending: Pending, cells: Cells | None) -> Model:
+    from planner.cpsat.model import Model
+    from planner.cpsat.variables import Batch
+
+    room, running = pending.room(pending.wanted), pending.running_counts()
+    batch = Batch(pending.problem, pending.wanted, room, cells=cells, running=running)
+    return Model(batch, pending.profiles())
