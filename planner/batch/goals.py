@@ -173,7 +173,7 @@ class FullestNode(Wish):
 
     def express(self, x: Counts) -> Any:
         problem, state = self._pending.problem, self._pending.state
-        percent = x.integer(self._bound, max(self._bound, 100), self.name)
+        percent = x.integer(self._bound, self._most(), self.name)
         for row in self._rows:
             wants = {t.index: t.amounts[row] for t in x.batch.templates if t.amounts[row]}
             room, used = problem.allocatable[row], state.used[row]
@@ -183,6 +183,16 @@ class FullestNode(Wish):
                     coming = x.total({t: 100 * amount // unit for t, amount in wants.items()}, (cell,))
                     x.require(coming + 100 * taken // unit <= percent * (there // unit))
         return percent
+
+    def _most(self) -> int:
+        """What it may become: more than 100 where nobody asks whether there is room."""
+        if all(self._pending.wants(number) for number in self._pending.pods):
+            return max(self._bound, 100)
+        room = self._pending.problem.allocatable[self._rows]
+        load = self._pending.state.used[self._rows].copy()
+        for number, pods in self._pending.wanted.items():
+            load += pods * self._pending.template(number).requests[self._rows, np.newaxis]
+        return int((-(-100 * load // np.maximum(room, 1)))[room > 0].max(initial=100))
 
     def bound(self) -> int | None:
         return self._bound

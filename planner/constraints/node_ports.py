@@ -84,7 +84,7 @@ class NodePorts(Filter):
 
     def encode(self, x: Counts) -> None:
         """Of templates whose ports clash, at most one pod comes to a node."""
-        users = [template for template in x.batch.templates if self._wanted[template.index]]
+        users = [template for template in x.judged() if self._wanted[template.index]]
         for position, template in enumerate(users):
             for other in users[position:]:
                 if any(self._clashes(template.index, port) for port in self._wanted[other.index]):

@@ -206,7 +206,7 @@ class NodeResourcesFit(Filter, Score):
         nobody comes.
         """
         wants: dict[int, dict[int, int]] = defaultdict(dict)
-        for template in x.batch.templates:
+        for template in x.judged():
             for row, amount in self.wants(template):
                 wants[row][template.index] = amount
         for row, amounts in wants.items():

@@ -7,6 +7,7 @@ proof only while the stages before it were proved.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -53,7 +54,8 @@ class Model:
 
     Without phases the constraints are those that hold whatever the order of binds.  With phases they
     hold at the end of each, for the pods that come in it: one phase is a final state, and when every
-    bind is a phase of its own the model is exact for sequences.
+    bind is a phase of its own the model is exact for sequences.  Only pods of a profile without one of
+    the filters make it a relaxation there: they count as if they came last for that filter.
     """
 
     def __init__(
@@ -65,6 +67,8 @@ class Model:
         fullness: float = 1.0,
     ) -> None:
         self.batch = batch
+        profiles = list(profiles)
+        asked = _asked(profiles)
         self._phases: list[Counts] = []
         for _ in range(max(1, phases)):
             before = self._phases[-1] if self._phases else None
@@ -73,6 +77,8 @@ class Model:
             for families, carriers in profiles:
                 counts.carriers = carriers
                 for family in families:
+                    # Of one final state the audit judges every pod, whoever was asked about it.
+                    counts.asked = batch.wanted.keys() if phases == 1 else asked[family.name]
                     family.encode(counts)
         #: The last phase: its totals are of all that comes.
         self.counts = self._phases[-1]
@@ -179,6 +185,15 @@ class Model:
         proto = self.counts.cp.proto
         proto.solution_hint.vars.extend(range(len(proto.variables)))
         proto.solution_hint.values.extend(solver.response_proto.solution)
+
+
+def _asked(profiles: Iterable[tuple[Iterable[Filter], Collection[int]]]) -> dict[str, set[int]]:
+    """For every family the templates whose own profile has it."""
+    found: dict[str, set[int]] = defaultdict(set)
+    for families, carriers in profiles:
+        for family in families:
+            found[family.name].update(carriers)
+    return found
 
 
 def _values(

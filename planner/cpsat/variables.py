@@ -69,6 +69,8 @@ class Counts:
         self._staying: _Variables = {}
         #: The templates whose constraints are being encoded: all, or those of one profile.
         self.carriers: Collection[int] = batch.wanted.keys()
+        #: The templates that the family being encoded is asked about, in whatever profile.
+        self.asked: Collection[int] = batch.wanted.keys()
         self._present: dict[Hashable, cp_model.IntVar] = {}
         self._domains: dict[str, dict[int, list[int]] | None] = {}
         for template, wanted in batch.wanted.items():
@@ -93,6 +95,10 @@ class Counts:
             cell: self.cp.new_int_var(0, int(there[cell]), f"staying_{template}_{cell}")
             for cell in np.flatnonzero(there).tolist()
         }
+
+    def judged(self) -> Iterator[Template]:
+        """The templates of the batch that a rule is asked about; others may come last, past any limit."""
+        return (template for template in self.batch.templates if template.index in self.asked)
 
     def clear_hints(self) -> None:
         """Forget what was hinted."""

@@ -3,7 +3,7 @@
 Anti-affinity is symmetric, so what holds at the end held at every turn.  Affinity is not: when all is
 placed a pod may be its own company, but at its turn it needs another in its domain, unless there is
 none anywhere and it matches itself.  So one domain may be started by a pod that is its own company,
-and every other needs a pod that came without needing the same.
+and every other needs a pod that came without needing the same, or that nobody asked about it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def shun(x: Counts, template: Template, column: Column, shunned: Mapping[int, int]) -> None:
     """Where a pod of the template comes, nobody that it shuns comes to the same domain."""
     itself = int(template.index in shunned)
-    coming = {number: 1 for number in shunned if number in x.batch.wanted}
+    coming = {number: 1 for number in shunned if number in x.batch.wanted and number in x.asked}
     for code, here in (x.domains(column) or {}).items():
         present = x.any_of((template.index, column.key, code), (template.index,), here)
         if present is not None:
@@ -35,7 +35,8 @@ def need(x: Counts, template: Template, counts: DomainCounts, peers: Collection[
     itself = template.index in members
     coming = {number: 1 for number in members if number in x.batch.wanted}
     alone = itself and not x.final
-    others = {number: 1 for number in coming if number not in peers} if alone else coming
+    waiting = {number for number in peers if number in x.asked}
+    others = {number: 1 for number in coming if number not in waiting} if alone else coming
     starts = []
     for code, here in (x.domains(column) or {}).items():
         present = x.any_of((template.index, column.key, code), (template.index,), here)

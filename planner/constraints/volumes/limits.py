@@ -97,7 +97,7 @@ class NodeVolumeLimits(Filter):
     def encode(self, x: Counts) -> None:
         """On every node, the volumes that come, but for shared ones, fit beside those in use."""
         for driver, limit in self._limits.items():
-            sizes = {template.index: self._own_volumes(template, driver) for template in x.batch.templates}
+            sizes = {template.index: self._own_volumes(template, driver) for template in x.judged()}
             if any(sizes.values()):
                 free = np.maximum(limit - self._in_use(driver), 0)
                 for cell, room in enumerate(x.summed(free)):

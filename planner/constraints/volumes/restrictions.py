@@ -74,7 +74,7 @@ class VolumeRestrictions(Filter):
     def encode(self, x: Counts) -> None:
         """Of the pods that use an exclusive claim one comes, of those that clash over a disk one a node."""
         users: dict[str, dict[int, int]] = defaultdict(dict)
-        for template in x.batch.templates:
+        for template in x.judged():
             for key in self._exclusive(template):
                 users[key][template.index] = 1
         for amounts in users.values():
@@ -82,7 +82,7 @@ class VolumeRestrictions(Filter):
         self._encode_disks(x)
 
     def _encode_disks(self, x: Counts) -> None:
-        holders = [template.index for template in x.batch.templates if self._disks[template.index]]
+        holders = [template.index for template in x.judged() if self._disks[template.index]]
         for position, one in enumerate(holders):
             for other in holders[position:]:
                 if self._clash(one, other):

@@ -1,0 +1,63 @@
+"""Every placement that some order of admissible binds leads to, on tiny clusters.
+
+The filters alone decide, each pod under those of its own profile.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from models import Cluster
+from planner.batch.pending import Pending
+from planner.order import Step
+from planner.plan import PlacementPlan
+from planner.problem import Problem
+
+
+def reachable(pending: Pending) -> Iterator[Counter[Step]]:
+    """Each once; while one is looked at, its pods are bound in `pending.state`."""
+    seen: set[frozenset[tuple[Step, int]]] = set()
+
+    def explore(placed: Counter[Step]) -> Iterator[Counter[Step]]:
+        key = frozenset(placed.items())
+        if key in seen:
+            return
+        seen.add(key)
+        yield placed
+        for number, pods in pending.pods.items():
+            used = sum(count for (template, _), count in placed.items() if template == number)
+            if used == len(pods):
+                continue
+            framework = pending.framework(number)
+            mask = framework.feasible(framework.plan(pending.template(number))).mask.copy()
+            for node in mask.nonzero()[0].tolist():
+                mark = pending.state.mark()
+                pending.state.bind(pods[used], node)
+                yield from explore(placed + Counter([(number, node)]))
+                pending.state.rollback(mark)
+
+    return explore(Counter())
+
+
+def most_pods(found: Cluster) -> tuple[int, ...]:
+    """The most pods per priority, the highest first, that any order of admissible binds places."""
+    pending = Pending(Problem(found))
+    return max(pending.placed(placement) for placement in reachable(pending))
+
+
+def pods_placed(plan: PlacementPlan) -> tuple[int, ...]:
+    """The values of the stages that count pods, the highest priority first."""
+    return tuple(stage.value for stage in plan.objective if stage.name.startswith("podsPlaced/"))
+
+
+def is_admissible(found: Cluster, plan: PlacementPlan) -> bool:
+    """Whether the filters of each pod's profile accept every bind of a plan at its turn."""
+    pending = Pending(Problem(found))
+    for step in plan.steps:
+        pod = pending.problem.pod_index[step.pod]
+        number = int(pending.problem.template_of[pod])
+        framework = pending.framework(number)
+        node = pending.problem.nodes.index[step.node or ""]
+        if not framework.fits(framework.plan(pending.template(number)), node):
+            return False
+        pending.state.bind(pod, node)
+    return True

@@ -1,0 +1,50 @@
+"""How much time is left, and the bell."""
+
+import threading
+import time
+
+import pytest
+
+from planner.clock import Clock
+
+
+def test_a_bell_ends_the_time_at_once() -> None:
+    """Nothing is left once it has rung, here and on every clock for a part of the work."""
+    bell = threading.Event()
+    clock = Clock(100.0, bell)
+    part = clock.within(10.0)
+    assert 0 < part.left() <= 10.0
+    assert not clock.stopped
+    bell.set()
+    assert (clock.left(), part.left(), clock.over(), part.stopped) == (0.0, 0.0, True, True)
+
+
+def test_time_that_is_up_is_no_bell() -> None:
+    """Who wants to know whether somebody rang is not told about the limit."""
+    clock = Clock(0.0)
+    assert clock.over()
+    assert not clock.stopped
+
+
+def test_a_part_never_has_more_than_the_whole() -> None:
+    """Asking for an hour of a second gives a second."""
+    assert Clock(1.0).within(3600.0).left() <= 1.0
+
+
+def test_work_is_told_to_stop_when_the_bell_rings() -> None:
+    """What it found until then is the answer."""
+    bell, told = threading.Event(), threading.Event()
+    threading.Timer(0.1, bell.set).start()
+    started = time.monotonic()
+    assert Clock(60.0, bell).watch(told.set, lambda: told.wait(30.0))
+    assert time.monotonic() - started < 10.0
+
+
+def test_what_goes_wrong_in_the_work_comes_out() -> None:
+    """An error in the other thread is an error here."""
+
+    def fail() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        Clock(1.0).watch(lambda: None, fail)
