@@ -1,6 +1,8 @@
 """The planner as a process of its own: pipes, terminals and signals."""
 
 import errno
+import gzip
+import json
 import os
 import pty
 import signal
@@ -21,6 +23,10 @@ INTERRUPTIBLE = (
 )
 ROOT = Path(__file__).parents[2]
 SECONDS = 60
+#: The search takes eight seconds when nobody interrupts it.
+PROMPTLY = 5
+PACKINGS = ROOT / "tests" / "data" / "batch" / "packing.jsonl.gz"
+HARD = "packing-32x8-p1-u1.0-s1"
 
 
 def _in_terminal(*arguments: str, **environment: str) -> bytes:
@@ -107,6 +113,43 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
         os.close(writer)
         process.kill()
     assert (process.returncode, printed) == (130, (b"", b"interrupted\n"))
+
+
+def test_ctrl_c_prints_the_best_plan_so_far(tmp_path: Path) -> None:
+    """An interrupt while the solver searches: a plan at once, with the exit code of any other."""
+    with gzip.open(PACKINGS, "rt") as lines:
+        hard = next(case for line in lines if (case := json.loads(line))["name"] == HARD)
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTIBLE, "solve", "-f", "-", "--allow-moves", "-o", "json"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    assert process.stdin
+    process.stdin.write(json.dumps(hard["cluster"]).encode())
+    process.stdin.close()
+    process.stdin = None
+    _wait_for_library(process, "ortools")
+    process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    printed, errors = process.communicate(timeout=SECONDS)
+    assert time.monotonic() - start < PROMPTLY
+    assert errors.splitlines()[0] == b"stopping with the best plan so far; Ctrl-C again gives up"
+    plan = json.loads(printed)
+    assert plan["verdicts"]["sequence"] is True
+    assert (process.returncode, plan["status"]) == (1 if plan["unplaced"] else 0, "Feasible")
+    assert plan["objective"][0]["value"] >= hard["kubeSchedulerPlaced"]
+
+
+def _wait_for_library(process: "subprocess.Popen[bytes]", name: str) -> None:
+    """Return when the process has loaded a library."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        if name in Path(f"/proc/{process.pid}/maps").read_text():
+            return
+        time.sleep(0.02)
+    pytest.fail(f"the planner never loaded {name}")
 
 
 def _open_when_read(pipe: Path, process: "subprocess.Popen[bytes]") -> int:
