@@ -21,9 +21,9 @@ import numpy as np
 
 from models.pod import Pod
 from models.scheduler_config import DefaultPreemptionArgs
+from planner.budgets import allowance, draws_on
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.framework import Diagnosis, Framework, Plan, unavailable
-from planner.movable import allowance, draws_on
 from planner.nominations import Nominations
 from planner.room import Room
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.budgets import Budgets
 from planner.constraints import Filter
 from planner.constraints.family import PLENTY
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.framework import Framework
-from planner.movable import allowance, deletion_cost, draws_on, movable
+from planner.movable import movable
 from planner.nodes import Ints, Mask
 from planner.order import Placement, Step
 from planner.problem import Problem
@@ -56,23 +57,19 @@ class Pending:
         """The running pods that may be evicted and that some profile would place again."""
         known = profiles_of(self.problem.cluster.scheduler_config)
         pods = self.problem.pods
-        found = [pod for pod in movable(self.problem) if pods[pod].spec.scheduler_name in known]
-        budgets = list(self._read_budgets(found))
-        held = frozenset[int]().union(*(members for members, allowed in budgets if allowed <= 0))
-        self.budgets = [(members - held, allowed) for members, allowed in budgets if allowed > 0]
-        return [pod for pod in found if pod not in held]
-
-    def _read_budgets(self, pods: Sequence[int]) -> Iterator[tuple[frozenset[int], int]]:
-        """Which of the pods each disruption budget counts, and how many of them may be evicted now."""
-        for budget in self.problem.cluster.pod_disruption_budgets:
-            members = frozenset(pod for pod in pods if draws_on(budget, self.problem.pods[pod]))
-            if members and len(members) > allowance(budget):
-                yield members, allowance(budget)
+        budgets = Budgets(self.problem)
+        found = [
+            pod
+            for pod in movable(self.problem)
+            if pods[pod].spec.scheduler_name in known and not budgets.why_not(pod)
+        ]
+        self.budgets = list(budgets.limits(found))
+        return found
 
     def _read_running(self) -> dict[int, dict[int, list[int]]]:
         """For every template the nodes with pods of it that may be evicted; the first to go stands first."""
         running: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for pod in sorted(self._movable, key=lambda pod: (deletion_cost(self.problem.pods[pod]), pod)):
+        for pod in sorted(self._movable, key=lambda pod: (self.problem.pods[pod].deletion_cost, pod)):
             running[int(self.problem.template_of[pod])][int(self.problem.node_of[pod])].append(pod)
         return {number: dict(nodes) for number, nodes in sorted(running.items())}
 

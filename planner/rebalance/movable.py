@@ -14,18 +14,13 @@ from functools import cached_property
 
 import numpy as np
 
-from models.pod import Pod
+from planner.budgets import Budgets
+from planner.movable import asks_to_stay
 from planner.nodes import Codes, Ints
 from planner.problem import Problem
 from planner.profile import profiles_of
-from planner.rebalance.budgets import Budgets
 from planner.rebalance.protections import Protections
 from planner.templates import Template
-
-_MIRROR = "kubernetes.io/config.mirror"
-_SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
-_PREFER_NO_EVICTION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
-_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
 
 class Movable:
@@ -52,7 +47,7 @@ class Movable:
                 self.reasons[pod] = reason
             else:
                 found = self._problem.pods[pod]
-                costs[pod] = (found.priority, _deletion_cost(found))
+                costs[pod] = (found.priority, found.deletion_cost)
         ranks = {cost: rank for rank, cost in enumerate(sorted(set(costs.values())), start=1)}
         for pod, cost in costs.items():
             self.weights[pod] = ranks[cost]
@@ -99,27 +94,18 @@ class Movable:
     def _pod_stays(self, pod: int) -> str:
         """Why one pod of a movable template may not go, if so."""
         found, rules = self._problem.pods[pod], self._protections
-        notes, created = found.metadata.annotations, found.metadata.creation_timestamp
-        if notes:
-            if _MIRROR in notes:
-                return "mirrored by a kubelet"
-            if notes.get(_SAFE_TO_EVICT) == "false" or _PREFER_NO_EVICTION in notes:
-                return "with an annotation against eviction"
+        created = found.metadata.creation_timestamp
+        if found.is_mirror:
+            return "mirrored by a kubelet"
+        if asks_to_stay(found):
+            return "with an annotation against eviction"
         if rules.selector is not None and not rules.selector.matches(found.metadata.labels):
             return "outside the policy's labels"
         if rules.min_age is not None and created is not None and self._now - created < rules.min_age:
             return "too young"
-        return self._budget_stays(pod)
-
-    def _budget_stays(self, pod: int) -> str:
-        covering = self._budgets.of(pod)
-        if not covering and self._protections.without_budget:
+        if rules.without_budget and not self._budgets.of(pod):
             return "without a PodDisruptionBudget"
-        if len(covering) > 1:
-            return "under two PodDisruptionBudgets"
-        if covering and self._budgets.allowed[covering[0]] < 1:
-            return "under a PodDisruptionBudget that allows no eviction"
-        return ""
+        return self._budgets.why_not(pod)
 
     @cached_property
     def _by_template(self) -> dict[int, Codes]:
@@ -144,12 +130,3 @@ class Movable:
 def _owner_key(template: Template) -> object:
     owner = template.owner
     return template.namespace, None if owner is None else (owner.kind, owner.name)
-
-
-def _deletion_cost(pod: Pod) -> int:
-    """What the ReplicaSet controller reads from the annotation; what is no number counts as 0."""
-    text = pod.metadata.annotations.get(_DELETION_COST, "0") if pod.metadata.annotations else "0"
-    try:
-        return int(text)
-    except ValueError:
-        return 0

@@ -6,11 +6,11 @@ import threading
 from collections.abc import Iterator, Sequence
 
 from models import Cluster
+from planner.budgets import Budgets
 from planner.clock import Clock
 from planner.moveplan import CurvePoint, MovePlan
 from planner.problem import Problem
 from planner.rebalance.board import Board, Move
-from planner.rebalance.budgets import Budgets
 from planner.rebalance.document import document
 from planner.rebalance.movable import Movable
 from planner.rebalance.phases import Stage

@@ -15,8 +15,8 @@ from itertools import product
 
 import numpy as np
 
+from planner.budgets import Budgets
 from planner.rebalance.board import Move
-from planner.rebalance.budgets import Budgets
 from planner.rebalance.kinship import Kinship
 from planner.rebalance.ledger import levels, worse
 from planner.rebalance.phases import Phase, Stage

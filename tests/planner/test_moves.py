@@ -131,6 +131,20 @@ def test_budgets_hold(allowed: int, moves: int) -> None:
     assert sum(step.action == "evict" for step in plan.steps) == moves
 
 
+def test_a_budget_without_a_status_is_counted() -> None:
+    """Two pods run, one has to stay: one may go."""
+    uncounted = {key: value for key, value in budget(0).items() if key != "status"}
+    plan = solve(cluster(*fragmented(), uncounted), allow_moves=True)
+    assert plan.objective[-1].value == 1
+
+
+def test_a_pod_under_two_budgets_stays() -> None:
+    """The eviction API would refuse it."""
+    other = budget(1)
+    other["metadata"] = {**other["metadata"], "name": "other"}
+    assert solve(cluster(*fragmented(), budget(1), other), allow_moves=True).steps == ()
+
+
 def test_a_budget_limits_how_many_go() -> None:
     """Three pods would have to go for two others, and two may."""
     running = [pod(f"w{n}", on="n1", cpu="1", owner=OWNER, app="web") for n in range(4)]

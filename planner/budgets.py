@@ -1,13 +1,15 @@
-"""PodDisruptionBudgets: how many of their pods may be away at a time.
+"""PodDisruptionBudgets, as the eviction API sees them and as preemption does.
 
 The disruption controller's own count is taken where the snapshot has one.  Else it is counted here as
-the controller would: percentages of the pods, rounded up.
+the controller would: percentages of the pods, rounded up.  Preemption counts nothing itself: to it a
+budget without a status allows no disruption.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 
 from models.disruption import PodDisruptionBudget
 from models.pod import Pod
@@ -32,6 +34,25 @@ class Budgets:
         return tuple(
             number for number in self._in_namespace.get(found.namespace, ()) if self._covers(number, found)
         )
+
+    def why_not(self, pod: int) -> str:
+        """Why the eviction API refuses a pod now, if so."""
+        covering = self.of(pod)
+        if len(covering) > 1:
+            return "under two PodDisruptionBudgets"
+        if covering and self.allowed[covering[0]] < 1:
+            return "under a PodDisruptionBudget that allows no eviction"
+        return ""
+
+    def limits(self, pods: Iterable[int]) -> Iterator[tuple[frozenset[int], int]]:
+        """Those of the pods that share a budget, and how many of them may be evicted, where not all may."""
+        members: dict[int, set[int]] = defaultdict(set)
+        for pod in pods:
+            for number in self.of(pod):
+                members[number].add(pod)
+        for number, found in members.items():
+            if len(found) > self.allowed[number]:
+                yield frozenset(found), self.allowed[number]
 
     def _covers(self, number: int, pod: Pod) -> bool:
         selector = self.budgets[number].spec.selector
@@ -70,3 +91,17 @@ def _is_healthy(pod: Pod) -> bool:
     """Whether a pod runs and is ready, as far as the snapshot says."""
     ready = next((item.status for item in pod.status.conditions if item.type == "Ready"), "True")
     return bool(pod.node_name) and not pod.is_terminating and ready == "True"
+
+
+def draws_on(budget: PodDisruptionBudget, pod: Pod) -> bool:
+    """Whether a budget counts the eviction of a pod."""
+    selector, status = budget.spec.selector, budget.status
+    if budget.namespace != pod.namespace or selector is None or selector.empty or not pod.metadata.labels:
+        return False
+    counted = status is not None and pod.name in status.disrupted_pods
+    return not counted and selector.matches(pod.metadata.labels)
+
+
+def allowance(budget: PodDisruptionBudget) -> int:
+    """How many evictions a budget allows now, as its controller last counted."""
+    return budget.status.disruptions_allowed if budget.status else 0
