@@ -16,6 +16,7 @@ from planner.clock import Clock
 from planner.constraints import Filter
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
+from planner.constraints.volumes import NodeVolumeLimits, VolumeRestrictions
 from planner.cpsat.model import Goal, Model
 from planner.cpsat.variables import Batch
 from planner.problem import Problem
@@ -200,6 +201,19 @@ def test_a_filter_that_one_profile_lacks_does_not_bind_its_pods(name: str) -> No
     assert (pods_placed(plan), plan.status) == ((2,), "Optimal")
     final = solve(found, final_state=True)
     assert (pods_placed(final), final.verdicts.final_state) == ((1,), True)
+
+
+@pytest.mark.parametrize("family", [VolumeRestrictions, NodeVolumeLimits], ids=lambda family: family.name)
+def test_a_volume_encoding_that_forbids_nothing_is_noticed(
+    family: type[Filter], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What no audit judges is compared with every order: without the encoding the model places more."""
+    there, one, other = ONE_SIDED[family.name]
+    found = cluster(*there, pod("one", **one), pod("other", **other))
+    assert best_of(Pending(Problem(found))) == most_pods(found) == (1,)
+    monkeypatch.setattr(family, "encode", Filter.encode)
+    monkeypatch.setattr(family, "most", Filter.most)
+    assert best_of(Pending(Problem(found))) > most_pods(found)
 
 
 def test_company_may_be_somebody_who_needs_none() -> None:

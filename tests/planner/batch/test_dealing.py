@@ -1,0 +1,140 @@
+"""From quotas of cells to pods on nodes: dealt out, repaired, and the plan that comes of it."""
+
+from collections import Counter
+
+import numpy as np
+
+from models import Cluster
+from planner.batch.assignment import Assignment
+from planner.batch.coarse import Coarse
+from planner.batch.goals import Shape, wishes
+from planner.batch.incumbent import Incumbent
+from planner.batch.pending import Pending
+from planner.batch.repair import Repair
+from planner.cells import Cells
+from planner.clock import Clock
+from planner.order import Orderer, Step
+from planner.problem import Problem
+from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, spread, term
+
+
+def _pending(*objects: Object) -> Pending:
+    return Pending(Problem(cluster(*objects)))
+
+
+def _one_cell(pending: Pending) -> Cells:
+    return Cells(np.zeros(pending.problem.nodes.size, np.intp))
+
+
+def _quotas(pending: Pending) -> Counter[Step]:
+    """Everybody in the only cell."""
+    return Counter({(number, 0): pods for number, pods in pending.wanted.items()})
+
+
+def _dealt(pending: Pending) -> Counter[Step]:
+    room = pending.room(pending.wanted)
+    return Assignment(pending, _one_cell(pending), room).deal(_quotas(pending))
+
+
+def _repaired(pending: Pending, seconds: float = 30.0) -> Counter[Step]:
+    repair = Repair(pending, _one_cell(pending), pending.room(pending.wanted), Clock(seconds))
+    return repair.improve(_dealt(pending), _quotas(pending))
+
+
+def _overloaded(pending: Pending, placement: Counter[Step]) -> list[str]:
+    """The nodes that have more on them than they have room for."""
+    load = pending.state.used.copy()
+    for (template, place), pods in placement.items():
+        load[:, place] += pods * pending.template(template).requests
+    over = (load > pending.problem.allocatable).any(axis=0)
+    return [pending.problem.nodes.names[place] for place in np.flatnonzero(over).tolist()]
+
+
+def test_large_pods_are_dealt_first() -> None:
+    """Small ones first would take a core of each node, and leave none for the large one."""
+    pods = [pod("small1", cpu="1"), pod("small2", cpu="1"), pod("large", cpu="2")]
+    pending = _pending(node("n1", cpu="2"), node("n2", cpu="2"), *pods)
+    dealt = _dealt(pending)
+    assert (sum(dealt.values()), _overloaded(pending, dealt)) == (3, [])
+
+
+def test_a_higher_priority_is_dealt_before_a_larger_pod() -> None:
+    """Where there is room for one of two, the important one has it."""
+    pending = _pending(node("n1", cpu="2"), pod("large", cpu="2"), pod("important", cpu="1", priority=9))
+    assert pending.placed(_dealt(pending)) == (1, 0)
+
+
+def test_a_pod_goes_where_the_free_room_has_its_shape() -> None:
+    """Much memory and little cpu goes to the node of which as much is left."""
+    lean = node("a-lean", cpu="8", room={"memory": "8Gi"})
+    rich = node("b-rich", cpu="2", room={"memory": "64Gi"})
+    pending = _pending(lean, rich, pod("cache", cpu="500m", memory="8Gi"), pod("eager", cpu="2"))
+    names = pending.problem.nodes.names
+    went = {pending.template(number).pod.name: names[place] for number, place in _dealt(pending)}
+    assert went == {"cache": "b-rich", "eager": "a-lean"}
+
+
+def test_no_node_is_dealt_more_than_a_rule_allows() -> None:
+    """Pods that keep apart on hosts get one a node, and the third has none."""
+    apart: Object = {"app": "web", "apart": [term(HOST, "web")]}
+    pending = _pending(node("n1"), node("n2"), *(pod(f"p{number}", **apart) for number in range(3)))
+    assert sorted(_repaired(pending).values()) == [1, 1]
+
+
+#: 5 + 5 fill a node and 4 + 3 + 3 the other; dealt largest first, 5 + 4 and 5 + 3 leave a 3 over.
+_TIGHT = [
+    node("n1", cpu="10"),
+    node("n2", cpu="10"),
+    *(pod(f"p{number}", cpu=str(size)) for number, size in enumerate((5, 5, 4, 3, 3))),
+]
+
+
+def test_pods_change_places_until_one_more_fits() -> None:
+    """What was dealt is no end: pods move and swap within their cell, and no node is overloaded."""
+    pending = _pending(*_TIGHT)
+    dealt, repaired = _dealt(pending), _repaired(pending)
+    assert (sum(dealt.values()), sum(repaired.values())) == (4, 5)
+    assert _overloaded(pending, repaired) == []
+
+
+def test_without_time_what_was_dealt_stays() -> None:
+    """A repair whose time is up changes nothing."""
+    pending = _pending(*_TIGHT)
+    assert _repaired(pending, seconds=0.0) == _dealt(pending)
+
+
+def test_what_cannot_fit_is_left_over() -> None:
+    """A repair that finds no place for a pod gives back places in which all others fit."""
+    pending = _pending(*_TIGHT, pod("more", cpu="1"))
+    repaired = _repaired(pending)
+    assert (sum(repaired.values()), _overloaded(pending, repaired)) == (5, [])
+
+
+def _coarse(found: Cluster) -> list[tuple[str, int, int, bool]]:
+    """Name, value, bound and proof of every stage of the plan that the cells lead to."""
+    pending, clock = Pending(Problem(found)), Clock(30.0)
+    best = Incumbent(pending, wishes(pending, Shape.SPREAD, Counter()), None)
+    Coarse(pending, Orderer(pending.problem, pending.state, pending.frameworks), clock).run(best)
+    return [(stage.name, stage.value, stage.bound, stage.proved) for stage in best.stages()]
+
+
+def test_cells_lead_to_a_plan_that_holds_everybody() -> None:
+    """Quotas, nodes and an order: the pods that one at a time do not fit are all placed."""
+    assert _coarse(cluster(*_TIGHT))[0] == ("podsPlaced/0", 5, 5, True)
+
+
+def test_the_cells_bound_is_proved_by_a_plan_that_reaches_it() -> None:
+    """Two pods of six cores do not share a node of ten: one a node is all, and it is known."""
+    nodes = [node(f"n{number}", cpu="10") for number in range(2)]
+    pods = [pod(f"p{number}", cpu="6") for number in range(3)]
+    assert _coarse(cluster(*nodes, *pods))[0] == ("podsPlaced/0", 2, 2, True)
+
+
+def test_soft_constraints_come_out_even() -> None:
+    """Pods without a choice come to one zone; those that have one are all sent to the other."""
+    wish: Object = {"app": "web", "spread": [spread(ZONE, when=SOFT)]}
+    free = [pod(f"free{number}", **wish) for number in range(3)]
+    held = [pod(f"held{number}", app="web", node_selector={ZONE: "b"}) for number in range(3)]
+    nodes = [node(f"{zone}{number}", zone=zone) for zone in "ab" for number in range(6)]
+    stages = _coarse(cluster(*nodes, *free, *held))
+    assert stages[:2] == [("podsPlaced/0", 6, 6, True), ("softSpreadExcess", 0, 0, True)]
