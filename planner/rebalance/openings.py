@@ -1,0 +1,117 @@
+"""Which bystanders have to leave a full node before a pod fits there, the most promising first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.nodes import Codes, Ints, Mask
+from planner.rebalance.board import Board
+from planner.rebalance.elsewhere import Elsewhere
+
+#: So many bystanders leave a node together at most, and on so many nodes that is looked into.
+_TOGETHER, _GLANCES = 4, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A node that is to take a pod, and who leaves it before."""
+
+    node: int
+    bystanders: tuple[int, ...]
+
+
+class Openings:
+    """Finds openings; `may_go` says which pods may still be moved, `turns` how busy every node was."""
+
+    def __init__(self, board: Board, elsewhere: Elsewhere, may_go: Mask, turns: Ints) -> None:
+        self._board = board
+        self._elsewhere = elsewhere
+        self._may_go = may_go
+        self._turns = turns
+
+    def of(self, template: int, good: Mask, wanted: int, *, straight: bool) -> Iterator[Opening]:
+        """Openings for a template on good nodes, first those that serve most of so many pods wanted.
+
+        With `straight` every bystander has a node with room to go to; else it is smaller than the pod.
+        """
+        pods = self._bystanders(template, good, straight=straight)
+        if not pods.size:
+            return
+        yield from self._single(template, pods, wanted)
+        yield from self._together(template, pods)
+
+    def _bystanders(self, template: int, good: Mask, *, straight: bool) -> Codes:
+        state, kinds = self._board.state, self._board.problem.template_of
+        pods = np.flatnonzero(self._may_go)
+        pods = pods[good[state.node_of[pods]] & (kinds[pods] != template)]
+        if not straight:
+            size = self._elsewhere.size
+            return pods[size[kinds[pods]] <= size[template]]
+        return pods[self._can_go(pods)]
+
+    def _can_go(self, pods: Codes) -> Mask:
+        """Which pods have a node with room; asked once for those of a template that leave the same domains."""
+        kinds = self._board.problem.template_of[pods]
+        nodes, groups = self._board.state.node_of[pods], np.zeros(len(pods), np.int64)
+        found = np.zeros(len(pods), np.bool_)
+        for kind in np.unique(kinds).tolist():
+            if self._elsewhere.roomy(kind).any():
+                mine = kinds == kind
+                groups[mine] = self._board.domains(kind)[nodes[mine]]
+                for group in np.unique(groups[mine]).tolist():
+                    some = np.flatnonzero(mine & (groups == group))
+                    open_to = self._elsewhere.open_to(int(pods[some[0]]))
+                    found[some] = bool((open_to & self._elsewhere.roomy(kind)).any())
+        return found
+
+    def _single(self, template: int, pods: Codes, wanted: int) -> Iterator[Opening]:
+        """Bystanders that make room alone, those first that make room for several."""
+        nodes, kinds = self._board.state.node_of[pods], self._board.problem.template_of[pods]
+        free = self._elsewhere.free()[:, nodes] + self._elsewhere.leaves[kinds].T
+        spare = self._elsewhere.spare(template, free)
+        fits = np.flatnonzero((spare >= 0).all(axis=0))
+        asked = self._elsewhere.wants[template]
+        served = np.clip((spare[:, fits] // asked[asked > 0][:, np.newaxis]).min(axis=0), 0, wanted - 1)
+        order = np.lexsort((self._elsewhere.size[kinds[fits]], self._turns[nodes[fits]], -served))
+        tried: set[tuple[int, int]] = set()
+        for place in fits[order].tolist():
+            key = int(kinds[place]), int(nodes[place])
+            if key not in tried:
+                tried.add(key)
+                yield Opening(key[1], (int(pods[place]),))
+
+    def _together(self, template: int, pods: Codes) -> Iterator[Opening]:
+        """Bystanders that make room only together, as few as possible."""
+        nodes, kinds = self._board.state.node_of[pods], self._board.problem.template_of[pods]
+        free = self._elsewhere.free()
+        for row, amounts in zip(free, self._elsewhere.leaves.T, strict=True):
+            np.add.at(row, nodes, amounts[kinds])
+        hopeful = np.unique(nodes)
+        spare = self._elsewhere.spare(template, free[:, hopeful])
+        hopeful = hopeful[(spare >= 0).all(axis=0)]
+        found = []
+        for node in hopeful[np.argsort(self._turns[hopeful], kind="stable")][:_GLANCES].tolist():
+            leaving = self._few(template, node, pods[nodes == node])
+            if leaving:
+                found.append(Opening(node, leaving))
+        yield from sorted(found, key=lambda opening: len(opening.bystanders))
+
+    def _few(self, template: int, node: int, pods: Codes) -> tuple[int, ...]:
+        """Pods of a node that make room together: the largest first, without any that is not needed."""
+        size, kinds = self._elsewhere.size, self._board.problem.template_of
+        leaves, free = self._elsewhere.leaves, self._elsewhere.free()[:, [node]]
+        chosen: list[int] = []
+        for pod in pods[np.argsort(-size[kinds[pods]], kind="stable")].tolist():
+            if (self._elsewhere.spare(template, free) >= 0).all() or len(chosen) == _TOGETHER:
+                break
+            chosen.append(pod)
+            free = free + leaves[kinds[pod]][:, np.newaxis]
+        for pod in list(chosen):
+            without = free - leaves[kinds[pod]][:, np.newaxis]
+            if (self._elsewhere.spare(template, without) >= 0).all():
+                chosen.remove(pod)
+                free = without
+        return tuple(chosen) if (self._elsewhere.spare(template, free) >= 0).all() else ()
