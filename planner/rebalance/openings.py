@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,43 +31,39 @@ class Openings:
         self._elsewhere = elsewhere
         self._may_go = may_go
         self._turns = turns
+        self._answers: dict[tuple[int, int], bool] = {}
 
     def of(self, template: int, good: Mask, wanted: int, *, straight: bool) -> Iterator[Opening]:
         """Openings for a template on good nodes, first those that serve most of so many pods wanted.
 
         With `straight` every bystander has a node with room to go to; else it is smaller than the pod.
         """
-        pods = self._bystanders(template, good, straight=straight)
-        if not pods.size:
-            return
-        yield from self._single(template, pods, wanted)
-        yield from self._together(template, pods)
-
-    def _bystanders(self, template: int, good: Mask, *, straight: bool) -> Codes:
         state, kinds = self._board.state, self._board.problem.template_of
         pods = np.flatnonzero(self._may_go)
         pods = pods[good[state.node_of[pods]] & (kinds[pods] != template)]
         if not straight:
             size = self._elsewhere.size
-            return pods[size[kinds[pods]] <= size[template]]
-        return pods[self._can_go(pods)]
+            pods = pods[size[kinds[pods]] <= size[template]]
+        self._answers.clear()
+        may_go = self._can_go if straight else _always
+        yield from self._single(template, pods, wanted, may_go)
+        yield from self._together(template, pods, may_go)
 
-    def _can_go(self, pods: Codes) -> Mask:
-        """Which pods have a node with room; asked once for those of a template that leave the same domains."""
-        kinds = self._board.problem.template_of[pods]
-        nodes, groups = self._board.state.node_of[pods], np.zeros(len(pods), np.int64)
-        found = np.zeros(len(pods), np.bool_)
-        for kind in np.unique(kinds).tolist():
-            if self._elsewhere.roomy(kind).any():
-                mine = kinds == kind
-                groups[mine] = self._board.domains(kind)[nodes[mine]]
-                for group in np.unique(groups[mine]).tolist():
-                    some = np.flatnonzero(mine & (groups == group))
-                    open_to = self._elsewhere.open_to(int(pods[some[0]]))
-                    found[some] = bool((open_to & self._elsewhere.roomy(kind)).any())
+    def _can_go(self, pod: int) -> bool:
+        """Whether a pod has a node with room; asked once for those of a template that leave the same domains."""
+        template = self._board.template(pod)
+        if not self._elsewhere.roomy(template).any():
+            return False
+        key = template, int(self._board.domains(template)[self._board.state.node_of[pod]])
+        found = self._answers.get(key)
+        if found is None:
+            places = self._elsewhere.open_to(pod) & self._elsewhere.roomy(template)
+            found = self._answers[key] = bool(places.any())
         return found
 
-    def _single(self, template: int, pods: Codes, wanted: int) -> Iterator[Opening]:
+    def _single(
+        self, template: int, pods: Codes, wanted: int, may_go: Callable[[int], bool]
+    ) -> Iterator[Opening]:
         """Bystanders that make room alone, those first that make room for several."""
         nodes, kinds = self._board.state.node_of[pods], self._board.problem.template_of[pods]
         free = self._elsewhere.free()[:, nodes] + self._elsewhere.leaves[kinds].T
@@ -77,13 +73,14 @@ class Openings:
         served = np.clip((spare[:, fits] // asked[asked > 0][:, np.newaxis]).min(axis=0), 0, wanted - 1)
         order = np.lexsort((self._elsewhere.size[kinds[fits]], self._turns[nodes[fits]], -served))
         tried: set[tuple[int, int]] = set()
-        for place in fits[order].tolist():
-            key = int(kinds[place]), int(nodes[place])
-            if key not in tried:
-                tried.add(key)
-                yield Opening(key[1], (int(pods[place]),))
+        for pod, kind, node in zip(
+            pods[fits][order].tolist(), kinds[fits][order].tolist(), nodes[fits][order].tolist(), strict=True
+        ):
+            if (kind, node) not in tried and may_go(pod):
+                tried.add((kind, node))
+                yield Opening(node, (pod,))
 
-    def _together(self, template: int, pods: Codes) -> Iterator[Opening]:
+    def _together(self, template: int, pods: Codes, may_go: Callable[[int], bool]) -> Iterator[Opening]:
         """Bystanders that make room only together, as few as possible."""
         nodes, kinds = self._board.state.node_of[pods], self._board.problem.template_of[pods]
         free = self._elsewhere.free()
@@ -93,18 +90,20 @@ class Openings:
         spare = self._elsewhere.spare(template, free[:, hopeful])
         hopeful = hopeful[(spare >= 0).all(axis=0)]
         found = []
-        for node in hopeful[np.argsort(self._turns[hopeful], kind="stable")][:_GLANCES].tolist():
-            leaving = self._few(template, node, pods[nodes == node])
+        for node in hopeful[np.argsort(self._turns[hopeful], kind="stable")].tolist():
+            leaving = self._few(template, node, [pod for pod in pods[nodes == node].tolist() if may_go(pod)])
             if leaving:
                 found.append(Opening(node, leaving))
+            if len(found) == _GLANCES:
+                break
         yield from sorted(found, key=lambda opening: len(opening.bystanders))
 
-    def _few(self, template: int, node: int, pods: Codes) -> tuple[int, ...]:
+    def _few(self, template: int, node: int, pods: Sequence[int]) -> tuple[int, ...]:
         """Pods of a node that make room together: the largest first, without any that is not needed."""
         size, kinds = self._elsewhere.size, self._board.problem.template_of
         leaves, free = self._elsewhere.leaves, self._elsewhere.free()[:, [node]]
         chosen: list[int] = []
-        for pod in pods[np.argsort(-size[kinds[pods]], kind="stable")].tolist():
+        for pod in sorted(pods, key=lambda pod: -size[kinds[pod]]):
             if (self._elsewhere.spare(template, free) >= 0).all() or len(chosen) == _TOGETHER:
                 break
             chosen.append(pod)
@@ -115,3 +114,7 @@ class Openings:
                 chosen.remove(pod)
                 free = without
         return tuple(chosen) if (self._elsewhere.spare(template, free) >= 0).all() else ()
+
+
+def _always(pod: int) -> bool:
+    return pod >= 0

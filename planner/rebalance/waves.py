@@ -9,7 +9,7 @@ and looked at in all combinations.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -45,14 +45,44 @@ class Rules:
     evict_only: bool = False
 
 
+class _Waiting:
+    """Moves that were passed over: whoever comes after them in the plan does not take what they need."""
+
+    def __init__(self, kinship: Kinship) -> None:
+        self._kinship = kinship
+        self._targets: set[int] = set()
+        self._templates: set[int] = set()
+
+    def add(self, move: Move, template: int) -> None:
+        """Pass a move over."""
+        self._targets.add(move.target)
+        self._templates.add(template)
+
+    def before(self, move: Move, template: int) -> bool:
+        """Whether a move has to wait for one of them: it would take its room, or change its counts."""
+        return move.target in self._targets or any(
+            self._kinship.related(template, other) for other in self._templates
+        )
+
+
 class Waves:
     """Deals moves out to waves on a stage; they happen there."""
 
-    def __init__(self, stage: Stage, moves: Sequence[Move], rules: Rules, *, strict: bool = False) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        moves: Sequence[Move],
+        rules: Rules,
+        *,
+        reserved: Container[int] = (),
+        strict: bool = False,
+    ) -> None:
+        """Waves for moves; nobody takes what the pods of reserved moves need, or with `strict` any move."""
         self._stage = stage
         self._board = stage.board
         self._left = list(moves)
         self._rules = rules
+        self._reserved = reserved
         self._strict = strict
         self._kinship = Kinship(self._board)
         self._natural_alone: set[int] = set()
@@ -104,18 +134,17 @@ class Waves:
         workloads: Counter[str] = Counter()
         budgets: Counter[int] = Counter()
         wave: list[Move] = []
+        waiting = _Waiting(self._kinship)
         for move in self._left:
+            template = self._board.template(move.pod)
             first = move.pod not in pods
             pods.add(move.pod)
-            fits = first and move.pod not in refused
-            placed = self._placed(move, nodes) if fits else None
-            if (
-                placed is None
-                or not self._in_time(placed, workloads, budgets)
-                or self._too_many_kin(placed, wave)
-            ):
-                if self._strict and first and move.pod not in refused:
-                    return
+            may = first and move.pod not in refused and self._in_time(move, workloads, budgets)
+            may = may and not waiting.before(move, template)
+            placed = self._placed(move, nodes) if may else None
+            if placed is None or self._too_many_kin(placed, wave):
+                if self._strict or move.pod in self._reserved:
+                    waiting.add(move, template)
                 continue
             nodes |= {placed.source, placed.target}
             workloads[self._workload(placed)] += 1
