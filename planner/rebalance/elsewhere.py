@@ -72,10 +72,11 @@ class Elsewhere:
         key = self.wants[template].tobytes()
         found = self._roomy.get(key)
         if found is None:
-            found = self._roomy[key] = (self.spare(template, self.free()) >= 0).all(axis=0)
+            self._roomy[key] = found = np.all(self.spare(template, self.free()) >= 0, axis=0)
         return found
 
     def spare(self, template: int, free: Ints) -> Ints:
         """Of what a template asks for, what would be left of so much."""
         asked = np.flatnonzero(self.wants[template])
-        return free[asked] - self.wants[template][asked, np.newaxis]
+        spare: Ints = free[asked] - self.wants[template][asked, np.newaxis]
+        return spare

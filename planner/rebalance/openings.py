@@ -50,7 +50,7 @@ class Openings:
         yield from self._together(template, pods, may_go)
 
     def _can_go(self, pod: int) -> bool:
-        """Whether a pod has a node with room; asked once for those of a template that leave the same domains."""
+        """Whether a pod has a node with room; asked once for all of a kind that leave the same domains."""
         template = self._board.template(pod)
         if not self._elsewhere.roomy(template).any():
             return False
