@@ -86,6 +86,8 @@ class Waves:
         self._strict = strict
         self._kinship = Kinship(self._board)
         self._natural_alone: set[int] = set()
+        #: What was found out about the next move of a pod since the last wave.
+        self._known: dict[int, tuple[bool, int | None]] = {}
         self.waves: list[list[Landing]] = []
 
     def deal(self, is_over: Callable[[], bool]) -> Sequence[Move]:
@@ -105,6 +107,7 @@ class Waves:
     def _next_wave(self) -> list[Landing]:
         """As many moves as hold together; a lone one that does not hold is passed over."""
         refused: set[int] = set()
+        self._known.clear()
         while True:
             wave = list(self._gather(refused))
             if not wave:
@@ -179,25 +182,30 @@ class Waves:
         """The move, with the scheduler's own node where that serves as well; None when it cannot be made."""
         if move.source in nodes:
             return None
-        board, template = self._board, self._board.template(move.pod)
-        mark = board.state.mark()
-        board.state.unbind(move.pod)
-        target: int | None = None
-        if move.target not in nodes and board.accepts(template, move.target):
-            target = move.target
-        best = None if self._strict else board.first_choice(template)
-        if (
-            best is not None
-            and best not in nodes
-            and best != move.source
-            and (best == move.target or self._serves(template, best, move))
-        ):
+        accepted, best = self._options(move)
+        target = move.target if accepted and move.target not in nodes else None
+        if best is not None and best not in nodes:
             target = best
-        board.state.rollback(mark)
         self._natural_alone.discard(move.pod)
         if target is not None and target == best:
             self._natural_alone.add(move.pod)
         return None if target is None else replace(move, target=target)
+
+    def _options(self, move: Move) -> tuple[bool, int | None]:
+        """Whether the target accepts the pod now, and the scheduler's own node if that would do as well."""
+        found = self._known.get(move.pod)
+        if found is None:
+            board, template = self._board, self._board.template(move.pod)
+            mark = board.state.mark()
+            board.state.unbind(move.pod)
+            accepted = board.accepts(template, move.target)
+            best = None if self._strict else board.first_choice(template)
+            serves = best == move.target or (
+                best is not None and best != move.source and self._serves(template, best, move)
+            )
+            board.state.rollback(mark)
+            found = self._known[move.pod] = accepted, best if serves else None
+        return found
 
     def _serves(self, template: int, node: int, move: Move) -> bool:
         """Whether another node is as good as the planned one, and nobody else is to come to its room."""
