@@ -24,6 +24,8 @@ from planner.rebalance.openings import Openings
 
 #: How deep pods move over for each other, and how many ways are tried on each level, the deepest first.
 _DEPTH, _WAYS = 3, (4, 3, 4, 12)
+#: How many bystanders leave a node together at most, where each has a gap to go to and where not.
+_TOGETHER, _FEW = 48, 3
 #: How many pods of a domain are tried.
 _SOURCES = 2
 #: Gaps that differ by less than this part of a pod are equally tight.
@@ -44,6 +46,7 @@ class Chains:
         self._may_go: Mask = movable.weights > 0
         self._may_go[sorted(greedy.moved)] = False
         self._may_go[np.isin(board.problem.template_of, sorted(stuck))] = False
+        self._bystander = self._may_go.copy()
         #: For every node in which turn it was last part of a move, were the moves made in parallel.
         self._turns: Ints = np.zeros(board.problem.nodes.size, np.int64)
         self._turn_of: dict[str, int] = {}
@@ -56,8 +59,9 @@ class Chains:
         for demand in demands:
             classes.setdefault(self._class(demand), []).append(demand)
         moves: list[Move] = []
-        for number in sorted(classes, reverse=True):
-            moves += self._mend_alike(classes[number], most - len(moves))
+        for depth in range(1, _DEPTH + 1):
+            for number in sorted(classes, reverse=True):
+                moves += self._mend_alike(classes[number], depth, most - len(moves))
         return moves
 
     def _class(self, demand: Demand) -> int:
@@ -65,15 +69,18 @@ class Chains:
         largest = max((float(self._elsewhere.size[template]) for template in demand.members), default=0.0)
         return math.frexp(largest)[1]
 
-    def _mend_alike(self, demands: Sequence[Demand], most: int) -> list[Move]:
+    def _mend_alike(self, demands: Sequence[Demand], deepest: int, most: int) -> list[Move]:
         moves: list[Move] = []
-        depth = 0
-        while depth <= _DEPTH and not self._is_over():
-            before = len(moves)
-            for demand in demands:
-                if demand.excess() and not self._is_over():
-                    moves += self._better(demand, depth, most - len(moves))
-            depth = depth + 1 if len(moves) == before else 0
+        for depth in range(deepest + 1):
+            waiting = [demand for demand in demands if demand.excess()]
+            while waiting:
+                bettered = []
+                for demand in waiting:
+                    found = [] if self._is_over() else self._better(demand, depth, most - len(moves))
+                    moves += found
+                    if found and demand.excess():
+                        bettered.append(demand)
+                waiting = bettered
         return moves
 
     def _better(self, demand: Demand, depth: int, most: int) -> list[Move]:
@@ -92,6 +99,7 @@ class Chains:
 
     def _remember(self, moves: Sequence[Move]) -> None:
         self._greedy.remember(moves)
+        self._openings.renew()
         for move in moves:
             workload = self._board.workloads[self._board.template(move.pod)]
             nodes = [move.source, move.target]
@@ -101,7 +109,7 @@ class Chains:
     def _undo(self, mark: int, moves: Sequence[Move]) -> None:
         self._state.rollback(mark)
         for move in moves:
-            self._may_go[move.pod] = True
+            self._may_go[move.pod] = self._bystander[move.pod]
 
     def _improving(self, pod: int) -> Mask:
         """The nodes that accept a pod but for room and where its constraints are nearer to their goal."""
@@ -136,28 +144,32 @@ class Chains:
         if not depth or self._is_over():
             return []
         self._may_go[pod] = False
-        openings = self._openings.of(template, good, wanted, straight=depth == 1)
-        for opening in islice(openings, _WAYS[depth]):
+        # Only bystanders that need nobody else to move over are many: the others take too long to find.
+        most = _TOGETHER if depth == 1 else _FEW
+        openings = self._openings.of(template, good, wanted, straight=depth == 1, most=most)
+        for node in islice(openings, _WAYS[depth]):
             mark = self._state.mark()
-            moves = self._clear(opening.node, opening.bystanders, depth - 1)
-            last = self._move(pod, source, opening.node) if moves else None
+            moves = self._open(node, template, depth, most)
+            last = self._move(pod, source, node) if moves else None
             if last is not None:
                 return [*moves, last]
             self._undo(mark, moves)
-        self._may_go[pod] = True
+        self._may_go[pod] = self._bystander[pod]
         return []
 
-    def _clear(self, node: int, bystanders: Sequence[int], depth: int) -> list[Move]:
-        """Bystanders off a node, all or none of them."""
+    def _open(self, node: int, template: int, depth: int, most: int) -> list[Move]:
+        """Bystanders off a node until it has room for a pod of a template; none if that fails."""
         mark, moves = self._state.mark(), list[Move]()
+        tried: set[int] = set()
         self._closed.append(node)
-        for pod in bystanders:
-            found = self._place(pod, self._elsewhere.open_to(pod), depth)
-            if not found:
+        while not self._elsewhere.roomy(template)[node]:
+            pod = self._openings.bystander(template, node, straight=depth == 1, tried=tried)
+            if pod is None or len(tried) >= most or self._is_over():
                 self._undo(mark, moves)
                 moves = []
                 break
-            moves += found
+            tried.add(pod)
+            moves += self._place(pod, self._elsewhere.open_to(pod), depth - 1)
         self._closed.pop()
         return moves
 

@@ -11,7 +11,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from planner.constraints.node_resources import NodeResourcesFit
-from planner.nodes import Ints, Mask
+from planner.nodes import Codes, Ints, Mask
 from planner.rebalance.board import Board
 from planner.rebalance.kinship import Kinship
 from planner.recent import Recent
@@ -74,6 +74,16 @@ class Elsewhere:
         if found is None:
             self._roomy[key] = found = np.all(self.spare(template, self.free()) >= 0, axis=0)
         return found
+
+    def gaps(self) -> tuple[Codes, Mask]:
+        """The nodes with room for a pod of any template, and for every template those that have."""
+        free = np.maximum(self.free(), 0)
+        nodes = np.flatnonzero((free >= self.wants.min(axis=0)[:, np.newaxis]).all(axis=0))
+        fits: Mask = np.ones((len(self.wants), len(nodes)), np.bool_)
+        for row, amounts in enumerate(self.wants.T):
+            if amounts.any():
+                fits &= amounts[:, np.newaxis] <= free[row, nodes]
+        return nodes, fits
 
     def spare(self, template: int, free: Ints) -> Ints:
         """Of what a template asks for, what would be left of so much."""
