@@ -24,8 +24,8 @@ from planner.rebalance.openings import Openings
 
 #: How deep pods move over for each other, and how many ways are tried on each level, the deepest first.
 _DEPTH, _WAYS = 3, (4, 3, 4, 12)
-#: How many bystanders leave a node together at most, where each has a gap to go to and where not.
-_TOGETHER, _FEW = 48, 3
+#: How many bystanders leave a node together at most; those that have gaps to go to are found soon.
+_MOST = (0, 48, 3, 3)
 #: How many pods of a domain are tried.
 _SOURCES = 2
 #: Gaps that differ by less than this part of a pod are equally tight.
@@ -73,6 +73,8 @@ class Chains:
         moves: list[Move] = []
         for depth in range(deepest + 1):
             waiting = [demand for demand in demands if demand.excess()]
+            if depth and not self._openings.hopeful:
+                break
             while waiting:
                 bettered = []
                 for demand in waiting:
@@ -144,12 +146,10 @@ class Chains:
         if not depth or self._is_over():
             return []
         self._may_go[pod] = False
-        # Only bystanders that need nobody else to move over are many: the others take too long to find.
-        most = _TOGETHER if depth == 1 else _FEW
-        openings = self._openings.of(template, good, wanted, straight=depth == 1, most=most)
+        openings = self._openings.of(template, good, wanted, straight=depth == 1, most=_MOST[depth])
         for node in islice(openings, _WAYS[depth]):
             mark = self._state.mark()
-            moves = self._open(node, template, depth, most)
+            moves = self._open(node, template, depth, wanted)
             last = self._move(pod, source, node) if moves else None
             if last is not None:
                 return [*moves, last]
@@ -157,14 +157,14 @@ class Chains:
         self._may_go[pod] = self._bystander[pod]
         return []
 
-    def _open(self, node: int, template: int, depth: int, most: int) -> list[Move]:
+    def _open(self, node: int, template: int, depth: int, wanted: int) -> list[Move]:
         """Bystanders off a node until it has room for a pod of a template; none if that fails."""
         mark, moves = self._state.mark(), list[Move]()
         tried: set[int] = set()
         self._closed.append(node)
         while not self._elsewhere.roomy(template)[node]:
-            pod = self._openings.bystander(template, node, straight=depth == 1, tried=tried)
-            if pod is None or len(tried) >= most or self._is_over():
+            pod = self._openings.bystander(template, node, wanted, straight=depth == 1, tried=tried)
+            if pod is None or len(tried) == _MOST[depth] or self._is_over():
                 self._undo(mark, moves)
                 moves = []
                 break

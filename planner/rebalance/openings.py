@@ -33,6 +33,11 @@ class Openings:
         """Look again for where pods might go."""
         self._goes = None
 
+    @property
+    def hopeful(self) -> bool:
+        """Whether any bystander has a node to go to: else nobody can make room for anybody."""
+        return bool((self._can_go() & self._may_go).any())
+
     def of(self, template: int, good: Mask, wanted: int, *, straight: bool, most: int) -> Iterator[int]:
         """Good nodes that so many bystanders at most can open, those that the fewest can for each pod served.
 
@@ -46,14 +51,11 @@ class Openings:
         nodes = state.node_of[pods]
         order = np.lexsort((-size[kinds[pods]], nodes))
         pods, nodes = pods[order], nodes[order]
-        spare = self._elsewhere.spare(
-            template, self._elsewhere.free()[:, nodes] + self._together(pods, nodes)
-        )
+        free = self._elsewhere.free()[:, nodes] + self._together(pods, nodes)
+        served = np.clip(self._served(template, free), 0, wanted)
         rank = np.arange(len(nodes)) - np.searchsorted(nodes, nodes) + 1
-        fits = np.flatnonzero((spare >= 0).all(axis=0) & (rank <= most))
-        wants = self._elsewhere.wants[template]
-        served = np.clip((spare[:, fits] // wants[wants > 0][:, np.newaxis]).min(axis=0) + 1, 1, wanted)
-        best = np.lexsort((self._turns[nodes[fits]], rank[fits] / served))
+        fits = np.flatnonzero((served > 0) & (rank <= most))
+        best = np.lexsort((self._turns[nodes[fits]], rank[fits] / served[fits]))
         yield from dict.fromkeys(nodes[fits][best].tolist())
 
     def _together(self, pods: Codes, nodes: Codes) -> Ints:
@@ -76,26 +78,32 @@ class Openings:
             self._goes = answers[self._pair]
         return self._goes
 
-    def bystander(self, template: int, node: int, *, straight: bool, tried: set[int]) -> int | None:
-        """Who leaves a node next: the smallest that makes room at once, else the largest."""
+    def bystander(
+        self, template: int, node: int, wanted: int, *, straight: bool, tried: set[int]
+    ) -> int | None:
+        """Who leaves a node next: who makes room for most of the pods wanted at once, else the largest."""
         kinds, size = self._board.problem.template_of, self._elsewhere.size
-        free, leaves = self._elsewhere.free()[:, [node]], self._elsewhere.leaves
         known: dict[int, int] = {}
         for pod in self._board.state.pods_on[node]:
-            kind = int(kinds[pod]) if pod < len(self._may_go) else template
-            if kind != template and self._may_go[pod] and pod not in tried and kind not in known:
-                places = self._elsewhere.roomy(kind)
-                if (
-                    bool((places & self._elsewhere.open_to(pod)).any())
-                    if straight
-                    else size[kind] <= size[template]
-                ):
+            kind = int(kinds[pod])
+            if kind != template and kind not in known and self._may_go[pod] and pod not in tried:
+                if straight:
+                    fine = bool((self._elsewhere.roomy(kind) & self._elsewhere.open_to(pod)).any())
+                else:
+                    fine = bool(size[kind] <= size[template])
+                if fine:
                     known[kind] = pod
-        enough = [
-            kind
-            for kind in known
-            if (self._elsewhere.spare(template, free + leaves[kind][:, np.newaxis]) >= 0).all()
-        ]
-        if enough:
-            return known[min(enough, key=lambda kind: (size[kind], kind))]
-        return known[max(known, key=lambda kind: (size[kind], -kind))] if known else None
+        if not known:
+            return None
+        of = np.array(list(known), np.intp)
+        free = self._elsewhere.free()[:, [node]] + self._elsewhere.leaves[of].T
+        served = np.clip(self._served(template, free), 0, wanted)
+        best = int(np.lexsort((of, np.where(served > 0, size[of], -size[of]), -served))[0])
+        return known[int(of[best])]
+
+    def _served(self, template: int, free: Ints) -> Ints:
+        """How many pods of a template fit into so much."""
+        wants = self._elsewhere.wants[template]
+        asked = wants > 0
+        served: Ints = (np.maximum(free[asked], 0) // wants[asked, np.newaxis]).min(axis=0)
+        return served
