@@ -93,7 +93,7 @@ class Chains:
             for pod in self._greedy.candidates(demand, domain, self._turns)[:_SOURCES]:
                 mark = self._state.mark()
                 found = self._place(pod, self._improving(pod), depth, int(surplus[domain]))
-                if found and len(found) <= most:
+                if found and len(found) <= most and self._greedy.bears(found):
                     self._remember(found)
                     return found
                 self._undo(mark, found)

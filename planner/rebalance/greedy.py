@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ _MOST_SOURCES = 8
 #: What counts as far away where no number of moves can mend a constraint.
 _HOPELESS = 1_000
 
+_Key = TypeVar("_Key", int, str)
 #: The moves still needed by the constraints concerned, and what they have too much.
 Distance = tuple[int, int]
 
@@ -88,7 +90,12 @@ class Greedy:
         for template in sorted(demand.members):
             for pod in self._movable.of(template).tolist():
                 node = int(self._state.node_of[pod])
-                if pod in self.moved or node < 0 or not inside[node] or not self._may_leave(pod, node):
+                if (
+                    pod in self.moved
+                    or node < 0
+                    or not inside[node]
+                    or not self.bears((Move(pod, node, node),))
+                ):
                     continue
                 first = found.setdefault((template, node), pod)
                 if self._movable.weights[pod] < self._movable.weights[first]:
@@ -99,11 +106,13 @@ class Greedy:
         }
         return sorted(keys, key=keys.__getitem__)[:_MOST_SOURCES]
 
-    def _may_leave(self, pod: int, node: int) -> bool:
-        """Whether the policy's limits bear one more eviction from the node and the namespace."""
-        rules, namespace = self._protections, self._board.problem.pods[pod].namespace
-        return (rules.most_per_node is None or self._left_nodes[node] < rules.most_per_node) and (
-            rules.most_per_namespace is None or self._left_namespaces[namespace] < rules.most_per_namespace
+    def bears(self, moves: Sequence[Move]) -> bool:
+        """Whether the policy's limits for each node and namespace bear these evictions too."""
+        rules, pods = self._protections, self._board.problem.pods
+        nodes = Counter(move.source for move in moves)
+        namespaces = Counter(pods[move.pod].namespace for move in moves)
+        return _within(self._left_nodes, nodes, rules.most_per_node) and _within(
+            self._left_namespaces, namespaces, rules.most_per_namespace
         )
 
     def _rank(self, template: int, node: int, pod: int) -> tuple[int, int]:
@@ -148,6 +157,10 @@ class Greedy:
         for node in _best_of_each(board.domains(template), mask, totals):
             if node != best:
                 yield node
+
+
+def _within(before: Counter[_Key], more: Counter[_Key], most: int | None) -> bool:
+    return most is None or all(before[key] + number <= most for key, number in more.items())
 
 
 def _best_of_each(groups: Codes, mask: Mask, totals: Codes) -> Iterator[int]:
