@@ -1,8 +1,8 @@
 """Repair where there is next to no room: gaps that travel, and bystanders that open a node."""
 
+from planner.budgets import Budgets
 from planner.problem import Problem
 from planner.rebalance.board import Board, Move
-from planner.rebalance.budgets import Budgets
 from planner.rebalance.chains import Chains
 from planner.rebalance.greedy import Greedy
 from planner.rebalance.movable import Movable

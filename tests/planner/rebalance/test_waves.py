@@ -1,8 +1,8 @@
 """Moves dealt out to waves."""
 
+from planner.budgets import Budgets
 from planner.problem import Problem
 from planner.rebalance.board import Board, Move
-from planner.rebalance.budgets import Budgets
 from planner.rebalance.phases import Stage
 from planner.rebalance.waves import Rules, Waves
 from tests.builders import cluster, node, pod
