@@ -2,19 +2,22 @@
 
 `python benchmarks/rebalance.py [--nodes N] [--fill F]...` prints a line for each: the wall time from
 objects in memory to the checked plan, moves and their bound, what was and is too much, peak memory.
+With `--balanced` nothing is lopsided: `check` and `rebalance` in turn, the median of three.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
+import statistics
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from models import Cluster
-from planner import rebalance
+from planner import check, rebalance
 
 Object = dict[str, Any]
 
@@ -29,9 +32,10 @@ _HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
 class Shape:
     """A cluster in which some workloads lost their pods in one zone only, as a scale-down leaves it."""
 
-    def __init__(self, nodes: int, fill: float, seed: int = 7) -> None:
+    def __init__(self, nodes: int, fill: float, seed: int = 7, violated: int = _VIOLATED) -> None:
         self._draw = np.random.default_rng(seed)
         self._nodes = nodes
+        self._violated = violated
         self._zone_of = np.arange(nodes) % _ZONES
         self._workloads = nodes // 10
         self._quotas = [self._quota(number) for number in range(self._workloads)]
@@ -53,7 +57,7 @@ class Shape:
         """The replicas in every zone; lopsided in the workloads that were scaled down."""
         quota = [_REPLICAS // _ZONES] * _ZONES
         step = max(2, self._workloads // _VIOLATED // 2 * 2)
-        if number % step == 0 and number // step < _VIOLATED:
+        if number % step == 0 and number // step < self._violated:
             quota[int(self._draw.integers(_ZONES))] -= int(self._draw.integers(4, 16))
         return quota
 
@@ -118,13 +122,34 @@ def _pod(workload: int, number: int, node: str, cpu_milli: int) -> Object:
     }
 
 
+def _seconds(command: Callable[[Cluster], object], cluster: Cluster) -> float:
+    start = time.perf_counter()
+    command(cluster)
+    return time.perf_counter() - start
+
+
+def _balanced(nodes: int) -> None:
+    """What `check` and `rebalance` take where nothing has to move."""
+    cluster = Cluster.from_objects(Shape(nodes, 0.8, violated=0).objects())
+    taken = [(_seconds(check, cluster), _seconds(rebalance, cluster)) for _ in range(3)]
+    checked, rebalanced = (statistics.median(times) for times in zip(*taken, strict=True))
+    print(
+        f"{nodes} nodes, {len(cluster.pods)} pods, balanced: check {checked:.1f} s, "
+        f"rebalance {rebalanced:.1f} s"
+    )
+
+
 def main() -> None:
     """One line for every fill."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", type=int, default=5000)
     parser.add_argument("--fill", type=float, action="append")
     parser.add_argument("--time-limit", type=float, default=50.0)
+    parser.add_argument("--balanced", action="store_true")
     chosen = parser.parse_args()
+    if chosen.balanced:
+        _balanced(chosen.nodes)
+        return
     for fill in chosen.fill or [0.8, 0.99, 0.999]:
         cluster = Cluster.from_objects(Shape(chosen.nodes, fill).objects())
         start = time.perf_counter()

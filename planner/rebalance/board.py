@@ -13,7 +13,7 @@ from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.inter_pod_affinity.plugin import Around
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.framework import Framework, Plan
-from planner.nodes import Feasible, Ints
+from planner.nodes import Codes, Feasible, Ints
 from planner.problem import Problem
 from planner.profile import build, profiles_of
 from planner.rebalance.ledger import Ledger
@@ -51,6 +51,7 @@ class Board:
             for name, config in profiles_of(problem.cluster.scheduler_config).items()
         }
         self.ledger = Ledger(problem, self.state, carriers)
+        self._domains: dict[int, Codes] = {}
 
     @cached_property
     def workloads(self) -> list[str]:
@@ -101,6 +102,19 @@ class Board:
         best = feasible.best(totals)
         ties = int(np.count_nonzero(feasible.mask & (totals == totals[best])))
         return best if ties == 1 else None
+
+    def domains(self, template: int) -> Codes:
+        """A number for every node, equal where all constraints with shared domains see the same."""
+        found = self._domains.get(template)
+        if found is None:
+            found = np.zeros(self.problem.nodes.size, np.intp)
+            for demand in self.ledger.of(template):
+                column = demand.rule.column
+                if len(column.values) * 2 <= len(column.codes):
+                    found = found * (len(column.values) + 1) + column.codes + 1
+                    found = np.unique(found, return_inverse=True)[1].astype(np.intp)
+            self._domains[template] = found
+        return found
 
     def make(self, move: Move) -> None:
         """Let a move happen."""

@@ -1,27 +1,35 @@
-"""Room where there is none: bystanders move over, smaller ones for larger ones, until a pod fits.
+"""Repair where there is next to no room: every pod to the tightest gap, bystanders out of the way before.
 
-A pod that is to come to a full node needs what that node lacks.  The bystander there that just covers
-the lack goes elsewhere; where it fits nowhere either, a still smaller one makes room for it.  The
-deepest move comes first, so every one of them has its room at its turn.
+What a pod leaves behind is the gap for the next one.  Where no gap is large enough in a domain that
+needs a pod, one bystander or a few of a node there move to gaps elsewhere; where those are too small
+for it, a still smaller one makes room.  The deepest move comes first, so every one of them has its
+room at its turn.  Large pods go first, as long as the gaps are large.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Sequence
+from itertools import islice
 
 import numpy as np
 
-from planner.constraints.node_resources import NodeResourcesFit
 from planner.nodes import Ints, Mask
 from planner.rebalance.board import Board, Move
-from planner.rebalance.greedy import Greedy
+from planner.rebalance.elsewhere import Elsewhere
+from planner.rebalance.greedy import Greedy, distance
 from planner.rebalance.ledger import Demand, levels, worse
 from planner.rebalance.movable import Movable
+from planner.rebalance.openings import Openings
 
-#: How many pods move over for each other at most, and how many nodes are tried for each.
-_DEPTH, _NODES = 4, (16, 6, 3, 2)
-#: For every node that is tried, so many are looked at.
-_GLANCES = 8
+#: How deep pods move over for each other, and how many ways are tried on each level, the deepest first.
+_DEPTH, _WAYS = 3, (4, 3, 4, 12)
+#: How many bystanders leave a node together at most; those that have gaps to go to are found soon.
+_MOST = (0, 48, 3, 3)
+#: How many pods of a domain are tried.
+_SOURCES = 2
+#: Gaps that differ by less than this part of a pod are equally tight.
+_TIGHT = 4
 
 
 class Chains:
@@ -32,77 +40,147 @@ class Chains:
     ) -> None:
         self._board = board
         self._state = board.state
-        self._movable = movable
         self._greedy = greedy
         self._is_over = is_over
-        template_of = board.problem.template_of
-        self._free_to_go = movable.weights > 0
-        for template in stuck:
-            self._free_to_go[template_of == template] = False
-        sizes = np.array([t.requests for t in board.problem.templates], np.int64)
-        scale = 1.0 / np.maximum(board.problem.allocatable.max(axis=1), 1)
-        self._requests = sizes
-        self._size = (sizes * scale).max(axis=1)
-        self._hopeless: set[int] = set()
+        self._elsewhere = Elsewhere(board)
+        self._may_go: Mask = movable.weights > 0
+        self._may_go[sorted(greedy.moved)] = False
+        self._may_go[np.isin(board.problem.template_of, sorted(stuck))] = False
+        self._bystander = self._may_go.copy()
+        #: For every node in which turn it was last part of a move, were the moves made in parallel.
+        self._turns: Ints = np.zeros(board.problem.nodes.size, np.int64)
+        self._turn_of: dict[str, int] = {}
+        self._openings = Openings(board, self._elsewhere, self._may_go, self._turns)
+        self._closed: list[int] = []
 
-    def size(self, demand: Demand) -> float:
-        """How large the pods of a constraint are."""
-        return max((float(self._size[template]) for template in demand.members), default=0.0)
-
-    def mend(self, demand: Demand, most: int) -> list[Move]:
-        """Moves that bring a constraint nearer to its goal, as long as any do; they have happened."""
+    def mend(self, demands: Sequence[Demand], most: int) -> list[Move]:
+        """Moves that bring constraints nearer to their goal, as long as any do; they have happened."""
+        classes: dict[int, list[Demand]] = {}
+        for demand in demands:
+            classes.setdefault(self._class(demand), []).append(demand)
         moves: list[Move] = []
-        while demand.excess() and not self._is_over():
-            found = self._better(demand)
-            if not found or len(moves) + len(found) > most:
-                break
-            moves += found
+        for depth in range(1, _DEPTH + 1):
+            for number in sorted(classes, reverse=True):
+                moves += self._mend_alike(classes[number], depth, most - len(moves))
         return moves
 
-    def _better(self, demand: Demand) -> list[Move]:
+    def _class(self, demand: Demand) -> int:
+        """Pods of about the same size are dealt with together: one leaves the gap that another needs."""
+        largest = max((float(self._elsewhere.size[template]) for template in demand.members), default=0.0)
+        return math.frexp(largest)[1]
+
+    def _mend_alike(self, demands: Sequence[Demand], deepest: int, most: int) -> list[Move]:
+        moves: list[Move] = []
+        for depth in range(deepest + 1):
+            waiting = [demand for demand in demands if demand.excess()]
+            if depth and not self._openings.hopeful:
+                break
+            while waiting:
+                bettered = []
+                for demand in waiting:
+                    found = [] if self._is_over() else self._better(demand, depth, most - len(moves))
+                    moves += found
+                    if found and demand.excess():
+                        bettered.append(demand)
+                waiting = bettered
+        return moves
+
+    def _better(self, demand: Demand, depth: int, most: int) -> list[Move]:
         surplus = demand.surplus()
         for domain in np.argsort(-surplus, kind="stable").tolist():
             if not surplus[domain]:
-                return []
-            for pod in self._greedy.candidates(demand, domain)[:1]:
-                mark, before = self._state.mark(), demand.excess()
-                self._hopeless.clear()
-                found = self._relocate(pod, _DEPTH)
-                if found and demand.excess() < before:
-                    self._greedy.remember(found)
+                break
+            for pod in self._greedy.candidates(demand, domain, self._turns)[:_SOURCES]:
+                mark = self._state.mark()
+                found = self._place(pod, self._improving(pod), depth, int(surplus[domain]))
+                if found and len(found) <= most and self._greedy.bears(found):
+                    self._remember(found)
                     return found
-                self._state.rollback(mark)
+                self._undo(mark, found)
         return []
 
-    def _relocate(self, pod: int, depth: int) -> list[Move]:
-        """A pod to some other node, others out of its way first; nothing happens where that fails."""
+    def _remember(self, moves: Sequence[Move]) -> None:
+        self._greedy.remember(moves)
+        self._openings.renew()
+        for move in moves:
+            workload = self._board.workloads[self._board.template(move.pod)]
+            nodes = [move.source, move.target]
+            turn = 1 + max(int(self._turns[nodes].max()), self._turn_of.get(workload, 0))
+            self._turns[nodes] = self._turn_of[workload] = turn
+
+    def _undo(self, mark: int, moves: Sequence[Move]) -> None:
+        self._state.rollback(mark)
+        for move in moves:
+            self._may_go[move.pod] = self._bystander[move.pod]
+
+    def _improving(self, pod: int) -> Mask:
+        """The nodes that accept a pod but for room and where its constraints are nearer to their goal."""
+        board, template = self._board, self._board.template(pod)
+        demands = [*board.ledger.of(template)]
+        hard = [demand for demand in demands if demand.hard]
+        before, far = levels(hard), distance(demands)
+        groups, good = board.domains(template), self._elsewhere.open_to(pod).copy()
+        good[self._state.node_of[pod]] = False
+        mark = self._state.mark()
+        self._state.unbind(pod)
+        nodes = np.flatnonzero(good)
+        _, first = np.unique(groups[nodes], return_index=True)
+        for node in nodes[first].tolist():
+            inner = self._state.mark()
+            self._state.bind(pod, node)
+            if worse(before, hard) or not distance(demands) < far:
+                good &= groups != groups[node]
+            self._state.rollback(inner)
+        self._state.rollback(mark)
+        return good
+
+    def _place(self, pod: int, good: Mask, depth: int, wanted: int = 1) -> list[Move]:
+        """A pod to some good node, others out of its way first; nothing happens where that fails."""
         template, source = self._board.template(pod), int(self._state.node_of[pod])
-        straight = self._straight(pod, source)
-        if straight is not None:
-            return [straight]
-        if depth == 0 or self._is_over():
+        good = good.copy()
+        good[[source, *self._closed]] = False
+        for node in self._gaps(template, good)[: _WAYS[0]]:
+            straight = self._move(pod, source, node)
+            if straight is not None:
+                return [straight]
+        if not depth or self._is_over():
             return []
-        for target in self._nearly(pod, template, source, _NODES[_DEPTH - depth]):
+        self._may_go[pod] = False
+        openings = self._openings.of(template, good, wanted, straight=depth == 1, most=_MOST[depth])
+        for node in islice(openings, _WAYS[depth]):
             mark = self._state.mark()
-            moves = self._open(template, target, depth)
-            last = self._move(pod, source, target) if moves else None
+            moves = self._open(node, template, depth, wanted)
+            last = self._move(pod, source, node) if moves else None
             if last is not None:
                 return [*moves, last]
-            self._state.rollback(mark)
+            self._undo(mark, moves)
+        self._may_go[pod] = self._bystander[pod]
         return []
 
-    def _straight(self, pod: int, source: int) -> Move | None:
-        """The scheduler's own choice for a pod, if there is any."""
-        mark, template = self._state.mark(), self._board.template(pod)
-        self._state.unbind(pod)
-        feasible, totals = self._board.choice(template)
-        mask = feasible.mask.copy()
-        mask[source] = False
-        nodes = np.flatnonzero(mask)
-        self._state.rollback(mark)
-        if not nodes.size:
-            return None
-        return self._move(pod, source, int(nodes[totals[nodes].argmax()]))
+    def _open(self, node: int, template: int, depth: int, wanted: int) -> list[Move]:
+        """Bystanders off a node until it has room for a pod of a template; none if that fails."""
+        mark, moves = self._state.mark(), list[Move]()
+        tried: set[int] = set()
+        self._closed.append(node)
+        while not self._elsewhere.roomy(template)[node]:
+            pod = self._openings.bystander(template, node, wanted, straight=depth == 1, tried=tried)
+            if pod is None or len(tried) == _MOST[depth] or self._is_over():
+                self._undo(mark, moves)
+                moves = []
+                break
+            tried.add(pod)
+            moves += self._place(pod, self._elsewhere.open_to(pod), depth - 1)
+        self._closed.pop()
+        return moves
+
+    def _gaps(self, template: int, good: Mask) -> list[int]:
+        """Good nodes with room, the tightest first, of equally tight ones those that were idle longest."""
+        nodes = np.flatnonzero(good & self._elsewhere.roomy(template))
+        spare = self._elsewhere.spare(template, self._elsewhere.free()[:, nodes])
+        wants = self._elsewhere.wants[template]
+        loose = (spare * _TIGHT // wants[wants > 0][:, np.newaxis]).min(axis=0)
+        ordered: list[int] = nodes[np.lexsort((nodes, self._turns[nodes], loose))].tolist()
+        return ordered
 
     def _move(self, pod: int, source: int, target: int) -> Move | None:
         """One move, if the filters accept it and nothing gets worse by it."""
@@ -117,57 +195,7 @@ class Chains:
         ):
             self._state.bind(pod, target)
             if not worse(before, demands):
+                self._may_go[pod] = False
                 return Move(pod, source, target)
         self._state.rollback(mark)
         return None
-
-    def _nearly(self, pod: int, template: int, source: int, most: int) -> list[int]:
-        """The nodes that refuse a pod for want of room alone, those that lack least first."""
-        mark = self._state.mark()
-        self._state.unbind(pod)
-        mask = self._accepted_but_for_room(template)
-        self._state.rollback(mark)
-        mask[source] = False
-        lack = self._lack(template)
-        problem = self._board.problem
-        scale = 1.0 / np.maximum(problem.allocatable.max(axis=1), 1)
-        short = (np.maximum(lack, 0) * scale[:, np.newaxis]).max(axis=0)
-        nodes = np.flatnonzero(mask)
-        nearest = nodes[np.lexsort((nodes, short[nodes]))][: _GLANCES * most].tolist()
-        return [node for node in nearest if any(self._covering(template, node, lack[:, node]))][:most]
-
-    def _accepted_but_for_room(self, template: int) -> Mask:
-        plan = self._board.plan(template)
-        mask = plan.settled.copy()
-        for plugin in plan.changing:
-            if not isinstance(plugin, NodeResourcesFit):
-                mask &= plugin.reject(plan.template) == 0
-        return mask
-
-    def _lack(self, template: int) -> Ints:
-        """A row for every resource: what each node lacks to take a pod, of what it asks for."""
-        problem, wanted = self._board.problem, self._requests[template][:, np.newaxis]
-        missing: Ints = np.where(wanted > 0, wanted - (problem.allocatable - self._state.used), 0)
-        return missing
-
-    def _open(self, template: int, node: int, depth: int) -> list[Move]:
-        """Moves after which a pod of a template has room on a node."""
-        for other in self._covering(template, node, self._lack(template)[:, node]):
-            self._free_to_go[other] = False
-            moves = self._relocate(other, depth - 1)
-            if moves:
-                return moves
-            self._free_to_go[other] = True
-            self._hopeless.add(self._board.template(other))
-        return []
-
-    def _covering(self, template: int, node: int, lack: Ints) -> Iterator[int]:
-        """The bystanders on a node that hold what is lacking there, the smallest first, of every kind one."""
-        kinds: dict[int, int] = {}
-        for pod in self._state.pods_on[node]:
-            kind = self._board.template(pod)
-            may_go = self._free_to_go[pod] and kind not in self._hopeless and kind != template
-            if may_go and self._size[kind] <= self._size[template] and (self._requests[kind] >= lack).all():
-                kinds.setdefault(kind, pod)
-        ordered = sorted(kinds, key=lambda kind: (self._size[kind], kind))
-        yield from (kinds[kind] for kind in ordered[:3])

@@ -154,7 +154,7 @@ def _changes(before: _Count, after: _Count) -> Iterator[plan.SpreadChange]:
     known = {found.identity: found for found in before.census}
     for found in after.census:
         earlier = known[found.identity]
-        if earlier.domains != found.domains:
+        if not np.array_equal(earlier.counts, found.counts):
             constraint = found.rule.constraint
             yield plan.SpreadChange(
                 namespace=found.namespace,

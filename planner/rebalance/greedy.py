@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 
-from planner.nodes import Codes, Mask
+from planner.nodes import Codes, Ints, Mask
 from planner.rebalance.board import Board, Move
 from planner.rebalance.bounds import moves_needed
 from planner.rebalance.ledger import Demand, levels, worse
@@ -25,8 +26,9 @@ _MOST_SOURCES = 8
 #: What counts as far away where no number of moves can mend a constraint.
 _HOPELESS = 1_000
 
+_Key = TypeVar("_Key", int, str)
 #: The moves still needed by the constraints concerned, and what they have too much.
-_Distance = tuple[int, int]
+Distance = tuple[int, int]
 
 
 class Greedy:
@@ -39,7 +41,7 @@ class Greedy:
         self._left_namespaces: Counter[str] = Counter()
         self._state = board.state
         self._movable = movable
-        self._moved: set[int] = set()
+        self.moved: set[int] = set()
 
     def mend(self, demands: Iterable[Demand], most: int, *, natural: bool = False) -> list[Move]:
         """Moves until nothing can be bettered, at most so many; they have happened on the board.
@@ -74,30 +76,43 @@ class Greedy:
     def remember(self, moves: Iterable[Move]) -> None:
         """Count moves against the limits; their pods do not move again."""
         for move in moves:
-            self._moved.add(move.pod)
+            self.moved.add(move.pod)
             self._left_nodes[move.source] += 1
             self._left_namespaces[self._board.problem.pods[move.pod].namespace] += 1
 
-    def candidates(self, demand: Demand, domain: int) -> Sequence[int]:
-        """Pods that may leave a domain: the cheapest, from where their own constraints are fullest."""
+    def candidates(self, demand: Demand, domain: int, turns: Ints | None = None) -> Sequence[int]:
+        """Pods that may leave a domain: the cheapest, from where their own constraints are fullest.
+
+        With `turns` of equal ones those on nodes of the earliest turns.
+        """
         inside = demand.rule.counts.eligible & (demand.rule.column.codes == domain)
         found: dict[tuple[int, int], int] = {}
         for template in sorted(demand.members):
             for pod in self._movable.of(template).tolist():
                 node = int(self._state.node_of[pod])
-                if pod in self._moved or node < 0 or not inside[node] or not self._may_leave(pod, node):
+                if (
+                    pod in self.moved
+                    or node < 0
+                    or not inside[node]
+                    or not self.bears((Move(pod, node, node),))
+                ):
                     continue
                 first = found.setdefault((template, node), pod)
                 if self._movable.weights[pod] < self._movable.weights[first]:
                     found[template, node] = pod
-        keys = {pod: (*self._rank(template, node, pod), pod) for (template, node), pod in found.items()}
+        keys = {
+            pod: (*self._rank(template, node, pod), 0 if turns is None else int(turns[node]), pod)
+            for (template, node), pod in found.items()
+        }
         return sorted(keys, key=keys.__getitem__)[:_MOST_SOURCES]
 
-    def _may_leave(self, pod: int, node: int) -> bool:
-        """Whether the policy's limits bear one more eviction from the node and the namespace."""
-        rules, namespace = self._protections, self._board.problem.pods[pod].namespace
-        return (rules.most_per_node is None or self._left_nodes[node] < rules.most_per_node) and (
-            rules.most_per_namespace is None or self._left_namespaces[namespace] < rules.most_per_namespace
+    def bears(self, moves: Sequence[Move]) -> bool:
+        """Whether the policy's limits for each node and namespace bear these evictions too."""
+        rules, pods = self._protections, self._board.problem.pods
+        nodes = Counter(move.source for move in moves)
+        namespaces = Counter(pods[move.pod].namespace for move in moves)
+        return _within(self._left_nodes, nodes, rules.most_per_node) and _within(
+            self._left_namespaces, namespaces, rules.most_per_namespace
         )
 
     def _rank(self, template: int, node: int, pod: int) -> tuple[int, int]:
@@ -113,14 +128,14 @@ class Greedy:
         board, template = self._board, self._board.template(pod)
         demands = [*board.ledger.of(template)]
         hard = [demand for demand in demands if demand.hard]
-        before, far = levels(hard), _distance(demands)
+        before, far = levels(hard), distance(demands)
         source, mark = int(self._state.node_of[pod]), self._state.mark()
         self._state.unbind(pod)
         if not worse(before, hard) and not board.forsakes(template, source):
             for target in self._targets(template, source, natural=natural):
                 inner = self._state.mark()
                 self._state.bind(pod, target)
-                if not worse(before, hard) and _distance(demands) < far:
+                if not worse(before, hard) and distance(demands) < far:
                     return Move(pod, source, target)
                 self._state.rollback(inner)
         self._state.rollback(mark)
@@ -128,7 +143,8 @@ class Greedy:
 
     def _targets(self, template: int, source: int, *, natural: bool) -> Iterator[int]:
         """The scheduler's own choice first, then the best node of every set of domains."""
-        feasible, totals = self._board.choice(template)
+        board = self._board
+        feasible, totals = board.choice(template)
         if not feasible.count:
             return
         best = feasible.best(totals)
@@ -138,18 +154,13 @@ class Greedy:
             return
         mask = feasible.mask.copy()
         mask[source] = False
-        for node in _best_of_each(self._domains(template, mask), mask, totals):
+        for node in _best_of_each(board.domains(template), mask, totals):
             if node != best:
                 yield node
 
-    def _domains(self, template: int, mask: Mask) -> Codes:
-        """A number for every node, equal where all constraints with shared domains see the same."""
-        of = np.zeros(len(mask), np.intp)
-        for demand in self._board.ledger.of(template):
-            codes = demand.rule.column.codes
-            if len(demand.rule.column.values) * 2 <= len(codes):
-                _, of = np.unique(of * (len(demand.rule.column.values) + 1) + codes + 1, return_inverse=True)
-        return of
+
+def _within(before: Counter[_Key], more: Counter[_Key], most: int | None) -> bool:
+    return most is None or all(before[key] + number <= most for key, number in more.items())
 
 
 def _best_of_each(groups: Codes, mask: Mask, totals: Codes) -> Iterator[int]:
@@ -159,7 +170,8 @@ def _best_of_each(groups: Codes, mask: Mask, totals: Codes) -> Iterator[int]:
     yield from order[np.sort(first)].tolist()
 
 
-def _distance(demands: Iterable[Demand]) -> _Distance:
+def distance(demands: Iterable[Demand]) -> Distance:
+    """How far constraints are from their goal."""
     needed = excess = 0
     for demand in demands:
         over = demand.excess()

@@ -15,7 +15,7 @@ class Kinship:
     def __init__(self, board: Board) -> None:
         self._board = board
         self.related = cache(self._related)
-        self._reads = cache(self._tallies)
+        self.reads = cache(self._tallies)
 
     def _related(self, one: int, other: int) -> bool:
         """Whether one's pods change what is asked about the other's, or both count for a constraint."""
@@ -23,8 +23,8 @@ class Kinship:
         shared = {d.number for d in ledger.of(one)} & {d.number for d in ledger.of(other)}
         return bool(
             shared
-            or any(other in tally.members for tally in self._reads(one))
-            or any(one in tally.members for tally in self._reads(other))
+            or any(other in tally.members for tally in self.reads(one))
+            or any(one in tally.members for tally in self.reads(other))
         )
 
     def _tallies(self, template: int) -> tuple[Tally, ...]:

@@ -20,6 +20,8 @@ from planner.rebalance.waves import Landing, Rules, Waves
 
 #: Some of the time is kept for waves and for playing the plan through.
 _SHARE = 0.8
+#: How often waves are dealt before they follow the order in which the moves were found.
+_DEALS = 3
 
 
 def rebalance(  # noqa: PLR0913 - the options of the command
@@ -72,15 +74,20 @@ def _nothing(board: Board) -> dict[str, int]:
 def _waves(
     board: Board, moves: Sequence[Move], rules: Rules, clock: Clock
 ) -> tuple[list[list[Landing]], Sequence[Move]]:
-    """The moves in waves, and those without a safe turn; in their own order if that is better."""
+    """The moves in waves, and those without a safe turn.
+
+    Moves that found no turn keep their room the next time; at last the waves follow the moves' own order.
+    """
     best: tuple[list[list[Landing]], Sequence[Move]] = ([], moves)
-    for strict in (False, True):
-        if not best[1]:
+    reserved: set[int] = set()
+    for strict in (*(False,) * _DEALS, True):
+        if not best[1] or (best[0] and clock.over()):
             break
-        dealer = Waves(Stage(board.problem, moves, board), moves, rules, strict=strict)
+        dealer = Waves(Stage(board.problem, moves, board), moves, rules, reserved=reserved, strict=strict)
         left = dealer.deal(clock.over)
         if len(left) < len(best[1]):
             best = (dealer.waves, left)
+        reserved |= {move.pod for move in left}
     return best
 
 

@@ -21,13 +21,16 @@ def failures(stage: Stage, waves: Sequence[Sequence[Landing]], *, seed: int | No
     draw = None if seed is None else random.Random(seed)
     start = stage.board.state.mark()
     for number, wave in enumerate(waves, start=1):
-        demands = stage.board.ledger.touched({stage.board.template(landing.move.pod) for landing in wave})
-        before = levels(demands)
+        demands = {
+            landing: stage.board.ledger.touched((stage.board.template(landing.move.pod),)) for landing in wave
+        }
+        before = {landing: levels(found) for landing, found in demands.items()}
         for landing, phase in _events(stage, wave, draw):
             if phase is Phase.LANDED:
                 yield from _misses(stage, number, landing)
             stage.put(landing.move, phase)
-            if worse(before, demands):
+            # No other constraint than those of its own template can be worse by this event.
+            if worse(before[landing], demands[landing]):
                 name = _name(stage, landing)
                 yield f"wave {number}: a constraint is worse than before with {name} {phase.name}"
         stage.put_all((landing.move for landing in wave), Phase.LANDED)

@@ -15,24 +15,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.clock import Clock
-from planner.nodes import Codes
 from planner.rebalance.board import Board, Move
 from planner.rebalance.bounds import moves_needed
-from planner.rebalance.chains import Chains
 from planner.rebalance.greedy import Greedy
 from planner.rebalance.ledger import Demand
 from planner.rebalance.movable import Movable
 from planner.rebalance.protections import SOFT, Protections
 from planner.rebalance.region import Region, Regions
 from planner.rebalance.sequence import Sequencer
+from planner.rebalance.surroundings import Group, Surroundings
 
 if TYPE_CHECKING:
     from planner.cpsat.moves import Shift
 
 #: Up to so many variables a region is solved as a whole.
 _MOST_VARIABLES = 20_000
-#: Nodes of a neighbourhood, for each domain.
-_NEARBY = (8, 20, 40)
 #: The most work on a stage, in the solver's own seconds.
 _EFFORT, _EFFORT_NEARBY = 20.0, 5.0
 _PLENTY = 1 << 30
@@ -74,8 +71,7 @@ class Search:
         if self._key(best[1]) > self._key(bounds):
             self._board.state.rollback(self._start)
             bounds = max(bounds, self._bounds(groups), key=self._key)
-            for move in best[0]:
-                self._board.make(move)
+            self._set(best[0])
         if not natural and self._key(best[1]) > self._key(bounds):
             best, bounds = self._solved(best, bounds, groups)
         moves, values = best
@@ -95,9 +91,9 @@ class Search:
             "disruption": int(self._movable.weights[pods].sum()) if pods else 0,
         }
 
-    def _groups(self, broken: Sequence[Demand]) -> list[tuple[list[int], list[Demand]]]:
+    def _groups(self, broken: Sequence[Demand]) -> list[Group]:
         """The broken constraints with all that share pods with them."""
-        groups: list[tuple[list[int], list[Demand]]] = []
+        groups: list[Group] = []
         seen: set[int] = set()
         for demand in broken:
             if demand.number not in seen:
@@ -105,7 +101,7 @@ class Search:
                 seen.update(other.number for other in groups[-1][1])
         return groups
 
-    def _counted(self, groups: Sequence[tuple[list[int], list[Demand]]]) -> Values:
+    def _counted(self, groups: Sequence[Group]) -> Values:
         """What counting alone says: the moves that the constraint that needs most of each group needs."""
         bounds = dict.fromkeys((*self._stages, "softExcess"), 0)
         for templates, demands in groups:
@@ -115,7 +111,7 @@ class Search:
             bounds["disruption"] += least * min(weights, default=0)
         return bounds
 
-    def _bounds(self, groups: Sequence[tuple[list[int], list[Demand]]]) -> Values:
+    def _bounds(self, groups: Sequence[Group]) -> Values:
         """What no moves can better: the sum over constraints that compete for room alone."""
         total = Counter(dict.fromkeys(self._stages, 0))
         inside = {demand.number for _, demands in groups for demand in demands}
@@ -146,22 +142,20 @@ class Search:
         return bounds
 
     def _greedily(self, broken: Sequence[Demand], *, natural: bool) -> tuple[list[Move], Values]:
-        most = _PLENTY if self._most is None else self._most
-        self._greedy = Greedy(self._board, self._movable, self._protections)
-        moves = self._greedy.mend(broken, most, natural=natural)
+        moves = self._remembering([]).mend(broken, self._left([]), natural=natural)
         return moves, self._values(moves)
 
     def _solved(
         self,
         best: tuple[list[Move], Values],
         bounds: Values,
-        groups: Sequence[tuple[list[int], list[Demand]]],
+        groups: Sequence[Group],
     ) -> tuple[tuple[list[Move], Values], Values]:
         """Better moves than the best so far, if the solver finds any, and the bounds that it proves."""
         nodes = np.arange(self._board.problem.nodes.size)
         templates = list(self._movable.templates)
         if len(templates) * len(nodes) > _MOST_VARIABLES:
-            return self._nearby(best, groups), bounds
+            return self._repaired(best, bounds, groups), bounds
         kept = best
         demands = [d for d in self._board.ledger.demands if d.hard or SOFT in self._kinds]
         self._board.state.rollback(self._start)
@@ -177,12 +171,46 @@ class Search:
                 break
         return kept, bounds
 
+    def _repaired(
+        self,
+        best: tuple[list[Move], Values],
+        bounds: Values,
+        groups: Sequence[Group],
+    ) -> tuple[list[Move], Values]:
+        """Repair in a large cluster: afresh, then from where the best stands, then with the solver."""
+        surroundings = Surroundings(self._board, self._movable, self._regions, groups, self._clock)
+        for start in ([], best[0]):
+            if best[1]["hardExcess"] > bounds["hardExcess"] and not self._clock.over():
+                self._set(start)
+                moves = [*start, *surroundings.chains(self._remembering(start), self._left(start))]
+                best = min(best, (moves, self._values(moves)), key=lambda found: self._key(found[1]))
+        self._set(best[0])
+        if best[1]["hardExcess"] > bounds["hardExcess"]:
+            moves = [*best[0], *surroundings.solved(best[0], self._most)]
+            best = min(best, (moves, self._values(moves)), key=lambda found: self._key(found[1]))
+        return best
+
+    def _set(self, moves: Iterable[Move]) -> None:
+        """Let just these moves have happened."""
+        self._board.state.rollback(self._start)
+        for move in moves:
+            self._board.make(move)
+
+    def _left(self, moves: Sequence[Move]) -> int:
+        return _PLENTY if self._most is None else self._most - len(moves)
+
+    def _remembering(self, moves: Sequence[Move]) -> Greedy:
+        greedy = Greedy(self._board, self._movable, self._protections)
+        greedy.remember(moves)
+        return greedy
+
     def _follow(self, region: Region, bounds: Values) -> tuple[tuple[list[Move], Values], Values]:
         """The moves that a region's solution leads to, and its bounds."""
         shift = self._shift(region, bounds["hardExcess"])
         if shift is None:
             return ([], self._values([])), bounds
-        moves = self._in_order(region, shift.leaving, shift.coming)
+        sequencer = Sequencer.following(self._board, self._movable, region, shift.leaving, shift.coming)
+        moves = sequencer.run(self._clock.over)
         proved = dict(bounds)
         for name in self._stages:
             proved[name] = max(shift.bounds.get(name, 0), bounds[name])
@@ -201,96 +229,6 @@ class Search:
                 known = {"hardExcess": excess}
                 return replace(shift, values={**known, **shift.values}, bounds={**known, **shift.bounds})
         return MoveModel(region, most_moves=self._most).solve(self._stages, self._clock, _EFFORT)
-
-    def _in_order(
-        self, region: Region, leaving: Counter[tuple[int, int]], coming: Counter[tuple[int, int]]
-    ) -> list[Move]:
-        sequencer = Sequencer(
-            self._board,
-            self._movable,
-            Counter({(t, region.nodes[site]): n for (t, site), n in leaving.items()}),
-            Counter({(t, region.nodes[site]): n for (t, site), n in coming.items()}),
-        )
-        return sequencer.run(self._clock.over)
-
-    def _nearby(
-        self, best: tuple[list[Move], Values], groups: Sequence[tuple[list[int], list[Demand]]]
-    ) -> tuple[list[Move], Values]:
-        """Repair what is still broken with its surroundings, one constraint after the other."""
-        moves = list(best[0])
-        stuck = {t for templates, demands in groups if any(d.excess() for d in demands) for t in templates}
-        chains = Chains(self._board, self._movable, self._greedy, stuck, self._clock.over)
-        broken = [demand for _, demands in groups for demand in demands if demand.hard and demand.excess()]
-        for demand in sorted(broken, key=chains.size):
-            most = _PLENTY if self._most is None else self._most - len(moves)
-            moves += chains.mend(demand, most)
-        for radius in _NEARBY:
-            for templates, demands in groups:
-                if self._clock.over() or not any(demand.excess() for demand in demands):
-                    continue
-                moves += self._repair(templates, demands, stuck, {move.pod for move in moves}, radius)
-        return moves, self._values(moves)
-
-    def _repair(
-        self,
-        templates: Sequence[int],
-        demands: Sequence[Demand],
-        stuck: set[int],
-        moved: set[int],
-        radius: int,
-    ) -> list[Move]:
-        from planner.cpsat.moves import MoveModel
-
-        nodes = self._surroundings(templates, demands, radius)
-        others = self._bystanders(nodes, stuck)
-        every = sorted({*templates, *others})
-        touched = self._board.ledger.touched(every)
-        region = self._regions.exact(every, touched, nodes, tight=True, moved=moved)
-        model = MoveModel(region, most_moves=None if self._most is None else self._most - len(moved))
-        shift = model.solve(("hardExcess", "moves"), self._clock.within(10), _EFFORT_NEARBY)
-        if shift is None:
-            return []
-        before, mark = self._board.ledger.excess(hard=True), self._board.state.mark()
-        found = self._in_order(region, shift.leaving, shift.coming)
-        if self._board.ledger.excess(hard=True) >= before:
-            self._board.state.rollback(mark)
-            return []
-        return found
-
-    def _surroundings(self, templates: Sequence[int], demands: Sequence[Demand], radius: int) -> Codes:
-        """Where pods are too many, and the nodes of the other domains that are closest to having room."""
-        board = self._board
-        open_to = np.logical_or.reduce([board.plan(template).settled for template in templates])
-        holding = np.zeros_like(open_to)
-        for template in templates:
-            holding[board.state.node_of[self._movable.of(template)]] = True
-        lack, chosen = self._lack(templates), np.zeros_like(open_to)
-        broken = next(demand for demand in demands if demand.excess())
-        codes, surplus = broken.rule.column.codes, broken.surplus()
-        full = np.append(surplus > 0, False)[codes]
-        sources = np.flatnonzero(holding & full)
-        chosen[sources[np.argsort(lack[sources], kind="stable")[: int(surplus.sum()) + radius]]] = True
-        shared = len(surplus) * 2 <= len(codes)
-        for domain in range(len(surplus)) if shared else (None,):
-            inside = np.flatnonzero(open_to & ~full & (True if domain is None else codes == domain))
-            chosen[inside[np.argsort(lack[inside], kind="stable")[:radius]]] = True
-        return np.flatnonzero(chosen)
-
-    def _lack(self, templates: Sequence[int]) -> Codes:
-        """For every node the part of the largest request that is missing there."""
-        problem, state = self._board.problem, self._board.state
-        wanted = np.max([problem.templates[t].requests for t in templates], axis=0)[:, np.newaxis]
-        missing = np.maximum(wanted - (problem.allocatable - state.used), 0) / np.maximum(wanted, 1)
-        lack: Codes = np.where(wanted > 0, missing, 0).sum(axis=0)
-        return lack
-
-    def _bystanders(self, nodes: Codes, stuck: set[int]) -> set[int]:
-        """The movable templates with pods on some nodes; those that are stuck themselves keep out."""
-        inside = np.zeros(self._board.problem.nodes.size, np.bool_)
-        inside[nodes] = True
-        pods = np.flatnonzero(self._movable.weights)
-        there = pods[inside[self._board.state.node_of[pods]]]
-        return set(np.unique(self._board.problem.template_of[there]).tolist()) - stuck
 
 
 def _least_moves(demand: Demand) -> int:

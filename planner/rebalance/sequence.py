@@ -15,6 +15,7 @@ import numpy as np
 from planner.rebalance.board import Board, Move
 from planner.rebalance.ledger import levels, worse
 from planner.rebalance.movable import Movable
+from planner.rebalance.region import Region
 
 
 class Sequencer:
@@ -34,6 +35,22 @@ class Sequencer:
         self._parked: dict[tuple[int, int], list[int]] = {}
         self._moves: list[Move] = []
         self._moved: set[int] = set()
+
+    @classmethod
+    def following(
+        cls,
+        board: Board,
+        movable: Movable,
+        region: Region,
+        leaving: Counter[tuple[int, int]],
+        coming: Counter[tuple[int, int]],
+    ) -> Sequencer:
+        """For pods that leave and come by template and site of a region of single nodes."""
+        on_nodes = (
+            Counter({(t, region.nodes[site]): pods for (t, site), pods in counts.items()})
+            for counts in (leaving, coming)
+        )
+        return cls(board, movable, *on_nodes)
 
     def run(self, is_over: Callable[[], bool]) -> list[Move]:
         """The moves in their order; they have happened on the board."""

@@ -9,7 +9,7 @@ and looked at in all combinations.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -45,17 +45,49 @@ class Rules:
     evict_only: bool = False
 
 
+class _Waiting:
+    """Moves that were passed over: whoever comes after them in the plan does not take what they need."""
+
+    def __init__(self, kinship: Kinship) -> None:
+        self._kinship = kinship
+        self._targets: set[int] = set()
+        self._templates: set[int] = set()
+
+    def add(self, move: Move, template: int) -> None:
+        """Pass a move over."""
+        self._targets.add(move.target)
+        self._templates.add(template)
+
+    def before(self, move: Move, template: int) -> bool:
+        """Whether a move has to wait for one of them: it would take its room, or change its counts."""
+        return move.target in self._targets or any(
+            self._kinship.related(template, other) for other in self._templates
+        )
+
+
 class Waves:
     """Deals moves out to waves on a stage; they happen there."""
 
-    def __init__(self, stage: Stage, moves: Sequence[Move], rules: Rules, *, strict: bool = False) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        moves: Sequence[Move],
+        rules: Rules,
+        *,
+        reserved: Container[int] = (),
+        strict: bool = False,
+    ) -> None:
+        """Waves for moves; nobody takes what the pods of reserved moves need, or with `strict` any move."""
         self._stage = stage
         self._board = stage.board
         self._left = list(moves)
         self._rules = rules
+        self._reserved = reserved
         self._strict = strict
         self._kinship = Kinship(self._board)
         self._natural_alone: set[int] = set()
+        #: What was found out about the next move of a pod since the last wave.
+        self._known: dict[int, tuple[bool, int | None]] = {}
         self.waves: list[list[Landing]] = []
 
     def deal(self, is_over: Callable[[], bool]) -> Sequence[Move]:
@@ -75,6 +107,7 @@ class Waves:
     def _next_wave(self) -> list[Landing]:
         """As many moves as hold together; a lone one that does not hold is passed over."""
         refused: set[int] = set()
+        self._known.clear()
         while True:
             wave = list(self._gather(refused))
             if not wave:
@@ -104,18 +137,17 @@ class Waves:
         workloads: Counter[str] = Counter()
         budgets: Counter[int] = Counter()
         wave: list[Move] = []
+        waiting = _Waiting(self._kinship)
         for move in self._left:
+            template = self._board.template(move.pod)
             first = move.pod not in pods
             pods.add(move.pod)
-            fits = first and move.pod not in refused
-            placed = self._placed(move, nodes) if fits else None
-            if (
-                placed is None
-                or not self._in_time(placed, workloads, budgets)
-                or self._too_many_kin(placed, wave)
-            ):
-                if self._strict and first and move.pod not in refused:
-                    return
+            may = first and move.pod not in refused and self._in_time(move, workloads, budgets)
+            may = may and not waiting.before(move, template)
+            placed = self._placed(move, nodes) if may else None
+            if placed is None or self._too_many_kin(placed, wave):
+                if self._strict or move.pod in self._reserved:
+                    waiting.add(move, template)
                 continue
             nodes |= {placed.source, placed.target}
             workloads[self._workload(placed)] += 1
@@ -150,25 +182,30 @@ class Waves:
         """The move, with the scheduler's own node where that serves as well; None when it cannot be made."""
         if move.source in nodes:
             return None
-        board, template = self._board, self._board.template(move.pod)
-        mark = board.state.mark()
-        board.state.unbind(move.pod)
-        target: int | None = None
-        if move.target not in nodes and board.accepts(template, move.target):
-            target = move.target
-        best = None if self._strict else board.first_choice(template)
-        if (
-            best is not None
-            and best not in nodes
-            and best != move.source
-            and (best == move.target or self._serves(template, best, move))
-        ):
+        accepted, best = self._options(move)
+        target = move.target if accepted and move.target not in nodes else None
+        if best is not None and best not in nodes:
             target = best
-        board.state.rollback(mark)
         self._natural_alone.discard(move.pod)
         if target is not None and target == best:
             self._natural_alone.add(move.pod)
         return None if target is None else replace(move, target=target)
+
+    def _options(self, move: Move) -> tuple[bool, int | None]:
+        """Whether the target accepts the pod now, and the scheduler's own node if that would do as well."""
+        found = self._known.get(move.pod)
+        if found is None:
+            board, template = self._board, self._board.template(move.pod)
+            mark = board.state.mark()
+            board.state.unbind(move.pod)
+            accepted = board.accepts(template, move.target)
+            best = None if self._strict else board.first_choice(template)
+            serves = best == move.target or (
+                best is not None and best != move.source and self._serves(template, best, move)
+            )
+            board.state.rollback(mark)
+            found = self._known[move.pod] = accepted, best if serves else None
+        return found
 
     def _serves(self, template: int, node: int, move: Move) -> bool:
         """Whether another node is as good as the planned one, and nobody else is to come to its room."""

@@ -1,0 +1,55 @@
+"""Moves dealt out to waves."""
+
+from planner.budgets import Budgets
+from planner.problem import Problem
+from planner.rebalance.board import Board, Move
+from planner.rebalance.phases import Stage
+from planner.rebalance.waves import Rules, Waves
+from tests.builders import cluster, node, pod
+
+
+def dealt(reserved: set[str], *, strict: bool = False) -> tuple[list[list[str]], list[str]]:
+    """The pods of every wave, and those without one.
+
+    Two pods want the same gap; the one that comes first in the plan has to wait for another replica.
+    """
+    found = cluster(
+        *(node(name, cpu="2") for name in ("s0", "s1", "s2", "gap0", "gap1")),
+        pod("w0", "s0", cpu="2", owner="ReplicaSet/w", app="w"),
+        pod("w1", "s1", cpu="2", owner="ReplicaSet/w", app="w"),
+        pod("x", "s2", cpu="2", owner="ReplicaSet/x", app="x"),
+    )
+    problem = Problem(found)
+    pods = {pod.name: number for number, pod in enumerate(problem.pods)}
+    at = problem.nodes.index
+    moves = [
+        Move(pods["w0"], at["s0"], at["gap0"]),
+        Move(pods["w1"], at["s1"], at["gap1"]),
+        Move(pods["x"], at["s2"], at["gap1"]),
+    ]
+    rules = Rules(Budgets(problem))
+    dealer = Waves(
+        Stage(problem, moves, Board(problem)),
+        moves,
+        rules,
+        reserved={pods[name] for name in reserved},
+        strict=strict,
+    )
+    left = dealer.deal(lambda: False)
+    names = [[problem.pods[landing.move.pod].name for landing in wave] for wave in dealer.waves]
+    return names, [problem.pods[move.pod].name for move in left]
+
+
+def test_a_later_move_takes_room_that_is_free_now() -> None:
+    """The second replica has to wait for the first, and finds its target taken."""
+    assert dealt(set()) == ([["w0", "x"]], ["w1"])
+
+
+def test_a_reserved_move_keeps_its_room() -> None:
+    """Dealt again, whoever comes after the move that found no turn leaves its room alone."""
+    assert dealt({"w1"}) == ([["w0"], ["w1"]], ["x"])
+
+
+def test_strict_waves_follow_the_moves_own_order() -> None:
+    """Nobody overtakes a move that goes to the same node."""
+    assert dealt(set(), strict=True) == ([["w0"], ["w1"]], ["x"])
