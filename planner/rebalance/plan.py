@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from models import Cluster
 from planner.budgets import Budgets
@@ -76,14 +77,22 @@ def _waves(
 ) -> tuple[list[list[Landing]], Sequence[Move]]:
     """The moves in waves, and those without a safe turn.
 
-    Moves that found no turn keep their room the next time; at last the waves follow the moves' own order.
+    Moves that found no turn keep their room the next time, when replicas also go one by one; at last the
+    waves follow the moves' own order.
     """
     best: tuple[list[list[Landing]], Sequence[Move]] = ([], moves)
     reserved: set[int] = set()
-    for strict in (*(False,) * _DEALS, True):
+    careful = replace(rules, max_unavailable=1)
+    for number in range(_DEALS + 1):
         if not best[1] or (best[0] and clock.over()):
             break
-        dealer = Waves(Stage(board.problem, moves, board), moves, rules, reserved=reserved, strict=strict)
+        dealer = Waves(
+            Stage(board.problem, moves, board),
+            moves,
+            careful if number else rules,
+            reserved=reserved,
+            strict=number == _DEALS,
+        )
         left = dealer.deal(clock.over)
         if len(left) < len(best[1]):
             best = (dealer.waves, left)
