@@ -14,9 +14,9 @@ from pathlib import Path
 from shapes import HOSTNAME, ZONE, Manifest, node, node_name, pod, required_pod_term, spread
 
 from models import Cluster
+from planner.documents.explanation import Explanation
 from planner.explain import explain
-from planner.explain.settled import Settled
-from planner.explanation import Explanation
+from planner.explain.at_rest import AtRest
 
 TEMPLATES = 500
 ZONES = 3
@@ -71,7 +71,7 @@ def measured(objects: list[Manifest], folder: Path) -> tuple[float, float, Expla
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     cluster = Cluster.load(path)
     start = time.perf_counter()
-    Settled.of(cluster, preemption=True)
+    AtRest.of(cluster, preemption=True)
     simulated = time.perf_counter()
     (found,) = explain(cluster).items
     return simulated - start, time.perf_counter() - simulated, found

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict, TypeVar
 
 from models import Cluster
-from planner.problem import Problem
-from planner.scheduler import Decision, Scheduler
+from planner.problem.problem import Problem
+from planner.scheduler.scheduler import Decision, Scheduler
 
 T = TypeVar("T")
 

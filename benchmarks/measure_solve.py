@@ -21,9 +21,9 @@ from measure import peak_mib, timed
 from shapes import Manifest, listing
 
 from models import Cluster
-from planner.plan import PODS_PLACED, PlacementPlan
-from planner.problem import Problem
-from planner.scheduler import Scheduler
+from planner.documents.plan import PODS_PLACED, PlacementPlan
+from planner.problem.problem import Problem
+from planner.scheduler.scheduler import Scheduler
 from planner.solve import solve
 
 SOFT_SPREAD = "softSpreadExcess"

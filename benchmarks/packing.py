@@ -12,7 +12,7 @@ from typing import Any
 
 from models import Cluster
 from planner import solve
-from planner.plan import MOVES
+from planner.documents.plan import MOVES
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "batch" / "packing.jsonl.gz"
 #: The bar: the whole call in so many seconds, and no fewer pods at any priority than the plain model.

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 from cli.what_if import Changes
 from models import Cluster, InputError
-from models.manifests import read_files
-from models.node import Node
+from models.objects.node import Node
+from models.reading.manifests import read_files
 from planner.whatif import add_nodes, cordon, delete_pod, drain, remove_nodes, scale
 
 _NUMBER = re.compile("[0-9]{1,9}", re.ASCII)

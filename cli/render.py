@@ -18,11 +18,11 @@ from cli.views import (
     simulation,
     survival,
 )
-from planner.comparison import Comparison
-from planner.explanation import Explanation, ExplanationList
-from planner.moveplan import MovePlan
-from planner.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
-from planner.survival import Survival
+from planner.documents.comparison import Comparison
+from planner.documents.explanation import Explanation, ExplanationList
+from planner.documents.move_plan import MovePlan
+from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
+from planner.documents.survival import Survival
 
 __all__ = ["Page", "show", "show_lines"]
 

@@ -10,8 +10,8 @@ from cli.selector import parse_selector
 from cli.views.spread import is_hard
 from cli.workloads import Workloads
 from models import Cluster, InputError
-from models.selectors import LabelSelector
-from planner.plan import (
+from models.objects.selectors import LabelSelector
+from planner.documents.plan import (
     CheckReport,
     ConstraintReport,
     Decision,
@@ -19,7 +19,7 @@ from planner.plan import (
     Simulation,
     SpreadChange,
 )
-from planner.survival import LostPending, Survival, WorkloadLoss
+from planner.documents.survival import LostPending, Survival, WorkloadLoss
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import re
 
 from models import InputError
-from models.selectors import LabelSelector, LabelSelectorRequirement
+from models.objects.selectors import LabelSelector, LabelSelectorRequirement
 
 _KEY = r"(?P<key>[A-Za-z0-9][-A-Za-z0-9_./]*)"
 _FORMS = (

@@ -9,7 +9,7 @@ from pathlib import Path
 from cli.live import ask_kubectl
 from models import Cluster, InputError
 from models.cluster import read
-from models.manifests import STDIN
+from models.reading.manifests import STDIN
 
 
 def load(

@@ -3,8 +3,8 @@
 from functools import cached_property
 
 from models import Cluster
-from planner.census import Owners
-from planner.problem import Problem
+from planner.audit.spread_counts import Owners
+from planner.problem.problem import Problem
 
 
 class Workloads:

@@ -1,4 +1,4 @@
-"""Writes the JSON Schema of every document into docs/schema/, from the classes in planner/plan.py.
+"""Writes the JSON Schema of every document into docs/schema/, from the classes in planner/documents/plan.py.
 
 Run it after a change there: `.venv/bin/python docs/make_schema.py`. A test compares the files.
 """
@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from planner.comparison import Comparison
-from planner.explanation import Explanation, ExplanationList
-from planner.moveplan import MovePlan
-from planner.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
-from planner.survival import Survival
+from planner.documents.comparison import Comparison
+from planner.documents.explanation import Explanation, ExplanationList
+from planner.documents.move_plan import MovePlan
+from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
+from planner.documents.survival import Survival
 
 FOLDER = Path(__file__).parent / "schema"
 DOCUMENTS: dict[str, type[Document]] = {

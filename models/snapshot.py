@@ -1,107 +1,55 @@
-"""Documents -> Cluster: what was read, what controllers and admission would add, and notes."""
+"""The snapshot: every object that the planner knows of, in one frozen value."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import chain
+from dataclasses import dataclass
 
-from models.admission import Priorities, merge_label_keys
-from models.base import NamespacedObject
-from models.cluster import Cluster
-from models.documents import Document
-from models.errors import InputError
-from models.expand import expand, new_claims
-from models.pod import Pod
-from models.shelf import Shelf
-
-_FIELDS = {
-    "Node": "nodes",
-    "Pod": "pods",
-    "Namespace": "namespaces",
-    "Service": "services",
-    "Deployment": "deployments",
-    "ReplicaSet": "replica_sets",
-    "StatefulSet": "stateful_sets",
-    "DaemonSet": "daemon_sets",
-    "Job": "jobs",
-    "CronJob": "cron_jobs",
-    "ReplicationController": "replication_controllers",
-    "PodDisruptionBudget": "pod_disruption_budgets",
-    "PriorityClass": "priority_classes",
-    "PersistentVolume": "persistent_volumes",
-    "PersistentVolumeClaim": "persistent_volume_claims",
-    "StorageClass": "storage_classes",
-    "CSINode": "csi_nodes",
-    "VolumeAttachment": "volume_attachments",
-}
-_MOST_NAMES = 3
+from models.objects.descheduler import DeschedulerPolicy
+from models.objects.disruption import PodDisruptionBudget
+from models.objects.node import Node
+from models.objects.pod import Pod
+from models.objects.scheduler_config import KubeSchedulerConfiguration
+from models.objects.storage import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from models.objects.workload import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    Namespace,
+    PriorityClass,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+)
 
 
-def assemble(documents: Sequence[Document]) -> Cluster:
-    """The snapshot that the documents make; an InputError with all that contradicts itself."""
-    shelf = Shelf()
-    shelf.put_all(documents)
-    found = Cluster(
-        **{field: shelf.all_of(kind) for kind, field in _FIELDS.items()},
-        scheduler_config=next(iter(shelf.all_of("KubeSchedulerConfiguration")), None),
-        descheduler_policy=next(iter(shelf.all_of("DeschedulerPolicy")), None),
-    )
-    added = expand(found)
-    read = ((pod, pod, "spec") for pod in found.pods)
-    made = ((new.pod, new.workload, "spec.template.spec") for new in added.pods)
-    pods = tuple(_admitted(chain(read, made), Priorities(found.priority_classes), shelf))
-    if shelf.problems:
-        raise InputError(shelf.problems)
-    return replace(
-        found,
-        pods=pods,
-        replica_sets=found.replica_sets + added.replica_sets,
-        persistent_volume_claims=found.persistent_volume_claims + tuple(new_claims(found, added.pods)),
-        notes=(*shelf.notes, *_skipped(documents), *_bound_to_nowhere(found)),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Nodes, pods and all else that decides on placement; `notes` are words for the user."""
 
-
-def _admitted(
-    pods: Iterable[tuple[Pod, NamespacedObject, str]], priorities: Priorities, shelf: Shelf
-) -> Iterator[Pod]:
-    """The pods with their priorities; each comes with the object and field that it is from."""
-    unknown: set[str] = set()
-    for pod, source, field in pods:
-        try:
-            admitted = priorities.admit(pod)
-        except KeyError:
-            place = f"{shelf.places[source.kind, source.key]}, {source.kind} {source.key}"
-            name = pod.spec.priority_class_name
-            unknown.add(f"{place}, {field}.priorityClassName: there is no PriorityClass {name!r}")
-        else:
-            # What has no creation time comes from a manifest: the API server has not merged it yet.
-            yield admitted if admitted.metadata.creation_timestamp else merge_label_keys(admitted)
-    shelf.problems += sorted(unknown)
-
-
-def _skipped(documents: Iterable[Document]) -> Iterator[str]:
-    """One note about all objects of kinds that the planner does not read."""
-    skipped = sum((document.skipped for document in documents), Counter[str]())
-    if skipped:
-        kinds = ", ".join(sorted(skipped))
-        objects, of_kinds = _counted(skipped.total(), "object"), _plural(len(skipped), "kind")
-        yield f"skipped {objects} of {of_kinds} {kinds}"
-
-
-def _bound_to_nowhere(cluster: Cluster) -> Iterator[str]:
-    """One note about all pods whose node is not in the snapshot."""
-    nodes = {node.name for node in cluster.nodes}
-    lost = [pod for pod in cluster.pods if pod.node_name and pod.node_name not in nodes]
-    if lost:
-        names = ", ".join(f"{pod.key} on {pod.node_name}" for pod in lost[:_MOST_NAMES])
-        more = ", ..." if len(lost) > _MOST_NAMES else ""
-        pods = _counted(len(lost), "pod")
-        yield f"left out {pods} bound to nodes that are not in the snapshot: {names}{more}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {_plural(number, noun)}"
-
-
-def _plural(number: int, noun: str) -> str:
-    return noun if number == 1 else f"{noun}s"
+    nodes: tuple[Node, ...] = ()
+    pods: tuple[Pod, ...] = ()
+    namespaces: tuple[Namespace, ...] = ()
+    services: tuple[Service, ...] = ()
+    deployments: tuple[Deployment, ...] = ()
+    replica_sets: tuple[ReplicaSet, ...] = ()
+    stateful_sets: tuple[StatefulSet, ...] = ()
+    daemon_sets: tuple[DaemonSet, ...] = ()
+    jobs: tuple[Job, ...] = ()
+    cron_jobs: tuple[CronJob, ...] = ()
+    replication_controllers: tuple[ReplicationController, ...] = ()
+    pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = ()
+    priority_classes: tuple[PriorityClass, ...] = ()
+    persistent_volumes: tuple[PersistentVolume, ...] = ()
+    persistent_volume_claims: tuple[PersistentVolumeClaim, ...] = ()
+    storage_classes: tuple[StorageClass, ...] = ()
+    csi_nodes: tuple[CSINode, ...] = ()
+    volume_attachments: tuple[VolumeAttachment, ...] = ()
+    scheduler_config: KubeSchedulerConfiguration | None = None
+    descheduler_policy: DeschedulerPolicy | None = None
+    notes: tuple[str, ...] = ()

@@ -1,79 +1,14 @@
-"""The audit: what is wrong with a cluster, or with any placement, counted afresh.
-
-Nothing here trusts the engine's running counts: the audited placement is loaded into a state of its
-own, so every number is a sum over pods.
-"""
+"""`check`: what the constraints of a cluster ask for, and what it has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from models import Cluster
-from planner.census import Census, take
-from planner.constraints import Violation
-from planner.constraints.inter_pod_affinity import InterPodAffinity
-from planner.constraints.node_ports import NodePorts
-from planner.constraints.node_resources import NodeResourcesFit
-from planner.constraints.volumes import VolumeBinding
-from planner.nodes import Codes
-from planner.plan import CheckReport, ConstraintReport, Finding
-from planner.problem import Problem
-from planner.state import State
-
-_RELATIONAL = (NodePorts, NodeResourcesFit, VolumeBinding, InterPodAffinity)
+from planner.audit.findings import audit
+from planner.documents.plan import CheckReport
+from planner.problem.problem import Problem
 
 
 def check(cluster: Cluster) -> CheckReport:
-    """What the cluster's constraints ask for, and what it has."""
+    """Every spread constraint with its pods per domain, and whatever else is wrong."""
     problem = Problem(cluster)
     return audit(problem, problem.node_of).model_copy(update={"notes": (*cluster.notes, *problem.notes)})
-
-
-def audit(problem: Problem, node_of: Codes) -> CheckReport:
-    """The same for any placement of the problem's pods: a node for each, -1 for pending."""
-    state = State(problem, node_of)
-    censuses = take(problem, state)
-    surplus = [amount for found in censuses if found.hard for amount in found.surplus.values()]
-    findings = tuple(_finding(violation) for violation in findings_of(problem, state))
-    return CheckReport(
-        constraints=tuple(map(report_of, censuses)),
-        findings=findings,
-        hard_excess=sum(surplus),
-        violations=len(surplus) + len(findings),
-    )
-
-
-def count_violations(problem: Problem, node_of: Codes) -> int:
-    """How much is wrong with a placement: as the audit counts, without the report."""
-    state = State(problem, node_of)
-    surplus = sum(len(found.surplus) for found in take(problem, state) if found.hard)
-    return surplus + sum(1 for _ in findings_of(problem, state))
-
-
-def findings_of(problem: Problem, state: State) -> Iterator[Violation]:
-    """What the other relational families object to."""
-    for family in _RELATIONAL:
-        yield from family(problem, state).violations()
-
-
-def _finding(violation: Violation) -> Finding:
-    return Finding(plugin=violation.plugin, pod=violation.pod, node=violation.node, message=violation.message)
-
-
-def report_of(found: Census) -> ConstraintReport:
-    """A constraint and its pods, as documents have it."""
-    constraint = found.rule.constraint
-    return ConstraintReport(
-        namespace=found.namespace,
-        workload=found.workload,
-        topology_key=constraint.topology_key,
-        when_unsatisfiable=constraint.when_unsatisfiable,
-        max_skew=constraint.max_skew,
-        min_domains=constraint.min_domains,
-        selector=found.selector,
-        domains=dict(found.domains),
-        global_minimum=found.minimum,
-        skew=found.skew,
-        excess=dict(found.surplus),
-        ok=not found.surplus,
-    )

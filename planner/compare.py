@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from models import Cluster
-from planner.comparison import (
+from planner.audit.summary import summary
+from planner.audit.tie_runs import Progress, Runs
+from planner.documents.comparison import (
     Comparison,
     Difference,
     DomainCounts,
@@ -21,14 +23,12 @@ from planner.comparison import (
     Utilisation,
     UtilisationDifference,
 )
+from planner.documents.plan import PlacementPlan
 from planner.errors import InputError
-from planner.nodes import Codes
-from planner.plan import PlacementPlan
-from planner.problem import Problem
-from planner.replays import Progress, Runs
+from planner.problem.nodes import Codes
+from planner.problem.problem import Problem
 from planner.simulate import remarks
 from planner.solve import solve
-from planner.summary import summary
 
 
 def compare(

@@ -17,17 +17,19 @@ from functools import cached_property
 import numpy as np
 
 from models import Cluster
-from models.pod import Pod
-from models.workload import Workload
-from planner import census, plan
-from planner.check import report_of
+from models.objects.pod import Pod
+from models.objects.workload import Workload
+from planner.audit import spread_counts
+from planner.audit.findings import report_of
 from planner.clock import Clock
+from planner.cpsat.replicas import Removal
+from planner.documents import plan
 from planner.errors import InputError, InternalError
-from planner.problem import Problem
-from planner.removal import Open, Removal, in_numbers
-from planner.state import State
-from planner.steering import Share, annotated, is_steerable
-from planner.templates import Template
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.scaledown.deletion_costs import Share, annotated, is_steerable
+from planner.scaledown.lots import Open, in_numbers
+from planner.state.state import State
 from planner.whatif.scaling import Replicas, scalable, surplus_of
 
 #: The parts of the objective, the most important first; the last one is to be large, the others small.
@@ -118,7 +120,7 @@ class _ScaleDown:
 
     def _choice(self, victims: Sequence[Pod]) -> plan.ScaleDownChoice:
         """The spread of what stays, counted as `check` counts it."""
-        found = census.take(self._problem, self._without(victims), self._templates)
+        found = spread_counts.take(self._problem, self._without(victims), self._templates)
         return plan.ScaleDownChoice(
             victims=tuple(pod.key for pod in victims),
             hard_excess=sum(sum(row.surplus.values()) for row in found if row.hard),
@@ -133,7 +135,7 @@ class _ScaleDown:
         groups = [share.open for share in self._shares]
         if not any(0 < group.going < len(group.pods) for group in groups):
             return _Solution((*forced, *(pod for group in groups for pod in group.taken)), None)
-        from planner.cpsat.removal import RemovalModel
+        from planner.cpsat.lots import RemovalModel
 
         removal = in_numbers(self._problem, self._without(forced), groups, self._templates)
         chosen = RemovalModel(removal).solve(clock)

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from models import Cluster
-from planner import census, plan
-from planner.problem import Problem
-from planner.profile import profiles_of, unmodelled
-from planner.scheduler import Decision, Explanation, Scheduler
+from planner.audit import spread_counts
+from planner.documents import plan
+from planner.problem.problem import Problem
+from planner.scheduler.profile import profiles_of, unmodelled
+from planner.scheduler.scheduler import Decision, Explanation, Scheduler
 
 #: Told how many pods are decided, of how many.
 Progress = Callable[[int, int], None]
@@ -28,16 +29,16 @@ def simulate(
     """Every pending pod's decision; with `verbose` every node's refusal and every plugin's scores too."""
     problem = Problem(cluster)
     scheduler = Scheduler(problem, preemption=preemption, seed=seed, explain=verbose)
-    before = census.take(problem, scheduler.state)
+    before = spread_counts.take(problem, scheduler.state)
     spread_before = {found.identity: found for found in before}
-    owners = census.Owners(cluster)
+    owners = spread_counts.Owners(cluster)
     total = len(scheduler.queue)
     decisions = []
     for number, decision in enumerate(scheduler.run(), start=1):
         decisions.append(_decision(problem, owners, decision))
         if progress is not None:
             progress(number, total)
-    after = census.take(problem, scheduler.state)
+    after = spread_counts.take(problem, scheduler.state)
     return plan.Simulation(
         decisions=tuple(decisions),
         spread=tuple(_change(spread_before[found.identity], found) for found in after),
@@ -47,7 +48,7 @@ def simulate(
     )
 
 
-def _decision(problem: Problem, owners: census.Owners, decision: Decision) -> plan.Decision:
+def _decision(problem: Problem, owners: spread_counts.Owners, decision: Decision) -> plan.Decision:
     names = problem.nodes.names
     return plan.Decision(
         pod=problem.pods[decision.pod].key,
@@ -77,7 +78,7 @@ def _explained(problem: Problem, known: Explanation) -> dict[str, object]:
     return {"rejected": rejected, "scores": scores, "totals": totals}
 
 
-def _change(before: census.Census, after: census.Census) -> plan.SpreadChange:
+def _change(before: spread_counts.SpreadCounts, after: spread_counts.SpreadCounts) -> plan.SpreadChange:
     constraint = after.rule.constraint
     return plan.SpreadChange(
         namespace=after.namespace,

@@ -5,17 +5,17 @@ from __future__ import annotations
 import threading
 
 from models import Cluster
-from planner import plan
 from planner.batch.document import document
 from planner.batch.goals import Shape
 from planner.batch.incumbent import Watch
 from planner.batch.move_document import move_document
 from planner.batch.moves import MoveSearch
 from planner.batch.pending import Pending
-from planner.batch.search import Search
+from planner.batch.search import BatchSearch
 from planner.clock import Clock
+from planner.documents import plan
 from planner.errors import InputError
-from planner.problem import Problem
+from planner.problem.problem import Problem
 
 #: The seconds that are kept for checking the plan: for every pod, and what part of the limit at most.
 _CHECK = 0.0003
@@ -51,6 +51,6 @@ def solve(
     pending = Pending(Problem(cluster))
     pods = sum(pending.wanted.values())
     looking = clock.within(clock.left() - min(_CHECK * pods, _MOST_CHECK * time_limit))
-    search = Search(pending, looking, Shape(prefer), watch)
+    search = BatchSearch(pending, looking, Shape(prefer), watch)
     found = search.final_state() if final_state else search.sequence()
     return document(pending, found, final_state=final_state)

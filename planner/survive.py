@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterator
 
 from models import Cluster
-from models.pod import Pod
-from planner.census import Owners
+from models.objects.pod import Pod
+from planner.audit.spread_counts import Owners
+from planner.documents.survival import DomainLoss, LostPending, Survival, WorkloadLoss
 from planner.errors import InputError
+from planner.explain.at_rest import AtRest
 from planner.explain.blockers import Case
 from planner.explain.report import fix_of
-from planner.explain.search import Search
-from planner.explain.settled import Settled
-from planner.problem import Problem
-from planner.survival import DomainLoss, LostPending, Survival, WorkloadLoss
+from planner.explain.search import FixSearch
+from planner.problem.problem import Problem
 from planner.whatif import remove_nodes
 
 #: For so many different pods of a domain a way out is looked for.
@@ -28,7 +28,7 @@ def survive(cluster: Cluster, key: str, *, preemption: bool = True) -> Survival:
     domains = sorted({node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels})
     if not domains:
         raise InputError([f"no node has the label {key}"])
-    before = Settled.of(cluster, preemption)
+    before = AtRest.of(cluster, preemption)
     waiting = {before.problem.pods[pod].key for pod in before.left}
     running = before.cluster()
     losses = tuple(_lose(running, key, domain, waiting, preemption) for domain in domains)
@@ -43,7 +43,7 @@ def survive(cluster: Cluster, key: str, *, preemption: bool = True) -> Survival:
 def _lose(cluster: Cluster, key: str, domain: str, waiting: set[str], preemption: bool) -> DomainLoss:
     """One domain gone; pods that were pending before the loss are no part of it."""
     gone = {node.name for node in cluster.nodes if node.metadata.labels.get(key) == domain}
-    after = Settled.of(remove_nodes(cluster, f"{key}={domain}"), preemption)
+    after = AtRest.of(remove_nodes(cluster, f"{key}={domain}"), preemption)
     left = [pod for pod in after.left if after.problem.pods[pod].key not in waiting]
     rows = tuple(_workloads(cluster, gone, after, left))
     return DomainLoss(
@@ -56,7 +56,7 @@ def _lose(cluster: Cluster, key: str, domain: str, waiting: set[str], preemption
     )
 
 
-def _workloads(cluster: Cluster, gone: set[str], after: Settled, left: list[int]) -> Iterator[WorkloadLoss]:
+def _workloads(cluster: Cluster, gone: set[str], after: AtRest, left: list[int]) -> Iterator[WorkloadLoss]:
     """Everybody who has pods in the domain, and everybody who is pending because of it."""
     problem = Problem(cluster)
     owners = Owners(cluster)
@@ -89,12 +89,12 @@ def _counts(pod: Pod) -> bool:
     return not pod.is_terminating and (owner is None or owner.kind not in {"DaemonSet", "Node"})
 
 
-def _workload(settled: Settled, owners: Owners, pod: int) -> Workload:
+def _workload(settled: AtRest, owners: Owners, pod: int) -> Workload:
     found = settled.problem.pods[pod]
     return found.namespace, owners.workload_of(found, settled.problem.template(pod))
 
 
-def _pending(after: Settled, left: list[int]) -> Iterator[LostPending]:
+def _pending(after: AtRest, left: list[int]) -> Iterator[LostPending]:
     """Who finds no node, pods alike together, with the cheapest change that helps the first of them."""
     owners = Owners(after.problem.cluster)
     groups: dict[int, list[int]] = {}
@@ -104,7 +104,7 @@ def _pending(after: Settled, left: list[int]) -> Iterator[LostPending]:
         first = pods[0]
         namespace, workload = _workload(after, owners, first)
         case = Case.of(after, first)
-        found = Search(case).run().fixes if number < _MOST_EXPLAINED else ()
+        found = FixSearch(case).run().fixes if number < _MOST_EXPLAINED else ()
         yield LostPending(
             namespace=namespace,
             workload=workload,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cli.page import MANY_ROWS, Page, counted
 from cli.table import table
 from cli.views.spread import domains_now, is_hard, short_key
-from planner.plan import CheckReport, ConstraintReport, Finding
+from planner.documents.plan import CheckReport, ConstraintReport, Finding
 
 
 def lines(document: CheckReport, page: Page) -> Iterator[str]:

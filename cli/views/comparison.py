@@ -10,8 +10,8 @@ from cli.page import Page, counted
 from cli.screen import Colour
 from cli.table import elided, folded, table
 from cli.views.spread import short_key
-from planner.comparison import Comparison, DomainCounts
-from planner.requests import PODS
+from planner.documents.comparison import Comparison, DomainCounts
+from planner.problem.requests import PODS
 
 #: So many constraints and domains are told one by one, unless everything is wanted.
 _MOST_CONSTRAINTS, _MOST_DOMAINS = 5, 6

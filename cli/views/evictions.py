@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.moveplan import MovePlan
+from planner.documents.move_plan import MovePlan
 
 
 def lines(document: MovePlan) -> Iterator[str]:

@@ -9,7 +9,14 @@ from cli.page import Page
 from cli.table import folded, table
 from cli.views.spread import short_key
 from cli.views.verdict import indented
-from planner.explanation import Conflict, Explanation, ExplanationList, Fix, FixChange, SpreadDomains
+from planner.documents.explanation import (
+    Conflict,
+    Explanation,
+    ExplanationList,
+    Fix,
+    FixChange,
+    SpreadDomains,
+)
 
 _MOST_NAMES = 6
 _MOST_DOMAINS = 12

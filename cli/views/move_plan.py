@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cli.page import MANY_ROWS, Page, counted
 from cli.table import table
 from cli.views.spread import domains_changed, short_key
-from planner.moveplan import MovePlan, Pin
+from planner.documents.move_plan import MovePlan, Pin
 
 
 def lines(document: MovePlan, page: Page) -> Iterator[str]:

@@ -14,7 +14,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from planner.moveplan import MovePlan, MoveStep
+from planner.documents.move_plan import MovePlan, MoveStep
 
 #: Controllers whose template may be changed for a moment without a rollout of their own.
 _PATCHABLE = {"ReplicaSet", "ReplicationController"}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from cli.page import MANY_ROWS, Page, counted
 from cli.table import table
 from cli.views.verdict import paragraphs
-from planner.plan import PODS_PLACED, PendingReason, PlacementPlan
+from planner.documents.plan import PODS_PLACED, PendingReason, PlacementPlan
 
 
 def lines(document: PlacementPlan, page: Page) -> Iterator[str]:

@@ -9,7 +9,7 @@ from itertools import groupby
 from cli.page import MANY_ROWS, Page, counted
 from cli.table import table
 from cli.views.spread import domains_now, short_key
-from planner.plan import ConstraintReport, ScaleDown, ScaledWorkload
+from planner.documents.plan import ConstraintReport, ScaleDown, ScaledWorkload
 
 _COST = "controller.kubernetes.io/pod-deletion-cost"
 #: How many pods are annotated by one call of kubectl.

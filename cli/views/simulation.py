@@ -10,7 +10,7 @@ from cli.table import table
 from cli.views import trace
 from cli.views.spread import domains_changed, is_hard, short_key
 from cli.views.verdict import paragraphs
-from planner.plan import Decision, Simulation, SpreadChange
+from planner.documents.plan import Decision, Simulation, SpreadChange
 
 _NONE = "<none>"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from cli.screen import Screen
 from cli.table import JOINT
-from planner.plan import ConstraintReport, SpreadChange
+from planner.documents.plan import ConstraintReport, SpreadChange
 
 _WELL_KNOWN = {
     "topology.kubernetes.io/zone": "zone",

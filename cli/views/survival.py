@@ -8,7 +8,7 @@ from cli.page import Page, counted
 from cli.table import folded, table
 from cli.views.explanation import consequences
 from cli.views.spread import short_key
-from planner.survival import DomainLoss, LostPending, Survival, WorkloadLoss
+from planner.documents.survival import DomainLoss, LostPending, Survival, WorkloadLoss
 
 
 def lines(document: Survival, page: Page) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cli.screen import Screen
 from cli.table import JOINT, table
-from planner.plan import Decision
+from planner.documents.plan import Decision
 
 
 def lines(decision: Decision, screen: Screen) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from cli.page import Page, counted
 from cli.table import folded
-from planner.plan import PendingReason
+from planner.documents.plan import PendingReason
 
 _MOST_VERDICTS = 5
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from planner.batch.pending import Pending
-from planner.cells import Cells
-from planner.nodes import Codes, Ints
+from planner.problem.node_groups import NodeGroups
+from planner.problem.nodes import Codes, Ints
 
 #: (template, cell or node) -> pods.
 Quotas = Mapping[tuple[int, int], int]
@@ -23,7 +23,7 @@ Quotas = Mapping[tuple[int, int], int]
 class Assignment:
     """Deals quotas out on the free room of a state, of which it keeps an account of its own."""
 
-    def __init__(self, pending: Pending, cells: Cells, room: Mapping[int, Ints]) -> None:
+    def __init__(self, pending: Pending, cells: NodeGroups, room: Mapping[int, Ints]) -> None:
         self._problem = pending.problem
         self._cells = cells
         self._room = {number: most.copy() for number, most in room.items()}

@@ -16,10 +16,10 @@ from planner.batch.incumbent import Incumbent, Proof
 from planner.batch.pending import Pending
 from planner.batch.repack import Repack
 from planner.batch.repair import Repair
-from planner.cells import Cells
 from planner.clock import Clock
 from planner.constraints.pod_topology_spread.soft import require_even
-from planner.order import Orderer, Placement, Step
+from planner.problem.node_groups import NodeGroups
+from planner.scheduler.order import Orderer, Placement, Step
 
 #: Up to so many pairs of a template and a cell the nodes are told apart.
 _MOST_PAIRS = 40_000
@@ -46,7 +46,7 @@ class Coarse:
         self._clock = clock
         self._room = pending.room(pending.wanted)
         most = _MOST_PAIRS // max(1, len(pending.pods))
-        self._cells = Cells.alike(pending.problem.nodes.size, pending.traits(), most)
+        self._cells = NodeGroups.alike(pending.problem.nodes.size, pending.traits(), most)
         self._soft = SpreadExcess(pending).rules
 
     def run(self, best: Incumbent) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from planner import plan
+from planner.audit.findings import count_violations
 from planner.batch.incumbent import Stage
 from planner.batch.pending import Pending
 from planner.batch.search import Result
-from planner.check import count_violations
+from planner.documents import plan
 from planner.errors import InternalError
-from planner.scheduler import GATED
+from planner.scheduler.scheduler import GATED
 
 
 def document(pending: Pending, found: Result, *, final_state: bool) -> plan.PlacementPlan:

@@ -9,7 +9,7 @@ from planner.batch.goals import Wish
 from planner.batch.incumbent import Incumbent, Proof
 from planner.batch.pending import Pending
 from planner.clock import Clock
-from planner.order import Orderer, Placement, Step
+from planner.scheduler.order import Orderer, Placement, Step
 
 #: Up to so many pairs of a template and a node a batch is tiny, and small.
 _FEW_PAIRS = 2_000

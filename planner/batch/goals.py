@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from planner.audit.usage import occupied
 from planner.batch.pending import Pending
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_affinity import NodeAffinity
 from planner.constraints.pod_topology_spread import PodTopologySpread, Rule
 from planner.constraints.pod_topology_spread.soft import express, least_skew, unevenness
-from planner.nodes import Ints, Mask
-from planner.order import Placement, Step
-from planner.requests import CPU, MEMORY
-from planner.templates import Template
-from planner.usage import occupied
+from planner.problem.nodes import Ints, Mask
+from planner.problem.requests import CPU, MEMORY
+from planner.problem.templates import Template
+from planner.scheduler.order import Placement, Step
 
 if TYPE_CHECKING:
     from planner.cpsat.variables import Counts

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from planner.batch.goals import Wish
 from planner.batch.pending import Pending
-from planner.order import Placement, Step
-from planner.plan import PODS_PLACED
+from planner.documents.plan import PODS_PLACED
+from planner.scheduler.order import Placement, Step
 
 #: Told the pods placed so far and the most that any plan could place.
 Watch = Callable[[int, int], None]

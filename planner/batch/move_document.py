@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from planner import plan
+from planner.audit.findings import count_violations
 from planner.batch.document import line
 from planner.batch.moves import Moved
 from planner.batch.pending import Pending
 from planner.batch.steps import Action
-from planner.check import count_violations
+from planner.documents import plan
 from planner.errors import InternalError
-from planner.scheduler import GATED
+from planner.scheduler.scheduler import GATED
 
 
 def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from planner.batch.pending import Pending
-from planner.cells import Cells
 from planner.clock import Clock
+from planner.problem.node_groups import NodeGroups
 
 if TYPE_CHECKING:
-    from planner.cpsat.model import Found, Model
+    from planner.cpsat.model import FoundCounts, Model
 
 #: Up to so many pairs of a template and a cell the nodes are told apart.
 _MOST_PAIRS = 20_000
@@ -26,15 +26,15 @@ def exact_model(pending: Pending) -> Model:
     return model
 
 
-def relaxation(pending: Pending, known: Mapping[int, int], clock: Clock) -> Found | None:
+def relaxation(pending: Pending, known: Mapping[int, int], clock: Clock) -> FoundCounts | None:
     """The most pods over cells of nodes, given how many the first priorities have at most."""
     most = max(1, _MOST_PAIRS // max(1, len(pending.pods)))
-    model = _model(pending, Cells.alike(pending.problem.nodes.size, pending.traits(), most))
+    model = _model(pending, NodeGroups.alike(pending.problem.nodes.size, pending.traits(), most))
     model.at_most(known)
     return model.solve(model.pods_placed(_RELAXATION_EFFORT), None, clock)
 
 
-def _model(pending: Pending, cells: Cells | None) -> Model:
+def _model(pending: Pending, cells: NodeGroups | None) -> Model:
     from planner.cpsat.model import Model
     from planner.cpsat.variables import Batch
 

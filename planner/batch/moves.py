@@ -21,16 +21,16 @@ from planner.batch.neighbourhoods import Neighbourhoods
 from planner.batch.packing import Packing
 from planner.batch.pending import Pending
 from planner.batch.questions import Questions
-from planner.batch.search import Search
+from planner.batch.search import BatchSearch
 from planner.batch.steps import Action, Sequencer, arrangement_of
 from planner.batch.vectors import Arrangement, Vectors
 from planner.clock import Clock
 from planner.constraints.node_resources import NodeResourcesFit
-from planner.nodes import Codes
-from planner.plan import MOVES, PODS_PLACED
+from planner.documents.plan import MOVES, PODS_PLACED
+from planner.problem.nodes import Codes
 
 if TYPE_CHECKING:
-    from planner.cpsat.model import Found
+    from planner.cpsat.model import FoundCounts
 
 #: Up to so many pairs of a pod and a node packings are tried.
 _MOST_PLACES = 2_000_000
@@ -114,7 +114,7 @@ class MoveSearch:
         """The best plan of a large batch in which nothing moves."""
         plain = Pending(self._pending.problem)
         pods = {number: list(found) for number, found in plain.pods.items()}
-        steps = Search(plain, clock, Shape.SPREAD, self._watch).sequence().steps
+        steps = BatchSearch(plain, clock, Shape.SPREAD, self._watch).sequence().steps
         return [Action(pods[number].pop(), node, None) for number, node in steps]
 
     def _schedule(self, clock: Clock) -> list[Action]:
@@ -154,7 +154,7 @@ class MoveSearch:
         if found is not None:
             self._tighten(found)
 
-    def _tighten(self, found: Found) -> None:
+    def _tighten(self, found: FoundCounts) -> None:
         """Take over bounds where they are better; each presumes that those before it are reached."""
         bounds = tuple(
             found.bounds.get(f"{PODS_PLACED}{priority}", bound)

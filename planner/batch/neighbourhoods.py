@@ -11,7 +11,7 @@ import numpy as np
 from planner.batch.pending import Pending
 from planner.batch.vectors import Arrangement
 from planner.clock import Clock
-from planner.nodes import Ints
+from planner.problem.nodes import Ints
 
 #: So many nodes are looked at together, of which so many take part in a move now.
 _NODES = 5

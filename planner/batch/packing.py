@@ -13,7 +13,7 @@ import numpy as np
 from planner.batch.tabu import HOME, Tabu
 from planner.batch.vectors import Vectors
 from planner.clock import Clock
-from planner.nodes import Codes
+from planner.problem.nodes import Codes
 
 #: How many turns a repair gets: of all pods at once, and of one more pod.
 _TURNS_AT_ONCE = 250

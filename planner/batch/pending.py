@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.budgets import Budgets
 from planner.constraints import Filter
 from planner.constraints.family import PLENTY
 from planner.constraints.node_resources import NodeResourcesFit
-from planner.framework import Framework
-from planner.movable import movable
-from planner.nodes import Ints, Mask
-from planner.order import Placement, Step
-from planner.problem import Problem
-from planner.profile import build, profiles_of
-from planner.scheduler import Scheduler
-from planner.state import State
-from planner.templates import Template
+from planner.eviction.budgets import Budgets
+from planner.eviction.movable import movable
+from planner.problem.nodes import Ints, Mask
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.scheduler.framework import Framework
+from planner.scheduler.order import Placement, Step
+from planner.scheduler.profile import build, profiles_of
+from planner.scheduler.scheduler import Scheduler
+from planner.state.state import State
 
 
 class Pending:

@@ -13,12 +13,12 @@ import numpy as np
 
 from planner.batch.assignment import Quotas
 from planner.batch.pending import Pending
-from planner.cells import Cells
 from planner.clock import Clock
 from planner.constraints.node_ports import NodePorts
 from planner.constraints.node_resources import NodeResourcesFit
-from planner.nodes import Codes, Ints
-from planner.order import Step
+from planner.problem.node_groups import NodeGroups
+from planner.problem.nodes import Codes, Ints
+from planner.scheduler.order import Step
 
 #: How many nodes are packed anew at once, and how often a cell is tried.
 _NODES = 12
@@ -32,7 +32,7 @@ _LOCAL = (NodePorts, NodeResourcesFit)
 class Repack:
     """Finds places for what changing places left over."""
 
-    def __init__(self, pending: Pending, cells: Cells, room: Mapping[int, Ints], clock: Clock) -> None:
+    def __init__(self, pending: Pending, cells: NodeGroups, room: Mapping[int, Ints], clock: Clock) -> None:
         self._pending = pending
         self._room = room
         self._clock = clock

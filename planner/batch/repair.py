@@ -17,10 +17,10 @@ from planner.batch.assignment import Quotas
 from planner.batch.pending import Pending
 from planner.batch.tabu import Tabu
 from planner.batch.vectors import Units
-from planner.cells import Cells
 from planner.clock import Clock
-from planner.nodes import Codes, Ints
-from planner.order import Step
+from planner.problem.node_groups import NodeGroups
+from planner.problem.nodes import Codes, Ints
+from planner.scheduler.order import Step
 
 #: Among so many nodes pods change places, for so many turns for each pod left over.
 _NODES = 48
@@ -30,7 +30,7 @@ _TURNS = 80
 class Repair:
     """Finds places for what an assignment left over."""
 
-    def __init__(self, pending: Pending, cells: Cells, room: Mapping[int, Ints], clock: Clock) -> None:
+    def __init__(self, pending: Pending, cells: NodeGroups, room: Mapping[int, Ints], clock: Clock) -> None:
         self._pending = pending
         self._room = room
         self._clock = clock

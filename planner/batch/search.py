@@ -18,7 +18,7 @@ from planner.batch.goals import Shape, wishes
 from planner.batch.incumbent import Incumbent, Watch
 from planner.batch.pending import Pending
 from planner.clock import Clock
-from planner.order import Orderer, Step
+from planner.scheduler.order import Orderer, Step
 
 #: After how many binds of the reference scheduler whoever watches is told.
 _NOW_AND_THEN = 64
@@ -37,7 +37,7 @@ class Result:
         return self.best.steps or ()
 
 
-class Search:
+class BatchSearch:
     """Looks for the best plan until it is found, or the time is up."""
 
     def __init__(self, pending: Pending, clock: Clock, shape: Shape, watch: Watch | None = None) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from planner.batch.pending import Pending
 from planner.batch.vectors import Arrangement
 from planner.clock import Clock
-from planner.order import Orderer, Placement, Step
+from planner.scheduler.order import Orderer, Placement, Step
 
 #: Up to so many binds the order is improved.
 _MANY = 300

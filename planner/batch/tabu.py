@@ -11,7 +11,7 @@ import numpy as np
 
 from planner.batch.vectors import Floats, Units
 from planner.clock import Clock
-from planner.nodes import Codes, Mask
+from planner.problem.nodes import Codes, Mask
 
 #: A change that is out of the question.
 _NEVER = 1e9

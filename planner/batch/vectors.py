@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.batch.pending import Pending
-from planner.nodes import Codes, Ints, Mask
+from planner.problem.nodes import Codes, Ints, Mask
 
 Floats = NDArray[np.float64]
 

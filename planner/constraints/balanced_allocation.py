@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from models.scheduler_config import NodeResourcesBalancedAllocationArgs
+from models.objects.scheduler_config import NodeResourcesBalancedAllocationArgs
 from planner.constraints.family import MAX_SCORE, Score
-from planner.follow import Follower
-from planner.formulas import at, divisors, no_more_than, positive
-from planner.nodes import Feasible, Ints, Where
-from planner.problem import Problem
-from planner.recent import Recent
-from planner.requests import CPU, EPHEMERAL_STORAGE, MEMORY
-from planner.state import State
-from planner.templates import Template
+from planner.problem.array_cache import ArrayCache
+from planner.problem.nodes import Feasible, Ints, Where
+from planner.problem.problem import Problem
+from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY
+from planner.problem.templates import Template
+from planner.state.formulas import at, divisors, no_more_than, positive
+from planner.state.load_arrays import LoadArray
+from planner.state.state import State
 
 
 class NodeResourcesBalancedAllocation(Score):
@@ -40,7 +40,7 @@ class NodeResourcesBalancedAllocation(Score):
         self._rows = [known[resource.name] for resource in resources if resource.name in known]
         self._divisors = divisors(problem.allocatable)
         self._everywhere = [bool(row.all()) for row in problem.allocatable > 0]
-        self._scores: Recent[Follower] = Recent(self.nodes.size)
+        self._scores: ArrayCache[LoadArray] = ArrayCache(self.nodes.size)
 
     def prefers(self, template: Template) -> bool:
         return bool(template.requests[self._rows].any())
@@ -48,7 +48,7 @@ class NodeResourcesBalancedAllocation(Score):
     def score(self, template: Template, feasible: Feasible) -> Ints:
         return self._scores.get(
             template.requests_key,
-            lambda: Follower(self.state, lambda where: self._rate(template, where)),
+            lambda: LoadArray(self.state, lambda where: self._rate(template, where)),
         ).current()
 
     def _rate(self, template: Template, where: Where) -> Any:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.nodes import ALL, Feasible, Ints, Where
-from planner.problem import Problem
-from planner.recent import Recent
-from planner.state import State
-from planner.tallies import Tally
-from planner.templates import Template
+from planner.problem.array_cache import ArrayCache
+from planner.problem.nodes import ALL, Feasible, Ints, Where
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.state.pod_counts import PodCounts
+from planner.state.state import State
 
 if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
@@ -54,7 +54,7 @@ class Family(ABC):
         self.nodes = problem.nodes
         self.state = state
 
-    def reads(self, template: Template) -> Iterator[Tally]:
+    def reads(self, template: Template) -> Iterator[PodCounts]:
         """The tallies over many nodes by which the plugin judges a template."""
         return iter(())
 
@@ -116,7 +116,7 @@ class NodeFilter(Filter):
 
     def __init__(self, problem: Problem, state: State) -> None:
         super().__init__(problem, state)
-        self._known: Recent[Rejects] = Recent(self.nodes.size)
+        self._known: ArrayCache[Rejects] = ArrayCache(self.nodes.size)
 
     @abstractmethod
     def part(self, template: Template) -> Hashable:

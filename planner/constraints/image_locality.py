@@ -11,11 +11,11 @@ from collections import defaultdict
 import numpy as np
 
 from planner.constraints.family import MAX_SCORE, Score
-from planner.nodes import Feasible, Ints
-from planner.problem import Problem
-from planner.recent import Recent
-from planner.state import State
-from planner.templates import Template
+from planner.problem.array_cache import ArrayCache
+from planner.problem.nodes import Feasible, Ints
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.state.state import State
 
 _MIB = 1024 * 1024
 _LEAST = 23 * _MIB
@@ -34,7 +34,7 @@ class ImageLocality(Score):
             for image in node.status.images:
                 for name in image.names:
                     self._sizes[name][position] = image.size_bytes
-        self._known: Recent[Ints] = Recent(self.nodes.size)
+        self._known: ArrayCache[Ints] = ArrayCache(self.nodes.size)
 
     def score(self, template: Template, feasible: Feasible) -> Ints | int:
         if not self._sizes:

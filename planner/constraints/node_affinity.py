@@ -12,16 +12,16 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from models.affinity import NodeAffinity as Wishes
-from models.affinity import PreferredSchedulingTerm
-from models.selectors import NodeSelectorTerm
+from models.objects.affinity import NodeAffinity as Wishes
+from models.objects.affinity import PreferredSchedulingTerm
+from models.objects.selectors import NodeSelectorTerm
 from planner.constraints.family import NodeFilter, Rejects, Score, Verdict, normalized
-from planner.eligibility import wishes_of
-from planner.nodes import Feasible, Ints
-from planner.problem import Problem
-from planner.recent import Recent
-from planner.state import State
-from planner.templates import Template
+from planner.problem.array_cache import ArrayCache
+from planner.problem.eligibility import wishes_of
+from planner.problem.nodes import Feasible, Ints
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.state.state import State
 
 _REASON = "node(s) didn't match Pod's node affinity/selector"
 _REASON_ADDED = "node(s) didn't match scheduler-enforced node affinity"
@@ -37,7 +37,7 @@ class NodeAffinity(NodeFilter, Score):
     def __init__(self, problem: Problem, state: State, added: Wishes | None = None) -> None:
         super().__init__(problem, state)
         self.added = added
-        self._liked: Recent[Ints] = Recent(self.nodes.size)
+        self._liked: ArrayCache[Ints] = ArrayCache(self.nodes.size)
 
     def concerns(self, template: Template) -> bool:
         wishes = wishes_of(template.pod)

@@ -12,7 +12,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from planner.constraints.family import NodeFilter, Rejects, Verdict
-from planner.templates import Template
+from planner.problem.templates import Template
 
 _REASON = "node(s) didn't match the requested node name"
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.constraints.family import Filter, Rejects, Verdict, Violation, where_accepted
-from planner.nodes import ALL, Ints, Where
-from planner.problem import Problem
-from planner.state import State
-from planner.tallies import Tally
-from planner.templates import Template
+from planner.problem.nodes import ALL, Ints, Where
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.state.pod_counts import PodCounts
+from planner.state.state import State
 
 if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
@@ -48,7 +48,7 @@ class NodePorts(Filter):
         for number, ports in enumerate(self._wanted):
             for port in ports:
                 self._users[port][number] = 1
-        self._clashing: dict[int, list[Tally]] = {}
+        self._clashing: dict[int, list[PodCounts]] = {}
 
     def concerns(self, template: Template) -> bool:
         return bool(self._wanted[template.index])
@@ -62,7 +62,7 @@ class NodePorts(Filter):
     def stamp(self, template: Template) -> Hashable:
         return tuple(tally.version for tally in self._tallies(template))
 
-    def _tallies(self, template: Template) -> list[Tally]:
+    def _tallies(self, template: Template) -> list[PodCounts]:
         """The tallies of all ports that clash with one the template wants."""
         found = self._clashing.get(template.index)
         if found is None:
@@ -73,7 +73,7 @@ class NodePorts(Filter):
     def _clashes(self, number: int, port: HostPort) -> bool:
         return any(clash(port, own) for own in self._wanted[number])
 
-    def _tally(self, port: HostPort) -> Tally:
+    def _tally(self, port: HostPort) -> PodCounts:
         return self.state.tally((self.name, port), lambda: self._users[port])
 
     def verdict(self, template: Template, code: int) -> Verdict:

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.scheduler_config import NodeResourcesFitArgs, UtilizationShapePoint
+from models.objects.scheduler_config import NodeResourcesFitArgs, UtilizationShapePoint
 from planner.constraints.family import MAX_SCORE, Filter, Rejects, Score, Verdict, Violation
-from planner.follow import Follower
-from planner.formulas import any_of, at, at_least_0, divisors, no_more_than, positive, quotient
-from planner.nodes import ALL, Feasible, Ints, Where
-from planner.problem import Problem
-from planner.recent import Recent
-from planner.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words
-from planner.state import State
-from planner.templates import Template
+from planner.problem.array_cache import ArrayCache
+from planner.problem.nodes import ALL, Feasible, Ints, Where
+from planner.problem.problem import Problem
+from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words
+from planner.problem.templates import Template
+from planner.state.formulas import any_of, at, at_least_0, divisors, no_more_than, positive, quotient
+from planner.state.load_arrays import LoadArray
+from planner.state.state import State
 
 if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
@@ -63,8 +63,8 @@ class NodeResourcesFit(Filter, Score):
         self._everywhere = [bool(row.all()) for row in problem.allocatable > 0]
         self._patterns: dict[tuple[tuple[bool, ...], bool], int] = {}
         self._checked: dict[int, tuple[int, ...]] = {}
-        self._rejects: Recent[Follower] = Recent(self.nodes.size)
-        self._scores: Recent[Follower] = Recent(self.nodes.size)
+        self._rejects: ArrayCache[LoadArray] = ArrayCache(self.nodes.size)
+        self._scores: ArrayCache[LoadArray] = ArrayCache(self.nodes.size)
 
     def reject(self, template: Template, where: Where = ALL) -> Rejects:
         return self._judged(template).current() if where is ALL else self._judge(template, where)
@@ -72,10 +72,10 @@ class NodeResourcesFit(Filter, Score):
     def admits(self, template: Template, node: int) -> bool:
         return not self._judge(template, node)
 
-    def _judged(self, template: Template) -> Follower:
+    def _judged(self, template: Template) -> LoadArray:
         return self._rejects.get(
             template.requests_key,
-            lambda: Follower(self.state, lambda where: self._judge(template, where)),
+            lambda: LoadArray(self.state, lambda where: self._judge(template, where)),
         )
 
     def stamp(self, template: Template) -> Hashable:
@@ -152,7 +152,7 @@ class NodeResourcesFit(Filter, Score):
     def score(self, template: Template, feasible: Feasible) -> Ints:
         return self._scores.get(
             template.asked_key,
-            lambda: Follower(self.state, lambda where: self._rate(template, where)),
+            lambda: LoadArray(self.state, lambda where: self._rate(template, where)),
         ).current()
 
     def _rate(self, template: Template, where: Where) -> Any:

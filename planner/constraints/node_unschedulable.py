@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.affinity import Taint
+from models.objects.affinity import Taint
 from planner.constraints.family import NodeFilter, Rejects, Verdict
-from planner.templates import Template
+from planner.problem.templates import Template
 
 _REASON = "node(s) were unschedulable"
 _TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from models.affinity import Taint, Toleration
+from models.objects.affinity import Taint, Toleration
 from planner.constraints.family import MAX_SCORE, NodeFilter, Rejects, Score, Verdict, normalized
-from planner.eligibility import untolerated
-from planner.nodes import Feasible, Ints
-from planner.problem import Problem
-from planner.recent import Recent
-from planner.state import State
-from planner.templates import Template
+from planner.problem.array_cache import ArrayCache
+from planner.problem.eligibility import untolerated
+from planner.problem.nodes import Feasible, Ints
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.state.state import State
 
 
 class TaintToleration(NodeFilter, Score):
@@ -26,7 +26,7 @@ class TaintToleration(NodeFilter, Score):
     def __init__(self, problem: Problem, state: State) -> None:
         super().__init__(problem, state)
         self._taints: dict[Taint, int] = {}
-        self._shunned: Recent[Ints] = Recent(self.nodes.size)
+        self._shunned: ArrayCache[Ints] = ArrayCache(self.nodes.size)
         effects = {taint.effect for taints in self.nodes.taint_sets for taint in taints}
         self._repels = not effects.isdisjoint(("NoSchedule", "NoExecute"))
         self._shuns = "PreferNoSchedule" in effects

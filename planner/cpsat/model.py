@@ -19,7 +19,7 @@ from planner.clock import Clock
 from planner.constraints import Filter
 from planner.cpsat.solver import new_solver
 from planner.cpsat.variables import Batch, Counts
-from planner.plan import PODS_PLACED
+from planner.documents.plan import PODS_PLACED
 
 #: How far a bound may be rounded before it counts as the next whole number.
 _ROUNDING = 1e-6
@@ -40,7 +40,7 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundCounts:
     """A placement by template and cell, phase by phase; what each stage reached, and its bound."""
 
     phases: list[dict[tuple[int, int], int]]
@@ -136,11 +136,11 @@ class Model:
         hint: Mapping[tuple[int, int], int] | None,
         clock: Clock,
         staying: Mapping[tuple[int, int], int] | None = None,
-    ) -> Found | None:
+    ) -> FoundCounts | None:
         """The best found, one goal after the other; None when time ran out before anything was found."""
         if hint is not None:
             self._hint(hint, staying or {})
-        found: Found | None = None
+        found: FoundCounts | None = None
         for goal in goals:
             solved = self._reach(goal, found, clock)
             if solved is None:
@@ -148,7 +148,7 @@ class Model:
             found = solved
         return found
 
-    def _reach(self, goal: Goal, before: Found | None, clock: Clock) -> Found | None:
+    def _reach(self, goal: Goal, before: FoundCounts | None, clock: Clock) -> FoundCounts | None:
         cp = self.counts.cp
         if goal.largest:
             cp.maximize(goal.expression)
@@ -165,7 +165,7 @@ class Model:
         whole = math.floor(bound + _ROUNDING) if goal.largest else math.ceil(bound - _ROUNDING)
         cp.add(goal.expression >= value if goal.largest else goal.expression <= value)
         self._hint_all(solver)
-        return Found(
+        return FoundCounts(
             [_values(solver, phase.coming()) for phase in self._phases],
             _values(solver, self._phases[0].staying()),
             {**(before.values if before else {}), goal.name: value},

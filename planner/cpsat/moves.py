@@ -16,7 +16,7 @@ from typing import Any
 from ortools.sat.python import cp_model
 
 from planner.clock import Clock
-from planner.rebalance.region import Face, Place, Region
+from planner.cpsat.region import Face, Place, Region
 
 #: One worker finds the same plan on every machine.
 _WORKERS = 1

@@ -16,7 +16,7 @@ from ortools.sat.python import cp_model
 
 from planner.clock import Clock
 from planner.cpsat.solver import new_solver
-from planner.nodes import Ints
+from planner.problem.nodes import Ints
 
 
 @dataclass(frozen=True, slots=True)

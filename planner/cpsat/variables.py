@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from ortools.sat.python import cp_model
 
-from planner.cells import Cells
-from planner.nodes import Column, Ints, Mask
-from planner.problem import Problem
-from planner.templates import Template
+from planner.problem.node_groups import NodeGroups
+from planner.problem.nodes import Column, Ints, Mask
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
 
 _Variables = dict[int, dict[int, cp_model.IntVar]]
 
@@ -34,14 +34,14 @@ class Batch:
         wanted: Mapping[int, int],
         room: Mapping[int, Ints],
         *,
-        cells: Cells | None = None,
+        cells: NodeGroups | None = None,
         running: Mapping[int, Ints] | None = None,
     ) -> None:
         self.problem = problem
         self.wanted = dict(wanted)
         self.room = room
         self.running = running or {}
-        self.cells = Cells.single_nodes(problem.nodes.size) if cells is None else cells
+        self.cells = NodeGroups.single_nodes(problem.nodes.size) if cells is None else cells
 
     @property
     def templates(self) -> Iterator[Template]:

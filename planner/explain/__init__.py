@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from models import Cluster
-from planner.census import Owners
+from planner.audit.spread_counts import Owners
+from planner.documents.explanation import Conflict, Explanation, ExplanationList
+from planner.documents.explanation import Fix as FixDocument
 from planner.errors import InputError
+from planner.explain.at_rest import AtRest
 from planner.explain.blockers import Case
 from planner.explain.conflict import conflict
 from planner.explain.report import explanation
-from planner.explain.search import Search
-from planner.explain.settled import Settled
-from planner.explanation import Conflict, Explanation, ExplanationList
-from planner.explanation import Fix as FixDocument
+from planner.explain.search import FixSearch
 
 __all__ = ["explain"]
 
@@ -33,7 +33,7 @@ def explain(
 
     With `batch` so many seconds may go into a minimal set of pods and fields that exclude each other.
     """
-    settled = Settled.of(cluster, preemption)
+    settled = AtRest.of(cluster, preemption)
     wanted = None if pods is None else set(pods)
     _check_names(settled, wanted)
     return ExplanationList(
@@ -43,14 +43,14 @@ def explain(
     )
 
 
-def _conflict(cluster: Cluster, settled: Settled, wanted: set[str] | None, seconds: float) -> Conflict | None:
+def _conflict(cluster: Cluster, settled: AtRest, wanted: set[str] | None, seconds: float) -> Conflict | None:
     """What keeps the pending pods of the snapshot from being placed together."""
     gated = {settled.problem.pods[pod].key for pod in settled.left if settled.is_gated(pod)}
     pods = {pod.key for pod in cluster.pods if not pod.node_name and not pod.is_finished} - gated
     return conflict(cluster, frozenset(pods if wanted is None else pods & wanted), seconds)
 
 
-def _check_names(settled: Settled, wanted: set[str] | None) -> None:
+def _check_names(settled: AtRest, wanted: set[str] | None) -> None:
     """Everybody asked about is there and pending."""
     problem, known = settled.problem, settled.problem.pod_index
     problems = []
@@ -66,7 +66,7 @@ def _check_names(settled: Settled, wanted: set[str] | None) -> None:
         raise InputError(problems)
 
 
-def _explanations(settled: Settled, wanted: set[str] | None, owners: Owners) -> Iterator[Explanation]:
+def _explanations(settled: AtRest, wanted: set[str] | None, owners: Owners) -> Iterator[Explanation]:
     """One for each template, for the first pod in the queue that is asked about; at last who only waits."""
     problem = settled.problem
     groups: dict[int, list[int]] = {}
@@ -75,13 +75,13 @@ def _explanations(settled: Settled, wanted: set[str] | None, owners: Owners) -> 
             groups.setdefault(int(problem.template_of[pod]), []).append(pod)
     for pod, *alike in groups.values():
         case = Case.of(settled, pod)
-        yield explanation(case, Search(case).run(), alike, owners)
+        yield explanation(case, FixSearch(case).run(), alike, owners)
     for pod, node in settled.late.items():
         if wanted is None or problem.pods[pod].key in wanted:
             yield _waiting(settled, pod, node, owners)
 
 
-def _waiting(settled: Settled, pod: int, node: int, owners: Owners) -> Explanation:
+def _waiting(settled: AtRest, pod: int, node: int, owners: Owners) -> Explanation:
     """A pod that needs nothing but another try."""
     return Explanation(
         pod=settled.problem.pods[pod].key,

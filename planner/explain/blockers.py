@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.explain.at_rest import AtRest
 from planner.explain.change import Change
-from planner.explain.settled import Settled
-from planner.framework import Framework, Plan
-from planner.nodes import Ints, Mask
-from planner.problem import Problem
-from planner.state import State
-from planner.templates import Template
+from planner.problem.nodes import Ints, Mask
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.scheduler.framework import Framework, Plan
+from planner.state.state import State
 
 Proposal = Callable[[int], Iterator[Change]]
 
@@ -37,13 +37,13 @@ class Blocker:
 class Case:
     """A pending pod in a cluster at rest, with all that is asked about it."""
 
-    settled: Settled
+    settled: AtRest
     pod: int
     framework: Framework
     plan: Plan
 
     @classmethod
-    def of(cls, settled: Settled, pod: int) -> Case:
+    def of(cls, settled: AtRest, pod: int) -> Case:
         """The case of one pod."""
         framework = settled.scheduler.framework_of(pod)
         return cls(settled, pod, framework, framework.plan(settled.problem.template(pod)))

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from models.node import Node
-from models.pod import Pod, PodSpec
+from models.objects.node import Node
+from models.objects.pod import Pod, PodSpec
 
 SpecEdit = Callable[[PodSpec], PodSpec]
 NodeEdit = Callable[[Node], Node]

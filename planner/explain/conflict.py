@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from models import Cluster
-from models.affinity import PodAffinity
-from models.pod import Pod, PodSpec
-from planner.census import spelled
+from models.objects.affinity import PodAffinity
+from models.objects.pod import Pod, PodSpec
+from planner.audit.spread_counts import spelled
 from planner.constraints.pod_topology_spread import HARD
-from planner.explain.lowering import without_request
-from planner.explanation import Conflict, ConflictField
-from planner.plan import PlacementPlan
+from planner.documents.explanation import Conflict, ConflictField
+from planner.documents.plan import PlacementPlan
+from planner.explain.smaller_requests import without_request
 from planner.solve import solve
 
 Edit = Callable[[PodSpec], PodSpec]

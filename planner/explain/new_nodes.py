@@ -9,17 +9,17 @@ from itertools import count, islice
 
 import numpy as np
 
-from models.affinity import Taint
-from models.node import Node
-from models.quantity import parse_quantity
+from models.objects.affinity import Taint
+from models.objects.node import Node
+from models.objects.quantity import parse_quantity
 from planner.constraints.pod_topology_spread import Rule
 from planner.explain.blockers import Case
 from planner.explain.change import Change, Cost
 from planner.explain.node_rules import labelled, missing_labels
-from planner.explain.room import with_room
+from planner.explain.room_changes import with_room
 from planner.explain.trials import node_copy
-from planner.nodes import HOSTNAME
-from planner.requests import CPU, EPHEMERAL_STORAGE, MEMORY, in_words
+from planner.problem.nodes import HOSTNAME
+from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, in_words
 
 _UNITS = {CPU: 1000, MEMORY: 1 << 30, EPHEMERAL_STORAGE: 1 << 30}
 

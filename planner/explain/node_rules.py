@@ -8,17 +8,17 @@ from functools import partial
 
 import numpy as np
 
-from models.affinity import Taint, Toleration
-from models.node import Node
-from models.pod import PodSpec
-from models.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, integer
+from models.objects.affinity import Taint, Toleration
+from models.objects.node import Node
+from models.objects.pod import PodSpec
+from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, integer
 from planner.constraints.node_affinity import NodeAffinity
 from planner.constraints.node_unschedulable import NodeUnschedulable
 from planner.constraints.taint_toleration import TaintToleration
-from planner.eligibility import wishes_of
 from planner.explain.blockers import Blocker, Case
 from planner.explain.change import Change, Cost
-from planner.nodes import Mask
+from planner.problem.eligibility import wishes_of
+from planner.problem.nodes import Mask
 
 CORDON = "node.kubernetes.io/unschedulable"
 _REPELLING = ("NoSchedule", "NoExecute")

@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models.affinity import TopologySpreadConstraint
-from models.base import KubeModel
-from models.containers import Container
-from models.pod import PodSpec
-from models.quantity import format_quantity
+from models.objects.affinity import TopologySpreadConstraint
+from models.objects.base import KubeModel
+from models.objects.containers import Container
+from models.objects.pod import PodSpec
+from models.objects.quantity import format_quantity
 
 Fragment = dict[str, Any]
 #: Every pod gets tolerations of these for a while when it is admitted: nobody writes them.

@@ -7,27 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from models.node import Node
-from models.pod import Pod
-from models.quantity import format_quantity
-from planner.census import Owners, spelled
+from models.objects.node import Node
+from models.objects.pod import Pod
+from models.objects.quantity import format_quantity
+from planner.audit.spread_counts import Owners, spelled
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_ports import NodePorts, clash
 from planner.constraints.pod_topology_spread import Rule
+from planner.documents.explanation import BlockedNodes, Explanation, FixChange, SpreadDomains
+from planner.documents.explanation import Fix as FixDocument
 from planner.explain import patches
 from planner.explain.blockers import Case
 from planner.explain.change import Change, edited
-from planner.explain.search import Fix, Found
+from planner.explain.search import Fix, FoundFixes
 from planner.explain.spread_rules import rules_of
-from planner.explanation import BlockedNodes, Explanation, FixChange, SpreadDomains
-from planner.explanation import Fix as FixDocument
-from planner.nodes import Mask
+from planner.problem.nodes import Mask
 
 _MOST_PODS = 10
 _MOST_NAMED = 3
 
 
-def explanation(case: Case, found: Found, alike: list[int], owners: Owners) -> Explanation:
+def explanation(case: Case, found: FoundFixes, alike: list[int], owners: Owners) -> Explanation:
     """The document of one pod."""
     pods = case.problem.pods
     return Explanation(

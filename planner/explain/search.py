@@ -14,12 +14,12 @@ from itertools import product
 import numpy as np
 
 from planner.constraints.node_resources import NodeResourcesFit
-from planner.explain import company, new_nodes, node_rules, room, spread_rules
+from planner.explain import new_nodes, node_rules, pod_affinity_changes, room_changes, spread_rules
 from planner.explain.blockers import Blocker, Case
 from planner.explain.change import Candidate, Change, Cost, cost_of, without_repetition
 from planner.explain.trials import Landing, Trials
-from planner.nodes import Ints
-from planner.scheduler import GATED
+from planner.problem.nodes import Ints
+from planner.scheduler.scheduler import GATED
 
 #: So many fixes are enough, and so many of one kind.
 ENOUGH, ALIKE = 8, 2
@@ -46,7 +46,7 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFixes:
     """What was found, what was tried, and whether that was all that the catalogue has."""
 
     fixes: tuple[Fix, ...]
@@ -56,8 +56,8 @@ class Found:
 
 def blockers_of(case: Case) -> list[Blocker]:
     """Every rule that refuses the pod some node."""
-    rooms = (node_rules, room, spread_rules, company)
-    found = [blocker for family in rooms for blocker in family.blockers(case)]
+    families = (node_rules, room_changes, spread_rules, pod_affinity_changes)
+    found = [blocker for family in families for blocker in family.blockers(case)]
     return [blocker for blocker in found if blocker.mask.any()]
 
 
@@ -65,7 +65,7 @@ def blockers_of(case: Case) -> list[Blocker]:
 Pattern = tuple[tuple[Blocker, ...], Ints]
 
 
-class Search:
+class FixSearch:
     """The fixes of one pod."""
 
     def __init__(self, case: Case) -> None:
@@ -82,7 +82,7 @@ class Search:
         self._tried = 0
         self._cut = False
 
-    def run(self) -> Found:
+    def run(self) -> FoundFixes:
         """Look for fixes of one change, then of two, until there are some."""
         if self._gates:
             self._try([()])
@@ -105,7 +105,7 @@ class Search:
         ):
             if not self._fixes and (small or more == self._with_new_node):
                 self._try(more())
-        return Found(tuple(self._best()), self._tried, bool(self._fixes) or (small and not self._cut))
+        return FoundFixes(tuple(self._best()), self._tried, bool(self._fixes) or (small and not self._cut))
 
     def _enough(self, size: int) -> bool:
         return len(self._fixes) >= (_WANTED if size == 1 else 1)
@@ -147,7 +147,7 @@ class Search:
 
     def _softened(self, patterns: list[Pattern]) -> Iterator[Candidate]:
         """Without constraints that are not in the way yet, but will be once a node is open."""
-        soft = [*spread_rules.dropped(self._case), *company.dropped(self._case)]
+        soft = [*spread_rules.dropped(self._case), *pod_affinity_changes.dropped(self._case)]
         for candidate in (*self._everywhere(patterns), *self._with_new_node()):
             told = {change.summary for change in candidate}
             more = [change for change in soft if change.summary not in told]

@@ -7,15 +7,15 @@ from functools import partial
 
 import numpy as np
 
-from models.affinity import TopologySpreadConstraint
-from models.pod import PodSpec
+from models.objects.affinity import TopologySpreadConstraint
+from models.objects.pod import PodSpec
 from planner.constraints.pod_topology_spread import SOFT, PodTopologySpread, Rule
 from planner.constraints.pod_topology_spread.rule import NO_LABEL
 from planner.explain.blockers import Blocker, Case
 from planner.explain.change import Change, Cost
 from planner.explain.node_rules import label
-from planner.explain.room import delete
-from planner.nodes import ALL, HOSTNAME
+from planner.explain.room_changes import delete
+from planner.problem.nodes import ALL, HOSTNAME
 
 _MOST_VICTIMS = 5
 _ZONE = "topology.kubernetes.io/zone"

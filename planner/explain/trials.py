@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from models.node import Node
-from models.pod import Pod
+from models.objects.node import Node
+from models.objects.pod import Pod
+from planner.explain.at_rest import AtRest
 from planner.explain.change import Candidate, edited
-from planner.explain.settled import Settled
-from planner.nodes import HOSTNAME
-from planner.problem import Problem
-from planner.scheduler import Scheduler
+from planner.problem.nodes import HOSTNAME
+from planner.problem.problem import Problem
+from planner.scheduler.scheduler import Scheduler
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Landing:
 class Trials:
     """What becomes of one pod when something is changed in a cluster at rest."""
 
-    def __init__(self, settled: Settled, pod: int) -> None:
+    def __init__(self, settled: AtRest, pod: int) -> None:
         self._settled = settled
         self._pod = pod
         self._ahead = settled.ahead_of(pod)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.nodes import Ints
+from planner.problem.nodes import Ints
 
 
 def moves_needed(

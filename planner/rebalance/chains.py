@@ -14,13 +14,13 @@ from itertools import islice
 
 import numpy as np
 
-from planner.nodes import Ints, Mask
-from planner.rebalance.board import Board, Move
+from planner.problem.nodes import Ints, Mask
 from planner.rebalance.elsewhere import Elsewhere
+from planner.rebalance.excess_ledger import Demand, levels, worse
 from planner.rebalance.greedy import Greedy, distance
-from planner.rebalance.ledger import Demand, levels, worse
 from planner.rebalance.movable import Movable
 from planner.rebalance.openings import Openings
+from planner.rebalance.trial_cluster import Move, TrialCluster
 
 #: How deep pods move over for each other, and how many ways are tried on each level, the deepest first.
 _DEPTH, _WAYS = 3, (4, 3, 4, 12)
@@ -36,7 +36,12 @@ class Chains:
     """Mends constraints on a board with the help of bystanders."""
 
     def __init__(
-        self, board: Board, movable: Movable, greedy: Greedy, stuck: set[int], is_over: Callable[[], bool]
+        self,
+        board: TrialCluster,
+        movable: Movable,
+        greedy: Greedy,
+        stuck: set[int],
+        is_over: Callable[[], bool],
     ) -> None:
         self._board = board
         self._state = board.state

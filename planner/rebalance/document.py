@@ -8,28 +8,29 @@ from functools import cached_property
 
 import numpy as np
 
-from models.pod import Pod
-from planner import census, plan
-from planner.check import findings_of
+from models.objects.pod import Pod
+from planner.audit import spread_counts
+from planner.audit.findings import findings_of
+from planner.documents import plan
+from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep, Pin
 from planner.errors import InternalError
-from planner.moveplan import Balance, CurvePoint, MovePlan, MoveStep, Pin
-from planner.nodes import HOSTNAME, Codes
-from planner.problem import Problem
-from planner.rebalance.board import Board
+from planner.problem.nodes import HOSTNAME, Codes
+from planner.problem.problem import Problem
 from planner.rebalance.movable import Movable
 from planner.rebalance.phases import Stage
 from planner.rebalance.reasons import reasons
 from planner.rebalance.replay import failures
 from planner.rebalance.search import Values
+from planner.rebalance.trial_cluster import TrialCluster
 from planner.rebalance.waves import Landing
-from planner.state import State
+from planner.state.state import State
 
 #: Random orders in which a plan is played through before it is printed.
 _SEEDS = (None, 1)
 
 
 def document(  # noqa: PLR0913 - what a plan consists of
-    board: Board,
+    board: TrialCluster,
     movable: Movable | None,
     waves: Sequence[Sequence[Landing]],
     bounds: Values,
@@ -66,7 +67,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
     )
 
 
-def _verify(board: Board, waves: Sequence[Sequence[Landing]]) -> None:
+def _verify(board: TrialCluster, waves: Sequence[Sequence[Landing]]) -> None:
     stage = Stage(board.problem, [landing.move for wave in waves for landing in wave], board)
     for seed in _SEEDS:
         wrong = [*failures(stage, waves, seed=seed)][:1]
@@ -79,9 +80,9 @@ class _Count:
 
     def __init__(self, problem: Problem, node_of: Codes) -> None:
         state = State(problem, node_of)
-        self.census = census.take(problem, state)
-        hard = [n for found in self.census if found.hard for n in found.surplus.values()]
-        soft = [n for found in self.census if not found.hard for n in found.surplus.values()]
+        self.spread = spread_counts.take(problem, state)
+        hard = [n for found in self.spread if found.hard for n in found.surplus.values()]
+        soft = [n for found in self.spread if not found.hard for n in found.surplus.values()]
         self.balance = Balance(
             hard_violations=len(hard),
             hard_excess=sum(hard),
@@ -115,9 +116,9 @@ def _objective(
         yield plan.Objective(name=name, goal="min", value=value, bound=bound, proved=proved)
 
 
-def _steps(board: Board, waves: Sequence[Sequence[Landing]]) -> Iterator[MoveStep]:
+def _steps(board: TrialCluster, waves: Sequence[Sequence[Landing]]) -> Iterator[MoveStep]:
     problem, names = board.problem, board.problem.nodes.names
-    owners = census.Owners(problem.cluster)
+    owners = spread_counts.Owners(problem.cluster)
     why = reasons(board, waves)
     for number, (wave, because) in enumerate(zip(waves, why, strict=True), start=1):
         for landing, reason in zip(wave, because, strict=True):
@@ -151,8 +152,8 @@ def pin(problem: Problem, node: int) -> Pin:
 
 def _changes(before: _Count, after: _Count) -> Iterator[plan.SpreadChange]:
     """The constraints whose domains hold other numbers than before."""
-    known = {found.identity: found for found in before.census}
-    for found in after.census:
+    known = {found.identity: found for found in before.spread}
+    for found in after.spread:
         earlier = known[found.identity]
         if not np.array_equal(earlier.counts, found.counts):
             constraint = found.rule.constraint
@@ -170,7 +171,7 @@ def _changes(before: _Count, after: _Count) -> Iterator[plan.SpreadChange]:
             )
 
 
-def _stays(board: Board, movable: Movable) -> Mapping[str, int]:
+def _stays(board: TrialCluster, movable: Movable) -> Mapping[str, int]:
     """The pods of broken constraints that may not be moved, by reason."""
     templates = {t for d in board.ledger.demands if d.hard and d.excess() for t in d.members}
     found = Counter(reason for pod, reason in movable.reasons.items() if board.template(pod) in templates)

@@ -11,19 +11,19 @@ from collections.abc import Hashable
 import numpy as np
 
 from planner.constraints.node_resources import NodeResourcesFit
-from planner.nodes import Codes, Ints, Mask
-from planner.rebalance.board import Board
-from planner.rebalance.kinship import Kinship
-from planner.recent import Recent
+from planner.problem.array_cache import ArrayCache
+from planner.problem.nodes import Codes, Ints, Mask
+from planner.rebalance.interference import Interference
+from planner.rebalance.trial_cluster import TrialCluster
 
 
 class Elsewhere:
     """The nodes open to a pod, by rules and by room."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: TrialCluster) -> None:
         self._board = board
-        self._reads = Kinship(board).reads
-        self._open: Recent[Mask] = Recent(board.problem.nodes.size)
+        self._reads = Interference(board).reads
+        self._open: ArrayCache[Mask] = ArrayCache(board.problem.nodes.size)
         self._roomy: dict[bytes, Mask] = {}
         self._version = -1
         problem = board.problem

@@ -14,12 +14,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from planner.nodes import Codes, Ints, Mask
-from planner.rebalance.board import Board, Move
+from planner.eviction.protections import Protections
+from planner.problem.nodes import Codes, Ints, Mask
 from planner.rebalance.bounds import moves_needed
-from planner.rebalance.ledger import Demand, levels, worse
+from planner.rebalance.excess_ledger import Demand, levels, worse
 from planner.rebalance.movable import Movable
-from planner.rebalance.protections import Protections
+from planner.rebalance.trial_cluster import Move, TrialCluster
 
 #: So many pods of a domain are tried before it is given up.
 _MOST_SOURCES = 8
@@ -34,7 +34,7 @@ Distance = tuple[int, int]
 class Greedy:
     """Mends broken constraints on a board, one move after the other."""
 
-    def __init__(self, board: Board, movable: Movable, protections: Protections) -> None:
+    def __init__(self, board: TrialCluster, movable: Movable, protections: Protections) -> None:
         self._board = board
         self._protections = protections
         self._left_nodes: Counter[int] = Counter()

@@ -14,13 +14,13 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.budgets import Budgets
-from planner.movable import asks_to_stay
-from planner.nodes import Codes, Ints
-from planner.problem import Problem
-from planner.profile import profiles_of
-from planner.rebalance.protections import Protections
-from planner.templates import Template
+from planner.eviction.budgets import Budgets
+from planner.eviction.movable import asks_to_stay
+from planner.eviction.protections import Protections
+from planner.problem.nodes import Codes, Ints
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.scheduler.profile import profiles_of
 
 
 class Movable:

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from planner.nodes import Codes, Ints, Mask
-from planner.rebalance.board import Board
+from planner.problem.nodes import Codes, Ints, Mask
 from planner.rebalance.elsewhere import Elsewhere
+from planner.rebalance.trial_cluster import TrialCluster
 
 
 class Openings:
     """Finds openings; `may_go` says which pods may still be moved, `turns` how busy every node was."""
 
-    def __init__(self, board: Board, elsewhere: Elsewhere, may_go: Mask, turns: Ints) -> None:
+    def __init__(self, board: TrialCluster, elsewhere: Elsewhere, may_go: Mask, turns: Ints) -> None:
         self._board = board
         self._elsewhere = elsewhere
         self._may_go = may_go

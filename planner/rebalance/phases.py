@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 
-from planner.problem import Problem
-from planner.rebalance.board import Board, Move
+from planner.problem.problem import Problem
+from planner.rebalance.trial_cluster import Move, TrialCluster
 
 
 class Phase(Enum):
@@ -27,12 +27,12 @@ class Phase(Enum):
 class Stage:
     """A board with doubles for the pods of some moves."""
 
-    def __init__(self, problem: Problem, moves: Sequence[Move], board: Board | None = None) -> None:
+    def __init__(self, problem: Problem, moves: Sequence[Move], board: TrialCluster | None = None) -> None:
         """A stage for some moves; with a board of the problem only constraints that they touch are kept."""
         pods = list(dict.fromkeys(move.pod for move in moves))
         self.problem = problem.with_leaving(pods)
         numbers = {int(problem.template_of[pod]) for pod in pods}
-        self.board = Board(self.problem, None if board is None else board.ledger.concerned(numbers))
+        self.board = TrialCluster(self.problem, None if board is None else board.ledger.concerned(numbers))
         self._double = {pod: len(problem.pods) + number for number, pod in enumerate(pods)}
 
     def double(self, move: Move) -> int:

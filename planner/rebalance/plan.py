@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from models import Cluster
-from planner.budgets import Budgets
 from planner.clock import Clock
-from planner.moveplan import CurvePoint, MovePlan
-from planner.problem import Problem
-from planner.rebalance.board import Board, Move
+from planner.documents.move_plan import CurvePoint, MovePlan
+from planner.eviction.budgets import Budgets
+from planner.eviction.protections import Protections, protections_of, unmodelled
+from planner.problem.problem import Problem
 from planner.rebalance.document import document
 from planner.rebalance.movable import Movable
 from planner.rebalance.phases import Stage
-from planner.rebalance.protections import Protections, protections_of, unmodelled
-from planner.rebalance.search import Search
-from planner.rebalance.waves import Landing, Rules, Waves
+from planner.rebalance.search import MoveSearch
+from planner.rebalance.trial_cluster import Move, TrialCluster
+from planner.rebalance.waves import Landing, WaveRules, Waves
 
 #: Some of the time is kept for waves and for playing the plan through.
 _SHARE = 0.8
@@ -41,16 +41,16 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     """
     clock = Clock(time_limit, bell)
     problem = Problem(cluster)
-    board, protections = Board(problem), protections_of(cluster)
+    board, protections = TrialCluster(problem), protections_of(cluster)
     budgets = Budgets(problem)
     most = _least(max_moves, protections.most)
     if not board.ledger.broken(protections.kinds):
         notes = (*unmodelled(cluster.descheduler_policy),)
         return document(board, None, (), _nothing(board), notes=notes)
     movable = Movable(problem, protections, budgets)
-    search = Search(board, movable, protections, clock.within(clock.left() * _SHARE), most)
+    search = MoveSearch(board, movable, protections, clock.within(clock.left() * _SHARE), most)
     found = search.run(natural=evict_only)
-    rules = Rules(budgets, max_unavailable, evict_only)
+    rules = WaveRules(budgets, max_unavailable, evict_only)
     waves, left = _waves(board, found.moves, rules, clock)
     points = [*_curve(board, movable, protections, clock, len(found.moves))] if curve else []
     return document(
@@ -67,13 +67,13 @@ def _least(*numbers: int | None) -> int | None:
     return min((number for number in numbers if number is not None), default=None)
 
 
-def _nothing(board: Board) -> dict[str, int]:
+def _nothing(board: TrialCluster) -> dict[str, int]:
     """The bounds of a cluster in which no constraint is broken: what it has."""
     return {"hardExcess": 0, "moves": 0, "disruption": 0, "softExcess": board.ledger.excess(hard=False)}
 
 
 def _waves(
-    board: Board, moves: Sequence[Move], rules: Rules, clock: Clock
+    board: TrialCluster, moves: Sequence[Move], rules: WaveRules, clock: Clock
 ) -> tuple[list[list[Landing]], Sequence[Move]]:
     """The moves in waves, and those without a safe turn.
 
@@ -101,11 +101,11 @@ def _waves(
 
 
 def _curve(
-    board: Board, movable: Movable, protections: Protections, clock: Clock, moves: int
+    board: TrialCluster, movable: Movable, protections: Protections, clock: Clock, moves: int
 ) -> Iterator[CurvePoint]:
     """The least excess for every number of moves up to those of the plan."""
     for most in range(moves + 1):
-        found = Search(board, movable, protections, clock, most).run()
+        found = MoveSearch(board, movable, protections, clock, most).run()
         value = found.values["hardExcess"]
         yield CurvePoint(moves=most, hard_excess=value, proved=value == found.bounds["hardExcess"])
         if clock.over():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.rebalance.board import Board, Move
+from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.waves import Landing
 
 
-def reasons(board: Board, waves: Sequence[Sequence[Landing]]) -> list[list[str]]:
+def reasons(board: TrialCluster, waves: Sequence[Sequence[Landing]]) -> list[list[str]]:
     """A reason for every move of every wave, as the cluster is when the wave begins."""
     mark = board.state.mark()
     left = [landing.move for wave in waves for landing in wave]
@@ -23,7 +23,7 @@ def reasons(board: Board, waves: Sequence[Sequence[Landing]]) -> list[list[str]]
     return found
 
 
-def _reason(board: Board, move: Move, later: Sequence[Move]) -> str:
+def _reason(board: TrialCluster, move: Move, later: Sequence[Move]) -> str:
     template = board.template(move.pod)
     for demand in board.ledger.of(template):
         column = demand.rule.column

@@ -1,71 +1,25 @@
-"""A part of a cluster as the solver sees it: sites, movable pods, room, and the constraints that count them.
-
-A site is a node, or many nodes that are alike in all constraints; over the latter, and without room,
-a region is a relaxation that bounds every plan.
-"""
+"""Regions cut out of a cluster: sites, movable pods, room, and the constraints that count them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
-from planner.nodes import Codes, Ints, Mask
-from planner.rebalance.board import Board
-from planner.rebalance.ledger import Demand
+from planner.cpsat.region import Face, Place, Region
+from planner.eviction.protections import Protections
+from planner.problem.nodes import Codes, Ints, Mask
+from planner.rebalance.excess_ledger import Demand
 from planner.rebalance.movable import Movable
-from planner.rebalance.protections import Protections
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Domains that are counted together: the sites they lie in, how many they are, and what they hold."""
-
-    sites: tuple[int, ...]
-    domains: int
-    pods: int
-    carriers: int
-
-
-@dataclass(frozen=True, slots=True)
-class Face:
-    """One constraint inside a region; `floor` is the fewest pods of any domain outside, if there are any."""
-
-    demand: Demand
-    places: tuple[Place, ...]
-    floor: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """What may move from where to where, and what counts it."""
-
-    templates: tuple[int, ...]
-    nodes: tuple[int, ...]
-    leaving: Mapping[int, Mapping[int, tuple[int, ...]]]
-    """For every template and site the weights of the pods that may leave, ascending."""
-    open: Mapping[int, tuple[int, ...]]
-    """For every template the sites that it may come to."""
-    room: Mapping[int, Mapping[int, int]]
-    """For every site and resource what is free; empty in a relaxation."""
-    wants: Mapping[int, Sequence[tuple[int, int]]]
-    faces: tuple[Face, ...]
-    limits: tuple[tuple[tuple[tuple[int, int], ...], int], ...] = ()
-    """Pairs of template and site of which together only so many pods may leave."""
-
-    @property
-    def size(self) -> int:
-        """About how many variables a model of the region has."""
-        return sum(map(len, self.open.values())) + sum(map(len, self.leaving.values()))
+from planner.rebalance.trial_cluster import TrialCluster
 
 
 class Regions:
     """Cuts regions out of a board."""
 
-    def __init__(self, board: Board, movable: Movable, protections: Protections) -> None:
+    def __init__(self, board: TrialCluster, movable: Movable, protections: Protections) -> None:
         self._board = board
         self._movable = movable
         self._protections = protections

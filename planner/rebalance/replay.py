@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from planner.rebalance.ledger import levels, worse
+from planner.rebalance.excess_ledger import levels, worse
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.waves import Landing
 

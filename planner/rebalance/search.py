@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.clock import Clock
-from planner.rebalance.board import Board, Move
+from planner.cpsat.region import Region
+from planner.eviction.protections import SOFT, Protections
 from planner.rebalance.bounds import moves_needed
+from planner.rebalance.excess_ledger import Demand
 from planner.rebalance.greedy import Greedy
-from planner.rebalance.ledger import Demand
+from planner.rebalance.large_repair import Group, LargeRepair
 from planner.rebalance.movable import Movable
-from planner.rebalance.protections import SOFT, Protections
-from planner.rebalance.region import Region, Regions
+from planner.rebalance.region import Regions
 from planner.rebalance.sequence import Sequencer
-from planner.rebalance.surroundings import Group, Surroundings
+from planner.rebalance.trial_cluster import Move, TrialCluster
 
 if TYPE_CHECKING:
     from planner.cpsat.moves import Shift
@@ -38,7 +39,7 @@ Values = dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundMoves:
     """Moves in an order that holds, what they achieve stage by stage, and what any moves could."""
 
     moves: Sequence[Move]
@@ -46,11 +47,16 @@ class Found:
     bounds: Values
 
 
-class Search:
+class MoveSearch:
     """Looks for the fewest moves on a board, which it leaves as it found it."""
 
     def __init__(
-        self, board: Board, movable: Movable, protections: Protections, clock: Clock, most: int | None = None
+        self,
+        board: TrialCluster,
+        movable: Movable,
+        protections: Protections,
+        clock: Clock,
+        most: int | None = None,
     ) -> None:
         self._board = board
         self._movable = movable
@@ -62,7 +68,7 @@ class Search:
         self._stages = ("hardExcess", *(("softExcess",) if SOFT in kinds else ()), "moves", "disruption")
         self._start = board.state.mark()
 
-    def run(self, *, natural: bool = False) -> Found:
+    def run(self, *, natural: bool = False) -> FoundMoves:
         """The best moves found; with `natural` only those that the scheduler makes of its own accord."""
         broken = self._board.ledger.broken(self._kinds)
         groups = self._groups(broken)
@@ -76,7 +82,7 @@ class Search:
             best, bounds = self._solved(best, bounds, groups)
         moves, values = best
         self._board.state.rollback(self._start)
-        return Found(moves, values, bounds)
+        return FoundMoves(moves, values, bounds)
 
     def _key(self, values: Values) -> tuple[int, ...]:
         return tuple(values[name] for name in self._stages)
@@ -178,7 +184,7 @@ class Search:
         groups: Sequence[Group],
     ) -> tuple[list[Move], Values]:
         """Repair in a large cluster: afresh, then from where the best stands, then with the solver."""
-        surroundings = Surroundings(self._board, self._movable, self._regions, groups, self._clock)
+        surroundings = LargeRepair(self._board, self._movable, self._regions, groups, self._clock)
         for start in ([], best[0]):
             if best[1]["hardExcess"] > bounds["hardExcess"] and not self._clock.over():
                 self._set(start)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from planner.rebalance.board import Board, Move
-from planner.rebalance.ledger import levels, worse
+from planner.cpsat.region import Region
+from planner.rebalance.excess_ledger import levels, worse
 from planner.rebalance.movable import Movable
-from planner.rebalance.region import Region
+from planner.rebalance.trial_cluster import Move, TrialCluster
 
 
 class Sequencer:
@@ -23,7 +23,7 @@ class Sequencer:
 
     def __init__(
         self,
-        board: Board,
+        board: TrialCluster,
         movable: Movable,
         leaving: Counter[tuple[int, int]],
         coming: Counter[tuple[int, int]],
@@ -39,7 +39,7 @@ class Sequencer:
     @classmethod
     def following(
         cls,
-        board: Board,
+        board: TrialCluster,
         movable: Movable,
         region: Region,
         leaving: Counter[tuple[int, int]],

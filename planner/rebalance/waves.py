@@ -15,11 +15,11 @@ from itertools import product
 
 import numpy as np
 
-from planner.budgets import Budgets
-from planner.rebalance.board import Move
-from planner.rebalance.kinship import Kinship
-from planner.rebalance.ledger import levels, worse
+from planner.eviction.budgets import Budgets
+from planner.rebalance.excess_ledger import levels, worse
+from planner.rebalance.interference import Interference
 from planner.rebalance.phases import Phase, Stage
+from planner.rebalance.trial_cluster import Move
 
 #: So many moves of a wave may be kin.
 _MOST_KIN = 3
@@ -37,7 +37,7 @@ class Landing:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class WaveRules:
     """What may be under way at the same time."""
 
     budgets: Budgets
@@ -48,7 +48,7 @@ class Rules:
 class _Waiting:
     """Moves that were passed over: whoever comes after them in the plan does not take what they need."""
 
-    def __init__(self, kinship: Kinship) -> None:
+    def __init__(self, kinship: Interference) -> None:
         self._kinship = kinship
         self._targets: set[int] = set()
         self._templates: set[int] = set()
@@ -72,7 +72,7 @@ class Waves:
         self,
         stage: Stage,
         moves: Sequence[Move],
-        rules: Rules,
+        rules: WaveRules,
         *,
         reserved: Container[int] = (),
         strict: bool = False,
@@ -84,7 +84,7 @@ class Waves:
         self._rules = rules
         self._reserved = reserved
         self._strict = strict
-        self._kinship = Kinship(self._board)
+        self._kinship = Interference(self._board)
         self._natural_alone: set[int] = set()
         #: What was found out about the next move of a pod since the last wave.
         self._known: dict[int, tuple[bool, int | None]] = {}

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from models import Cluster
-from models.pod import Pod
-from models.settle import settle
+from models.controllers.reconcile import settle
+from models.objects.pod import Pod
 from planner.whatif.named import listed
 
 

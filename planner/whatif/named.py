@@ -7,10 +7,10 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from models import Cluster
-from models.node import Node
-from models.pod import Pod
-from models.settle import workloads_of
-from models.workload import Workload
+from models.controllers.reconcile import workloads_of
+from models.objects.node import Node
+from models.objects.pod import Pod
+from models.objects.workload import Workload
 from planner.errors import InputError
 
 _SHORT = {

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from models import Cluster
-from models.affinity import Taint
-from models.node import Node
-from models.storage import CSINode
-from models.templates import stand_in_uid
+from models.controllers.templates import stand_in_uid
+from models.objects.affinity import Taint
+from models.objects.node import Node
+from models.objects.storage import CSINode
 from planner.errors import InputError
-from planner.nodes import HOSTNAME
+from planner.problem.nodes import HOSTNAME
 from planner.whatif.eviction import bare_pods, hindrances, is_daemon, noted, without_pods
 from planner.whatif.named import node_named, nodes_chosen
 

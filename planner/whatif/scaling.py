@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import Any
 
 from models import Cluster
-from models.expand import MOST_NEW_PODS
-from models.owners import ByController, is_live
-from models.pod import Pod
-from models.settle import workloads_of
-from models.templates import usable
-from models.workload import (
+from models.controllers.expand import MOST_NEW_PODS
+from models.controllers.owners import ByController, is_live
+from models.controllers.reconcile import workloads_of
+from models.controllers.templates import usable
+from models.objects.pod import Pod
+from models.objects.workload import (
     DaemonSet,
     Deployment,
     Job,

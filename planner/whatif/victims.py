@@ -22,7 +22,7 @@ from datetime import datetime
 from functools import cmp_to_key
 
 from models import Cluster
-from models.pod import Pod
+from models.objects.pod import Pod
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 _NANOSECONDS = 1_000_000_000

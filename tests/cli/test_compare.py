@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from planner.comparison import Comparison
+from planner.documents.comparison import Comparison
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, node, pod, write
 

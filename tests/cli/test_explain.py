@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.explanation import Explanation, ExplanationList
-from planner.survival import Survival
+from planner.documents.explanation import Explanation, ExplanationList
+from planner.documents.survival import Survival
 from tests.cli.conftest import Planner
 from tests.cli.manifests import lopsided, node, pod, write
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from planner.plan import CheckReport, Simulation
+from planner.documents.plan import CheckReport, Simulation
 from tests.cli.conftest import Planner
 from tests.cli.manifests import lopsided, node, pod, write
 

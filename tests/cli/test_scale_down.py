@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.plan import ScaleDown
+from planner.documents.plan import ScaleDown
 from tests.builders import node, replica, revision, scaled, spread
 from tests.cli.conftest import Planner
 from tests.cli.manifests import write

@@ -8,7 +8,7 @@ import pytest
 
 from cli import options
 from planner.batch.goals import Shape
-from planner.plan import PlacementPlan
+from planner.documents.plan import PlacementPlan
 from tests.cli.conftest import Ended, Planner
 from tests.cli.manifests import node, pod, write
 

@@ -10,7 +10,7 @@ import pytest
 
 from models import Cluster
 from models.cluster import read
-from tests.models.objects import node, pod, workload
+from tests.models.manifests import node, pod, workload
 
 DATA = Path(__file__).parent.parent / "data"
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from models import Cluster
 from planner import check
-from planner.check import audit
-from planner.problem import Problem
-from planner.scheduler import Scheduler
+from planner.audit.findings import audit
+from planner.problem.problem import Problem
+from planner.scheduler.scheduler import Scheduler
 from tests.builders import HARD, HOST, ZONE, Object, cluster, node, pod, spread
 from tests.planner import oracle
 from tests.strategies import NODE_TERMS, clusters, nodes, one_of, steady

@@ -14,8 +14,8 @@ import pytest
 
 from models import Cluster
 from planner import InputError, compare, simulate, solve
-from planner.comparison import Comparison, Summary
-from planner.plan import PlacementPlan
+from planner.documents.comparison import Comparison, Summary
+from planner.documents.plan import PlacementPlan
 from tests.builders import Object, cluster, node, pod, profile, scheduler, spread
 
 STUCK = Path(__file__).parents[1] / "data" / "batch" / "stuck.jsonl.gz"

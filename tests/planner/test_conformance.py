@@ -10,7 +10,7 @@ import pytest
 
 from models import Cluster
 from planner import simulate
-from planner.plan import Decision, Simulation
+from planner.documents.plan import Decision, Simulation
 
 DATA = Path(__file__).parents[1] / "data" / "conformance"
 Case = dict[str, Any]

@@ -3,8 +3,8 @@
 import pytest
 
 from planner import check, simulate
-from planner.problem import Problem
-from planner.state import State
+from planner.problem.problem import Problem
+from planner.state.state import State
 from tests.builders import HOST, ZONE, Object, cluster, node, pod, profile, scheduler, spread, term
 
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from models import Cluster
 from planner import InputError, solve
 from planner.batch.pending import Pending
-from planner.movable import why_not
-from planner.plan import MOVES, PlacementPlan
-from planner.problem import Problem
-from planner.state import State
+from planner.documents.plan import MOVES, PlacementPlan
+from planner.eviction.movable import why_not
+from planner.problem.problem import Problem
+from planner.state.state import State
 from tests.builders import Object, cluster, node, pod, spread
 from tests.planner.test_solve import framework_of, recorded, replays
 from tests.strategies import clusters, steady

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models import Cluster, InputError
-from planner.plan import ScaleDown
+from planner.documents.plan import ScaleDown
 from planner.scale_down import scale_down
-from planner.steering import annotated
+from planner.scaledown.deletion_costs import annotated
 from planner.whatif import scale
 from planner.whatif.scaling import surplus_of
 from tests.builders import (

@@ -14,19 +14,19 @@ from ortools.sat.python import cp_model
 
 from models import Cluster
 from planner import simulate, solve
+from planner.audit.findings import audit
 from planner.batch.pending import Pending
-from planner.check import audit
 from planner.constraints import Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_ports import NodePorts
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.cpsat.variables import Batch, Counts
-from planner.framework import Framework
-from planner.plan import PlacementPlan
-from planner.problem import Problem
-from planner.profile import build, profiles_of
-from planner.state import State
+from planner.documents.plan import PlacementPlan
+from planner.problem.problem import Problem
+from planner.scheduler.framework import Framework
+from planner.scheduler.profile import build, profiles_of
+from planner.state.state import State
 from tests.builders import HOST, ZONE, Object, claim, cluster, node, pod, spread, term, volume
 from tests.strategies import clusters, steady
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from planner import InputError
-from planner.survival import DomainLoss, Survival, WorkloadLoss
+from planner.documents.survival import DomainLoss, Survival, WorkloadLoss
 from planner.survive import survive
 from tests.builders import ZONE, Object, cluster, node, pod, spread, workload
 

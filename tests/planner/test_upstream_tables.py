@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from models.affinity import TopologySpreadConstraint
 from models.cluster import Cluster
-from models.node import Node
-from models.pod import Pod
-from models.workload import Namespace
+from models.objects.affinity import TopologySpreadConstraint
+from models.objects.node import Node
+from models.objects.pod import Pod
+from models.objects.workload import Namespace
 from planner.constraints.family import Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_affinity import NodeAffinity
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.constraints.taint_toleration import TaintToleration
-from planner.problem import Problem
-from planner.state import State
+from planner.problem.problem import Problem
+from planner.state.state import State
 
 UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
 Case = dict[str, Any]

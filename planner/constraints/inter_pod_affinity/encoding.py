@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from planner.nodes import Column
-from planner.tallies import DomainCounts
-from planner.templates import Template
+from planner.problem.nodes import Column
+from planner.problem.templates import Template
+from planner.state.pod_counts import DomainCounts
 
 if TYPE_CHECKING:
     from planner.cpsat.variables import Counts

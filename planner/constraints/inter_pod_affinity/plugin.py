@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.scheduler_config import InterPodAffinityArgs
+from models.objects.scheduler_config import InterPodAffinityArgs
 from planner.constraints.family import MAX_SCORE, PLENTY, Filter, Rejects, Score, Verdict, Violation
 from planner.constraints.inter_pod_affinity.encoding import like, need, shun
 from planner.constraints.inter_pod_affinity.terms import Owners, Reader, Wishes
-from planner.nodes import ALL, Column, Feasible, Ints, Mask, Where
-from planner.problem import Problem
-from planner.recent import Recent
-from planner.selection import Selection
-from planner.state import State
-from planner.tallies import DomainCounts, Tally
-from planner.templates import Template
+from planner.problem.array_cache import ArrayCache
+from planner.problem.nodes import ALL, Column, Feasible, Ints, Mask, Where
+from planner.problem.problem import Problem
+from planner.problem.selection import Selection
+from planner.problem.templates import Template
+from planner.state.pod_counts import DomainCounts, PodCounts
+from planner.state.state import State
 
 if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
@@ -55,7 +55,7 @@ class Around:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class AffinityRules:
     """What decides about one template, with live counts."""
 
     needs: tuple[Around, ...]
@@ -79,8 +79,8 @@ class InterPodAffinity(Filter, Score):
         self._admirers = Owners(self.name, "like", self._args.hard_pod_affinity_weight)
         for number, wishes in enumerate(self._wishes):
             self._register(number, wishes)
-        self._rules: Recent[Rules] = Recent(self.nodes.size)
-        self._weights: Recent[tuple[Around, ...]] = Recent(self.nodes.size)
+        self._rules: ArrayCache[AffinityRules] = ArrayCache(self.nodes.size)
+        self._weights: ArrayCache[tuple[Around, ...]] = ArrayCache(self.nodes.size)
 
     def _register(self, number: int, wishes: Wishes) -> None:
         for term in wishes.shuns:
@@ -91,11 +91,11 @@ class InterPodAffinity(Filter, Score):
         for weight, term in weighted:
             self._admirers.add(number, term, weight)
 
-    def _around(self, tally: Tally, key: str, weight: int = 1) -> Around:
+    def _around(self, tally: PodCounts, key: str, weight: int = 1) -> Around:
         column = self.nodes.column(key)
         return Around(column, self.state.domain_counts(tally, column), weight)
 
-    def _matched(self, selections: tuple[Selection, ...]) -> Tally:
+    def _matched(self, selections: tuple[Selection, ...]) -> PodCounts:
         """The pods that match all these selections."""
         return self.state.tally((self.name, selections), lambda: self._match_all(selections))
 
@@ -103,15 +103,15 @@ class InterPodAffinity(Filter, Score):
         first, *others = (self.problem.members(selection, terminating=True) for selection in selections)
         return {number: 1 for number in first if all(number in other for other in others)}
 
-    def rules(self, template: Template) -> Rules:
+    def rules(self, template: Template) -> AffinityRules:
         """What decides about a template, with live counts."""
         return self._rules.get(template.index, lambda: self._make_rules(template))
 
-    def _make_rules(self, template: Template) -> Rules:
+    def _make_rules(self, template: Template) -> AffinityRules:
         wishes = self._wishes[template.index]
         needed = tuple(dict.fromkeys(term.selection for term in wishes.needs))
         keys = tuple(dict.fromkeys(term.key for term in wishes.needs))
-        return Rules(
+        return AffinityRules(
             needs=tuple(self._around(self._matched(needed), key) for key in keys),
             has_all_labels=self.nodes.with_keys(keys),
             is_own_company=all(selection.matches(template) for selection in needed),
@@ -121,7 +121,7 @@ class InterPodAffinity(Filter, Score):
             ),
         )
 
-    def reads(self, template: Template) -> Iterator[Tally]:
+    def reads(self, template: Template) -> Iterator[PodCounts]:
         rules = self.rules(template)
         for around in (*rules.needs, *rules.shuns, *rules.shunned_by, *self._weighted(template)):
             yield around.counts.tally
@@ -149,7 +149,7 @@ class InterPodAffinity(Filter, Score):
         lacking: Mask = np.asarray(self.reject(template) == _AFFINITY)
         return lacking
 
-    def _has_company(self, rules: Rules, where: Where) -> Mask:
+    def _has_company(self, rules: AffinityRules, where: Where) -> Mask:
         if rules.is_own_company and not any(around.anywhere() for around in rules.needs):
             return rules.has_all_labels[where]
         together = rules.needs[0].here(where)

@@ -7,13 +7,13 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from models.affinity import PodAffinity, PodAffinityTerm
-from models.selectors import LabelSelector, LabelSelectorRequirement
-from planner.problem import Problem
-from planner.selection import Selection, SelectionIndex
-from planner.state import State
-from planner.tallies import Tally
-from planner.templates import Template
+from models.objects.affinity import PodAffinity, PodAffinityTerm
+from models.objects.selectors import LabelSelector, LabelSelectorRequirement
+from planner.problem.problem import Problem
+from planner.problem.selection import Selection, SelectionIndex
+from planner.problem.templates import Template
+from planner.state.pod_counts import PodCounts
+from planner.state.state import State
 
 
 class Term(NamedTuple):
@@ -95,7 +95,7 @@ class Owners:
         """Whether any term means this template."""
         return bool(self._members) and any(True for _ in self._index.matching(template))
 
-    def of(self, template: Template, state: State) -> Iterator[tuple[Tally, str, int]]:
+    def of(self, template: Template, state: State) -> Iterator[tuple[PodCounts, str, int]]:
         """The terms that mean this template: their owners counted, the label, the weight."""
         for item in self._index.matching(template):
             term, weight = item

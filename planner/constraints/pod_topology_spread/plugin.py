@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from models.scheduler_config import KubeSchedulerProfile, PodTopologySpreadArgs
+from models.objects.scheduler_config import KubeSchedulerProfile, PodTopologySpreadArgs
 from planner.constraints.family import MAX_SCORE, Filter, Rejects, Score, Verdict
 from planner.constraints.pod_topology_spread.encoding import encode
 from planner.constraints.pod_topology_spread.rule import NO_LABEL, Counted, Floats, Rule
 from planner.constraints.pod_topology_spread.wanted import HARD, SOFT, Wanted, Wish
-from planner.nodes import ALL, Feasible, Ints, Mask, Where
-from planner.problem import Problem
-from planner.recent import Recent
-from planner.selection import Selection
-from planner.state import State
-from planner.tallies import Tally
-from planner.templates import Template
+from planner.problem.array_cache import ArrayCache
+from planner.problem.nodes import ALL, Feasible, Ints, Mask, Where
+from planner.problem.problem import Problem
+from planner.problem.selection import Selection
+from planner.problem.templates import Template
+from planner.state.pod_counts import PodCounts
+from planner.state.state import State
 
 if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
@@ -30,7 +30,7 @@ _REASON_LABEL = f"{_REASON} (missing required label)"
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class SpreadRules:
     """All constraints of a template of one kind; soft ones may ask for all labels or not."""
 
     rules: tuple[Rule, ...]
@@ -45,9 +45,9 @@ class PodTopologySpread(Filter, Score):
     def __init__(self, problem: Problem, state: State, args: PodTopologySpreadArgs | None = None) -> None:
         super().__init__(problem, state)
         self._wanted = Wanted(problem, args or PodTopologySpreadArgs())
-        self._no_rules = Rules((), self.nodes.every)
-        self._hard: Recent[Rules] = Recent(self.nodes.size)
-        self._soft: Recent[Rules] = Recent(self.nodes.size)
+        self._no_rules = SpreadRules((), self.nodes.every)
+        self._hard: ArrayCache[SpreadRules] = ArrayCache(self.nodes.size)
+        self._soft: ArrayCache[SpreadRules] = ArrayCache(self.nodes.size)
 
     @classmethod
     def of_profile(cls, problem: Problem, state: State, config: KubeSchedulerProfile) -> Self:
@@ -64,7 +64,7 @@ class PodTopologySpread(Filter, Score):
         """The DoNotSchedule constraints of a template."""
         return self._hard.get(template.index, lambda: self._rules(template, HARD, labels=True)).rules
 
-    def soft(self, template: Template) -> Rules:
+    def soft(self, template: Template) -> SpreadRules:
         """The ScheduleAnyway constraints of a template."""
         labels = self._wanted.spelled_out(template)
         return self._soft.get(template.index, lambda: self._rules(template, SOFT, labels=labels))
@@ -79,14 +79,14 @@ class PodTopologySpread(Filter, Score):
         )
         return list({rule.identity: rule for rule in found}.values())
 
-    def _rules(self, template: Template, kind: str, *, labels: bool) -> Rules:
+    def _rules(self, template: Template, kind: str, *, labels: bool) -> SpreadRules:
         wishes = self._wanted.of(template, kind)
         if not wishes:
             return self._no_rules
         keys = [constraint.topology_key for constraint, _ in wishes] if labels else []
         labelled = self.nodes.with_keys(keys)
         missing = tuple(sorted(set(keys))) if not labelled.all() else ()
-        return Rules(tuple(self._rule(template, wish, labelled, missing) for wish in wishes), labelled)
+        return SpreadRules(tuple(self._rule(template, wish, labelled, missing) for wish in wishes), labelled)
 
     def _rule(self, template: Template, wish: Wish, labelled: Mask, keys: tuple[str, ...]) -> Rule:
         constraint, selection = wish
@@ -103,7 +103,7 @@ class PodTopologySpread(Filter, Score):
         counts = self.state.domain_counts(self._tally(selection), column, eligible, counted.eligible)
         return Rule(constraint, counted, selection.matches(template), counts)
 
-    def _tally(self, selection: Selection) -> Tally:
+    def _tally(self, selection: Selection) -> PodCounts:
         # An empty selector matches every pod but counts none: kube skips the counting.
         counted = selection.selector is not None and not selection.selector.empty
         return self.state.tally(
@@ -111,7 +111,7 @@ class PodTopologySpread(Filter, Score):
             lambda: self.problem.members(selection, terminating=False) if counted else {},
         )
 
-    def reads(self, template: Template) -> Iterator[Tally]:
+    def reads(self, template: Template) -> Iterator[PodCounts]:
         for rule in (*self.hard(template), *self.soft(template).rules):
             yield rule.tally
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.affinity import TopologySpreadConstraint
+from models.objects.affinity import TopologySpreadConstraint
 from planner.constraints.family import PLENTY
-from planner.nodes import ALL, HOSTNAME, Feasible, Ints, Mask, Where
-from planner.selection import Selection
-from planner.tallies import DomainCounts
+from planner.problem.nodes import ALL, HOSTNAME, Feasible, Ints, Mask, Where
+from planner.problem.selection import Selection
+from planner.state.pod_counts import DomainCounts
 
 NO_LABEL, SKEWED = 1, 2
 #: How many patterns of open and closed domains a rule keeps the answer for.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.constraints.pod_topology_spread.rule import Rule
-from planner.nodes import Mask
+from planner.problem.nodes import Mask
 
 if TYPE_CHECKING:
     from planner.cpsat.variables import Counts

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from models.affinity import TopologySpreadConstraint
-from models.scheduler_config import PodTopologySpreadArgs
-from models.selectors import LabelSelector, LabelSelectorRequirement
-from planner.nodes import HOSTNAME
-from planner.problem import Problem
-from planner.selection import Selection
-from planner.templates import Template
+from models.objects.affinity import TopologySpreadConstraint
+from models.objects.scheduler_config import PodTopologySpreadArgs
+from models.objects.selectors import LabelSelector, LabelSelectorRequirement
+from planner.problem.nodes import HOSTNAME
+from planner.problem.problem import Problem
+from planner.problem.selection import Selection
+from planner.problem.templates import Template
 
 HARD = "DoNotSchedule"
 SOFT = "ScheduleAnyway"

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from models.storage import PersistentVolumeClaim
-from planner.claims import ClaimUse, claims_of
+from models.objects.storage import PersistentVolumeClaim
 from planner.constraints.family import Filter, Rejects, Verdict, Violation, where_accepted
-from planner.nodes import ALL, Ints, Where
-from planner.templates import Template
+from planner.problem.nodes import ALL, Ints, Where
+from planner.problem.templates import Template
+from planner.problem.volume_claims import ClaimUse, claims_of
 
 _CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 _NOTHING_TO_BIND = "node(s) didn't find available persistent volumes to bind"

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.claims import claims_of
 from planner.constraints.family import PLENTY, Filter, Rejects, Verdict
-from planner.nodes import ALL, Ints, Where
-from planner.problem import Problem
-from planner.state import State
-from planner.tallies import Tally
-from planner.templates import Template
+from planner.problem.nodes import ALL, Ints, Where
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.problem.volume_claims import claims_of
+from planner.state.pod_counts import PodCounts
+from planner.state.state import State
 
 if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
@@ -123,7 +123,7 @@ class NodeVolumeLimits(Filter):
         """Whether more than one pod uses a volume."""
         return sum(int(self.problem.pods_per_template[number]) for number in users) > 1
 
-    def _tally(self, attached: Attached) -> Tally:
+    def _tally(self, attached: Attached) -> PodCounts:
         return self.state.tally((self.name, attached), lambda: self._users[attached])
 
     def verdict(self, template: Template, code: int) -> Verdict:

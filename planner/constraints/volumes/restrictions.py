@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.pod import Pod
-from planner.claims import claims_of
+from models.objects.pod import Pod
 from planner.constraints.family import Filter, Rejects, Verdict, where_accepted
-from planner.nodes import ALL, Ints, Where
-from planner.problem import Problem
-from planner.state import State
-from planner.tallies import Tally
-from planner.templates import Template
+from planner.problem.nodes import ALL, Ints, Where
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.problem.volume_claims import claims_of
+from planner.state.pod_counts import PodCounts
+from planner.state.state import State
 
 if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
@@ -100,11 +100,11 @@ class VolumeRestrictions(Filter):
             if claim is not None and _ONE_POD in claim.spec.access_modes:
                 yield use.key
 
-    def _disk(self, disk: Hashable, shared: bool) -> Tally:
+    def _disk(self, disk: Hashable, shared: bool) -> PodCounts:
         key = (disk, shared)
         return self.state.tally((self.name, key), lambda: self._users.get(key, {}))
 
-    def _claim(self, key: str) -> Tally:
+    def _claim(self, key: str) -> PodCounts:
         return self.state.tally((self.name, key), lambda: self._holders[key])
 
     def verdict(self, template: Template, code: int) -> Verdict:

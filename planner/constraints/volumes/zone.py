@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from planner.claims import claims_of
 from planner.constraints.family import NodeFilter, Rejects, Verdict
-from planner.nodes import Column, Mask
-from planner.templates import Template
+from planner.problem.nodes import Column, Mask
+from planner.problem.templates import Template
+from planner.problem.volume_claims import claims_of
 
 _REASON = "node(s) had no available volume zone"
 _NO_NAME = "PersistentVolume had no name"

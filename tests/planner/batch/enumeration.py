@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from models import Cluster
 from planner.batch.pending import Pending
-from planner.order import Step
-from planner.plan import PlacementPlan
-from planner.problem import Problem
+from planner.documents.plan import PlacementPlan
+from planner.problem.problem import Problem
+from planner.scheduler.order import Step
 
 
 def reachable(pending: Pending) -> Iterator[Counter[Step]]:

@@ -11,10 +11,10 @@ from planner.batch.goals import Shape, wishes
 from planner.batch.incumbent import Incumbent
 from planner.batch.pending import Pending
 from planner.batch.repair import Repair
-from planner.cells import Cells
 from planner.clock import Clock
-from planner.order import Orderer, Step
-from planner.problem import Problem
+from planner.problem.node_groups import NodeGroups
+from planner.problem.problem import Problem
+from planner.scheduler.order import Orderer, Step
 from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, spread, term
 
 
@@ -22,8 +22,8 @@ def _pending(*objects: Object) -> Pending:
     return Pending(Problem(cluster(*objects)))
 
 
-def _one_cell(pending: Pending) -> Cells:
-    return Cells(np.zeros(pending.problem.nodes.size, np.intp))
+def _one_cell(pending: Pending) -> NodeGroups:
+    return NodeGroups(np.zeros(pending.problem.nodes.size, np.intp))
 
 
 def _quotas(pending: Pending) -> Counter[Step]:

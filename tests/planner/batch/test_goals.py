@@ -21,9 +21,9 @@ from planner.batch.goals import (
     wishes,
 )
 from planner.batch.pending import Pending
-from planner.order import Step
-from planner.plan import PODS_PLACED, PlacementPlan
-from planner.problem import Problem
+from planner.documents.plan import PODS_PLACED, PlacementPlan
+from planner.problem.problem import Problem
+from planner.scheduler.order import Step
 from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, spread, term, weighted
 from tests.planner.batch.enumeration import is_admissible, reachable
 from tests.strategies import clusters, steady

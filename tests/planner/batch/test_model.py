@@ -11,7 +11,6 @@ from models import Cluster
 from planner import solve
 from planner.batch.goals import FullestNode
 from planner.batch.pending import Pending
-from planner.cells import Cells
 from planner.clock import Clock
 from planner.constraints import Filter
 from planner.constraints.node_resources import NodeResourcesFit
@@ -19,13 +18,14 @@ from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.constraints.volumes import NodeVolumeLimits, VolumeRestrictions
 from planner.cpsat.model import Goal, Model
 from planner.cpsat.variables import Batch
-from planner.problem import Problem
+from planner.problem.node_groups import NodeGroups
+from planner.problem.problem import Problem
 from tests.builders import ZONE, Object, claim, cluster, node, pod, scheduler, spread, term, volume
 from tests.planner.batch.enumeration import is_admissible, most_pods, pods_placed
 from tests.strategies import clusters, steady
 
 
-def best_of(pending: Pending, cells: Cells | None = None, **how: Any) -> tuple[int, ...]:
+def best_of(pending: Pending, cells: NodeGroups | None = None, **how: Any) -> tuple[int, ...]:
     """The pods per priority that a model places at best, the highest priority first; all proved."""
     batch = Batch(pending.problem, pending.wanted, pending.room(pending.wanted), cells=cells)
     one_by_one = how.pop("one_by_one", False)
@@ -48,17 +48,17 @@ def test_cells_never_promise_less_than_nodes(objects: list[Object]) -> None:
     pending = Pending(Problem(Cluster.from_objects(objects)))
     size = pending.problem.nodes.size
     exact = best_of(pending)
-    for cells in (Cells(np.zeros(size, np.intp)), Cells(np.arange(size) // 2), _by_traits(pending)):
+    for cells in (NodeGroups(np.zeros(size, np.intp)), NodeGroups(np.arange(size) // 2), _by_traits(pending)):
         assert best_of(pending, cells) >= exact
 
 
-def _by_traits(pending: Pending) -> Cells:
+def _by_traits(pending: Pending) -> NodeGroups:
     """Nodes together that no rule tells apart; on few nodes every trait counts."""
     of = np.zeros(pending.problem.nodes.size, np.intp)
     for trait in pending.traits():
         codes = np.unique(trait, return_inverse=True)[1]
         of = np.unique(of * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1]
-    return Cells(of.astype(np.intp))
+    return NodeGroups(of.astype(np.intp))
 
 
 @settings(steady, max_examples=40)
@@ -67,7 +67,7 @@ def test_cells_never_promise_less_than_some_order_places(objects: list[Object]) 
     """Their best is a bound for every order of binds."""
     found = Cluster.from_objects(objects)
     pending = Pending(Problem(found))
-    whole = Cells(np.zeros(pending.problem.nodes.size, np.intp))
+    whole = NodeGroups(np.zeros(pending.problem.nodes.size, np.intp))
     best = most_pods(found)
     assert best_of(pending, whole) >= best
     assert best_of(pending, _by_traits(pending)) >= best
@@ -88,7 +88,7 @@ def test_cells_that_promise_too_little_are_noticed(mistake: str, monkeypatch: py
     cells = _by_traits(pending)
     assert (cells.size, best_of(pending, cells), best_of(pending)) == (2, (8,), (8,))
     if mistake == "room of one node":
-        monkeypatch.setattr(Cells, "sums", lambda self, amounts: amounts[self.first])
+        monkeypatch.setattr(NodeGroups, "sums", lambda self, amounts: amounts[self.first])
     else:
         module = "planner.constraints.pod_topology_spread.encoding"
         monkeypatch.setattr(f"{module}._minimum", lambda *_: 0)

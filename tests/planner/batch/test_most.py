@@ -15,9 +15,9 @@ from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_ports import NodePorts
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
-from planner.nodes import Ints
-from planner.problem import Problem
-from planner.templates import Template
+from planner.problem.nodes import Ints
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
 from tests.builders import HOST, Object, cluster, node, pod, spread, term
 from tests.strategies import claiming, clusters, steady
 

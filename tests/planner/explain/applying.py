@@ -7,8 +7,8 @@ from typing import Any
 
 from models import Cluster
 from planner import simulate
-from planner.explanation import Fix, FixChange
-from planner.plan import Decision
+from planner.documents.explanation import Fix, FixChange
+from planner.documents.plan import Decision
 
 Object = dict[str, Any]
 _MERGE_KEYS = {"containers": "name", "initContainers": "name", "topologySpreadConstraints": "topologyKey"}

@@ -5,8 +5,8 @@ import itertools
 import pytest
 
 from models import Cluster
+from planner.documents.explanation import Explanation
 from planner.explain import explain
-from planner.explanation import Explanation
 from tests.planner.explain.applying import applied, at_rest, landing
 from tests.planner.test_conformance import Case, cases
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from planner import InputError
+from planner.documents.explanation import Explanation
 from planner.explain import explain
-from planner.explanation import Explanation
 from tests.builders import (
     HOST,
     ZONE,

@@ -1,12 +1,12 @@
 """Repair where there is next to no room: gaps that travel, and bystanders that open a node."""
 
-from planner.budgets import Budgets
-from planner.problem import Problem
-from planner.rebalance.board import Board, Move
+from planner.eviction.budgets import Budgets
+from planner.eviction.protections import Protections, protections_of
+from planner.problem.problem import Problem
 from planner.rebalance.chains import Chains
 from planner.rebalance.greedy import Greedy
 from planner.rebalance.movable import Movable
-from planner.rebalance.protections import Protections, protections_of
+from planner.rebalance.trial_cluster import Move, TrialCluster
 from tests.builders import Object, cluster, node, pod, spread
 
 
@@ -26,7 +26,7 @@ def mended(
     """Every move as pod, source and target, and what is still too much after them."""
     found = cluster(*objects)
     problem = Problem(found)
-    board, rules = Board(problem), protections or protections_of(found)
+    board, rules = TrialCluster(problem), protections or protections_of(found)
     movable = Movable(problem, rules, Budgets(problem))
     broken = board.ledger.broken(rules.kinds)
     stuck = {template for demand in broken for template in demand.members}

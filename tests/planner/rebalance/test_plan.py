@@ -1,6 +1,7 @@
 """Plans on small clusters that are made up: the fewest moves, orders that hold, limits that are kept."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -266,8 +267,7 @@ def every_placement(given_: Cluster) -> Iterator[tuple[int, int]]:
             item.model_copy(update={"spec": item.spec.model_copy(update={"node_name": name})})
             for item, name in zip(given_.pods, places, strict=True)
         )
-        fields = {name: getattr(given_, name) for name in given_.__slots__}
-        report = check(Cluster(**{**fields, "pods": pods}))
+        report = check(replace(given_, pods=pods))
         if not report.findings:
             gone = sum(item.node_name != name for item, name in zip(given_.pods, places, strict=True))
             yield report.hard_excess, gone

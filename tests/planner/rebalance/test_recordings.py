@@ -2,19 +2,20 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from models import Cluster
-from models.base import KubeModel
+from models.objects.pod import Pod
 from planner import check, rebalance
-from planner.moveplan import MovePlan
-from planner.problem import Problem
-from planner.rebalance.board import Move
+from planner.documents.move_plan import MovePlan
+from planner.problem.problem import Problem
 from planner.rebalance.phases import Stage
 from planner.rebalance.replay import failures
+from planner.rebalance.trial_cluster import Move
 from planner.rebalance.waves import Landing
 
 Case = dict[str, Any]
@@ -58,13 +59,11 @@ def moved(cluster: Cluster, plan: MovePlan) -> Cluster:
     """The cluster when all moves are made."""
     target = {step.pod: step.node for step in plan.steps}
     pods = [_on(pod, target[pod.key]) if pod.key in target else pod for pod in cluster.pods]
-    return type(cluster)(
-        **{**{name: getattr(cluster, name) for name in cluster.__slots__}, "pods": tuple(pods)}
-    )
+    return replace(cluster, pods=tuple(pods))
 
 
-def _on(pod: Any, node: str) -> KubeModel:
-    found: KubeModel = pod.model_copy(update={"spec": pod.spec.model_copy(update={"node_name": node})})
+def _on(pod: Pod, node: str) -> Pod:
+    found: Pod = pod.model_copy(update={"spec": pod.spec.model_copy(update={"node_name": node})})
     return found
 
 

@@ -1,10 +1,10 @@
 """Moves dealt out to waves."""
 
-from planner.budgets import Budgets
-from planner.problem import Problem
-from planner.rebalance.board import Board, Move
+from planner.eviction.budgets import Budgets
+from planner.problem.problem import Problem
 from planner.rebalance.phases import Stage
-from planner.rebalance.waves import Rules, Waves
+from planner.rebalance.trial_cluster import Move, TrialCluster
+from planner.rebalance.waves import WaveRules, Waves
 from tests.builders import cluster, node, pod
 
 
@@ -27,9 +27,9 @@ def dealt(reserved: set[str], *, strict: bool = False) -> tuple[list[list[str]],
         Move(pods["w1"], at["s1"], at["gap1"]),
         Move(pods["x"], at["s2"], at["gap1"]),
     ]
-    rules = Rules(Budgets(problem))
+    rules = WaveRules(Budgets(problem))
     dealer = Waves(
-        Stage(problem, moves, Board(problem)),
+        Stage(problem, moves, TrialCluster(problem)),
         moves,
         rules,
         reserved={pods[name] for name in reserved},

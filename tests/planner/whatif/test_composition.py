@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cli.changes import changed
 from cli.main import run
 from models import Cluster, InputError
-from models.settle import settle, workloads_of
+from models.controllers.reconcile import settle, workloads_of
 from planner import check, simulate, whatif
 from tests.builders import HARD, ZONE, Object, node, pod, replica, revision, scaled, spread
 from tests.strategies import one_of, steady

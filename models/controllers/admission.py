@@ -1,0 +1,103 @@
+"""What the API server would add to a pod: its priority, and for new pods some defaults."""
+
+from collections.abc import Iterable, Mapping
+
+from models.objects.affinity import Affinity, PodAffinity, PodAffinityTerm, Toleration
+from models.objects.pod import Pod, PodSpec
+from models.objects.selectors import LabelSelector, LabelSelectorRequirement
+from models.objects.workload import PriorityClass
+
+_BUILT_IN = {
+    "system-node-critical": PriorityClass.model_validate(
+        {"metadata": {"name": "system-node-critical"}, "value": 2_000_001_000}
+    ),
+    "system-cluster-critical": PriorityClass.model_validate(
+        {"metadata": {"name": "system-cluster-critical"}, "value": 2_000_000_000}
+    ),
+}
+_SICK_NODE_KEYS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
+class Priorities:
+    """The priority classes of a cluster, and the built-in ones."""
+
+    def __init__(self, classes: Iterable[PriorityClass]) -> None:
+        self._by_name: Mapping[str, PriorityClass] = _BUILT_IN | {item.name: item for item in classes}
+        defaults = [item for item in self._by_name.values() if item.global_default]
+        # Of several defaults the API server takes the one with the lowest value.
+        self._default = min(defaults, key=lambda item: item.value, default=None)
+
+    def admit(self, pod: Pod) -> Pod:
+        """The pod with the priority of its class; a KeyError when there is no such class."""
+        if pod.spec.priority is not None:
+            return pod
+        name = pod.spec.priority_class_name
+        chosen = self._by_name[name] if name else self._default
+        if chosen is None:
+            return pod
+        update: dict[str, object] = {"priority": chosen.value, "priority_class_name": chosen.name}
+        if "preemption_policy" not in pod.spec.model_fields_set:
+            update["preemption_policy"] = chosen.preemption_policy
+        return pod.model_copy(update={"spec": pod.spec.model_copy(update=update)})
+
+
+def tolerate_sick_nodes(spec: PodSpec) -> PodSpec:
+    """The spec as DefaultTolerationSeconds leaves it: nodes may be unwell for a while."""
+    added = tuple(
+        Toleration(key=key, operator="Exists", effect="NoExecute")
+        for key in _SICK_NODE_KEYS
+        if not any(item.key in {"", key} and item.effect in {"", "NoExecute"} for item in spec.tolerations)
+    )
+    return spec.model_copy(update={"tolerations": spec.tolerations + added}) if added else spec
+
+
+def merge_label_keys(pod: Pod) -> Pod:
+    """The pod with matchLabelKeys and mismatchLabelKeys merged into its affinity selectors."""
+    affinity = pod.spec.affinity
+    if affinity is None or not _has_label_keys(affinity):
+        return pod
+    labels = pod.metadata.labels
+    merged = affinity.model_copy(
+        update={
+            "pod_affinity": _merge_terms(affinity.pod_affinity, labels),
+            "pod_anti_affinity": _merge_terms(affinity.pod_anti_affinity, labels),
+        }
+    )
+    return pod.model_copy(update={"spec": pod.spec.model_copy(update={"affinity": merged})})
+
+
+def _has_label_keys(affinity: Affinity) -> bool:
+    return any(
+        term.match_label_keys or term.mismatch_label_keys
+        for side in (affinity.pod_affinity, affinity.pod_anti_affinity)
+        if side
+        for term in (*side.required, *(item.pod_affinity_term for item in side.preferred))
+    )
+
+
+def _merge_terms(side: PodAffinity | None, labels: Mapping[str, str]) -> PodAffinity | None:
+    if side is None:
+        return None
+    preferred = tuple(
+        item.model_copy(update={"pod_affinity_term": _merge_term(item.pod_affinity_term, labels)})
+        for item in side.preferred
+    )
+    required = tuple(_merge_term(term, labels) for term in side.required)
+    return side.model_copy(update={"required": required, "preferred": preferred})
+
+
+def _merge_term(term: PodAffinityTerm, labels: Mapping[str, str]) -> PodAffinityTerm:
+    selector = term.label_selector
+    if selector is None:
+        return term
+    added = tuple(
+        LabelSelectorRequirement(key=key, operator=operator, values=(labels[key],))
+        for operator, keys in (("In", term.match_label_keys), ("NotIn", term.mismatch_label_keys))
+        for key in keys
+        if key in labels
+    )
+    expressions = selector.match_expressions + tuple(
+        item for item in added if item not in selector.match_expressions
+    )
+    merged = LabelSelector(match_labels=selector.match_labels, match_expressions=expressions)
+    return term.model_copy(update={"label_selector": merged})

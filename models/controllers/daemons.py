@@ -1,0 +1,85 @@
+"""DaemonSets: a pod on every node that fits."""
+
+from collections.abc import Iterator, Sequence
+
+from models.controllers.owners import is_live
+from models.controllers.stateful import REVISION_LABEL, revision_of
+from models.controllers.templates import free_names, new_pod, stand_in_hash, usable
+from models.objects.affinity import Affinity, NodeAffinity, Taint, Toleration
+from models.objects.node import Node
+from models.objects.pod import Pod, PodSpec
+from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from models.objects.workload import DaemonSet
+
+_TOLERATED = {
+    "not-ready": "NoExecute",
+    "unreachable": "NoExecute",
+    "disk-pressure": "NoSchedule",
+    "memory-pressure": "NoSchedule",
+    "pid-pressure": "NoSchedule",
+    "unschedulable": "NoSchedule",
+}
+
+
+def pods_of_daemon_set(
+    owner: DaemonSet, nodes: Sequence[Node], pods: Sequence[Pod], taken: set[str]
+) -> Iterator[Pod]:
+    """The pods for the nodes that should have one and have none."""
+    template = usable(owner.spec.template)
+    if template is None or template.spec is None:
+        return
+    spec = _as_daemon(template.spec)
+    labels = {REVISION_LABEL: revision_of(pods) or stand_in_hash(owner, template)}
+    served = {_node_of(pod) for pod in pods if is_live(pod)}
+    names = free_names(owner.name, owner.namespace, taken)
+    for node in nodes:
+        if node.name not in served and _should_run(spec, node):
+            yield new_pod(template, owner, next(names), labels, _bound_to(spec, node.name))
+
+
+def _should_run(spec: PodSpec, node: Node) -> bool:
+    if spec.node_name not in {None, "", node.name}:
+        return False
+    if not spec.node_selector.items() <= node.metadata.labels.items():
+        return False
+    affinity = spec.affinity.node_affinity if spec.affinity else None
+    required = affinity.required if affinity else None
+    if required and not required.matches(node.metadata.labels, node.name):
+        return False
+    return all(_tolerates(spec, taint) for taint in node.spec.taints)
+
+
+def _tolerates(spec: PodSpec, taint: Taint) -> bool:
+    return taint.effect == "PreferNoSchedule" or any(item.tolerates(taint) for item in spec.tolerations)
+
+
+def _as_daemon(spec: PodSpec) -> PodSpec:
+    """The spec with the tolerations that the DaemonSet controller adds."""
+    host_only = {"network-unavailable": "NoSchedule"} if spec.host_network else {}
+    added = tuple(
+        Toleration.model_validate(
+            {"key": f"node.kubernetes.io/{name}", "operator": "Exists", "effect": effect}
+        )
+        for name, effect in {**_TOLERATED, **host_only}.items()
+    )
+    return spec.model_copy(update={"tolerations": spec.tolerations + added})
+
+
+def _bound_to(spec: PodSpec, node_name: str) -> PodSpec:
+    """The spec with the affinity through which a daemon pod gets to its node, and only there."""
+    only = NodeSelectorRequirement(key="metadata.name", operator="In", values=(node_name,))
+    selector = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(only,)),))
+    affinity = spec.affinity or Affinity()
+    preferred = affinity.node_affinity.preferred if affinity.node_affinity else ()
+    node_affinity = NodeAffinity.model_construct(required=selector, preferred=preferred)
+    return spec.model_copy(update={"affinity": affinity.model_copy(update={"node_affinity": node_affinity})})
+
+
+def _node_of(pod: Pod) -> str | None:
+    """The node of a daemon pod: where it is bound, or where its affinity wants it."""
+    if pod.spec.node_name:
+        return pod.spec.node_name
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+    terms = affinity.required.node_selector_terms if affinity and affinity.required else ()
+    wanted = (value for term in terms for field in term.match_fields for value in field.values)
+    return next(wanted, None)

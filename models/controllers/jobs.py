@@ -1,0 +1,67 @@
+"""Jobs: pods that run to their end."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from models.controllers.owners import is_live
+from models.controllers.templates import free_names, new_pod, stand_in_uid, usable
+from models.objects.pod import Pod
+from models.objects.workload import Job
+
+_INDEX = "batch.kubernetes.io/job-completion-index"
+_RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
+_PREFIX = "batch.kubernetes.io/"
+
+
+def pods_of_job(job: Job, pods: Sequence[Pod], taken: set[str]) -> Iterator[Pod]:
+    """The pods that a Job would start now, beside those that are running."""
+    template = usable(job.spec.template)
+    missing = _wanted(job, pods) - sum(map(is_live, pods))
+    if template is None or missing <= 0:
+        return
+    labels = _labels(job)
+    if job.spec.completion_mode == "Indexed":
+        for index in islice(_free_indexes(job, pods), missing):
+            name = next(free_names(f"{job.name}-{index}", job.namespace, taken))
+            yield new_pod(template, job, name, {**labels, _INDEX: str(index)})
+        return
+    for name in islice(free_names(job.name, job.namespace, taken), missing):
+        yield new_pod(template, job, name, labels)
+
+
+def _wanted(job: Job, pods: Sequence[Pod]) -> int:
+    """How many pods should be running."""
+    if job.is_finished or job.spec.suspend:
+        return 0
+    succeeded = max(job.status.succeeded, sum(pod.status.phase == "Succeeded" for pod in pods))
+    completions = job.spec.wanted_completions
+    if completions is None:
+        return 0 if succeeded else job.spec.parallelism
+    return min(job.spec.parallelism, completions - succeeded)
+
+
+def _labels(job: Job) -> dict[str, str]:
+    uid = job.metadata.uid or stand_in_uid("Job", job.key)
+    plain = {"job-name": job.name, "controller-uid": uid}
+    return plain | {f"{_PREFIX}{key}": value for key, value in plain.items()}
+
+
+def _free_indexes(job: Job, pods: Sequence[Pod]) -> Iterator[int]:
+    """The indexes that are neither done nor under way, lowest first."""
+    done = [range(int(first), int(last or first) + 1) for first, last in _ranges(job)]
+    busy = {index_of(pod) for pod in pods if is_live(pod) or pod.status.phase == "Succeeded"}
+    for index in range(job.spec.completions or 0):
+        if index not in busy and not any(index in indexes for indexes in done):
+            yield index
+
+
+def index_of(pod: Pod) -> int | None:
+    """The pod's number among those of an Indexed Job."""
+    text = pod.metadata.labels.get(_INDEX) or pod.metadata.annotations.get(_INDEX) or ""
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def _ranges(job: Job) -> list[tuple[str, str]]:
+    """The completed indexes, which are ranges such as `0,2-4`."""
+    return _RANGE.findall(job.status.completed_indexes)

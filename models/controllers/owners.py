@@ -1,0 +1,62 @@
+"""Who controls whom: the pods and ReplicaSets of a snapshot, looked up by their controller."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+
+from models.objects.base import NamespacedObject
+from models.objects.pod import Pod
+from models.objects.workload import Workload
+
+Owned = TypeVar("Owned", bound=NamespacedObject)
+
+
+class ByController(Generic[Owned]):
+    """Objects by the controller that their owner references name."""
+
+    def __init__(self, objects: Iterable[Owned]) -> None:
+        self._found: dict[tuple[str, str, str], list[Owned]] = defaultdict(list)
+        for item in objects:
+            owner = item.metadata.controller
+            if owner is not None:
+                self._found[item.namespace, owner.kind, owner.name].append(item)
+
+    def of(self, owner: NamespacedObject) -> list[Owned]:
+        """The objects that this one controls; uids must agree where both sides have one."""
+        candidates = self._found.get((owner.namespace, owner.kind, owner.name), [])
+        return [item for item in candidates if _same_uid(item, owner)]
+
+
+class Workloads:
+    """The workloads of a snapshot, to be asked which of them made something."""
+
+    def __init__(self, workloads: Iterable[Workload]) -> None:
+        self._known = {(item.kind, item.key): item for item in workloads}
+
+    @property
+    def known(self) -> Iterable[Workload]:
+        """All of them."""
+        return self._known.values()
+
+    def controller_of(self, item: NamespacedObject) -> Workload | None:
+        """The workload that recreates an object when it is gone, as far as the snapshot has it."""
+        owner = item.metadata.controller
+        found = self._known.get((owner.kind, f"{item.namespace}/{owner.name}")) if owner else None
+        return found if found is not None and _same_uid(item, found) else None
+
+    def above(self, pod: Pod) -> Workload | None:
+        """The workload that decides how many such pods there are: the Deployment over the ReplicaSet."""
+        found = self.controller_of(pod)
+        higher = self.controller_of(found) if found is not None and found.kind == "ReplicaSet" else None
+        return higher or found
+
+
+def is_live(pod: Pod) -> bool:
+    """Whether a controller counts the pod as one of its replicas."""
+    return not (pod.is_finished or pod.is_terminating)
+
+
+def _same_uid(item: NamespacedObject, owner: NamespacedObject) -> bool:
+    reference = item.metadata.controller
+    named = reference.uid if reference else ""
+    return not named or not owner.metadata.uid or named == owner.metadata.uid

@@ -1,0 +1,152 @@
+"""What controllers make of a changed cluster: what is lacking comes, and what went comes back."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TypeVar
+
+from models.collector import collector_paused
+from models.controllers.admission import Priorities
+from models.controllers.expand import NewPod, expand, new_claims
+from models.controllers.jobs import index_of
+from models.controllers.owners import Workloads, is_live
+from models.controllers.templates import free_names, stand_in_uid, usable
+from models.errors import InputError
+from models.objects.base import NamespacedObject
+from models.objects.pod import DELETION_COST, Pod, PodSchedulingGate, PodSpec, PodStatus
+from models.objects.workload import DaemonSet, Job, StatefulSet, Workload
+from models.snapshot import Snapshot
+
+_S = TypeVar("_S", bound=Snapshot)
+
+
+def settle(cluster: _S, gone: Iterable[Pod] = ()) -> _S:
+    """The cluster with the pods that its controllers make next.
+
+    `gone` are pods that have just left it: as many of them as their controllers want come back, as
+    they were, and not as the template has them. What admission added to them would be added again.
+    """
+    with collector_paused():
+        added = expand(cluster)
+        returning = _Returning(cluster, gone)
+        pods = [returning.instead_of(new) for new in added.pods]
+        pods += returning.of_unknown_workloads(pods)
+        return replace(
+            cluster,
+            pods=cluster.pods + tuple(_admitted(pods, Priorities(cluster.priority_classes))),
+            replica_sets=cluster.replica_sets + added.replica_sets,
+            persistent_volume_claims=cluster.persistent_volume_claims + tuple(new_claims(cluster, pods)),
+        )
+
+
+def workloads_of(cluster: Snapshot) -> Workloads:
+    """Whatever in the cluster makes pods."""
+    return Workloads(
+        (
+            *cluster.deployments,
+            *cluster.replica_sets,
+            *cluster.replication_controllers,
+            *cluster.stateful_sets,
+            *cluster.daemon_sets,
+            *cluster.jobs,
+        )
+    )
+
+
+class _Returning:
+    """Pods that have left, each to be made again once at most."""
+
+    def __init__(self, cluster: Snapshot, gone: Iterable[Pod]) -> None:
+        self._workloads = workloads_of(cluster)
+        self._taken = {pod.key for pod in cluster.pods}
+        self._waiting: dict[object, deque[Pod]] = defaultdict(deque)
+        self._strangers: list[Pod] = []
+        self._names: dict[tuple[str, str], Iterator[str]] = {}
+        self._specs: dict[object, PodSpec] = {}
+        for pod in gone:
+            workload = self._workloads.above(pod)
+            if workload is not None and self._makes_pods(pod, workload):
+                self._waiting[_place(pod, workload)].append(pod)
+            elif pod.metadata.controller is not None and is_live(pod):
+                self._strangers.append(pod)
+
+    def instead_of(self, new: NewPod) -> NewPod:
+        """The pod that left for which the new one is made; the new one itself where there is none."""
+        left = self._waiting.get(_place(new.pod, new.workload))
+        if not left or isinstance(new.workload, DaemonSet):
+            self._taken.add(new.pod.key)
+            return new
+        old = left.popleft()
+        name = new.pod.name if _same_owner(old, new.pod) else self._name(old)
+        self._taken.add(f"{old.namespace}/{name}")
+        spec = self._spec_of(old, new.pod.spec.scheduling_gates)
+        return NewPod(_again(old, name, spec), new.workload)
+
+    def of_unknown_workloads(self, made: Iterable[NewPod]) -> Iterator[NewPod]:
+        """The pods whose workload the snapshot lacks: it is taken to want them back."""
+        self._taken.update(new.pod.key for new in made)
+        for old in self._strangers:
+            pod = _again(old, self._name(old), self._spec_of(old, ()))
+            yield NewPod(pod, self._workloads.controller_of(old) or pod)
+
+    def _spec_of(self, old: Pod, gates: tuple[PodSchedulingGate, ...]) -> PodSpec:
+        """The spec before the pod had a node; pods that share all its parts share the whole."""
+        parts = tuple([id(value) for name, value in old.spec.__dict__.items() if name != "node_name"])
+        found = self._specs.get((gates, parts))
+        if found is None:
+            update = {"node_name": None, "scheduling_gates": gates}
+            found = self._specs[gates, parts] = old.spec.model_copy(update=update)
+        return found
+
+    def _makes_pods(self, pod: Pod, workload: Workload) -> bool:
+        """Whether a workload in the snapshot decides on the pod's return: it needs a template for that."""
+        below = self._workloads.controller_of(pod)
+        return any(item is not None and usable(item.spec.template) for item in (workload, below))
+
+    def _name(self, old: Pod) -> str:
+        owner = old.metadata.controller
+        if owner is None or owner.kind == "StatefulSet":
+            return old.name
+        place = (old.namespace, owner.name)
+        names = self._names.setdefault(place, free_names(owner.name, old.namespace, self._taken))
+        return next(names)
+
+
+def _place(pod: Pod, workload: NamespacedObject) -> object:
+    """Equal for pods of a workload that can stand for each other."""
+    where: object = None
+    if isinstance(workload, StatefulSet):
+        where = pod.name
+    elif isinstance(workload, Job) and workload.spec.completion_mode == "Indexed":
+        where = index_of(pod)
+    return workload.kind, workload.key, where
+
+
+def _same_owner(one: Pod, other: Pod) -> bool:
+    first, second = one.metadata.controller, other.metadata.controller
+    return first is not None and second is not None and first.name == second.name
+
+
+def _again(old: Pod, name: str, spec: PodSpec) -> Pod:
+    """The pod as it is made anew: without a time, a status, or what was noted on the old one alone."""
+    annotations = {key: text for key, text in old.metadata.annotations.items() if key != DELETION_COST}
+    metadata = old.metadata.model_copy(
+        update={
+            "name": name,
+            "uid": stand_in_uid("Pod", f"{old.namespace}/{name}"),
+            "annotations": annotations,
+            "creation_timestamp": None,
+            "deletion_timestamp": None,
+        }
+    )
+    return old.model_copy(update={"metadata": metadata, "spec": spec, "status": PodStatus()})
+
+
+def _admitted(pods: Iterable[NewPod], priorities: Priorities) -> Iterator[Pod]:
+    for new in pods:
+        try:
+            yield priorities.admit(new.pod)
+        except KeyError:
+            place = f"{new.workload.kind} {new.workload.key}, spec.template.spec.priorityClassName"
+            name = new.pod.spec.priority_class_name
+            raise InputError([f"{place}: there is no PriorityClass {name!r}"]) from None

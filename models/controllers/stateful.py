@@ -1,0 +1,73 @@
+"""StatefulSets: numbered pods, each with claims of its own."""
+
+from collections.abc import Iterator, Sequence
+
+from models.controllers.templates import new_pod, stand_in_hash, stand_in_uid, usable
+from models.objects.base import NamespacedObject, ObjectMeta
+from models.objects.pod import Pod, PodSpec
+from models.objects.storage import PersistentVolumeClaim
+from models.objects.volumes import PersistentVolumeClaimSource, Volume
+from models.objects.workload import StatefulSet
+
+REVISION_LABEL = "controller-revision-hash"
+_POD_NAME = "statefulset.kubernetes.io/pod-name"
+_POD_INDEX = "apps.kubernetes.io/pod-index"
+
+
+def pods_of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], taken: set[str]) -> Iterator[Pod]:
+    """The missing ordinals, lowest first; one whose old pod is still there has to wait for it."""
+    template = usable(owner.spec.template)
+    if template is None or template.spec is None:
+        return
+    revision = revision_of(pods) or f"{owner.name}-{stand_in_hash(owner, template)}"
+    start = owner.spec.ordinals.start
+    for ordinal in range(start, start + owner.spec.replicas):
+        name = f"{owner.name}-{ordinal}"
+        if f"{owner.namespace}/{name}" in taken:
+            continue
+        taken.add(f"{owner.namespace}/{name}")
+        labels = {_POD_NAME: name, _POD_INDEX: str(ordinal), REVISION_LABEL: revision}
+        yield new_pod(template, owner, name, labels, _with_claims(template.spec, owner, name))
+
+
+def revision_of(pods: Sequence[Pod]) -> str | None:
+    """The revision label of the youngest pod that has one."""
+    labels = [pod.metadata.labels.get(REVISION_LABEL) for pod in pods]
+    return next((label for label in reversed(labels) if label), None)
+
+
+def claims_of(pod: Pod, workload: NamespacedObject) -> Iterator[PersistentVolumeClaim]:
+    """The claims that the controllers make for a new pod, not bound to anything yet."""
+    if isinstance(workload, StatefulSet):
+        for template in workload.spec.volume_claim_templates:
+            yield _claim(f"{template.name}-{pod.name}", pod, template.metadata, template)
+    for volume in pod.spec.volumes:
+        made_from = volume.ephemeral and volume.ephemeral.volume_claim_template
+        if made_from:
+            unnamed = PersistentVolumeClaim(metadata=made_from.metadata, spec=made_from.spec)
+            yield _claim(f"{pod.name}-{volume.name}", pod, made_from.metadata, unnamed)
+
+
+def _claim(name: str, pod: Pod, like: ObjectMeta, template: PersistentVolumeClaim) -> PersistentVolumeClaim:
+    metadata = ObjectMeta(
+        name=name,
+        namespace=pod.namespace,
+        uid=stand_in_uid("PersistentVolumeClaim", f"{pod.namespace}/{name}"),
+        labels=like.labels,
+        annotations=like.annotations,
+    )
+    return PersistentVolumeClaim(api_version="v1", metadata=metadata, spec=template.spec)
+
+
+def _with_claims(spec: PodSpec, owner: StatefulSet, pod_name: str) -> PodSpec:
+    """The spec whose volumes of a claim template's name are the pod's own claims."""
+    claimed = tuple(
+        Volume(
+            name=item.name,
+            persistent_volume_claim=PersistentVolumeClaimSource(claim_name=f"{item.name}-{pod_name}"),
+        )
+        for item in owner.spec.volume_claim_templates
+    )
+    names = {volume.name for volume in claimed}
+    kept = tuple(volume for volume in spec.volumes if volume.name not in names)
+    return spec.model_copy(update={"volumes": claimed + kept})

@@ -1,0 +1,73 @@
+"""A workload's template -> a new pod, with the labels, owner and defaults that it would get."""
+
+import hashlib
+import uuid
+from collections.abc import Iterator, Mapping
+
+from models.controllers.admission import merge_label_keys, tolerate_sick_nodes
+from models.objects.base import NamespacedObject, ObjectMeta, OwnerReference
+from models.objects.pod import Pod, PodSpec, PodTemplateSpec
+
+# Kubernetes leaves out vowels and what looks like another sign.
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_HASH_LENGTH = 10
+_STAND_IN = uuid.UUID("6f1b7a52-6a0c-4f0e-9a53-0d6f5a2c9b11")
+
+
+def usable(template: PodTemplateSpec | None) -> PodTemplateSpec | None:
+    """The template if pods can be made from it: it needs a spec with containers."""
+    return template if template and template.spec and template.spec.containers else None
+
+
+def new_pod(
+    template: PodTemplateSpec,
+    owner: NamespacedObject,
+    name: str,
+    labels: Mapping[str, str] | None = None,
+    spec: PodSpec | None = None,
+) -> Pod:
+    """A Pending pod from the template, or with another spec in place of the template's."""
+    metadata = ObjectMeta(
+        name=name,
+        namespace=owner.namespace,
+        uid=stand_in_uid("Pod", f"{owner.namespace}/{name}"),
+        labels={**template.metadata.labels, **(labels or {})},
+        annotations=template.metadata.annotations,
+        owner_references=(owned_by(owner),),
+    )
+    chosen = spec or template.spec or PodSpec()
+    pod = Pod(api_version="v1", metadata=metadata, spec=tolerate_sick_nodes(chosen))
+    return merge_label_keys(pod)
+
+
+def owned_by(owner: NamespacedObject) -> OwnerReference:
+    """The reference with which an object names the controller that recreates it."""
+    return OwnerReference(
+        api_version=owner.api_version,
+        kind=owner.kind,
+        name=owner.name,
+        uid=owner.metadata.uid,
+        controller=True,
+    )
+
+
+def free_names(prefix: str, namespace: str, taken: set[str]) -> Iterator[str]:
+    """`prefix-1`, `prefix-2`, ...: names that no pod of the namespace has; each becomes taken."""
+    number = 0
+    while True:
+        number += 1
+        name = f"{prefix}-{number}"
+        if f"{namespace}/{name}" not in taken:
+            taken.add(f"{namespace}/{name}")
+            yield name
+
+
+def stand_in_hash(owner: NamespacedObject, template: PodTemplateSpec) -> str:
+    """What stands for the hash that a controller would compute from a template."""
+    digest = hashlib.sha256(f"{owner.key} {template!r}".encode()).digest()
+    return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:_HASH_LENGTH])
+
+
+def stand_in_uid(kind: str, key: str) -> str:
+    """A uid for an object that the cluster does not know yet, always the same."""
+    return str(uuid.uuid5(_STAND_IN, f"{kind}/{key}"))

@@ -1,0 +1,1 @@
+"""Kubernetes objects as pydantic models: every kind that decides on placement."""

@@ -1,0 +1,51 @@
+"""Containers as far as placement sees them: requests, ports and images."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from models.objects.base import KubeModel
+from models.objects.quantity import ResourceList
+
+
+class ResourceRequirements(KubeModel):
+    """Amounts asked for and allowed."""
+
+    requests: ResourceList = Field(default_factory=dict)
+    limits: ResourceList = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check_limits(self) -> Self:
+        for resource, limit in self.limits.items():
+            if self.requests.get(resource, 0) > limit:
+                raise ValueError(f"the request for {resource} is larger than its limit")
+        return self
+
+    @property
+    def defaulted(self) -> ResourceList:
+        """The requests as the API server completes them: a limit without a request is one."""
+        return {**self.limits, **self.requests}
+
+
+class ContainerPort(KubeModel):
+    """A port that a container opens, on the host too when `host_port` is set."""
+
+    container_port: int = Field(ge=1, le=65535)
+    host_port: int = Field(default=0, ge=0, le=65535)
+    protocol: Literal["TCP", "UDP", "SCTP"] = "TCP"
+    host_ip: str = ""
+
+
+class Container(KubeModel):
+    """One container; an init container that restarts Always is a sidecar."""
+
+    name: str
+    image: str = ""
+    ports: tuple[ContainerPort, ...] = ()
+    resources: ResourceRequirements = Field(default_factory=ResourceRequirements)
+    restart_policy: str | None = None
+
+    @property
+    def is_sidecar(self) -> bool:
+        """Whether, as an init container, it keeps running beside the others."""
+        return self.restart_policy == "Always"

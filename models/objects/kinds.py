@@ -1,0 +1,57 @@
+"""The kinds of objects that the planner reads, by API group."""
+
+from functools import lru_cache
+
+from models.objects.base import KubeObject
+from models.objects.descheduler import DeschedulerPolicy
+from models.objects.disruption import PodDisruptionBudget
+from models.objects.node import Node
+from models.objects.pod import Pod
+from models.objects.scheduler_config import KubeSchedulerConfiguration
+from models.objects.storage import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from models.objects.workload import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    Namespace,
+    PriorityClass,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+)
+
+_GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
+    "": (
+        Namespace,
+        Node,
+        PersistentVolume,
+        PersistentVolumeClaim,
+        Pod,
+        ReplicationController,
+        Service,
+    ),
+    "apps": (DaemonSet, Deployment, ReplicaSet, StatefulSet),
+    "batch": (CronJob, Job),
+    "descheduler": (DeschedulerPolicy,),
+    "kubescheduler.config.k8s.io": (KubeSchedulerConfiguration,),
+    "policy": (PodDisruptionBudget,),
+    "scheduling.k8s.io": (PriorityClass,),
+    "storage.k8s.io": (CSINode, StorageClass, VolumeAttachment),
+}
+MODELS = {model.__name__: model for models in _GROUPS.values() for model in models}
+_GROUP_OF = {model.__name__: group for group, models in _GROUPS.items() for model in models}
+
+
+@lru_cache(maxsize=1024)
+def is_known(api_version: str, kind: str) -> bool:
+    """Whether the planner reads this kind; a missing apiVersion is taken as the usual one."""
+    group = api_version.rpartition("/")[0]
+    return kind in MODELS and (not api_version or _GROUP_OF[kind] == group)

@@ -1,0 +1,54 @@
+"""Nodes: labels, taints, room and images."""
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from models.objects.affinity import Taint
+from models.objects.base import ClusterObject, KubeModel, Time
+from models.objects.quantity import ResourceList
+
+
+class NodeSpec(KubeModel):
+    """What keeps pods off a node."""
+
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    provider_id: str = Field(default="", alias="providerID")
+
+
+class ContainerImage(KubeModel):
+    """An image that a node has already pulled, under all its names."""
+
+    names: tuple[str, ...] = ()
+    size_bytes: int = 0
+
+
+class NodeCondition(KubeModel):
+    """One observation about a node."""
+
+    type: str
+    status: str = "Unknown"
+    last_heartbeat_time: Time | None = None
+
+
+class NodeStatus(KubeModel):
+    """A node's room; what is allocatable defaults to the capacity."""
+
+    allocatable: ResourceList = Field(default_factory=dict)
+    capacity: ResourceList = Field(default_factory=dict)
+    images: tuple[ContainerImage, ...] = ()
+    conditions: tuple[NodeCondition, ...] = ()
+
+    @model_validator(mode="after")
+    def _default_allocatable(self) -> Self:
+        if not self.allocatable:
+            self.allocatable.update(self.capacity)
+        return self
+
+
+class Node(ClusterObject):
+    """A machine that pods run on."""
+
+    spec: NodeSpec = Field(default_factory=NodeSpec)
+    status: NodeStatus = Field(default_factory=NodeStatus)

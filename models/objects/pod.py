@@ -1,0 +1,193 @@
+"""Pods: what they ask for, and how far they are."""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, GetCoreSchemaHandler, model_validator
+from pydantic_core import CoreSchema, core_schema
+
+from models.objects.affinity import Affinity, Toleration, TopologySpreadConstraint
+from models.objects.base import (
+    LEAST_INT32,
+    MOST_INT32,
+    NULL_LABEL,
+    VALUE_LABEL,
+    KubeModel,
+    NamespacedObject,
+    ObjectMeta,
+    Time,
+)
+from models.objects.containers import Container, ResourceRequirements
+from models.objects.quantity import ResourceList
+from models.objects.volumes import Volume
+
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+MIRROR = "kubernetes.io/config.mirror"
+# As kube-controller-manager reads it: no plus sign, no leading zeros, 32 bits.
+_COST = re.compile(r"-[0-9]{1,20}|0|[1-9][0-9]{0,20}", re.ASCII)
+_INT32 = 2**31
+
+
+class PodSchedulingGate(KubeModel):
+    """A reason for the scheduler not to look at the pod yet."""
+
+    name: str
+
+
+class PodResourceClaim(KubeModel):
+    """A device that the pod asks for."""
+
+    name: str
+
+
+class PodSpec(KubeModel):
+    """Everything that decides where a pod may run."""
+
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    overhead: ResourceList = Field(default_factory=dict)
+    resources: ResourceRequirements | None = None
+    node_name: str | None = None
+    node_selector: dict[str, str] = Field(default_factory=dict)
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    scheduler_name: str = "default-scheduler"
+    priority: int | None = Field(default=None, ge=LEAST_INT32, le=MOST_INT32)
+    priority_class_name: str = ""
+    preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"
+    scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    host_network: bool = False
+    volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    termination_grace_period_seconds: int = 30
+
+    @model_validator(mode="after")
+    def _check_spread(self) -> Self:
+        pairs = [(item.topology_key, item.when_unsatisfiable) for item in self.topology_spread_constraints]
+        if len(set(pairs)) < len(pairs):
+            key, when = next(pair for pair in pairs if pairs.count(pair) > 1)
+            raise ValueError(f"topologySpreadConstraints has {key} with {when} more than once")
+        return self
+
+    def host_ports(self) -> Iterator[tuple[str, str, int]]:
+        """(host IP, protocol, port) of every port on the host, as the API server defaults them."""
+        sidecars = (container for container in self.init_containers if container.is_sidecar)
+        for container in (*self.containers, *sidecars):
+            for port in container.ports:
+                host_port = port.host_port or (port.container_port if self.host_network else 0)
+                if host_port:
+                    yield port.host_ip or "0.0.0.0", port.protocol, host_port
+
+
+class _ParsedBefore:
+    """Lets a pod's spec come as the validation context, with a zero in its place in the text."""
+
+    def __get_pydantic_core_schema__(
+        self, source: type[PodSpec], handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        def take(value: object, info: core_schema.ValidationInfo) -> PodSpec:
+            if value == 0 and isinstance(info.context, PodSpec):
+                return info.context
+            raise ValueError("no spec was parsed before")
+
+        before = core_schema.with_info_plain_validator_function(take)
+        return core_schema.union_schema(
+            [(handler(source), VALUE_LABEL), (before, NULL_LABEL)], mode="left_to_right"
+        )
+
+
+class PodCondition(KubeModel):
+    """One observation about a pod."""
+
+    type: str
+    status: str = "Unknown"
+    reason: str = ""
+    last_transition_time: Time | None = None
+
+
+class ContainerStatus(KubeModel):
+    """How one container fares."""
+
+    name: str = ""
+    restart_count: int = 0
+
+
+class PodStatus(KubeModel):
+    """How far a pod is."""
+
+    phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] = "Pending"
+    start_time: Time | None = None
+    nominated_node_name: str | None = None
+    conditions: tuple[PodCondition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class Pod(NamespacedObject):
+    """One pod, running, pending, or made by the planner from a workload's template."""
+
+    spec: Annotated[PodSpec, _ParsedBefore()]
+    status: PodStatus = Field(default_factory=PodStatus)
+
+    @property
+    def node_name(self) -> str | None:
+        """The node that it is bound to."""
+        return self.spec.node_name or None
+
+    @property
+    def priority(self) -> int:
+        """Its priority, 0 where none is set."""
+        return self.spec.priority or 0
+
+    @property
+    def is_terminating(self) -> bool:
+        """Whether it was told to stop."""
+        return self.metadata.deletion_timestamp is not None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it ran to its end, well or badly, and holds nothing any more."""
+        return self.status.phase in {"Succeeded", "Failed"}
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it said that it can serve."""
+        return any(item.type == "Ready" and item.status == "True" for item in self.status.conditions)
+
+    @property
+    def ready_since(self) -> datetime | None:
+        """Since when it is ready, where that is known."""
+        ready = (item for item in self.status.conditions if item.type == "Ready" and item.status == "True")
+        return next((item.last_transition_time for item in ready), None)
+
+    @property
+    def restarts(self) -> tuple[int, int]:
+        """The most restarts of any of its containers, and of any of its sidecars."""
+        sidecars = {item.name for item in self.spec.init_containers if item.is_sidecar}
+        status = self.status
+        return (
+            max((item.restart_count for item in status.container_statuses), default=0),
+            max((i.restart_count for i in status.init_container_statuses if i.name in sidecars), default=0),
+        )
+
+    @property
+    def deletion_cost(self) -> int:
+        """What its annotation says that it costs to delete it; 0 where that is no number."""
+        text = self.metadata.annotations.get(DELETION_COST, "")
+        cost = int(text) if _COST.fullmatch(text) else 0
+        return cost if -_INT32 <= cost < _INT32 else 0
+
+    @property
+    def is_mirror(self) -> bool:
+        """Whether it stands for a static pod, which a node runs from a file of its own."""
+        return MIRROR in self.metadata.annotations
+
+
+class PodTemplateSpec(KubeModel):
+    """What a controller makes pods from."""
+
+    metadata: ObjectMeta = Field(default_factory=ObjectMeta)
+    spec: PodSpec | None = None

@@ -1,0 +1,140 @@
+"""JSON text -> documents: the Kubernetes objects in it, and what is wrong with them."""
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from models.errors import InputError
+from models.objects.base import KubeObject
+from models.objects.kinds import is_known
+from models.reading.json_split import each_item, find_items
+from models.reading.object_heads import ObjectHead, read_head
+from models.reading.parsing import parse
+from models.reading.problems import field_path, is_broken, problems_in, shown
+
+_LIST_KIND = re.compile(rb'"kind"\s*:\s*"(\w*List)"')
+_FOOTER_WITHIN = 3_000
+
+
+class BrokenJson(InputError):
+    """The text is no JSON; `goes_on` when a whole document is there and more follows it."""
+
+    def __init__(self, place: str, error: ValidationError) -> None:
+        found = error.errors(include_url=False, include_input=False)[0]["ctx"]["error"]
+        self.goes_on = found.startswith("trailing characters")
+        what, _, where = found.partition(" at line ")
+        super().__init__([f"{place}, line {where.split()[0]}: broken JSON: {what}"])
+
+
+@dataclass(slots=True)
+class Document:
+    """The objects of one JSON or YAML document, what was left out, and what is wrong with it."""
+
+    place: str
+    item_kind: str | None = None
+    objects: list[KubeObject] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def read(self, text: bytes) -> bool:
+        """Take in an object; False when the text is no JSON."""
+        try:
+            found = parse(text, self.item_kind or "")
+        except ValidationError as error:
+            if is_broken(error):
+                return False
+            self._refuse(text, error)
+        else:
+            self._accept(text, found)
+        self.count += 1
+        return True
+
+    def _accept(self, text: bytes, found: KubeObject) -> None:
+        if not is_known(found.api_version, found.kind):
+            self.skipped[found.kind] += 1
+        elif not found.is_named:
+            self._complain(self._head(text), "metadata.name: is required")
+        else:
+            self.objects.append(found)
+
+    def _refuse(self, text: bytes, error: ValidationError) -> None:
+        head = self._head(text)
+        if head.is_list:
+            self._complain(head, "a List inside a List is not understood")
+        elif head.kind and not head.known:
+            self.skipped[head.kind] += 1
+        else:
+            for location, what in problems_in(error):
+                inside = location[1:] if location[:1] == (head.kind,) else location
+                self._complain(head, f"{field_path(inside)}: {what}" if inside else what)
+
+    def _head(self, text: bytes) -> ObjectHead:
+        try:
+            return read_head(text, self.item_kind or "")
+        except ValidationError:
+            return ObjectHead("", "", "", "")
+
+    def _complain(self, head: ObjectHead, what: str) -> None:
+        parts = [self.place]
+        if self.item_kind is not None and not head.name:
+            parts.append(f"items[{self.count}]")
+        if head.kind or head.name:
+            parts.append(str(head))
+        separator = ", " if re.match(r"[\w.\[\]/-]+: ", what) else ": "
+        self.problems.append(", ".join(parts) + separator + what)
+
+
+def read_document(text: bytes, place: str) -> Document:
+    """The objects in one JSON document, which is a single object or any kind of List."""
+    listed = _read_list(text, place)
+    if listed is not None:
+        return listed
+    document = Document(place)
+    try:
+        head = read_head(text)
+    except ValidationError as error:
+        if is_broken(error):
+            raise BrokenJson(place, error) from None
+        document.problems += [f"{place}: {what}" for _, what in problems_in(error)]
+        return document
+    if head.is_list:
+        return read_value(json.loads(text), place)
+    document.read(text)
+    return document
+
+
+def read_value(value: Any, place: str) -> Document:
+    """The objects in a document that is no text any more, such as a YAML document."""
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if not (isinstance(kind, str) and kind.endswith("List")):
+        return read_document(json.dumps(value).encode(), place)
+    document = Document(place, kind.removesuffix("List"))
+    items = value.get("items") or []
+    if not isinstance(items, list):
+        document.problems.append(f"{place}, items: expected a list, found {shown(items)}")
+        return document
+    for item in items:
+        document.read(json.dumps(item).encode())
+    return document
+
+
+def _read_list(text: bytes, place: str) -> Document | None:
+    """The items of a List, read one by one; None when it is none, or not as printers write it."""
+    begin = find_items(text)
+    if begin is None:
+        return None
+    kinds = _LIST_KIND.findall(text[:begin]) or _LIST_KIND.findall(text[-_FOOTER_WITHIN:])
+    if not kinds:
+        return None
+    document = Document(place, kinds[-1].decode().removesuffix("List"))
+    end = each_item(text, begin, document.read)
+    try:
+        head = read_head(text[:begin] + text[end:])
+    except ValidationError:
+        return None
+    return document if head.kind == f"{document.item_kind}List" else None

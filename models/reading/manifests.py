@@ -1,0 +1,85 @@
+"""Files, folders and standard input -> documents of Kubernetes objects.
+
+Every problem of every file is collected and told at once.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from models.errors import InputError
+from models.reading.documents import Document, read_document
+from models.reading.texts import read_content
+
+STDIN = "-"
+_SUFFIXES = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")
+
+
+def read_files(
+    sources: Sequence[str | Path], *, recursive: bool = False, stdin: bytes | None = None
+) -> list[Document]:
+    """The documents in these files and folders, in the order given; `-` is standard input."""
+    problems: list[str] = []
+    documents: list[Document] = []
+    for name, content in _all_contents(sources, recursive, stdin, problems):
+        try:
+            found = read_content(content, name)
+        except InputError as error:
+            problems += error.problems
+        else:
+            documents += found
+            problems += [line for document in found for line in document.problems]
+    if problems:
+        raise InputError(problems)
+    return documents
+
+
+def read_objects(objects: Iterable[Mapping[str, Any]]) -> list[Document]:
+    """Objects that are Python dictionaries already, taken through the same door as files."""
+    listing = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+    try:
+        text = json.dumps(listing, default=_json_of, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError([f"objects: cannot be written as JSON: {error}"]) from None
+    document = read_document(text.encode(), "objects")
+    if document.problems:
+        raise InputError(document.problems)
+    return [document]
+
+
+def _json_of(value: object) -> object:
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{value!r} is not a value of JSON")
+
+
+def _all_contents(
+    sources: Iterable[str | Path], recursive: bool, stdin: bytes | None, problems: list[str]
+) -> Iterator[tuple[str, bytes]]:
+    """(name, content) of each file behind the sources; what is unreadable becomes a problem."""
+    for source in sources:
+        if str(source) == STDIN:
+            yield "standard input", sys.stdin.buffer.read() if stdin is None else stdin
+            continue
+        path = Path(source)
+        try:
+            for path in _paths(Path(source), recursive):
+                yield str(path), path.read_bytes()
+        except OSError as error:
+            problems.append(f"{path}: {(error.strerror or str(error)).lower()}")
+
+
+def _paths(source: Path, recursive: bool) -> list[Path]:
+    """The file itself, or the manifests of a folder in the order of their names."""
+    if not source.is_dir():
+        return [source]
+    found = source.rglob("*") if recursive else source.iterdir()
+    paths = sorted(path for path in found if path.name.endswith(_SUFFIXES) and path.is_file())
+    if not paths:
+        raise FileNotFoundError(0, "has no .json, .yaml or .yml files")
+    return paths

@@ -1,0 +1,82 @@
+"""All objects of all documents, one for each kind and name."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from models.objects.base import ClusterObject, KubeObject, NamespacedObject
+from models.reading.documents import Document
+
+_UNIQUE = {"Node", "Pod"}
+
+
+class ObjectIndex:
+    """The objects found so far, each with the place that it came from."""
+
+    def __init__(self) -> None:
+        self.places: dict[tuple[str, str], str] = {}
+        self.problems: list[str] = []
+        self.notes: list[str] = []
+        self._found: dict[str, dict[str, KubeObject]] = {}
+
+    def put_all(self, documents: Iterable[Document]) -> None:
+        """Take in the objects of all documents, in their order."""
+        for document in documents:
+            for item in document.objects:
+                self._put(item, document.place)
+
+    def all_of(self, kind: str) -> tuple[Any, ...]:
+        """The objects of a kind."""
+        return tuple(self._found.get(kind, {}).values())
+
+    def _put(self, item: KubeObject, place: str) -> None:
+        """Take in an object; a later one replaces an earlier one, except for nodes and pods."""
+        kind = item.kind
+        same_kind = self._found.setdefault(kind, {})
+        item = _named(item, same_kind)
+        key = _key(item)
+        if key not in same_kind:
+            same_kind[key] = item
+            self.places[kind, key] = place
+        else:
+            self._put_again(item, kind, key, place)
+
+    def _put_again(self, item: KubeObject, kind: str, key: str, place: str) -> None:
+        if kind in _UNIQUE:
+            first = self.places[kind, key]
+            where = place if first == place else f"{first} and {place}"
+            self.problems.append(f"{where}: {kind} {key} is there twice")
+            return
+        label = f"{kind} {key}".rstrip()
+        self.notes.append(f"{label} of {place} replaces that of {self.places[kind, key]}")
+        self._found[kind][key] = _applied(item, self._found[kind][key])
+        self.places[kind, key] = place
+
+
+def _key(item: KubeObject) -> str:
+    return item.key if isinstance(item, ClusterObject | NamespacedObject) else ""
+
+
+def _named(item: KubeObject, others: dict[str, KubeObject]) -> KubeObject:
+    """The object under a name of its own, where it has only the beginning of one."""
+    if not isinstance(item, NamespacedObject) or item.name:
+        return item
+    number = 1
+    while f"{item.namespace}/{item.metadata.generate_name}{number}" in others:
+        number += 1
+    name = f"{item.metadata.generate_name}{number}"
+    return item.model_copy(update={"metadata": item.metadata.model_copy(update={"name": name})})
+
+
+def _applied(item: KubeObject, earlier: KubeObject) -> KubeObject:
+    """The later object as `kubectl apply` leaves it: with the identity and status of the old."""
+    if not (isinstance(item, NamespacedObject) and isinstance(earlier, NamespacedObject)):
+        return item
+    identity = {
+        "uid": item.metadata.uid or earlier.metadata.uid,
+        "creation_timestamp": earlier.metadata.creation_timestamp,
+        "owner_references": item.metadata.owner_references or earlier.metadata.owner_references,
+    }
+    update: dict[str, Any] = {"metadata": item.metadata.model_copy(update=identity)}
+    if "status" in earlier.model_fields_set and "status" not in item.model_fields_set:
+        update["status"] = getattr(earlier, "status", None)
+    return item.model_copy(update=update)

@@ -1,0 +1,72 @@
+"""Findings: what is wrong with any placement, counted afresh.
+
+Nothing here trusts the engine's running counts: the audited placement is loaded into a state of its
+own, so every number is a sum over pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.audit.spread_counts import SpreadCounts, take
+from planner.constraints import Violation
+from planner.constraints.inter_pod_affinity import InterPodAffinity
+from planner.constraints.node_ports import NodePorts
+from planner.constraints.node_resources import NodeResourcesFit
+from planner.constraints.volumes import VolumeBinding
+from planner.documents.plan import CheckReport, ConstraintReport, Finding
+from planner.problem.nodes import Codes
+from planner.problem.problem import Problem
+from planner.state.state import State
+
+_RELATIONAL = (NodePorts, NodeResourcesFit, VolumeBinding, InterPodAffinity)
+
+
+def audit(problem: Problem, node_of: Codes) -> CheckReport:
+    """What a placement is asked for, and what it has: for each of the problem's pods a node, or -1."""
+    state = State(problem, node_of)
+    spread = take(problem, state)
+    surplus = [amount for found in spread if found.hard for amount in found.surplus.values()]
+    findings = tuple(_finding(violation) for violation in findings_of(problem, state))
+    return CheckReport(
+        constraints=tuple(map(report_of, spread)),
+        findings=findings,
+        hard_excess=sum(surplus),
+        violations=len(surplus) + len(findings),
+    )
+
+
+def count_violations(problem: Problem, node_of: Codes) -> int:
+    """How much is wrong with a placement: as the audit counts, without the report."""
+    state = State(problem, node_of)
+    surplus = sum(len(found.surplus) for found in take(problem, state) if found.hard)
+    return surplus + sum(1 for _ in findings_of(problem, state))
+
+
+def findings_of(problem: Problem, state: State) -> Iterator[Violation]:
+    """What the other relational families object to."""
+    for family in _RELATIONAL:
+        yield from family(problem, state).violations()
+
+
+def _finding(violation: Violation) -> Finding:
+    return Finding(plugin=violation.plugin, pod=violation.pod, node=violation.node, message=violation.message)
+
+
+def report_of(found: SpreadCounts) -> ConstraintReport:
+    """A constraint and its pods, as documents have it."""
+    constraint = found.rule.constraint
+    return ConstraintReport(
+        namespace=found.namespace,
+        workload=found.workload,
+        topology_key=constraint.topology_key,
+        when_unsatisfiable=constraint.when_unsatisfiable,
+        max_skew=constraint.max_skew,
+        min_domains=constraint.min_domains,
+        selector=found.selector,
+        domains=dict(found.domains),
+        global_minimum=found.minimum,
+        skew=found.skew,
+        excess=dict(found.surplus),
+        ok=not found.surplus,
+    )

@@ -1,0 +1,182 @@
+"""How a state is spread: the pods of every constraint per domain, and what is too much.
+
+A constraint counts once for each namespace, workload and distinct set of terms, however many
+templates carry it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from models.cluster import Cluster
+from models.objects.base import OwnerReference
+from models.objects.pod import Pod
+from models.objects.selectors import LabelSelector
+from planner.constraints.pod_topology_spread import HARD, PodTopologySpread, Rule
+from planner.problem.nodes import Codes, Ints
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.scheduler.profile import profiles_of
+from planner.state.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadCounts:
+    """One constraint and its pods: per domain, the global minimum, and the surplus where it is too much."""
+
+    namespace: str
+    workload: str
+    rule: Rule
+    counts: Ints
+    minimum: int
+    surplus: Mapping[str, int]
+
+    @property
+    def domains(self) -> dict[str, int]:
+        """The pods of every domain by its name."""
+        values = self.rule.column.values
+        eligible = np.flatnonzero(self.rule.counts.domains).tolist()
+        return dict(sorted((values[code], int(self.counts[code])) for code in eligible))
+
+    @property
+    def skew(self) -> int:
+        """How far the fullest domain is above the global minimum."""
+        return int(self.counts[self.rule.counts.domains].max(initial=self.minimum)) - self.minimum
+
+    @property
+    def hard(self) -> bool:
+        """Whether the constraint can keep a pod from being scheduled."""
+        return self.rule.constraint.when_unsatisfiable == HARD
+
+    @property
+    def selector(self) -> str:
+        """The pods that are counted, as a user would write the selector on the command line."""
+        return (
+            ""
+            if self.rule.counted.selection.selector is None
+            else spelled(self.rule.counted.selection.selector)
+        )
+
+    @property
+    def identity(self) -> Hashable:
+        """What tells this constraint from others, whatever the counts."""
+        return self.namespace, self.workload, self.rule.identity
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRule:
+    """One constraint, whose it is, and the templates that carry it."""
+
+    namespace: str
+    workload: str
+    rule: Rule
+    carriers: tuple[int, ...]
+
+
+def take(problem: Problem, state: State, templates: Iterable[Template] | None = None) -> list[SpreadCounts]:
+    """The counts of every constraint that some pod, placed or pending, carries; or some templates alone."""
+    held = _held_domains(problem, state)
+    return [
+        _counts_of(found, [held[number] for number in found.carriers])
+        for found in asked(problem, state, templates)
+    ]
+
+
+def asked(problem: Problem, state: State, templates: Iterable[Template] | None = None) -> list[AskedRule]:
+    """Every constraint once for each workload that asks for it, or of some templates alone."""
+    owners = Owners(problem.cluster)
+    found: dict[Hashable, tuple[Template, Rule, list[int]]] = {}
+    for template, rule in _rules(problem, state, problem.templates if templates is None else templates):
+        key = (template.namespace, owners.workload(template), rule.identity)
+        found.setdefault(key, (template, rule, []))[2].append(template.index)
+    return [
+        AskedRule(template.namespace, owners.workload(template), rule, tuple(carriers))
+        for template, rule, carriers in found.values()
+    ]
+
+
+def _rules(problem: Problem, state: State, templates: Iterable[Template]) -> Iterator[tuple[Template, Rule]]:
+    """The templates, each with every constraint that it, or a configured default, asks for."""
+    profiles = profiles_of(problem.cluster.scheduler_config)
+    families = {
+        name: PodTopologySpread.of_profile(problem, state, config) for name, config in profiles.items()
+    }
+    default = next(iter(families.values()))
+    for template in templates:
+        family = families.get(template.pod.spec.scheduler_name, default)
+        for rule in family.asked(template):
+            yield template, rule
+
+
+def _held_domains(problem: Problem, state: State) -> list[Codes]:
+    """For every template, the nodes that hold a live pod of it."""
+    placed = np.flatnonzero(state.node_of >= 0)
+    order = placed[np.argsort(problem.template_of[placed], kind="stable")]
+    edges = np.searchsorted(problem.template_of[order], np.arange(len(problem.templates) + 1))
+    return [
+        np.empty(0, np.intp) if problem.templates[number].terminating else state.node_of[order[start:end]]
+        for number, (start, end) in enumerate(pairwise(edges))
+    ]
+
+
+def _counts_of(asked: AskedRule, nodes: Iterable[Codes]) -> SpreadCounts:
+    rule = asked.rule
+    sums, minimum = rule.counts.sums().copy(), rule.minimum()
+    values = rule.column.values
+    held = np.unique(rule.column.codes[np.concatenate([*nodes, np.empty(0, np.intp)])])
+    over = sums[held[held >= 0]] - (minimum + rule.constraint.max_skew)
+    surplus = zip(held[held >= 0][over > 0].tolist(), over[over > 0].tolist(), strict=True)
+    return SpreadCounts(
+        asked.namespace,
+        asked.workload,
+        rule,
+        sums,
+        minimum,
+        dict(sorted((values[code], amount) for code, amount in surplus)),
+    )
+
+
+class Owners:
+    """Who a pod belongs to in a user's eyes: the Deployment behind its ReplicaSet."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._above = {
+            ("ReplicaSet", found.key): found.metadata.controller for found in cluster.replica_sets
+        } | {("Job", found.key): found.metadata.controller for found in cluster.jobs}
+
+    def workload_of(self, pod: Pod, template: Template) -> str:
+        """The same, with the own name of a pod that nothing owns."""
+        return self.workload(template) if template.owner is not None else f"Pod/{pod.name}"
+
+    def workload(self, template: Template) -> str:
+        """`Kind/name` of the workload, or of the pod itself when nothing owns it."""
+        owner = template.owner
+        if owner is None:
+            return f"Pod/{template.pod.name}"
+        above = self._above.get((owner.kind, f"{template.namespace}/{owner.name}"))
+        return _spelled(above or owner)
+
+
+def spelled(selector: LabelSelector) -> str:
+    """A label selector in kubectl's notation."""
+    return ",".join(_requirement(*requirement) for requirement in selector.requirements)
+
+
+def _requirement(key: str, operator: str, values: tuple[str, ...]) -> str:
+    match operator:
+        case "In" if len(values) == 1:
+            return f"{key}={values[0]}"
+        case "Exists":
+            return key
+        case "DoesNotExist":
+            return f"!{key}"
+        case _:
+            return f"{key} {operator.lower()} ({','.join(values)})"
+
+
+def _spelled(owner: OwnerReference) -> str:
+    return f"{owner.kind}/{owner.name}"

@@ -1,0 +1,60 @@
+"""How much of the nodes is in use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.problem.nodes import Ints, Mask
+from planner.state.state import State
+
+#: Pods of these come with every node, and do not make it a used one.
+_OWNED_BY_NODES = frozenset({"DaemonSet", "Node"})
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The share of a resource that pods request, in per cent: of all nodes, and of the fullest one."""
+
+    resource: str
+    mean: float
+    fullest: float
+    node: str
+
+
+def occupied(state: State) -> Mask:
+    """The nodes that hold any pod but those that every node has."""
+    tally = state.tally("occupied", lambda: dict.fromkeys(_elsewhere(state), 1))
+    return tally.counts > 0
+
+
+def _elsewhere(state: State) -> list[int]:
+    """The templates whose pods could be on another node."""
+    return [
+        template.index
+        for template in state.problem.templates
+        if template.owner is None or template.owner.kind not in _OWNED_BY_NODES
+    ]
+
+
+def use_of(state: State) -> list[Use]:
+    """The use of every resource that some node has and some pod, placed or pending, requests."""
+    problem = state.problem
+    wanted = np.zeros(len(problem.resources), np.int64)
+    for template in problem.templates:
+        np.maximum(wanted, template.requests, out=wanted)
+    rows = np.flatnonzero((wanted > 0) & problem.allocatable.any(axis=1)).tolist()
+    return [
+        _use(problem.resources[row], problem.allocatable[row], state.used[row], problem.nodes.names)
+        for row in rows
+    ]
+
+
+def _use(resource: str, room: Ints, used: Ints, names: tuple[str, ...]) -> Use:
+    """The nodes that have nothing of the resource are not looked at."""
+    share = 100 * used / np.maximum(room, 1) * (room > 0)
+    fullest = int(share.argmax())
+    # Sums of bytes over many nodes: floats are exact enough here, and cannot overflow.
+    mean = 100 * float(used[room > 0].sum(dtype=np.float64)) / float(room.sum(dtype=np.float64))
+    return Use(resource, round(mean, 1), round(float(share[fullest]), 1), names[fullest])

@@ -1,0 +1,152 @@
+"""Which replicas go: a number for every lot, the best spread first.
+
+The stages, one after the other, each with what was achieved before as a constraint: hard excess, soft
+excess, the sum of the skews, and as many as possible of those that the controller takes anyhow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ortools.sat.python import cp_model
+
+from planner.clock import Clock
+from planner.cpsat.replicas import Lot, LotDemand, Removal
+from planner.cpsat.solver import new_solver
+
+#: How far a bound may be rounded before it counts as the next whole number.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class LotStage:
+    """What no choice can beat in one part of the objective, and whether this one was proved to reach it."""
+
+    bound: int
+    proved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """How many go of each lot, and how good that is proved to be, stage by stage."""
+
+    numbers: tuple[int, ...]
+    stages: tuple[LotStage, ...]
+
+
+class RemovalModel:
+    """A scale-down in the solver's terms."""
+
+    def __init__(self, removal: Removal) -> None:
+        self._removal = removal
+        self._cp = cp_model.CpModel()
+        self._gone = [
+            self._cp.new_int_var(0, len(lot.pods), f"gone_{n}") for n, lot in enumerate(removal.lots)
+        ]
+        for group, going in enumerate(removal.going):
+            members = [gone for gone, lot in self._each() if lot.group == group]
+            self._cp.add(self._sum(members) == going)
+        self._excess: dict[bool, list[Any]] = {True: [], False: []}
+        self._skews: list[Any] = []
+        for number, demand in enumerate(removal.demands):
+            self._add(demand, number)
+
+    def solve(self, clock: Clock) -> Chosen:
+        """The best choice found while there is time, at worst the controller's; and the stages solved."""
+        numbers = [lot.taken for lot in self._removal.lots]
+        stages: list[LotStage] = []
+        for goal in (*self._excess_goals(), self._sum(self._skews), -self._agreement()):
+            self._hint(numbers)
+            self._cp.minimize(goal)
+            solver = new_solver(clock)
+            status = clock.watch(solver.stop_search, partial(solver.solve, self._cp))
+            if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+                break
+            numbers = [solver.value(variable) for variable in self._gone]
+            bound = math.ceil(solver.best_objective_bound - _ROUNDING)
+            stages.append(LotStage(bound, status == cp_model.OPTIMAL and all(s.proved for s in stages)))
+            self._cp.add(goal <= round(solver.objective_value))
+        return Chosen(tuple(numbers), tuple(stages))
+
+    def _excess_goals(self) -> Iterator[Any]:
+        """The hard excess, then the soft."""
+        return (self._sum(self._excess[hard]) for hard in (True, False))
+
+    def _add(self, demand: LotDemand, number: int) -> None:
+        """The counts of a constraint's domains, its global minimum, its excess and its skew."""
+        counts = {domain: self._count(demand, domain) for domain in demand.counts}
+        least, most = self._extremes(demand, counts, number)
+        if counts:
+            self._skews.append(most - least)
+        for domain, count in counts.items():
+            if demand.counts[domain] > demand.max_skew:
+                self._judge(demand, domain, count - least - demand.max_skew)
+
+    def _count(self, demand: LotDemand, domain: int) -> Any:
+        """The pods that stay in a domain."""
+        gone = [self._gone[lot] for lot in demand.lots.get(domain, ())]
+        return demand.counts[domain] - cp_model.LinearExpr.sum(gone) if gone else demand.counts[domain]
+
+    def _extremes(self, demand: LotDemand, counts: dict[int, Any], number: int) -> tuple[Any, Any]:
+        """The global minimum and the fullest domain; what no choice changes is summed up beforehand."""
+        fixed = [count for count in counts.values() if isinstance(count, int)]
+        moving = [count for count in counts.values() if not isinstance(count, int)]
+        top = max(demand.counts.values(), default=0)
+        most = self._cp.new_int_var(max(fixed, default=0), top, f"fullest_{number}")
+        for count in moving:
+            self._cp.add(count <= most)
+        if demand.floor_is_zero:
+            return 0, most
+        least = self._cp.new_int_var(0, min(demand.counts.values(), default=0), f"global_minimum_{number}")
+        for count in moving:
+            self._cp.add(count >= least)
+        return least, most
+
+    def _judge(self, demand: LotDemand, domain: int, surplus: Any) -> None:
+        """What is too much in a domain counts while a pod is there that asks for the constraint."""
+        lots = demand.carriers.get(domain, ())
+        if not lots and domain not in demand.held:
+            return
+        excess = self._cp.new_int_var(0, demand.counts[domain], f"excess_{domain}")
+        self._excess[demand.hard].append(excess)
+        counted = set(demand.lots.get(domain, ()))
+        others = demand.counts[domain] - self._size(lot for lot in lots if lot in counted)
+        if domain in demand.held or others <= demand.max_skew:
+            # Without those who ask there would not be too many.
+            self._cp.add(excess >= surplus)
+            return
+        asks = self._cp.new_bool_var(f"asks_{domain}")
+        staying = self._size(lots) - self._sum([self._gone[lot] for lot in lots])
+        self._cp.add(staying <= self._size(lots) * asks)
+        self._cp.add(excess >= surplus).only_enforce_if(asks)
+
+    def _size(self, lots: Iterable[int]) -> int:
+        return sum(len(self._removal.lots[lot].pods) for lot in lots)
+
+    def _each(self) -> Iterator[tuple[cp_model.IntVar, Lot]]:
+        return zip(self._gone, self._removal.lots, strict=True)
+
+    def _agreement(self) -> Any:
+        """How many go that the controller takes anyhow."""
+        shared = []
+        for variable, lot in self._each():
+            if lot.taken == len(lot.pods):
+                shared.append(variable)
+            elif lot.taken:
+                both = self._cp.new_int_var(0, lot.taken, "")
+                self._cp.add(both <= variable)
+                shared.append(both)
+        return self._sum(shared)
+
+    @staticmethod
+    def _sum(terms: Sequence[Any]) -> Any:
+        return cp_model.LinearExpr.sum(list(terms))
+
+    def _hint(self, numbers: Iterable[int]) -> None:
+        self._cp.clear_hints()  # type: ignore[no-untyped-call]
+        for variable, number in zip(self._gone, numbers, strict=True):
+            self._cp.add_hint(variable, number)

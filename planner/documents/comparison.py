@@ -1,0 +1,126 @@
+"""The document that `planner compare` prints: kube-scheduler beside the best plan."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from planner.documents.plan import Document, Objective, Part
+
+
+class PriorityCount(Part):
+    """How many of the pending pods of one priority are placed."""
+
+    priority: int
+    pods: int
+    placed: int
+
+
+class DomainCounts(Part):
+    """One topology spread constraint, and its pods per domain."""
+
+    namespace: str
+    workload: str
+    topology_key: str
+    when_unsatisfiable: str
+    max_skew: int
+    selector: str = ""
+    domains: dict[str, int]
+    skew: int
+
+
+class Utilisation(Part):
+    """What pods request of a resource, of all that nodes have, and on the node where it is the most."""
+
+    resource: str
+    mean_percent: float
+    fullest_percent: float
+    fullest_node: str
+
+
+class Summary(Part):
+    """A placement in figures: the pending pods, and the cluster with those of them that were placed."""
+
+    pods: int
+    placed: int
+    by_priority: tuple[PriorityCount, ...] = ()
+    unplaced: tuple[str, ...] = ()
+    spread: tuple[DomainCounts, ...] = ()
+    nodes: int
+    nodes_used: int
+    utilisation: tuple[Utilisation, ...] = ()
+
+
+class Replay(Part):
+    """One run of the scheduler with ties drawn from this seed."""
+
+    seed: int
+    placed: int
+    by_priority: tuple[PriorityCount, ...] = ()
+
+
+class Replays(Part):
+    """The worst, the median and the best of so many runs, the highest priority first."""
+
+    runs: int
+    worst: Replay
+    median: Replay
+    best: Replay
+
+
+class Reference(Summary):
+    """What the scheduler does when ties go to the smallest name, and how lucky it can be with them."""
+
+    replays: Replays
+
+
+class Optimum(Summary):
+    """What the best plan does, and how good it is known to be."""
+
+    status: Literal["Optimal", "Feasible"]
+    objective: tuple[Objective, ...]
+
+
+class PriorityDifference(Part):
+    """How many more pods of one priority are placed."""
+
+    priority: int
+    placed: int
+
+
+class SpreadDifference(Part):
+    """How many more pods the domains of a constraint have, where they differ, and how much the skew."""
+
+    namespace: str
+    workload: str
+    topology_key: str
+    selector: str = ""
+    domains: dict[str, int]
+    skew: int
+
+
+class UtilisationDifference(Part):
+    """By how many percentage points more of a resource is requested."""
+
+    resource: str
+    mean_percent: float
+    fullest_percent: float
+
+
+class Difference(Part):
+    """The best plan less kube-scheduler, figure by figure."""
+
+    placed: int
+    by_priority: tuple[PriorityDifference, ...] = ()
+    spread: tuple[SpreadDifference, ...] = ()
+    nodes_used: int
+    utilisation: tuple[UtilisationDifference, ...] = ()
+
+
+class Comparison(Document):
+    """What kube-scheduler does with the pending pods, beside the best that can be done with them."""
+
+    kind: Literal["Comparison"] = "Comparison"
+    before: Summary
+    kube_scheduler: Reference
+    optimal: Optimum
+    difference: Difference

@@ -1,0 +1,58 @@
+"""The document of `planner check --survive`: what the loss of each domain would mean."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from planner.documents.explanation import Fix
+from planner.documents.plan import Document, Part
+
+
+class WorkloadLoss(Part):
+    """A workload that has pods in the lost domain: `replicas` ran before, `lost` of them there.
+
+    `replaced` is how many get another node, `pending` how many do not.
+    """
+
+    namespace: str
+    workload: str
+    replicas: int
+    lost: int
+    replaced: int
+    pending: int
+    ok: bool
+
+
+class LostPending(Part):
+    """Pods alike that find no node when the domain is gone, why, and the least bad way out."""
+
+    namespace: str
+    workload: str
+    pods: int
+    example: str
+    message: str
+    fix: Fix | None = None
+
+
+class DomainLoss(Part):
+    """One domain gone."""
+
+    domain: str
+    nodes: int
+    pods: int
+    workloads: tuple[WorkloadLoss, ...]
+    pending: tuple[LostPending, ...] = ()
+    ok: bool
+
+
+class Survival(Document):
+    """Each domain of a key lost in turn: who loses all replicas, who stays pending, and what would help.
+
+    A workload survives when a replica outside the domain keeps running and every lost one that is made
+    again gets a node.
+    """
+
+    kind: Literal["Survival"] = "Survival"
+    topology_key: str
+    domains: tuple[DomainLoss, ...]
+    failures: int

@@ -1,0 +1,107 @@
+"""PodDisruptionBudgets, as the eviction API sees them and as preemption does.
+
+The disruption controller's own count is taken where the snapshot has one.  Else it is counted here as
+the controller would: percentages of the pods, rounded up.  Preemption counts nothing itself: to it a
+budget without a status allows no disruption.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from models.objects.disruption import PodDisruptionBudget
+from models.objects.pod import Pod
+from planner.problem.problem import Problem
+
+
+class Budgets:
+    """The budgets of a snapshot: which cover a pod, and how many evictions each allows."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self.budgets = problem.cluster.pod_disruption_budgets
+        self._in_namespace: dict[str, list[int]] = defaultdict(list)
+        for number, budget in enumerate(self.budgets):
+            if budget.spec.selector is not None:
+                self._in_namespace[budget.namespace].append(number)
+        self.allowed = [self._allowed(budget) for budget in self.budgets]
+
+    def of(self, pod: int) -> tuple[int, ...]:
+        """The budgets that cover a pod."""
+        found = self._problem.pods[pod]
+        return tuple(
+            number for number in self._in_namespace.get(found.namespace, ()) if self._covers(number, found)
+        )
+
+    def why_not(self, pod: int) -> str:
+        """Why the eviction API refuses a pod now, if so."""
+        covering = self.of(pod)
+        if len(covering) > 1:
+            return "under two PodDisruptionBudgets"
+        if covering and self.allowed[covering[0]] < 1:
+            return "under a PodDisruptionBudget that allows no eviction"
+        return ""
+
+    def limits(self, pods: Iterable[int]) -> Iterator[tuple[frozenset[int], int]]:
+        """Those of the pods that share a budget, and how many of them may be evicted, where not all may."""
+        members: dict[int, set[int]] = defaultdict(set)
+        for pod in pods:
+            for number in self.of(pod):
+                members[number].add(pod)
+        for number, found in members.items():
+            if len(found) > self.allowed[number]:
+                yield frozenset(found), self.allowed[number]
+
+    def _covers(self, number: int, pod: Pod) -> bool:
+        selector = self.budgets[number].spec.selector
+        return selector is not None and selector.matches(pod.metadata.labels)
+
+    def _allowed(self, budget: PodDisruptionBudget) -> int:
+        if budget.status is not None:
+            return budget.status.disruptions_allowed
+        selector = budget.spec.selector
+        if selector is None:
+            return 0
+        covered = [
+            pod
+            for pod in self._problem.pods
+            if pod.namespace == budget.namespace and selector.matches(pod.metadata.labels)
+        ]
+        healthy = sum(_is_healthy(pod) for pod in covered)
+        return max(0, healthy - _desired(budget, len(covered)))
+
+
+def _desired(budget: PodDisruptionBudget, pods: int) -> int:
+    """How many pods have to stay."""
+    spec = budget.spec
+    if spec.max_unavailable is not None:
+        return max(0, pods - _scaled(spec.max_unavailable, pods))
+    return 0 if spec.min_available is None else _scaled(spec.min_available, pods)
+
+
+def _scaled(amount: int | str, pods: int) -> int:
+    if isinstance(amount, int):
+        return amount
+    return math.ceil(pods * int(amount.removesuffix("%")) / 100)
+
+
+def _is_healthy(pod: Pod) -> bool:
+    """Whether a pod runs and is ready, as far as the snapshot says."""
+    ready = next((item.status for item in pod.status.conditions if item.type == "Ready"), "True")
+    return bool(pod.node_name) and not pod.is_terminating and ready == "True"
+
+
+def draws_on(budget: PodDisruptionBudget, pod: Pod) -> bool:
+    """Whether a budget counts the eviction of a pod."""
+    selector, status = budget.spec.selector, budget.status
+    if budget.namespace != pod.namespace or selector is None or selector.empty or not pod.metadata.labels:
+        return False
+    counted = status is not None and pod.name in status.disrupted_pods
+    return not counted and selector.matches(pod.metadata.labels)
+
+
+def allowance(budget: PodDisruptionBudget) -> int:
+    """How many evictions a budget allows now, as its controller last counted."""
+    return budget.status.disruptions_allowed if budget.status else 0

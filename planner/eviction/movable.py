@@ -1,0 +1,54 @@
+"""Which running pods may be evicted, because something brings them back and nothing speaks against it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from models.objects.pod import Pod
+from planner.problem.problem import Problem
+
+#: From here on priorities belong to the system's own pods.
+_SYSTEM_PRIORITY = 2_000_000_000
+_SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+_PREFER_NO_EVICTION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
+#: Controllers that bind a pod to its node.
+_TIED_TO_NODES = {"DaemonSet", "Node"}
+
+
+def why_not(pod: Pod) -> str | None:
+    """Why a running pod is left where it is; None when it may move."""
+    return next((reason for reason, holds in _REASONS.items() if holds(pod)), None)
+
+
+def _is_tied(pod: Pod) -> bool:
+    controller = pod.metadata.controller
+    return pod.is_mirror or (controller is not None and controller.kind in _TIED_TO_NODES)
+
+
+def _has_local_storage(pod: Pod) -> bool:
+    return any(volume.empty_dir is not None or volume.host_path is not None for volume in pod.spec.volumes)
+
+
+def asks_to_stay(pod: Pod) -> bool:
+    """Whether an annotation speaks against its eviction."""
+    annotations = pod.metadata.annotations
+    return annotations.get(_SAFE_TO_EVICT) == "false" or _PREFER_NO_EVICTION in annotations
+
+
+_REASONS: dict[str, Callable[[Pod], bool]] = {
+    "it is terminating": lambda pod: pod.is_terminating,
+    "it belongs to its node": _is_tied,
+    "no controller would recreate it": lambda pod: pod.metadata.controller is None,
+    "its priority is the system's": lambda pod: pod.priority >= _SYSTEM_PRIORITY,
+    "it has local storage": _has_local_storage,
+    "an annotation asks not to evict it": asks_to_stay,
+}
+
+
+def movable(problem: Problem) -> list[int]:
+    """The running pods that may be evicted."""
+    return [
+        number
+        for number, (pod, node) in enumerate(zip(problem.pods, problem.node_of.tolist(), strict=True))
+        if node >= 0 and why_not(pod) is None
+    ]

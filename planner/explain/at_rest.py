@@ -1,0 +1,117 @@
+"""Where a cluster comes to rest: the pending pods are tried, and tried again while that helps anybody.
+
+A pod that was turned down is not lost: kube-scheduler takes it up again when something has changed. So
+what keeps a pod pending is judged in the state in which another round changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from models import Cluster
+from planner.problem.nodes import Codes
+from planner.problem.problem import Problem
+from planner.scheduler.scheduler import GATED, Decision, Scheduler
+
+#: Pods that evict each other in turn never come to rest.
+_MOST_ROUNDS = 10
+
+
+@dataclass(slots=True)
+class AtRest:
+    """A cluster at rest: who is where, who is left, and why."""
+
+    problem: Problem
+    scheduler: Scheduler
+    preemption: bool
+    left: list[int] = field(default_factory=list)
+    messages: dict[int, str] = field(default_factory=dict)
+    late: dict[int, int] = field(default_factory=dict)
+    _changes: int = 0
+    _claiming: list[tuple[int, int]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, cluster: Cluster, preemption: bool) -> AtRest:
+        """Run the queue until it has nothing more to give."""
+        problem = Problem(cluster)
+        settled = cls(problem, Scheduler(problem, preemption=preemption), preemption)
+        settled._run()
+        return settled
+
+    def _run(self) -> None:
+        asked: dict[int, int] = {}
+        for decision in self.scheduler.run():
+            self._take(decision, asked)
+        for _ in range(_MOST_ROUNDS):
+            before = self._changes
+            for pod in [pod for pod in self.left if not self.is_gated(pod)]:
+                self._retry(pod, asked)
+            if self._changes == before:
+                break
+
+    def _take(self, decision: Decision, asked: dict[int, int]) -> None:
+        pod, node = decision.pod, decision.node
+        self._changes += bool(decision.victims)
+        if decision.message:
+            self.messages[pod] = decision.message
+        if node is None:
+            self.left.append(pod)
+            asked[int(self.problem.template_of[pod])] = self._changes
+        else:
+            self._placed(pod, node)
+
+    def _placed(self, pod: int, node: int) -> None:
+        self._changes += 1
+        if self.problem.pods[pod].spec.volumes:
+            self._claiming.append((pod, node))
+
+    def _retry(self, pod: int, asked: dict[int, int]) -> None:
+        """Try a pod once more, unless nothing has happened since one like it was turned down."""
+        template = int(self.problem.template_of[pod])
+        if asked.get(template) == self._changes:
+            return
+        decision = self.scheduler.decide(pod)
+        self._changes += bool(decision.victims)
+        if decision.node is None:
+            self.messages[pod] = decision.message
+            asked[template] = self._changes
+        else:
+            self.left.remove(pod)
+            self.late[pod] = decision.node
+            self._placed(pod, decision.node)
+
+    def is_gated(self, pod: int) -> bool:
+        """Whether a gate keeps the scheduler from looking at a pod."""
+        return self.messages.get(pod) == GATED
+
+    def ahead_of(self, pod: int) -> list[int]:
+        """The pods whose turn comes before a pod's, one for each template that is left."""
+        before = self.left[: self.left.index(pod)]
+        first = {int(self.problem.template_of[other]): other for other in reversed(before)}
+        return sorted((p for p in first.values() if not self.is_gated(p)), key=before.index)
+
+    def cluster(self) -> Cluster:
+        """The snapshot with everybody where the scheduler put them, the evicted ones gone."""
+        problem, names = self.problem, self.problem.nodes.names
+        node_of = self.scheduler.state.node_of.tolist()
+        found = []
+        for pod in problem.cluster.pods:
+            number = problem.pod_index.get(pod.key)
+            node = -1 if number is None else node_of[number]
+            if node >= 0 and names[node] != pod.node_name:
+                spec = pod.spec.model_copy(update={"node_name": names[node]})
+                found.append(pod.model_copy(update={"spec": spec}))
+            elif number is None or node >= 0 or not pod.node_name:
+                found.append(pod)
+        return replace(problem.cluster, pods=tuple(found))
+
+    @property
+    def places(self) -> tuple[Codes, Sequence[tuple[int, int]]]:
+        """Where everybody is, but for the pods whose claims are bound when they are bound again."""
+        node_of: Codes = self.scheduler.state.node_of.astype(np.int32)
+        staying = [(pod, node) for pod, node in self._claiming if node_of[pod] == node]
+        node_of[[pod for pod, _ in staying]] = -1
+        return node_of, staying

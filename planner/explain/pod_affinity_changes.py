@@ -1,0 +1,160 @@
+"""Inter-pod affinity: company that is missing, and company that is in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from models.objects.affinity import PodAffinity, PodAffinityTerm
+from models.objects.base import ObjectMeta
+from models.objects.containers import Container
+from models.objects.pod import Pod, PodSpec
+from models.objects.selectors import LabelSelector
+from planner.constraints.inter_pod_affinity import InterPodAffinity
+from planner.constraints.inter_pod_affinity.plugin import Around
+from planner.explain.blockers import Blocker, Case
+from planner.explain.change import Change, Cost
+from planner.explain.room_changes import delete
+from planner.problem.nodes import ALL
+
+_MOST_VICTIMS = 5
+
+
+def blockers(case: Case) -> Iterator[Blocker]:
+    """Missing company as one blocker, every term about company to avoid as another."""
+    for plugin in case.framework.profile.of(InterPodAffinity):
+        if not plugin.concerns(case.template):
+            continue
+        rules = plugin.rules(case.template)
+        if rules.needs:
+            yield Blocker(plugin.name, plugin.lacks_company(case.template), partial(_bring_together, case))
+        for number, around in enumerate(rules.shuns):
+            yield Blocker(plugin.name, around.here(ALL), partial(_shun, case, number, around), _crowd(around))
+        for around in rules.shunned_by:
+            yield Blocker(plugin.name, around.here(ALL), partial(_disperse, case, around), _crowd(around))
+
+
+def _crowd(around: Around) -> np.ndarray:
+    return around.counts.padded()[around.column.codes]
+
+
+def _disperse(case: Case, around: Around, node: int) -> Iterator[Change]:
+    """Delete those in the domain."""
+    code = int(around.column.codes[node])
+    if code < 0 or int(around.counts.sums()[code]) > _MOST_VICTIMS:
+        return
+    inside = around.column.codes == code
+    pods = case.pods_on(inside, lambda number: number in around.counts.tally.members)
+    if 0 < len(pods) <= _MOST_VICTIMS:
+        yield delete(case, pods)
+
+
+def _shun(case: Case, number: int, around: Around, node: int) -> Iterator[Change]:
+    yield from _disperse(case, around, node)
+    terms = _avoided(case)
+    if terms:
+        yield _without(terms[number])
+
+
+def dropped(case: Case) -> Iterator[Change]:
+    """Every required anti-affinity given up, whether it is in the way now or will be later."""
+    yield from map(_without, _avoided(case))
+
+
+def _avoided(case: Case) -> tuple[PodAffinityTerm, ...]:
+    wishes = case.template.pod.spec.affinity
+    return wishes.pod_anti_affinity.required if wishes and wishes.pod_anti_affinity else ()
+
+
+def _without(term: PodAffinityTerm) -> Change:
+    return Change(
+        "DropAffinityTerm",
+        Cost.DROP_REQUIREMENT,
+        f"drop the anti-affinity to {_told(term)}",
+        edit=partial(_without_shun, dropped=term),
+    )
+
+
+def _without_shun(spec: PodSpec, dropped: PodAffinityTerm) -> PodSpec:
+    affinity = spec.affinity
+    if affinity is None or affinity.pod_anti_affinity is None:
+        return spec
+    kept = tuple(term for term in affinity.pod_anti_affinity.required if term != dropped)
+    apart = affinity.pod_anti_affinity.model_copy(update={"required": kept})
+    return spec.model_copy(update={"affinity": affinity.model_copy(update={"pod_anti_affinity": apart})})
+
+
+def _bring_together(case: Case, node: int) -> Iterator[Change]:
+    affinity = case.template.pod.spec.affinity
+    if affinity is None or affinity.pod_affinity is None:
+        return
+    terms = affinity.pod_affinity.required
+    for term in terms if len(terms) > 1 else ():
+        yield _drop_needs(affinity.pod_affinity, (term,))
+    yield _drop_needs(affinity.pod_affinity, terms)
+    peer = _peer(case, terms, node)
+    if peer is not None:
+        labels = ",".join(f"{key}={value}" for key, value in peer.metadata.labels.items())
+        yield Change(
+            "StartPeer",
+            Cost.PEER,
+            f"start a pod with {labels or 'any labels'} in namespace {peer.namespace} "
+            f"on node {case.problem.nodes.names[node]}",
+            peer=peer,
+        )
+
+
+def _drop_needs(near: PodAffinity, terms: tuple[PodAffinityTerm, ...]) -> Change:
+    told = " and to ".join(_told(term) for term in terms)
+
+    def edit(spec: PodSpec) -> PodSpec:
+        if spec.affinity is None or spec.affinity.pod_affinity is None:
+            return spec
+        kept = tuple(t for t in spec.affinity.pod_affinity.required if t not in terms)
+        wishes = spec.affinity.pod_affinity.model_copy(update={"required": kept})
+        return spec.model_copy(update={"affinity": spec.affinity.model_copy(update={"pod_affinity": wishes})})
+
+    return Change(
+        "DropAffinityTerm", Cost.DROP_REQUIREMENT + len(terms) - 1, f"drop the affinity to {told}", edit=edit
+    )
+
+
+def _peer(case: Case, terms: tuple[PodAffinityTerm, ...], node: int) -> Pod | None:
+    """A pod that all terms mean, on a node; None where labels alone cannot make one."""
+    labels: dict[str, str] = {}
+    for term in terms:
+        if term.label_selector is None:
+            return None
+        for key, operator, values in term.label_selector.requirements:
+            if operator in {"In", "Exists"}:
+                labels.setdefault(key, values[0] if values else "true")
+        own = case.template.pod.metadata.labels
+        labels |= {key: own[key] for key in term.match_label_keys if key in own}
+    namespaces = [name for term in terms for name in term.namespaces] or [case.template.namespace]
+    name = "peer"
+    while f"{namespaces[0]}/{name}" in case.problem.pod_index:
+        name += "-2"
+    return Pod(
+        api_version="v1",
+        metadata=ObjectMeta(name=name, namespace=namespaces[0], labels=labels),
+        spec=PodSpec(containers=(Container(name="main"),), node_name=case.problem.nodes.names[node]),
+    )
+
+
+def _told(term: PodAffinityTerm) -> str:
+    return f"{told_selector(term.label_selector)} per {term.topology_key}"
+
+
+def told_selector(selector: LabelSelector | None) -> str:
+    """Pods by their labels, in a few words."""
+    from planner.audit.spread_counts import spelled
+
+    return (
+        "no pods"
+        if selector is None
+        else f"pods with {spelled(selector)}"
+        if not selector.empty
+        else "any pods"
+    )

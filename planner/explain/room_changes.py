@@ -1,0 +1,209 @@
+"""Room on a node: resources, pod slots, host ports, disks and attachable volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from models.objects.containers import Container
+from models.objects.node import Node
+from models.objects.pod import PodSpec
+from planner.constraints import Filter
+from planner.constraints.node_ports import NodePorts, clash
+from planner.constraints.node_resources import NodeResourcesFit
+from planner.constraints.volumes import NodeVolumeLimits, VolumeBinding, VolumeRestrictions, VolumeZone
+from planner.explain.blockers import Blocker, Case, nothing
+from planner.explain.change import Change, Cost
+from planner.explain.smaller_requests import lower
+from planner.problem.nodes import Ints, Mask
+from planner.problem.requests import PODS, in_words
+
+#: More pods than this are not taken away for one.
+_MOST_VICTIMS = 5
+
+
+def blockers(case: Case) -> Iterator[Blocker]:
+    """What a node has no room for."""
+    for plugin in case.framework.profile.filters:
+        if not plugin.concerns(case.template):
+            continue
+        refused = partial(_refused, case, plugin)
+        match plugin:
+            case NodeResourcesFit():
+                missing = _missing(case, plugin)
+                ease = (
+                    missing
+                    * 1000
+                    // np.maximum(1, np.array([a for _, a in plugin.wants(case.template)]))[:, None]
+                )
+                yield Blocker(plugin.name, refused(), partial(_make_room, case, plugin), ease.sum(axis=0))
+            case NodePorts():
+                yield Blocker(plugin.name, refused(), partial(_free_port, case))
+            case VolumeRestrictions() | NodeVolumeLimits():
+                yield Blocker(plugin.name, refused(), partial(_free_volume, case, plugin))
+            case VolumeBinding() | VolumeZone():
+                yield Blocker(plugin.name, refused(), nothing)
+            case _:
+                pass
+
+
+def _refused(case: Case, plugin: Filter) -> Mask:
+    refused: Mask = np.asarray(plugin.reject(case.template) != 0)
+    return refused
+
+
+def _missing(case: Case, fit: NodeResourcesFit) -> Ints:
+    """How much of each wanted resource every node lacks."""
+    rows, amounts = map(list, zip(*fit.wants(case.template), strict=True))
+    free = case.problem.allocatable[rows] - case.state.used[rows]
+    missing: Ints = np.maximum(np.array(amounts)[:, None] - free, 0)
+    return missing
+
+
+def _make_room(case: Case, fit: NodeResourcesFit, node: int) -> Iterator[Change]:
+    names = [case.problem.resources[row] for row, _ in fit.wants(case.template)]
+    short = {
+        name: int(amount) for name, amount in zip(names, _missing(case, fit)[:, node], strict=True) if amount
+    }
+    yield from _evict(case, short, node)
+    if PODS in short:
+        yield _more_slots(case, node)
+    if lowered := lower(case, {name: amount for name, amount in short.items() if name != PODS}):
+        yield lowered
+
+
+def _evict(case: Case, short: dict[str, int], node: int) -> Iterator[Change]:
+    """The fewest pods that free what is short: one if one is enough, else the largest first."""
+    state, problem = case.state, case.problem
+    here = sorted(state.pods_on[node], key=case.worth)
+    here = [pod for pod in here if not case.worth(pod)[0]]
+    wanted = {problem.resource_index[name]: amount for name, amount in short.items()}
+    victims = _victims(case, here, wanted)
+    if victims:
+        what = ", ".join(
+            "a pod slot" if name == PODS else f"{in_words(name, amount)} {name}"
+            for name, amount in short.items()
+        )
+        yield delete(case, victims, f"free {what} on node {problem.nodes.names[node]}: ")
+
+
+def _victims(case: Case, here: list[int], wanted: dict[int, int]) -> list[int]:
+    amounts = {pod: case.problem.template(pod).amounts for pod in here}
+    alone = [pod for pod in here if all(amounts[pod][row] >= need for row, need in wanted.items())]
+    if alone:
+        least = min(
+            range(len(alone)), key=lambda i: (case.worth(alone[i])[:3], _size(amounts[alone[i]], wanted), i)
+        )
+        return [alone[least]]
+    chosen: list[int] = []
+    left = dict(wanted)
+    for pod in sorted(here, key=lambda p: -_size(amounts[p], wanted)):
+        if any(left[row] > 0 and amounts[pod][row] for row in left):
+            chosen.append(pod)
+            left = {row: need - amounts[pod][row] for row, need in left.items()}
+        if all(need <= 0 for need in left.values()):
+            return chosen if len(chosen) <= _MOST_VICTIMS else []
+    return []
+
+
+def _size(amounts: tuple[int, ...], wanted: dict[int, int]) -> float:
+    return sum(min(1.0, amounts[row] / need) if need else 0.0 for row, need in wanted.items()) + 1e-12 * sum(
+        amounts[row] for row in wanted
+    )
+
+
+def delete(case: Case, victims: list[int], why: str = "") -> Change:
+    """Delete some pods."""
+    pods = [case.problem.pods[victim] for victim in victims]
+    names = ", ".join(pod.key for pod in pods)
+    return Change(
+        "DeletePod",
+        Cost.POD + 10 * (len(pods) - 1),
+        f"{why}delete pod{'s' if len(pods) > 1 else ''} {names}",
+        "\n".join(f"kubectl delete pod {pod.name} -n {pod.namespace}" for pod in pods),
+        gone=tuple(victims),
+    )
+
+
+def _more_slots(case: Case, node: int) -> Change:
+    name = case.problem.nodes.names[node]
+    row = case.problem.resource_index[PODS]
+    slots = int(case.state.used[row, node]) + 1
+    return Change(
+        "MorePodSlots",
+        Cost.POD_SLOTS,
+        f"let node {name} run {slots} pods (maxPods in its kubelet's configuration)",
+        node=node,
+        node_edit=lambda found: with_room(found, {PODS: slots * 10**9}),
+        node_fragment={"status": {"allocatable": {PODS: str(slots)}}},
+    )
+
+
+def with_room(node: Node, room: dict[str, int]) -> Node:
+    """A node with other amounts allocatable, in nano units."""
+    allocatable = {**node.status.allocatable, **room}
+    return node.model_copy(update={"status": node.status.model_copy(update={"allocatable": allocatable})})
+
+
+def _free_port(case: Case, node: int) -> Iterator[Change]:
+    mine = list(case.template.pod.spec.host_ports())
+    holders = [
+        pod
+        for pod in case.state.pods_on[node]
+        if any(clash(a, b) for a in mine for b in case.problem.pods[pod].spec.host_ports())
+    ]
+    taken = {
+        b
+        for pod in holders
+        for b in case.problem.pods[pod].spec.host_ports()
+        if any(clash(a, b) for a in mine)
+    }
+    ports = ", ".join(sorted(f"{protocol} {port}" for _, protocol, port in taken))
+    if holders and len(holders) <= _MOST_VICTIMS:
+        name = case.problem.nodes.names[node]
+        yield delete(case, sorted(holders, key=case.worth), f"free host port {ports} on node {name}: ")
+    if not case.template.pod.spec.host_network:
+        clashing = [a for a in mine if any(clash(a, b) for b in taken)]
+        yield Change(
+            "DropHostPort",
+            Cost.DROP_PORT,
+            f"do without host port {ports}",
+            edit=lambda spec: _without_ports(spec, {(protocol, port) for _, protocol, port in clashing}),
+        )
+
+
+def _without_ports(spec: PodSpec, ports: set[tuple[str, int]]) -> PodSpec:
+    def without(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+        return tuple(
+            c.model_copy(
+                update={
+                    "ports": tuple(
+                        p.model_copy(update={"host_port": 0}) if (p.protocol, p.host_port) in ports else p
+                        for p in c.ports
+                    )
+                }
+            )
+            for c in containers
+        )
+
+    return spec.model_copy(
+        update={"containers": without(spec.containers), "init_containers": without(spec.init_containers)}
+    )
+
+
+def _free_volume(case: Case, plugin: VolumeRestrictions | NodeVolumeLimits, node: int) -> Iterator[Change]:
+    """Delete one pod whose going lets the plugin accept the node."""
+    state, here = case.state, np.array([node])
+    candidates = list(case.state.pods_on[node])
+    if isinstance(plugin, VolumeRestrictions):
+        candidates = np.flatnonzero(state.node_of >= 0).tolist()
+    for pod in sorted((p for p in candidates if case.problem.pods[p].spec.volumes), key=case.worth):
+        mark = state.mark()
+        state.unbind(pod)
+        accepted = not plugin.reject(case.template, here)[0]
+        state.rollback(mark)
+        if accepted:
+            yield delete(case, [pod], f"free the volume on node {case.problem.nodes.names[node]}: ")
+            return

@@ -1,0 +1,69 @@
+"""Which nodes a pod's own affinity and tolerations leave it, whatever else is going on.
+
+Two families need this: the ones that refuse such nodes, and topology spread, whose inclusion
+policies decide by it which nodes count as domains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
+
+from models.objects.affinity import NodeAffinity, Taint, Toleration
+from models.objects.pod import Pod
+from planner.problem.array_cache import ArrayCache
+from planner.problem.nodes import Mask, NodeAxis
+
+if TYPE_CHECKING:
+    from planner.problem.templates import Template
+
+_REPELLING = ("NoSchedule", "NoExecute")
+
+
+def wishes_of(pod: Pod) -> NodeAffinity | None:
+    """The node affinity of a pod, if it has one."""
+    affinity = pod.spec.affinity
+    return None if affinity is None else affinity.node_affinity
+
+
+def affinity_part(pod: Pod) -> Hashable:
+    """What of a pod decides which nodes it may run on."""
+    wishes = wishes_of(pod)
+    selector = tuple(sorted(pod.spec.node_selector.items()))
+    return selector, None if wishes is None else wishes.required
+
+
+def untolerated(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> int:
+    """The position, from 1, of the first taint that keeps a pod away; 0 when none does."""
+    for number, taint in enumerate(taints, start=1):
+        if taint.effect in _REPELLING and not any(t.tolerates(taint) for t in tolerations):
+            return number
+    return 0
+
+
+class Eligibility:
+    """The nodes that nodeSelector, required affinity and tolerations allow, per template."""
+
+    def __init__(self, nodes: NodeAxis) -> None:
+        self._nodes = nodes
+        self._by_affinity: ArrayCache[Mask] = ArrayCache(nodes.size)
+        self._by_taints: ArrayCache[Mask] = ArrayCache(nodes.size)
+
+    def by_affinity(self, template: Template) -> Mask:
+        """The nodes that the pod's nodeSelector and required node affinity both match."""
+        return self._by_affinity.get(template.eligibility, lambda: self._match(template))
+
+    def _match(self, template: Template) -> Mask:
+        mask = self._nodes.with_labels(template.pod.spec.node_selector.items())
+        wishes = wishes_of(template.pod)
+        if wishes is not None and wishes.required is not None:
+            mask = mask & self._nodes.matching(wishes.required)
+        return mask
+
+    def by_taints(self, template: Template) -> Mask:
+        """The nodes without a NoSchedule or NoExecute taint that the pod does not tolerate."""
+        tolerations = template.pod.spec.tolerations
+        return self._by_taints.get(
+            template.tolerations,
+            lambda: self._nodes.by_taints(lambda taints: untolerated(taints, tolerations)) == 0,
+        )

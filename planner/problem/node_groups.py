@@ -1,0 +1,72 @@
+"""Groups of nodes that the solver may treat as one: every node by itself, or all that are alike.
+
+5,000 nodes are a few dozen cells when only domains and eligibility tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.problem.nodes import Codes, Ints
+
+#: A trait tells cells apart when at least so many nodes share a value of it on average.
+_LEAST_ALIKE = 4
+
+
+class NodeGroups:
+    """A partition of the nodes: the cell of every node, and a node that stands for each cell."""
+
+    def __init__(self, of: Codes) -> None:
+        self.of = of
+        self.size = int(of.max()) + 1 if of.size else 0
+        self.nodes_in: Ints = np.bincount(of, minlength=self.size)
+        self.first: Codes = np.unique(of, return_index=True)[1].astype(np.intp)
+        #: Whether every node is the cell of its own number.
+        self.single = self.size == len(of)
+
+    @classmethod
+    def single_nodes(cls, size: int) -> NodeGroups:
+        """Every node by itself."""
+        return cls(np.arange(size, dtype=np.intp))
+
+    @classmethod
+    def alike(cls, size: int, traits: Iterable[NDArray[np.generic]], most: int) -> NodeGroups:
+        """Nodes together that no trait tells apart; each trait has a value for every node.
+
+        Traits that nearly every node has a value of its own of, as of the hostname, are passed over, and
+        so are those that would make too many cells.
+        """
+        of, seen = np.zeros(size, np.intp), set[bytes]()
+        for trait in traits:
+            key = trait.tobytes()
+            if key in seen:
+                continue
+            seen.add(key)
+            kinds, codes = np.unique(trait, return_inverse=True)
+            if len(kinds) * _LEAST_ALIKE > size:
+                continue
+            values, finer = np.unique(of * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
+            if len(values) <= most:
+                of = finer
+        return cls.single_nodes(size) if int(of.max(initial=-1)) == size - 1 else cls(of.astype(np.intp))
+
+    def tells(self, trait: NDArray[np.generic]) -> bool:
+        """Whether all nodes of every cell have the same value."""
+        return self.single or bool((trait == trait[self.first][self.of]).all())
+
+    def sums(self, amounts: Ints) -> Ints:
+        """Amounts of nodes added up for each cell."""
+        if self.single:
+            return amounts
+        total = np.zeros(self.size, np.int64)
+        np.add.at(total, self.of, amounts)
+        return total
+
+    def members(self) -> list[Codes]:
+        """The nodes of every cell."""
+        order = np.argsort(self.of, kind="stable").astype(np.intp)
+        edges = np.searchsorted(self.of[order], np.arange(self.size + 1))
+        return [order[edges[cell] : edges[cell + 1]] for cell in range(self.size)]

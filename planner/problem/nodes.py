@@ -1,0 +1,191 @@
+"""The nodes of a snapshot as columns: labels, taints and selectors answered for all nodes at once.
+
+Nodes stand in name order, so the first of several equal maxima is the smallest name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.objects.affinity import Taint
+from models.objects.node import Node
+from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+
+Mask = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.intp]
+#: Which nodes an answer is wanted for: all of them, a few by position, or one.
+Where = slice | NDArray[np.intp] | int
+ALL = slice(None)
+
+_FAR = 1 << 62
+
+HOSTNAME = "kubernetes.io/hostname"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One label of every node: `codes[node]` points into `values`, -1 where the label is absent."""
+
+    key: str
+    values: tuple[str, ...]
+    code_of: Mapping[str, int]
+    codes: Codes
+    present: Mask
+    complete: bool
+
+    def one_of(self, values: Iterable[str]) -> Mask:
+        """The nodes that have one of these values."""
+        table = np.zeros(len(self.values) + 1, np.bool_)
+        table[[self.code_of[value] for value in values if value in self.code_of]] = True
+        return table[self.codes]
+
+    def where(self, wanted: Callable[[str | None], bool]) -> Mask:
+        """The nodes whose value satisfies `wanted`, asked once per distinct value."""
+        table = np.array([wanted(value) for value in (*self.values, None)], dtype=np.bool_)
+        return table[self.codes]
+
+
+class NodeAxis:
+    """All nodes in name order, with every question about labels and taints answered as an array."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self.nodes = tuple(sorted(nodes, key=lambda node: node.name))
+        self.names = tuple(node.name for node in self.nodes)
+        self.index = {name: position for position, name in enumerate(self.names)}
+        self.size = len(self.nodes)
+        self.none = np.zeros(self.size, np.bool_)
+        self.every = np.ones(self.size, np.bool_)
+        for shared in (self.none, self.every):
+            shared.setflags(write=False)
+        self._columns: dict[str, Column] = {}
+
+    def same_as(self, others: NodeAxis) -> Codes:
+        """For each of the other nodes its position here, -1 where it is not here or was changed."""
+        places = {id(node): position for position, node in enumerate(self.nodes)}
+        return np.array([places.get(id(node), -1) for node in others.nodes], np.int32)
+
+    def column(self, key: str) -> Column:
+        """The label `key` of every node."""
+        found = self._columns.get(key)
+        if found is None:
+            found = self._columns[key] = self._read_column(key)
+        return found
+
+    def _read_column(self, key: str) -> Column:
+        values: dict[str, int] = {}
+        codes = np.empty(self.size, np.intp)
+        for position, node in enumerate(self.nodes):
+            value = node.metadata.labels.get(key)
+            codes[position] = -1 if value is None else values.setdefault(value, len(values))
+        present = codes >= 0
+        return Column(key, tuple(values), values, codes, present, bool(present.all()))
+
+    def with_keys(self, keys: Iterable[str]) -> Mask:
+        """The nodes that carry every one of the labels `keys`."""
+        mask = self.every
+        for key in keys:
+            column = self.column(key)
+            if not column.complete:
+                mask = mask & column.present
+        return mask
+
+    def with_labels(self, labels: Iterable[tuple[str, str]]) -> Mask:
+        """The nodes a plain nodeSelector chooses."""
+        mask = self.every
+        for key, value in labels:
+            mask = mask & self.column(key).one_of((value,))
+        return mask
+
+    def matching(self, selector: NodeSelector) -> Mask:
+        """The nodes that at least one term of the selector matches."""
+        mask = self.none
+        for term in selector.node_selector_terms:
+            mask = mask | self.matching_term(term)
+        return mask
+
+    def matching_term(self, term: NodeSelectorTerm) -> Mask:
+        """The nodes one term matches: all its requirements hold; an empty term matches nothing."""
+        if not term.match_expressions and not term.match_fields:
+            return self.none
+        mask = self.every
+        for requirement in term.match_expressions:
+            mask = mask & _matching(self.column(requirement.key), requirement)
+        for requirement in term.match_fields:
+            named = [self.index[name] for name in requirement.values if name in self.index]
+            hit = np.zeros(self.size, np.bool_)
+            hit[named] = True
+            mask = mask & (hit if requirement.operator == "In" else ~hit)
+        return mask
+
+    @cached_property
+    def unschedulable(self) -> Mask:
+        """The cordoned nodes."""
+        return np.array([node.spec.unschedulable for node in self.nodes], np.bool_)
+
+    @cached_property
+    def taint_sets(self) -> tuple[tuple[Taint, ...], ...]:
+        """The distinct lists of taints in the cluster; most nodes share a few."""
+        return tuple(dict.fromkeys(node.spec.taints for node in self.nodes))
+
+    @cached_property
+    def taint_set_of(self) -> Codes:
+        """For every node, which of the `taint_sets` it carries."""
+        position = {taints: number for number, taints in enumerate(self.taint_sets)}
+        return np.array([position[node.spec.taints] for node in self.nodes], np.int32)
+
+    def by_taints(self, answer: Callable[[Sequence[Taint]], int]) -> Ints:
+        """`answer` for every node, asked once per distinct list of taints."""
+        table = np.array([answer(taints) for taints in self.taint_sets], np.int64)
+        return table[self.taint_set_of]
+
+
+def _matching(column: Column, requirement: NodeSelectorRequirement) -> Mask:
+    """The nodes whose label meets a requirement."""
+    match requirement.operator:
+        case "In":
+            return column.one_of(requirement.values)
+        case "NotIn":
+            return ~column.one_of(requirement.values)
+        case "Exists":
+            return column.present
+        case "DoesNotExist":
+            return ~column.present
+        case _:
+            return column.where(lambda value: value is not None and requirement.matches({column.key: value}))
+
+
+class Feasible:
+    """The nodes that passed all filters, with what it takes to compare only those quickly."""
+
+    __slots__ = ("_drop", "_far", "_keep", "count", "mask")
+
+    def __init__(self, mask: Mask) -> None:
+        self.mask = mask
+        self.count = int(np.count_nonzero(mask))
+        self._drop = mask.astype(np.int64) - 1
+        self._keep = ~self._drop
+        self._far: Ints | None = None
+
+    def only(self, values: Ints) -> Ints:
+        """The values of these nodes, 0 for the others."""
+        return values & self._keep
+
+    def best(self, totals: Ints) -> int:
+        """The first of the nodes with the highest total; totals are not negative."""
+        return int((totals | self._drop).argmax())
+
+    def largest(self, values: Ints) -> int:
+        """The largest value, none of which are negative; 0 when there are no nodes."""
+        return int((values & self._keep).max(initial=0))
+
+    def smallest(self, values: Ints) -> int:
+        """The smallest value, none of which are negative."""
+        if self._far is None:
+            self._far = self._drop & _FAR
+        return int((values | self._far).min())

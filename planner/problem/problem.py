@@ -1,0 +1,264 @@
+"""A cluster compiled for the engines: a node axis, interned templates, integer resource arrays.
+
+50,000 pods are about 500 templates.  Whatever depends on what a pod *is* is worked out once a
+template; whatever depends on where pods *are* lives in `state.py`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cached_property
+
+import numpy as np
+
+from models import Cluster
+from models.collector import collector_paused
+from models.objects.node import Node
+from models.objects.pod import Pod
+from planner.problem.eligibility import Eligibility, affinity_part
+from planner.problem.nodes import Codes, Ints, NodeAxis
+from planner.problem.requests import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    PODS,
+    SCORING_DEFAULTS,
+    in_units,
+    pod_requests,
+)
+from planner.problem.selection import LabelIndex, Selection
+from planner.problem.templates import Grouping, Template, selected_keys
+
+#: A pod without a creation time is yet to be created, after all that exist.
+_NOT_CREATED = datetime.max.replace(tzinfo=UTC)
+
+
+class Problem:
+    """Everything about a snapshot that does not change while pods are placed."""
+
+    @collector_paused()
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.nodes = NodeAxis(cluster.nodes)
+        pods = [pod for pod in cluster.pods if self._concerns(pod)]
+        self.pods: tuple[Pod, ...] = tuple(pods)
+        self.pod_index = {pod.key: position for position, pod in enumerate(pods)}
+        self.node_of: Codes = np.array(
+            [self.nodes.index[pod.spec.node_name] if pod.spec.node_name else -1 for pod in pods],
+            np.int32,
+        )
+        self._selected_keys = selected_keys(cluster)
+        grouping = Grouping(pods, self._selected_keys)
+        self.template_of = np.array(grouping.template_of, np.int64)
+        requests = [pod_requests(pod) for pod, _ in grouping.examples]
+        self.resources = _resource_names(cluster, requests)
+        self.resource_index = {name: position for position, name in enumerate(self.resources)}
+        self.allocatable = self._read_allocatable()
+        self._numbers: dict[Hashable, int] = {}
+        self.templates = tuple(
+            self._template(index, pod, labels, wanted)
+            for index, ((pod, labels), wanted) in enumerate(zip(grouping.examples, requests, strict=True))
+        )
+        self.notes = tuple(_notes(cluster))
+        self.priorities = np.array([t.priority for t in self.templates], np.int64)[self.template_of]
+
+    def varied(
+        self, node_of: Codes, nodes: Iterable[Node] | None = None, more: Sequence[Pod] = ()
+    ) -> Problem:
+        """The same pods in other places, perhaps among other nodes, and a few pods more.
+
+        The nodes of before are all among the new ones. Nothing is grouped again: every further pod is a
+        template of its own, so this takes milliseconds where compiling takes seconds.
+        """
+        varied = copy.copy(self)
+        for name in ("eligibility", "labels", "namespace_labels", "pods_per_template", "_by_template"):
+            varied.__dict__.pop(name, None)
+        if nodes is not None:
+            varied.cluster = replace(self.cluster, nodes=tuple(nodes))
+            varied.nodes = NodeAxis(nodes)
+            varied.allocatable = varied._read_allocatable(self)
+            moved = [varied.nodes.index[name] for name in self.nodes.names]
+            positions: Codes = np.array([*moved, -1], np.int32)
+            varied.node_of = positions[node_of]
+        else:
+            varied.node_of = node_of
+        varied._add(more)
+        return varied
+
+    def _add(self, more: Sequence[Pod]) -> None:
+        """Append pods, each with a template of its own; those with a node name are there."""
+        first, known = len(self.templates), len(self.pods)
+        self.templates += tuple(
+            self._template(number, pod, self._seen_labels(pod), pod_requests(pod))
+            for number, pod in enumerate(more, start=first)
+        )
+        self.pods += tuple(more)
+        self.pod_index = self.pod_index | {pod.key: known + i for i, pod in enumerate(more)}
+        places = [self.nodes.index[pod.spec.node_name] if pod.spec.node_name else -1 for pod in more]
+        self.node_of = np.append(self.node_of, np.array(places, np.int32))
+        self.template_of = np.append(self.template_of, np.arange(first, len(self.templates)))
+        self.priorities = np.append(self.priorities, np.array([pod.priority for pod in more], np.int64))
+
+    def _seen_labels(self, pod: Pod) -> dict[str, str]:
+        return {key: value for key, value in pod.metadata.labels.items() if key in self._selected_keys}
+
+    def with_leaving(self, pods: Sequence[int]) -> Problem:
+        """The same with a double of each of these pods that is on its way out, and nowhere so far.
+
+        A double stands for its pod between the eviction and the end: it holds room, ports and claims,
+        and does not count for spread.
+        """
+        found = copy.copy(self)
+        for derived in ("labels", "namespace_labels", "pods_per_template", "_by_template"):
+            found.__dict__.pop(derived, None)
+        now = datetime.now(UTC)
+        doubles: dict[int, Template] = {}
+        for number in dict.fromkeys(self.template_of[list(pods)].tolist()):
+            template = self.templates[number]
+            gone = template.pod.metadata.model_copy(update={"deletion_timestamp": now})
+            pod = template.pod.model_copy(update={"metadata": gone})
+            index = len(self.templates) + len(doubles)
+            doubles[number] = replace(template, index=index, pod=pod, terminating=True)
+        found.templates = (*self.templates, *doubles.values())
+        numbers = [doubles[int(self.template_of[pod])].index for pod in pods]
+        found.pods = (*self.pods, *(self._leaving(self.pods[pod], now) for pod in pods))
+        found.node_of = np.append(self.node_of, np.full(len(pods), -1, np.int32))
+        found.template_of = np.append(self.template_of, np.array(numbers, np.int64))
+        found.priorities = np.array([t.priority for t in found.templates], np.int64)[found.template_of]
+        return found
+
+    @staticmethod
+    def _leaving(pod: Pod, now: datetime) -> Pod:
+        metadata = pod.metadata.model_copy(update={"deletion_timestamp": now})
+        return pod.model_copy(update={"metadata": metadata})
+
+    def _concerns(self, pod: Pod) -> bool:
+        """Finished pods, and pods on nodes that are not in the snapshot, take no part."""
+        return not pod.is_finished and (not pod.spec.node_name or pod.spec.node_name in self.nodes.index)
+
+    def _template(
+        self, index: int, pod: Pod, labels: Mapping[str, str], wanted: Mapping[str, int]
+    ) -> Template:
+        scored = pod_requests(pod, SCORING_DEFAULTS)
+        requests = self._vector({**wanted, PODS: 1})
+        asked = self._vector(pod_requests(pod, SCORING_DEFAULTS, pod_level=False))
+        return Template(
+            index=index,
+            pod=pod,
+            namespace=pod.namespace,
+            labels=labels,
+            owner=pod.metadata.controller,
+            terminating=pod.is_terminating,
+            priority=pod.priority,
+            requests=requests,
+            scored=np.array([scored.get(CPU, 0), scored.get(MEMORY, 0)], np.int64),
+            asked=tuple(asked.tolist()),
+            amounts=tuple(requests.tolist()),
+            requests_key=requests.tobytes(),
+            asked_key=asked.tobytes(),
+            eligibility=self._number("eligibility", affinity_part(pod)),
+            tolerations=self._number("tolerations", pod.spec.tolerations),
+        )
+
+    def _number(self, kind: str, part: Hashable) -> int:
+        """A small number for a part of a pod, the same for equal parts."""
+        return self._numbers.setdefault((kind, part), len(self._numbers))
+
+    def _vector(self, amounts: Mapping[str, int]) -> Ints:
+        vector = np.zeros(len(self.resources), np.int64)
+        for name, amount in amounts.items():
+            vector[self.resource_index[name]] = amount
+        return vector
+
+    def _read_allocatable(self, before: Problem | None = None) -> Ints:
+        """What every node has; nodes that were there before, just as they are, are not read again."""
+        table = np.zeros((len(self.resources), self.nodes.size), np.int64)
+        known: Codes = np.full(self.nodes.size, -1)
+        if before is not None:
+            known = before.nodes.same_as(self.nodes)
+            table[:, known >= 0] = before.allocatable[:, known[known >= 0]]
+        for position in np.flatnonzero(known < 0).tolist():
+            for name, amount in self.nodes.nodes[position].status.allocatable.items():
+                row = self.resource_index.get(name)
+                if row is not None:
+                    table[row, position] = in_units(name, amount)
+        return table
+
+    @cached_property
+    def pods_per_template(self) -> Ints:
+        """How many pods, placed or pending, each template has."""
+        return np.bincount(self.template_of, minlength=len(self.templates))
+
+    @cached_property
+    def _by_template(self) -> tuple[Codes, Codes]:
+        """All pods, those of a template together, and where each template's begin."""
+        order = np.argsort(self.template_of, kind="stable")
+        return order, np.searchsorted(self.template_of[order], np.arange(len(self.templates) + 1))
+
+    def pods_of(self, template: int) -> Codes:
+        """The pods of a template, in their order."""
+        order, edges = self._by_template
+        return order[edges[template] : edges[template + 1]]
+
+    @cached_property
+    def eligibility(self) -> Eligibility:
+        """Which nodes each template's own affinity and tolerations leave it."""
+        return Eligibility(self.nodes)
+
+    @cached_property
+    def labels(self) -> LabelIndex:
+        """The templates by label."""
+        return LabelIndex(self.templates)
+
+    @cached_property
+    def namespace_labels(self) -> dict[str, Mapping[str, str]]:
+        """The labels of every namespace; one that is only mentioned by pods has just its name label."""
+        seen: dict[str, Mapping[str, str]] = {
+            template.namespace: {"kubernetes.io/metadata.name": template.namespace}
+            for template in self.templates
+        }
+        seen.update((namespace.name, namespace.metadata.labels) for namespace in self.cluster.namespaces)
+        return seen
+
+    def members(self, selection: Selection, *, terminating: bool) -> dict[int, int]:
+        """The templates that a selection matches, as tally members; without terminating pods on request."""
+        return {
+            number: 1
+            for number in self.labels.matched(selection)
+            if terminating or not self.templates[number].terminating
+        }
+
+    def template(self, pod: int) -> Template:
+        """The template of a pod."""
+        return self.templates[int(self.template_of[pod])]
+
+    def queue(self) -> list[int]:
+        """The pending pods in the order the scheduler takes them: priority, age, appearance."""
+        pending = [p for p in np.flatnonzero(self.node_of < 0).tolist() if not self.pods[p].is_terminating]
+        return sorted(
+            pending,
+            key=lambda p: (
+                -self.pods[p].priority,
+                self.pods[p].metadata.creation_timestamp or _NOT_CREATED,
+                p,
+            ),
+        )
+
+
+def _notes(cluster: Cluster) -> Iterator[str]:
+    """What is left out of the calculation, a sentence each."""
+    claiming = [pod.key for pod in cluster.pods if pod.spec.resource_claims and not pod.spec.node_name]
+    if claiming:
+        yield f"resourceClaims are not modelled, and {len(claiming)} pending pods have some ({claiming[0]})"
+
+
+def _resource_names(cluster: Cluster, requests: Iterable[Mapping[str, int]]) -> tuple[str, ...]:
+    """cpu, memory and ephemeral-storage first, then extended resources by name, pods last."""
+    seen = {name for node in cluster.nodes for name in node.status.allocatable}
+    for wanted in requests:
+        seen.update(wanted)
+    first = (CPU, MEMORY, EPHEMERAL_STORAGE)
+    return (*first, *sorted(seen - {*first, PODS}), PODS)

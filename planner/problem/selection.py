@@ -1,0 +1,106 @@
+"""Which templates a label selector picks, found without asking every template.
+
+Selectors nearly always demand some label to have a certain value; templates are indexed by label,
+so only those that carry it are asked.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from models.objects.selectors import LabelSelector
+
+
+class Labelled(Protocol):
+    """What a selection looks at in a template."""
+
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def labels(self) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Pods by namespace and labels; namespaces None means all, selector None means no pod at all."""
+
+    namespaces: frozenset[str] | None
+    selector: LabelSelector | None = field(compare=False)
+    identity: Hashable = field(init=False)
+
+    def __post_init__(self) -> None:
+        identity = None if self.selector is None else self.selector.requirements
+        object.__setattr__(self, "identity", identity)
+
+    def matches(self, pod: Labelled) -> bool:
+        """Whether the pod is one of those meant."""
+        if self.selector is None or (self.namespaces is not None and pod.namespace not in self.namespaces):
+            return False
+        return self.selector.matches(pod.labels)
+
+    def anchor(self) -> tuple[str, Sequence[str]] | None:
+        """A label and the values it must have one of, where the selector says so."""
+        if self.selector is None:
+            return None
+        for key, operator, values in self.selector.requirements:
+            if operator == "In":
+                return key, values
+        return None
+
+
+class LabelIndex:
+    """Templates by label, to answer "which does this selection match"."""
+
+    def __init__(self, templates: Sequence[Labelled]) -> None:
+        self._templates = templates
+        self._carrying: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for number, template in enumerate(templates):
+            for label in template.labels.items():
+                self._carrying[label].append(number)
+
+    def matched(self, selection: Selection) -> Iterator[int]:
+        """The positions of the templates that the selection matches, ascending."""
+        if selection.selector is None:
+            return
+        anchor = selection.anchor()
+        candidates: Iterable[int] = range(len(self._templates))
+        if anchor is not None:
+            key, values = anchor
+            candidates = sorted(n for value in set(values) for n in self._carrying.get((key, value), ()))
+        for number in candidates:
+            if selection.matches(self._templates[number]):
+                yield number
+
+
+T = TypeVar("T")
+
+
+class SelectionIndex(Generic[T]):
+    """Many selections, to answer the converse: "which of them match this template"."""
+
+    def __init__(self) -> None:
+        self._anchored: dict[tuple[str, str], list[tuple[Selection, T]]] = defaultdict(list)
+        self._others: list[tuple[Selection, T]] = []
+
+    def add(self, selection: Selection, item: T) -> None:
+        """Remember an item under its selection."""
+        anchor = selection.anchor()
+        if anchor is None:
+            self._others.append((selection, item))
+            return
+        key, values = anchor
+        for value in set(values):
+            self._anchored[key, value].append((selection, item))
+
+    def matching(self, pod: Labelled) -> Iterator[T]:
+        """The items whose selection matches the pod."""
+        for label in pod.labels.items():
+            for selection, item in self._anchored.get(label, ()):
+                if selection.matches(pod):
+                    yield item
+        for selection, item in self._others:
+            if selection.matches(pod):
+                yield item

@@ -1,0 +1,133 @@
+"""Pods alike in all that decides on their place, found among tens of thousands."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+
+from models import Cluster
+from models.objects.affinity import Affinity, PodAffinityTerm, TopologySpreadConstraint
+from models.objects.base import OwnerReference
+from models.objects.pod import Pod, PodSpec
+from models.objects.selectors import LabelSelector
+from planner.problem.nodes import Ints
+from planner.problem.volume_claims import volume_keys
+
+#: Fields of a pod's spec on which its placement does not depend, or which are keyed separately.
+_NOT_IN_KEY = {
+    "node_name": True,
+    "volumes": True,
+    "priority_class_name": True,
+    "termination_grace_period_seconds": True,
+}
+_PARTS_IN_KEY = itemgetter(*(name for name in PodSpec.model_fields if name not in _NOT_IN_KEY))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Template:
+    """An equivalence class of pods: alike in namespace, labels, scheduling spec and owner.
+
+    `labels` holds only those that some selector in the snapshot names, so the pods of a
+    StatefulSet, which differ in their name label, are still one template.
+    """
+
+    index: int
+    pod: Pod
+    namespace: str
+    labels: Mapping[str, str]
+    owner: OwnerReference | None
+    terminating: bool
+    priority: int
+    requests: Ints
+    scored: Ints
+    """cpu and memory as a running pod counts for scores: with defaults where containers ask nothing."""
+    asked: tuple[int, ...]
+    """All resources as an incoming pod counts for NodeResourcesFit's score: the same, but 1.34 looks
+    only at its containers there, not at pod-level requests."""
+    amounts: tuple[int, ...]
+    """The requests as plain numbers."""
+    requests_key: bytes
+    asked_key: bytes
+    eligibility: int
+    """Equal for templates whose nodeSelector and required node affinity are equal."""
+    tolerations: int
+    """Equal for templates whose tolerations are equal."""
+
+
+class Grouping:
+    """Pods by template: the labels that matter, an example of each template, the template of each pod."""
+
+    def __init__(self, pods: Sequence[Pod], selected_keys: frozenset[str]) -> None:
+        self.examples: list[tuple[Pod, Mapping[str, str]]] = []
+        self.template_of: list[int] = []
+        self._numbers: dict[Hashable, int] = {}
+        self._spec_keys: dict[Hashable, str] = {}
+        for pod in pods:
+            labels = {key: value for key, value in pod.metadata.labels.items() if key in selected_keys}
+            number = self._numbers.setdefault(self._key(pod, labels), len(self._numbers))
+            if number == len(self.examples):
+                self.examples.append((pod, labels))
+            self.template_of.append(number)
+
+    def _key(self, pod: Pod, labels: Mapping[str, str]) -> Hashable:
+        owner = pod.metadata.controller
+        return (
+            pod.namespace,
+            tuple(sorted(labels.items())),
+            self._spec_key(pod.spec),
+            tuple(volume_keys(pod)) if pod.spec.volumes else (),
+            None if owner is None else (owner.kind, owner.name, owner.uid),
+            pod.is_terminating,
+            pod.metadata.creation_timestamp is None,
+        )
+
+    def _spec_key(self, spec: PodSpec) -> str:
+        """The parts of a spec that matter, as text; pods that share the very same parts share the text."""
+        parts = tuple(map(id, _PARTS_IN_KEY(spec.__dict__)))
+        found = self._spec_keys.get(parts)
+        if found is None:
+            found = self._spec_keys[parts] = spec.model_dump_json(exclude=_NOT_IN_KEY)
+        return found
+
+
+def selected_keys(cluster: Cluster) -> frozenset[str]:
+    """Every label key that some selector in the snapshot looks at."""
+    keys: set[str] = set()
+    for constraint in _distinct(pod.spec.topology_spread_constraints for pod in cluster.pods):
+        keys.update(constraint.match_label_keys, _keys_of(constraint.label_selector))
+    for affinity in {id(pod.spec.affinity): pod.spec.affinity for pod in cluster.pods}.values():
+        for term in _pod_terms(affinity):
+            keys.update(term.match_label_keys, term.mismatch_label_keys)
+            keys.update(_keys_of(term.label_selector))
+    selectors = [found.spec.selector for found in cluster.replica_sets]
+    selectors += [found.spec.selector for found in cluster.stateful_sets]
+    selectors += [found.spec.selector for found in cluster.pod_disruption_budgets]
+    for selector in selectors:
+        keys.update(_keys_of(selector))
+    for plain in [found.spec.selector for found in cluster.services]:
+        keys.update(plain)
+    for plain in [found.spec.selector for found in cluster.replication_controllers]:
+        keys.update(plain)
+    return frozenset(keys)
+
+
+def _distinct(
+    groups: Iterable[tuple[TopologySpreadConstraint, ...]],
+) -> Iterable[TopologySpreadConstraint]:
+    """Every member of the groups, those of a group that many pods share only once."""
+    for group in {id(group): group for group in groups}.values():
+        yield from group
+
+
+def _pod_terms(affinity: Affinity | None) -> Iterable[PodAffinityTerm]:
+    if affinity is None:
+        return
+    for kind in (affinity.pod_affinity, affinity.pod_anti_affinity):
+        if kind is not None:
+            yield from kind.required
+            yield from (weighted.pod_affinity_term for weighted in kind.preferred)
+
+
+def _keys_of(selector: LabelSelector | None) -> Iterable[str]:
+    return () if selector is None else (key for key, _, _ in selector.requirements)

@@ -1,0 +1,242 @@
+"""What volume claims are bound to, and what they become when their pod gets a node.
+
+Kubernetes 1.34: a claim of a class with WaitForFirstConsumer is bound when its pod is placed: to the
+smallest fitting volume there is on that node, or else to one that the class provisions for the node.
+Until that volume exists the claim belongs to the node that was selected.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from models.cluster import Cluster
+from models.objects.pod import Pod
+from models.objects.storage import (
+    BIND_COMPLETED,
+    SELECTED_NODE,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
+from planner.problem.nodes import Mask, NodeAxis
+
+_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+_NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
+class ClaimUse(NamedTuple):
+    """One volume of a pod that is a claim; ephemeral ones are made for the pod."""
+
+    key: str
+    ephemeral: bool
+
+
+class Choice(NamedTuple):
+    """What an unbound claim gets on a node: a volume, or (None) a provisioned one."""
+
+    claim: str
+    volume: str | None
+
+
+def claims_of(pod: Pod) -> Iterator[ClaimUse]:
+    """The claims that a pod mounts."""
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is not None:
+            yield ClaimUse(f"{pod.namespace}/{volume.persistent_volume_claim.claim_name}", False)
+        elif volume.ephemeral is not None:
+            yield ClaimUse(f"{pod.namespace}/{pod.name}-{volume.name}", True)
+
+
+def volume_keys(pod: Pod) -> Iterator[Hashable]:
+    """What of a pod's volumes decides on its place: claims, and disks named in the pod itself."""
+    yield from claims_of(pod)
+    for volume in pod.spec.volumes:
+        disks = (
+            volume.gce_persistent_disk,
+            volume.aws_elastic_block_store,
+            volume.rbd,
+            volume.iscsi,
+        )
+        yield from (disk for disk in disks if disk is not None)
+        if volume.csi is not None:
+            yield volume.csi.driver
+
+
+class Claims:
+    """All claims and volumes, and which of them were bound since the snapshot."""
+
+    def __init__(self, cluster: Cluster, nodes: NodeAxis, pods: Sequence[Pod]) -> None:
+        self._nodes = nodes
+        self._pods = pods
+        self.by_key = {claim.key: claim for claim in cluster.persistent_volume_claims}
+        self.volumes = {volume.name: volume for volume in cluster.persistent_volumes}
+        self.classes = {found.name: found for found in cluster.storage_classes}
+        self._default_class = next((c.name for c in cluster.storage_classes if _is_default(c)), "")
+        self._by_class: dict[str, list[PersistentVolume]] = defaultdict(list)
+        for volume in sorted(cluster.persistent_volumes, key=lambda volume: volume.name):
+            self._by_class[volume.spec.storage_class_name].append(volume)
+        self._taken: dict[str, str] = {}
+        self._given: set[str] = set()
+        self._selected: dict[str, int] = {}
+        self._journal: list[Choice] = []
+        self._reachable: dict[str, Mask] = {}
+        self.version = 0
+
+    def is_bound(self, claim: PersistentVolumeClaim) -> bool:
+        """Whether a claim has its volume for good."""
+        settled = BIND_COMPLETED in claim.metadata.annotations or claim.status.phase == "Bound"
+        return bool(claim.spec.volume_name) and settled
+
+    def storage_class(self, claim: PersistentVolumeClaim) -> StorageClass | None:
+        """The class of a claim, where the snapshot has it."""
+        return self.classes.get(self._class_name(claim))
+
+    def _class_name(self, claim: PersistentVolumeClaim) -> str:
+        """The class a claim names, or the default class where it leaves that open."""
+        named = claim.spec.storage_class_name
+        return self._default_class if named is None else named
+
+    def waits(self, claim: PersistentVolumeClaim) -> bool:
+        """Whether a claim is bound only when its pod is placed."""
+        found = self.storage_class(claim)
+        return found is not None and found.volume_binding_mode == "WaitForFirstConsumer"
+
+    def reachable(self, volume: PersistentVolume) -> Mask:
+        """The nodes from which a volume can be used."""
+        found = self._reachable.get(volume.name)
+        if found is None:
+            affinity = volume.spec.node_affinity
+            wanted = None if affinity is None else affinity.required
+            found = self._nodes.every if wanted is None else self._nodes.matching(wanted)
+            self._reachable[volume.name] = found
+        return found
+
+    def selected_node(self, claim: PersistentVolumeClaim) -> int | None:
+        """The node for which a claim is being provisioned, by position; -1 when it is not in the snapshot."""
+        chosen = self._selected.get(claim.key)
+        if chosen is None and (name := claim.metadata.annotations.get(SELECTED_NODE)):
+            chosen = self._nodes.index.get(name, -1)
+        return chosen
+
+    def candidates(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
+        """The volumes that could be bound to a waiting claim, the one to take first, first."""
+        offered = self._by_class[self._class_name(claim)]
+        mine = [volume for volume in offered if self._owner(volume) == claim.key]
+        if mine:
+            return mine
+        free = [volume for volume in offered if self._owner(volume) is None and _suits(volume, claim)]
+        return sorted(free, key=lambda volume: volume.spec.capacity.get("storage", 0))
+
+    def _owner(self, volume: PersistentVolume) -> str | None:
+        taken = self._taken.get(volume.name)
+        if taken is not None:
+            return taken
+        claim = volume.spec.claim_ref
+        return None if claim is None else f"{claim.namespace}/{claim.name}"
+
+    def provisionable(self, claim: PersistentVolumeClaim) -> Mask:
+        """The nodes for which the claim's class would make a volume."""
+        found = self.storage_class(claim)
+        if found is None or found.provisioner in ("", _NO_PROVISIONER):
+            return self._nodes.none
+        mask = self._nodes.none if found.allowed_topologies else self._nodes.every
+        for term in found.allowed_topologies:
+            inside = self._nodes.every
+            for expression in term.match_label_expressions:
+                inside = inside & self._nodes.column(expression.key).one_of(expression.values)
+            mask = mask | inside
+        return mask
+
+    def unbound(self, pod: Pod) -> list[PersistentVolumeClaim]:
+        """The waiting claims of a pod, smallest first."""
+        found = [self.by_key[use.key] for use in claims_of(pod) if use.key in self.by_key]
+        waiting = [claim for claim in found if not self.is_bound(claim) and self.waits(claim)]
+        return sorted(waiting, key=lambda claim: claim.spec.resources.requests.get("storage", 0))
+
+    def choose(self, pod: Pod, node: int) -> list[Choice]:
+        """What each waiting claim of a pod would get on a node."""
+        return list(self._choose(self.unbound(pod), node))
+
+    def _choose(self, waiting: list[PersistentVolumeClaim], node: int) -> Iterator[Choice]:
+        taken: set[str] = set()
+        for claim in waiting:
+            if self.selected_node(claim) is not None or claim.key in self._given:
+                continue
+            reaching = (v.name for v in self.candidates(claim) if self.reachable(v)[node])
+            volume = next((name for name in reaching if name not in taken), None)
+            if volume is not None:
+                taken.add(volume)
+            yield Choice(claim.key, volume)
+
+    def fits(self, pod: Pod) -> Mask:
+        """The nodes on which every waiting claim of a pod finds or gets a volume."""
+        waiting = self.unbound(pod)
+        mask = self._nodes.every
+        for claim in waiting:
+            chosen = self.selected_node(claim)
+            if chosen is not None:
+                mask = mask & (np.arange(self._nodes.size) == chosen)
+        rest = [claim for claim in waiting if self.selected_node(claim) is None]
+        for number, claim in enumerate(rest):
+            mask = mask & (self.provisionable(claim) | self._matched(claim, rest[:number]))
+        return mask
+
+    def _matched(self, claim: PersistentVolumeClaim, earlier: list[PersistentVolumeClaim]) -> Mask:
+        """The nodes with a volume for a claim when the pod's smaller claims choose before it."""
+        candidates = self.candidates(claim)
+        mask = np.zeros(self._nodes.size, np.bool_)
+        for volume in candidates:
+            mask |= self.reachable(volume)
+        names = {volume.name for volume in candidates}
+        if not any(names & {volume.name for volume in self.candidates(other)} for other in earlier):
+            return mask
+        for node in np.flatnonzero(mask).tolist():
+            mask[node] = list(self._choose([*earlier, claim], node))[-1].volume is not None
+        return mask
+
+    def assume(self, pod: int, node: int) -> int:
+        """Bind the waiting claims of a pod that goes to a node; how many were bound."""
+        if not self._pods[pod].spec.volumes:
+            return 0
+        choices = self.choose(self._pods[pod], node)
+        for choice in choices:
+            if choice.volume is not None:
+                self._taken[choice.volume] = choice.claim
+                self._given.add(choice.claim)
+            else:
+                self._selected[choice.claim] = node
+        self._journal.extend(choices)
+        self.version += bool(choices)
+        return len(choices)
+
+    def forget(self, number: int) -> None:
+        """Undo the last bindings."""
+        for _ in range(number):
+            choice = self._journal.pop()
+            if choice.volume is not None:
+                del self._taken[choice.volume]
+                self._given.remove(choice.claim)
+            else:
+                del self._selected[choice.claim]
+            self.version += 1
+
+
+def _is_default(storage: StorageClass) -> bool:
+    return storage.metadata.annotations.get(_DEFAULT_CLASS) == "true"
+
+
+def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Whether a free volume has what a claim asks for."""
+    offer, wish = volume.spec, claim.spec
+    return (
+        volume.status.phase == "Available"
+        and not volume.metadata.deletion_timestamp
+        and offer.capacity.get("storage", 0) >= wish.resources.requests.get("storage", 0)
+        and offer.volume_mode == wish.volume_mode
+        and set(wish.access_modes) <= set(offer.access_modes)
+        and (wish.selector is None or wish.selector.matches(volume.metadata.labels))
+    )

@@ -1,0 +1,122 @@
+"""Repair in a large cluster: what is still broken together with its surroundings.
+
+First chains of bystanders.  Then the solver, over the nodes that come closest to having room and
+whatever may move away from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from planner.clock import Clock
+from planner.problem.nodes import Codes
+from planner.rebalance.chains import Chains
+from planner.rebalance.excess_ledger import Demand
+from planner.rebalance.greedy import Greedy
+from planner.rebalance.movable import Movable
+from planner.rebalance.region import Regions
+from planner.rebalance.sequence import Sequencer
+from planner.rebalance.trial_cluster import Move, TrialCluster
+
+#: Nodes of a neighbourhood, for each domain.
+_NEARBY = (8, 20, 40)
+#: The seconds, and the work in the solver's own, for each neighbourhood.
+_SECONDS, _EFFORT = 10.0, 5.0
+
+Group = tuple[list[int], list[Demand]]
+
+
+class LargeRepair:
+    """Repairs groups of constraints on a board, wherever that stands; the moves found have happened."""
+
+    def __init__(
+        self, board: TrialCluster, movable: Movable, regions: Regions, groups: Sequence[Group], clock: Clock
+    ) -> None:
+        self._board = board
+        self._movable = movable
+        self._regions = regions
+        self._groups = groups
+        self._clock = clock
+
+    def _stuck(self) -> set[int]:
+        """The templates of what is still broken; they do not move over for each other."""
+        broken = [group for group in self._groups if any(demand.excess() for demand in group[1])]
+        return {template for templates, _ in broken for template in templates}
+
+    def chains(self, greedy: Greedy, most: int) -> list[Move]:
+        """So many moves at most, bystanders out of the way of others."""
+        chains = Chains(self._board, self._movable, greedy, self._stuck(), self._clock.over)
+        broken = [d for _, demands in self._groups for d in demands if d.hard and d.excess()]
+        return chains.mend(broken, most)
+
+    def solved(self, before: Sequence[Move], most: int | None) -> list[Move]:
+        """Moves after those of before that the solver finds, one neighbourhood after the other."""
+        moves: list[Move] = []
+        stuck = self._stuck()
+        for radius in _NEARBY:
+            for group in self._groups:
+                if self._clock.over() or not any(demand.excess() for demand in group[1]):
+                    continue
+                moved = {move.pod for move in (*before, *moves)}
+                left = None if most is None else most - len(before) - len(moves)
+                moves += self._repair(group, stuck, moved, radius, left)
+        return moves
+
+    def _repair(
+        self, group: Group, stuck: set[int], moved: set[int], radius: int, most: int | None
+    ) -> list[Move]:
+        from planner.cpsat.moves import MoveModel
+
+        templates, demands = group
+        nodes = self._nodes(templates, demands, radius)
+        every = sorted({*templates, *self._bystanders(nodes, stuck)})
+        touched = self._board.ledger.touched(every)
+        region = self._regions.exact(every, touched, nodes, tight=True, moved=moved)
+        model = MoveModel(region, most_moves=most)
+        shift = model.solve(("hardExcess", "moves"), self._clock.within(_SECONDS), _EFFORT)
+        if shift is None:
+            return []
+        before, mark = self._board.ledger.excess(hard=True), self._board.state.mark()
+        sequencer = Sequencer.following(self._board, self._movable, region, shift.leaving, shift.coming)
+        found = sequencer.run(self._clock.over)
+        if self._board.ledger.excess(hard=True) >= before:
+            self._board.state.rollback(mark)
+            return []
+        return found
+
+    def _nodes(self, templates: Sequence[int], demands: Sequence[Demand], radius: int) -> Codes:
+        """Where pods are too many, and the nodes of the other domains that are closest to having room."""
+        board = self._board
+        open_to = np.logical_or.reduce([board.plan(template).settled for template in templates])
+        holding = np.zeros_like(open_to)
+        for template in templates:
+            holding[board.state.node_of[self._movable.of(template)]] = True
+        lack, chosen = self._lack(templates), np.zeros_like(open_to)
+        broken = next(demand for demand in demands if demand.excess())
+        codes, surplus = broken.rule.column.codes, broken.surplus()
+        full = np.append(surplus > 0, False)[codes]
+        sources = np.flatnonzero(holding & full)
+        chosen[sources[np.argsort(lack[sources], kind="stable")[: int(surplus.sum()) + radius]]] = True
+        shared = len(surplus) * 2 <= len(codes)
+        for domain in range(len(surplus)) if shared else (None,):
+            inside = np.flatnonzero(open_to & ~full & (True if domain is None else codes == domain))
+            chosen[inside[np.argsort(lack[inside], kind="stable")[:radius]]] = True
+        return np.flatnonzero(chosen)
+
+    def _lack(self, templates: Sequence[int]) -> Codes:
+        """For every node the part of the largest request that is missing there."""
+        problem, state = self._board.problem, self._board.state
+        wanted = np.max([problem.templates[t].requests for t in templates], axis=0)[:, np.newaxis]
+        missing = np.maximum(wanted - (problem.allocatable - state.used), 0) / np.maximum(wanted, 1)
+        lack: Codes = np.where(wanted > 0, missing, 0).sum(axis=0)
+        return lack
+
+    def _bystanders(self, nodes: Codes, stuck: set[int]) -> set[int]:
+        """The movable templates with pods on some nodes; those that are stuck themselves keep out."""
+        inside = np.zeros(self._board.problem.nodes.size, np.bool_)
+        inside[nodes] = True
+        pods = np.flatnonzero(self._movable.weights)
+        there = pods[inside[self._board.state.node_of[pods]]]
+        return set(np.unique(self._board.problem.template_of[there]).tolist()) - stuck

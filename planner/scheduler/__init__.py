@@ -1,0 +1,1 @@
+"""The reference scheduler: kube-scheduler's decisions, one pod at a time, and orders that it accepts."""

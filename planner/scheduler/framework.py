@@ -1,0 +1,211 @@
+"""Asking all plugins of a profile about one template: which nodes fit, which is best, and why not."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from planner.constraints.family import Filter, Score, Verdict
+from planner.constraints.node_affinity import NodeAffinity
+from planner.problem.array_cache import ArrayCache
+from planner.problem.nodes import ALL, Codes, Feasible, Ints, Mask
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.scheduler.profile import Profile
+from planner.state.state import State
+
+_NOT_NAMED = Verdict(("node(s) didn't satisfy plugin(s) [NodeAffinity]",), unresolvable=True)
+
+
+#: How many sets of feasible nodes a template keeps.
+_REMEMBERED = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What has to be asked about a template; the rest is settled once, and what was seen is kept."""
+
+    template: Template
+    refusal: tuple[str, str] | None
+    settled: Mask
+    changing: tuple[Filter, ...]
+    named: Mask | None
+    scores: tuple[tuple[Score, int], ...]
+    seen: dict[Hashable, Feasible] = field(default_factory=dict)
+
+
+class Rejection:
+    """Who refused a node first, and why; `plugin` is empty when the node was not even looked at."""
+
+    __slots__ = ("plugin", "verdict")
+
+    def __init__(self, plugin: str, verdict: Verdict) -> None:
+        self.plugin = plugin
+        self.verdict = verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Every node's first refusal: an index into `rejections` per node, -1 where the pod fits."""
+
+    nodes: int
+    refusal: tuple[str, str] | None
+    rejections: tuple[Rejection, ...]
+    first: Ints
+
+    def message(self) -> str:
+        """The line that kube-scheduler prints."""
+        if not self.nodes:
+            return "no nodes available to schedule pods"
+        if self.refusal is not None:
+            return f"0/{self.nodes} nodes are available: {self.refusal[1]}."
+        counts: Counter[str] = Counter()
+        for number, times in enumerate(np.bincount(self.first[self.first >= 0]).tolist()):
+            for reason in self.rejections[number].verdict.reasons:
+                counts[reason] += times
+        return unavailable(self.nodes, counts)
+
+    def resolvable(self) -> Ints:
+        """The nodes on which evictions might help."""
+        helped = [not rejection.verdict.unresolvable for rejection in self.rejections]
+        return np.flatnonzero(np.append(np.array(helped, np.bool_), False)[self.first])
+
+
+def unavailable(nodes: int, reasons: Counter[str]) -> str:
+    """kube's summary of why no node took a pod: reasons with their counts, sorted as text."""
+    lines = sorted(f"{times} {reason}" for reason, times in reasons.items() if times)
+    detail = f": {', '.join(lines)}" if lines else ""
+    return f"0/{nodes} nodes are available{detail}."
+
+
+class Framework:
+    """One profile's plugins over one state."""
+
+    def __init__(self, problem: Problem, state: State, profile: Profile) -> None:
+        self.problem = problem
+        self.state = state
+        self.profile = profile
+        self._plans: ArrayCache[Plan] = ArrayCache(problem.nodes.size)
+
+    def plan(self, template: Template) -> Plan:
+        """What has to be asked about a template."""
+        return self._plans.get(template.index, lambda: self._make_plan(template))
+
+    def _make_plan(self, template: Template) -> Plan:
+        settled, changing, named = self.problem.nodes.every, [], None
+        for plugin in self.profile.filters:
+            reason = plugin.refusal(template)
+            if reason is not None:
+                return Plan(template, (plugin.name, reason), self.problem.nodes.none, (), None, ())
+            if isinstance(plugin, NodeAffinity):
+                named = self._named(plugin, template)
+            if not plugin.concerns(template):
+                continue
+            if plugin.settled:
+                settled = settled & (plugin.reject(template) == 0)
+            else:
+                changing.append(plugin)
+        if named is not None:
+            settled = settled & named
+        scores = tuple((score, weight) for score, weight in self.profile.scores if score.prefers(template))
+        return Plan(template, None, settled, tuple(changing), named, scores)
+
+    def _named(self, plugin: NodeAffinity, template: Template) -> Mask | None:
+        names = plugin.named_nodes(template)
+        if names is None:
+            return None
+        mask = np.zeros(self.problem.nodes.size, np.bool_)
+        mask[[self.problem.nodes.index[name] for name in names if name in self.problem.nodes.index]] = True
+        return mask
+
+    def feasible(self, plan: Plan) -> Feasible:
+        """The nodes that all filters accept now."""
+        template = plan.template
+        answers = [plugin.reject(template) for plugin in plan.changing]
+        stamp = tuple([plugin.stamp(template) for plugin in plan.changing])
+        found = plan.seen.get(stamp)
+        if found is None:
+            mask = plan.settled
+            for codes in answers:
+                mask = mask & (codes == 0)
+            if len(plan.seen) >= _REMEMBERED:
+                plan.seen.clear()
+            found = plan.seen[stamp] = Feasible(mask)
+        return found
+
+    def accepts(self, plan: Plan, nodes: Codes) -> Mask:
+        """Which of some nodes all filters accept now."""
+        accepted = plan.settled[nodes]
+        for plugin in plan.changing:
+            accepted = accepted & (plugin.reject(plan.template, nodes) == 0)
+        return accepted
+
+    def fits(self, plan: Plan, node: int) -> bool:
+        """Whether all filters accept one node now."""
+        if not plan.settled[node]:
+            return False
+        return all(plugin.admits(plan.template, node) for plugin in plan.changing)
+
+    def rejection(self, plan: Plan, node: int) -> Rejection | None:
+        """Who refuses one node now, if anybody."""
+        if plan.named is not None and not plan.named[node]:
+            return Rejection("", _NOT_NAMED)
+        here = np.array([node])
+        for plugin in self._asked(plan):
+            code = int(plugin.reject(plan.template, here)[0])
+            if code:
+                return Rejection(plugin.name, plugin.verdict(plan.template, code))
+        return None
+
+    def _asked(self, plan: Plan) -> Iterator[Filter]:
+        """The filters that can refuse a template, in kube's order."""
+        for plugin in self.profile.filters:
+            if plugin in plan.changing or (plugin.settled and plugin.concerns(plan.template)):
+                yield plugin
+
+    def diagnose(self, plan: Plan) -> Diagnosis:
+        """Every node's first refusal."""
+        size = self.problem.nodes.size
+        first = np.full(size, -1, np.int64)
+        rejections: list[Rejection] = []
+        if plan.refusal is not None:
+            return Diagnosis(size, plan.refusal, (), first)
+        if plan.named is not None:
+            first[~plan.named] = 0
+            rejections.append(Rejection("", _NOT_NAMED))
+        for plugin in self._asked(plan):
+            codes = np.where(first < 0, plugin.reject(plan.template, ALL), 0)
+            for code in sorted(set(codes[codes != 0].tolist())):
+                first[codes == code] = len(rejections)
+                rejections.append(Rejection(plugin.name, plugin.verdict(plan.template, code)))
+        return Diagnosis(size, None, tuple(rejections), first)
+
+    def scores(self, plan: Plan, feasible: Feasible) -> Iterator[tuple[str, int, Ints | int]]:
+        """Every plugin's weight and score for all nodes; only the feasible ones mean anything."""
+        for plugin, weight in plan.scores:
+            score = plugin.score(plan.template, feasible)
+            if score is not None:
+                yield plugin.name, weight, score
+
+    def totals(self, plan: Plan, feasible: Feasible) -> Ints:
+        """The weighted scores of every node added up; only the feasible ones mean anything."""
+        totals = np.zeros(self.problem.nodes.size, np.int64)
+        for _, weight, score in self.scores(plan, feasible):
+            if not isinstance(score, int):
+                totals += score if weight == 1 else score * weight
+        return totals
+
+    def best(self, plan: Plan, feasible: Feasible, draw: random.Random | None) -> int:
+        """The feasible node with the highest total; a tie goes to the smallest name, or is drawn."""
+        if feasible.count == 1:
+            return int(feasible.mask.argmax())
+        totals = self.totals(plan, feasible)
+        if draw is None:
+            return feasible.best(totals)
+        among = np.flatnonzero(feasible.mask)
+        best: list[int] = among[totals[among] == totals[among].max()].tolist()
+        return draw.choice(best)

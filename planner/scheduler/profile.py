@@ -1,0 +1,132 @@
+"""A scheduler profile: which plugins it runs, with which arguments and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from models.objects.scheduler_config import (
+    DefaultPreemptionArgs,
+    InterPodAffinityArgs,
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    NodeAffinityArgs,
+    NodeResourcesBalancedAllocationArgs,
+    NodeResourcesFitArgs,
+    PluginSet,
+)
+from planner.constraints import FILTERS, WEIGHTS, Filter, Score
+from planner.constraints.balanced_allocation import NodeResourcesBalancedAllocation
+from planner.constraints.family import Family
+from planner.constraints.inter_pod_affinity import InterPodAffinity
+from planner.constraints.node_affinity import NodeAffinity
+from planner.constraints.node_resources import NodeResourcesFit
+from planner.constraints.pod_topology_spread import PodTopologySpread
+from planner.problem.problem import Problem
+from planner.state.state import State
+
+_PREEMPTION = "DefaultPreemption"
+_UNMODELLED_BUT_HARMLESS = {"PrioritySort", "DefaultBinder", "SchedulingGates", _PREEMPTION}
+_EVERYTHING = "*"
+_Kind = TypeVar("_Kind", bound=Family)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The plugins of one profile over one state; a plugin that filters and scores is one object."""
+
+    filters: tuple[Filter, ...]
+    scores: tuple[tuple[Score, int], ...]
+    preemption: DefaultPreemptionArgs | None
+
+    def of(self, kind: type[_Kind]) -> tuple[_Kind, ...]:
+        """The plugin of a kind, if the profile runs it."""
+        plugins = {id(found): found for found in (*self.filters, *(score for score, _ in self.scores))}
+        return tuple(found for found in plugins.values() if isinstance(found, kind))
+
+
+def profiles_of(config: KubeSchedulerConfiguration | None) -> dict[str, KubeSchedulerProfile]:
+    """The profiles of a configuration by scheduler name; without any, the default scheduler."""
+    found = config.profiles if config is not None and config.profiles else (KubeSchedulerProfile(),)
+    return {profile.scheduler_name: profile for profile in found}
+
+
+def build(config: KubeSchedulerProfile, problem: Problem, state: State) -> Profile:
+    """The plugins that a profile runs, ready to be asked about this state."""
+    made: dict[type[Family], Family] = {}
+
+    def get(kind: type[Family]) -> Family:
+        if kind not in made:
+            made[kind] = _make(kind, config, problem, state)
+        return made[kind]
+
+    filters = [get(kind) for kind in FILTERS if _is_on(config, config.plugins.filter, kind.name)]
+    scores = [
+        (get(kind), _weight(config, kind.name, weight))
+        for kind, weight in WEIGHTS.items()
+        if _is_on(config, config.plugins.score, kind.name)
+    ]
+    preempts = _is_on(config, config.plugins.post_filter, _PREEMPTION)
+    return Profile(
+        tuple(found for found in filters if isinstance(found, Filter)),
+        tuple((found, weight) for found, weight in scores if isinstance(found, Score)),
+        config.args(DefaultPreemptionArgs) if preempts else None,
+    )
+
+
+def _make(kind: type[Family], config: KubeSchedulerProfile, problem: Problem, state: State) -> Family:
+    if kind is NodeAffinity:
+        return NodeAffinity(problem, state, config.args(NodeAffinityArgs).added_affinity)
+    if kind is NodeResourcesFit:
+        return NodeResourcesFit(problem, state, config.args(NodeResourcesFitArgs))
+    if kind is NodeResourcesBalancedAllocation:
+        args = config.args(NodeResourcesBalancedAllocationArgs)
+        return NodeResourcesBalancedAllocation(problem, state, args)
+    if kind is PodTopologySpread:
+        return PodTopologySpread.of_profile(problem, state, config)
+    if kind is InterPodAffinity:
+        return InterPodAffinity(problem, state, config.args(InterPodAffinityArgs))
+    return kind(problem, state)
+
+
+def _is_on(config: KubeSchedulerProfile, point: PluginSet, name: str) -> bool:
+    """Whether a default plugin runs at an extension point; what is named there beats multiPoint."""
+    if name in _names(point.enabled):
+        return True
+    if not _names(point.disabled).isdisjoint((name, _EVERYTHING)):
+        return False
+    every = config.plugins.multi_point
+    return name in _names(every.enabled) or _names(every.disabled).isdisjoint((name, _EVERYTHING))
+
+
+def _weight(config: KubeSchedulerProfile, name: str, default: int) -> int:
+    """The weight a score was enabled with: at its own point, else at multiPoint, else the default."""
+    for point in (config.plugins.score, config.plugins.multi_point):
+        for plugin in point.enabled:
+            if plugin.name == name:
+                return plugin.weight or 1
+    return default
+
+
+def _names(plugins: tuple[object, ...]) -> set[str]:
+    return {plugin.name for plugin in plugins}  # type: ignore[attr-defined]
+
+
+def unmodelled(config: KubeSchedulerConfiguration | None) -> Iterator[str]:
+    """What a configuration asks for that the planner does not do, a sentence each."""
+    if config is None:
+        return
+    if config.extenders:
+        yield "scheduler extenders are not modelled"
+    if config.percentage_of_nodes_to_score not in (None, 0, 100):
+        yield "percentageOfNodesToScore is ignored: all nodes are scored"
+    known = {kind.name for kind in (*FILTERS, *WEIGHTS)} | _UNMODELLED_BUT_HARMLESS
+    for profile in config.profiles:
+        wanted = {
+            plugin.name
+            for point in type(profile.plugins).model_fields
+            for plugin in getattr(profile.plugins, point).enabled
+        }
+        for name in sorted(wanted - known - {_EVERYTHING}):
+            yield f"plugin {name} of profile {profile.scheduler_name} is not modelled"

@@ -1,0 +1,174 @@
+"""The reference scheduler: kube-scheduler 1.34's decisions, one pod at a time.
+
+Queue, filter, score, bind; when nothing fits, preempt and try again.  All nodes are scored, and a
+tie goes to the smallest node name unless a seed is given.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from planner.problem.nodes import Feasible, Ints, Mask
+from planner.problem.problem import Problem
+from planner.scheduler.framework import Diagnosis, Framework, Plan
+from planner.scheduler.nominations import Nominations
+from planner.scheduler.preemption import Outcome, Preemption
+from planner.scheduler.profile import build, profiles_of
+from planner.state.state import State
+
+GATED = "scheduling gated"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """All that was known when a pod was decided: its diagnosis, and the scores where nodes competed."""
+
+    diagnosis: Diagnosis
+    feasible: Mask
+    scores: Mapping[str, Ints | int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What became of one pending pod; positions of pods and nodes in the problem."""
+
+    pod: int
+    node: int | None
+    message: str = ""
+    nominated: int | None = None
+    victims: tuple[int, ...] = ()
+    explanation: Explanation | None = None
+
+
+class Scheduler:
+    """kube-scheduler over a state of its own."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        preemption: bool = True,
+        seed: int | None = None,
+        explain: bool = False,
+    ) -> None:
+        self.problem = problem
+        self.state = State(problem)
+        self._draw = None if seed is None else random.Random(seed)
+        self._explain = explain
+        self._nominations = Nominations(problem, self.state)
+        self._frameworks: dict[str, Framework] = {}
+        self._preemptions: dict[str, Preemption] = {}
+        for name, config in profiles_of(problem.cluster.scheduler_config).items():
+            profile = build(config, problem, self.state)
+            framework = self._frameworks[name] = Framework(problem, self.state, profile)
+            if preemption and profile.preemption is not None:
+                self._preemptions[name] = Preemption(framework, self._nominations, profile.preemption)
+
+    @cached_property
+    def queue(self) -> list[int]:
+        """The pending pods in the order in which they are taken; those of unknown schedulers are not."""
+        return [pod for pod in self.problem.queue() if self._scheduler_name(pod) in self._frameworks]
+
+    def run(self) -> Iterator[Decision]:
+        """Decide every pending pod, in the queue's order."""
+        self.restore_nominations(self.queue)
+        for pod in self.queue:
+            yield self._gated(pod) or self.decide(pod)
+            self.state.forget_history()
+
+    @property
+    def schedulers(self) -> frozenset[str]:
+        """The scheduler names that there is a profile for."""
+        return frozenset(self._frameworks)
+
+    def restore_nominations(self, pods: Iterable[int]) -> None:
+        """Take over the nominations that the snapshot shows for these pods."""
+        for pod in pods:
+            self._nominations.restore(pod)
+
+    def forget_nominations(self, pods: Iterable[int]) -> None:
+        """Drop what these pods were promised."""
+        for pod in pods:
+            self._nominations.withdraw(pod)
+
+    def framework_of(self, pod: int) -> Framework:
+        """The plugins that decide about a pod."""
+        return self._frameworks[self._scheduler_name(pod)]
+
+    def _scheduler_name(self, pod: int) -> str:
+        return self.problem.pods[pod].spec.scheduler_name
+
+    def _gated(self, pod: int) -> Decision | None:
+        return Decision(pod, None, GATED) if self.problem.pods[pod].spec.scheduling_gates else None
+
+    def decide(self, pod: int) -> Decision:
+        """One scheduling cycle: bind the pod to the best node, or say why not and make room."""
+        framework = self.framework_of(pod)
+        plan = framework.plan(self.problem.template(pod))
+        found = self._find(framework, plan, pod)
+        if found is not None:
+            node, explanation = found
+            self._bind(pod, node)
+            return Decision(pod, node, explanation=explanation)
+        return self._fail(framework, plan, pod)
+
+    def _find(self, framework: Framework, plan: Plan, pod: int) -> tuple[int, Explanation | None] | None:
+        """The best node for a pod: its nominated one when that fits, else the one that scores highest."""
+        nominated = self._nominations.node_of(pod)
+        if nominated is not None and self._nominations.fits(framework, plan, pod, nominated):
+            return nominated, self._explained(framework, plan, pod, self._only(nominated))
+        feasible = self._nominations.restrict(framework, plan, pod, framework.feasible(plan))
+        if not feasible.count:
+            return None
+        explanation = self._explained(framework, plan, pod, feasible)
+        return framework.best(plan, feasible, self._draw), explanation
+
+    def _only(self, node: int) -> Feasible:
+        mask = self.problem.nodes.none.copy()
+        mask[node] = True
+        return Feasible(mask)
+
+    def _explained(
+        self, framework: Framework, plan: Plan, pod: int, feasible: Feasible
+    ) -> Explanation | None:
+        if not self._explain:
+            return None
+        diagnosis = self._nominations.diagnose(framework, plan, pod)
+        scores: dict[str, Ints | int] = {}
+        if feasible.count > 1:
+            scores = {name: score * weight for name, weight, score in framework.scores(plan, feasible)}
+        return Explanation(diagnosis, feasible.mask, scores)
+
+    def _fail(self, framework: Framework, plan: Plan, pod: int) -> Decision:
+        """Nothing fits: say why, and let preemption make room when it can."""
+        diagnosis = self._nominations.diagnose(framework, plan, pod)
+        explanation = Explanation(diagnosis, self.problem.nodes.none) if self._explain else None
+        message = diagnosis.message()
+        preemption = self._preemptions.get(self._scheduler_name(pod))
+        if preemption is None or not self.problem.nodes.size:
+            return Decision(pod, None, message, explanation=explanation)
+        outcome = preemption.attempt(plan, pod, diagnosis)
+        if outcome.node is None:
+            return Decision(pod, None, f"{message} {outcome.message}", explanation=explanation)
+        node = self._retry(framework, plan, pod, outcome) if outcome.victims else None
+        return Decision(pod, node, message, outcome.node, outcome.victims, explanation)
+
+    def _retry(self, framework: Framework, plan: Plan, pod: int, outcome: Outcome) -> int | None:
+        """With the victims gone, bind the pod: to the node made ready for it when it fits there."""
+        for victim in outcome.victims:
+            self.state.unbind(victim)
+        if outcome.node is not None:
+            self._nominations.nominate(pod, outcome.node)
+        found = self._find(framework, plan, pod)
+        self._nominations.withdraw(pod)
+        if found is None:
+            return None
+        self._bind(pod, found[0])
+        return found[0]
+
+    def _bind(self, pod: int, node: int) -> None:
+        self._nominations.withdraw(pod)
+        self.state.bind(pod, node)

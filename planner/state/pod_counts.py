@@ -1,0 +1,102 @@
+"""Counting pods per node and per domain, kept up to date as pods come and go.
+
+A tally answers "how many pods of this kind are on each node": pods that a selector matches, pods
+that own an affinity term, pods that use a host port or a claim.  Which templates are of the kind
+is settled once; afterwards a bind costs one addition a tally.  Domain counts are sums of a tally
+over the nodes of a domain.  They follow the tally's log lazily, so counts nobody asks for cost
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from planner.problem.nodes import Column, Ints, Mask
+
+
+class PodCounts:
+    """How many pods of one kind each node holds, with a log of what changed."""
+
+    __slots__ = ("_limit", "counts", "epoch", "log", "members", "total", "version")
+
+    def __init__(self, members: Mapping[int, int], counts: Ints) -> None:
+        self.members = members
+        self.counts = counts
+        self.total = int(counts.sum())
+        self.log: list[tuple[int, int]] = []
+        self.epoch = 0
+        self.version = 0
+        self._limit = max(256, len(counts))
+
+    def add(self, node: int, amount: int) -> None:
+        """Count `amount` more pods on a node (fewer when negative)."""
+        self.counts[node] += amount
+        self.total += amount
+        self.version += 1
+        self.log.append((node, amount))
+        if len(self.log) > self._limit:
+            self.log.clear()
+            self.epoch += 1
+
+
+class DomainCounts:
+    """A tally summed over the domains of a label, counting only the eligible nodes."""
+
+    __slots__ = (
+        "_code_list",
+        "_codes",
+        "_epoch",
+        "_padded",
+        "_position",
+        "_sums",
+        "column",
+        "domains",
+        "eligible",
+        "tally",
+        "version",
+    )
+
+    def __init__(self, tally: PodCounts, column: Column, eligible: Mask | None = None) -> None:
+        size = len(column.values)
+        self.tally = tally
+        self.column = column
+        self._codes = column.codes if eligible is None else np.where(eligible, column.codes, -1)
+        self._code_list: list[int] = self._codes.tolist()
+        self.eligible: Mask = self._codes >= 0
+        #: Which domains have at least one eligible node.
+        self.domains: Mask = np.bincount(self._codes[self._codes >= 0], minlength=size) > 0
+        self._epoch = -1
+        self._position = 0
+        self._padded: Ints = np.zeros(size + 1, np.int64)
+        self._sums: Ints = self._padded[:-1]
+        #: The tally's version when a sum last changed; equal versions mean equal sums, even for
+        #: another count of the same tally over the same nodes.
+        self.version = tally.version
+
+    def sums(self) -> Ints:
+        """The count of every domain now; the array is live, do not keep it."""
+        tally = self.tally
+        if self._epoch != tally.epoch:
+            self._rebuild()
+        elif self._position < len(tally.log):
+            for node, amount in tally.log[self._position :]:
+                code = self._code_list[node]
+                if code >= 0:
+                    self._sums[code] += amount
+                    self.version = tally.version
+            self._position = len(tally.log)
+        return self._sums
+
+    def padded(self) -> Ints:
+        """The same with a zero behind it, so that the code -1 of a missing label finds nothing."""
+        self.sums()
+        return self._padded
+
+    def _rebuild(self) -> None:
+        inside = self._codes >= 0
+        sums = np.bincount(self._codes[inside], weights=self.tally.counts[inside], minlength=len(self._sums))
+        self._sums[:] = sums
+        self._epoch, self._position = self.tally.epoch, len(self.tally.log)
+        self.version = self.tally.version

@@ -1,0 +1,161 @@
+"""Who is where: the only thing that changes while pods are placed, with an undo.
+
+Every array is updated in place.  Caches elsewhere follow `log`, the list of nodes whose load
+changed; `epoch` grows when the log is cut, and a cache that missed a cut starts afresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from models.collector import collector_paused
+from planner.problem.array_cache import ArrayCache
+from planner.problem.nodes import Codes, Column, Ints, Mask
+from planner.problem.problem import Problem
+from planner.problem.volume_claims import Claims
+from planner.state.pod_counts import DomainCounts, PodCounts
+
+
+class Step(NamedTuple):
+    """One journal entry: a pod came to a node, binding so many claims, or left its place there."""
+
+    pod: int
+    node: int
+    came: bool
+    detail: int
+
+
+class State:
+    """The load of every node, the node of every pod, and the tallies, all current."""
+
+    @collector_paused()
+    def __init__(self, problem: Problem, node_of: Codes | None = None) -> None:
+        """The snapshot's own placement, or the given one: a node for every pod, -1 for pending."""
+        self.problem = problem
+        self.node_of = np.full(len(problem.pods), -1, np.intp)
+        self.pods_on: list[list[int]] = [[] for _ in range(problem.nodes.size)]
+        self.claims = Claims(problem.cluster, problem.nodes, problem.pods)
+        self.log: list[int] = []
+        self.epoch = 0
+        self.version = 0
+        self._log_limit = max(256, problem.nodes.size)
+        self._journal: list[Step] = []
+        self._tallies: dict[Hashable, PodCounts] = {}
+        self._domain_counts: ArrayCache[DomainCounts] = ArrayCache(problem.nodes.size)
+        self._tallies_of: list[list[tuple[PodCounts, int]]] = [[] for _ in problem.templates]
+        self._template_of: list[int] = problem.template_of.tolist()
+        self._requests = [template.requests for template in problem.templates]
+        self._scored = [template.scored for template in problem.templates]
+        self._load(problem.node_of if node_of is None else node_of)
+
+    def _load(self, node_of: Codes) -> None:
+        problem = self.problem
+        size = problem.nodes.size
+        bound = np.flatnonzero(node_of >= 0)
+        nodes, templates = node_of[bound], problem.template_of[bound]
+        self.node_of[bound] = nodes
+        for pod, node in zip(bound.tolist(), nodes.tolist(), strict=True):
+            self.pods_on[node].append(pod)
+        self._table = _columns(self._requests, len(problem.resources))
+        self.used: Ints = _summed(self._table[:, templates], nodes, size)
+        self.scored: Ints = _summed(_columns(self._scored, 2)[:, templates], nodes, size)
+
+    def load_of(self, pods: Codes) -> Ints:
+        """What some of the placed pods use together: a row for every resource, a column for every node."""
+        templates, nodes = self.problem.template_of[pods], self.node_of[pods]
+        return _summed(self._table[:, templates], nodes, self.problem.nodes.size)
+
+    def tally(self, key: Hashable, members: Callable[[], Mapping[int, int]]) -> PodCounts:
+        """The tally under a key; made on first use from the templates that belong to it."""
+        found = self._tallies.get(key)
+        if found is None:
+            found = self._tallies[key] = self._make_tally(members())
+        return found
+
+    def _make_tally(self, members: Mapping[int, int]) -> PodCounts:
+        counts = np.zeros(self.problem.nodes.size, np.int64)
+        for template, amount in members.items():
+            nodes = self.node_of[self.problem.pods_of(template)]
+            np.add.at(counts, nodes[nodes >= 0], amount)
+        tally = PodCounts(members, counts)
+        for template, amount in members.items():
+            self._tallies_of[template].append((tally, amount))
+        return tally
+
+    def domain_counts(
+        self, tally: PodCounts, column: Column, eligible: Mask | None = None, part: Hashable = None
+    ) -> DomainCounts:
+        """A tally summed per domain over the eligible nodes; `part` says what made them eligible."""
+        return self._domain_counts.get(
+            (id(tally), column.key, part),
+            lambda: DomainCounts(tally, column, eligible),
+        )
+
+    def bind(self, pod: int, node: int) -> None:
+        """Put a pod on a node, whether it fits or not; its claims are bound with it."""
+        claims = self.claims.assume(pod, node)
+        self._come(pod, node, len(self.pods_on[node]))
+        self._journal.append(Step(pod, node, True, claims))
+
+    def unbind(self, pod: int) -> None:
+        """Take a pod off its node; what its claims are bound to stays bound, as in a cluster."""
+        node = int(self.node_of[pod])
+        self._journal.append(Step(pod, node, False, self._leave(pod, node)))
+
+    def mark(self) -> int:
+        """A point to return to with `rollback`."""
+        return len(self._journal)
+
+    def rollback(self, mark: int) -> None:
+        """Undo everything since the mark."""
+        while len(self._journal) > mark:
+            step = self._journal.pop()
+            if step.came:
+                self._leave(step.pod, step.node)
+                self.claims.forget(step.detail)
+            else:
+                self._come(step.pod, step.node, step.detail)
+
+    def forget_history(self) -> None:
+        """Drop the journal: nothing before this point can be undone any more."""
+        self._journal.clear()
+
+    def _come(self, pod: int, node: int, place: int) -> None:
+        self.node_of[pod] = node
+        self.pods_on[node].insert(place, pod)
+        self._count(pod, node, 1)
+
+    def _leave(self, pod: int, node: int) -> int:
+        place = self.pods_on[node].index(pod)
+        self.node_of[pod] = -1
+        del self.pods_on[node][place]
+        self._count(pod, node, -1)
+        return place
+
+    def _count(self, pod: int, node: int, amount: int) -> None:
+        template = self._template_of[pod]
+        self.used[:, node] += amount * self._requests[template]
+        self.scored[:, node] += amount * self._scored[template]
+        for tally, weight in self._tallies_of[template]:
+            tally.add(node, amount * weight)
+        self.version += 1
+        self.log.append(node)
+        if len(self.log) > self._log_limit:
+            self.log.clear()
+            self.epoch += 1
+
+
+def _columns(amounts: list[Ints], height: int) -> Ints:
+    """The amounts of every template as a column of a table."""
+    return np.stack(amounts, axis=1) if amounts else np.zeros((height, 0), np.int64)
+
+
+def _summed(amounts: Ints, nodes: Codes, size: int) -> Ints:
+    """A column of amounts for each pod, added up for each node."""
+    total = np.zeros((len(amounts), size), np.int64)
+    for row, amount in zip(total, amounts, strict=True):
+        np.add.at(row, nodes, amount)
+    return total

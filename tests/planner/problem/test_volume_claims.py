@@ -1,0 +1,111 @@
+"""Which volume a waiting claim gets, and what that means for the pods that come later."""
+
+import pytest
+
+from planner import simulate
+from planner.problem.problem import Problem
+from planner.state.state import State
+from tests.builders import ZONE, Object, claim, cluster, node, pod, storage_class, volume
+
+NODES = (node("n1", zone="a"), node("n2", zone="b"))
+
+
+def placements(*objects: Object) -> dict[str, str | None]:
+    """Where the pods of a cluster go, by name."""
+    decisions = simulate(cluster(*NODES, storage_class("local"), *objects)).decisions
+    return {decision.pod.partition("/")[2]: decision.node for decision in decisions}
+
+
+def test_a_volume_is_taken_once() -> None:
+    """The second pod finds the only volume gone."""
+    pods = pod("p1", claims=["c1"]), pod("p2", claims=["c2"])
+    assert placements(volume("v", ["a"]), claim("c1"), claim("c2"), *pods) == {"p1": "n1", "p2": None}
+
+
+def test_the_smallest_volume_that_is_large_enough_is_taken() -> None:
+    """The larger one is left for the claim that needs it, whichever comes first."""
+    volumes = volume("big", ["a"], size="9Gi"), volume("small", ["a"], size="2Gi")
+    pods = pod("p1", claims=["c1"]), pod("p2", claims=["c2"])
+    claims = claim("c1", size="1Gi"), claim("c2", size="5Gi")
+    assert placements(*volumes, *claims, *pods) == {"p1": "n1", "p2": "n1"}
+
+
+def test_two_claims_of_a_pod_need_two_volumes() -> None:
+    """One free volume is not enough for both, so only the node that reaches two will do."""
+    volumes = volume("v1", ["a"]), volume("v2", ["b"]), volume("v3", ["b"])
+    found = placements(*volumes, claim("c1"), claim("c2"), pod("p", claims=["c1", "c2"]))
+    assert found == {"p": "n2"}
+
+
+def test_a_claim_being_provisioned_holds_its_pods_to_one_node() -> None:
+    """The first pod chooses the node for which the class provisions; the second has to follow."""
+    cloud = storage_class("cloud", "example.com/disk")
+    shared = claim("c")
+    shared["spec"]["storageClassName"] = "cloud"
+    pods = [pod(name, claims=["c"], cpu="2") for name in ("p1", "p2", "p3")]
+    assert placements(cloud, shared, *pods) == {"p1": "n1", "p2": "n1", "p3": None}
+
+
+def test_a_claim_for_one_pod_keeps_the_second_away() -> None:
+    """ReadWriteOncePod: as long as any pod uses the claim, no other may."""
+    lone = claim("c", bound_to="v", modes=["ReadWriteOncePod"])
+    found = placements(volume("v"), lone, pod("there", on="n1", claims=["c"]), pod("p", claims=["c"]))
+    assert found == {"p": None}
+
+
+def test_the_second_user_of_a_claim_does_not_give_its_volume_back() -> None:
+    """What went wrong: undoing the second pod's bind freed the volume that the first pod's claim holds."""
+    objects = [volume("v", ["a"]), claim("c"), pod("p1", claims=["c"]), pod("p2", claims=["c"])]
+    problem = Problem(cluster(*NODES, storage_class("local"), *objects, claim("other")))
+    state = State(problem)
+    state.bind(0, 0)
+    mark = state.mark()
+    state.bind(1, 0)
+    state.rollback(mark)
+    assert state.claims.candidates(state.claims.by_key["default/other"]) == []
+
+
+def test_binds_of_two_users_of_a_claim_can_both_be_undone() -> None:
+    """What went wrong: the second undo found the volume gone already and broke down."""
+    objects = [volume("v", ["a"]), claim("c"), pod("p1", claims=["c"]), pod("p2", claims=["c"])]
+    problem = Problem(cluster(*NODES, storage_class("local"), *objects))
+    state = State(problem)
+    mark = state.mark()
+    state.bind(0, 0)
+    state.bind(1, 0)
+    state.rollback(mark)
+    assert [v.name for v in state.claims.candidates(state.claims.by_key["default/c"])] == ["v"]
+
+
+def test_a_claim_with_its_volume_chosen_does_not_get_another() -> None:
+    """What went wrong: the second user of the claim was let on nodes that reach some other free volume.
+
+    kube-scheduler's FindMatchingVolume gives up on a node that a claim's own volume does not reach.
+    """
+    volumes = volume("v1", ["a"], size="1Gi"), volume("v2", ["b"], size="2Gi")
+    pods = (
+        pod("p1", claims=["c"], node_selector={ZONE: "a"}),
+        pod("p2", claims=["c"], node_selector={ZONE: "b"}),
+    )
+    assert placements(*volumes, claim("c"), *pods) == {"p1": "n1", "p2": None}
+
+
+def test_a_volume_reserved_for_a_claim_is_the_only_one_for_it() -> None:
+    """The same for a volume whose claimRef names the claim in the snapshot already."""
+    own = volume("v1", ["a"], claimRef={"namespace": "default", "name": "c"})
+    apart = pod("p", claims=["c"], node_selector={ZONE: "b"})
+    assert placements(own, volume("v2", ["b"]), claim("c"), apart) == {"p": None}
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ([], 'persistentvolumeclaim "c" not found'),
+        ([claim("c", bound_to="lost")], "unavailable due to one or more pvc(s) bound to non-existent pv(s)"),
+        ([claim("c")], "didn't find available persistent volumes to bind"),
+    ],
+)
+def test_why_a_claim_keeps_its_pod_pending(more: list[Object], message: str) -> None:
+    """The message names what is the matter with the claim."""
+    decisions = simulate(cluster(*NODES, storage_class("local"), *more, pod("p", claims=["c"]))).decisions
+    assert message in decisions[0].message

@@ -1,0 +1,248 @@
+"""KubeSchedulerConfiguration: which plugins run, with which weights and arguments, and what is left out."""
+
+import pytest
+
+from planner import simulate
+from planner.documents.plan import Decision
+from tests.builders import (
+    HARD,
+    HOST,
+    SOFT,
+    ZONE,
+    Object,
+    cluster,
+    labelled,
+    node,
+    pod,
+    profile,
+    scheduler,
+    service,
+    term,
+    weighted,
+    workload,
+)
+
+ALL_SCORES = {
+    "TaintToleration": 3,
+    "NodeAffinity": 2,
+    "NodeResourcesFit": 1,
+    "PodTopologySpread": 2,
+    "InterPodAffinity": 2,
+    "NodeResourcesBalancedAllocation": 1,
+    "ImageLocality": 1,
+}
+
+
+def decide(*objects: Object) -> Decision:
+    """What becomes of the last pending pod."""
+    return simulate(cluster(*objects), verbose=True, preemption=False).decisions[-1]
+
+
+def named(*names: str, **weights: int) -> list[Object]:
+    """A list of plugins for a profile."""
+    return [{"name": name} for name in names] + [{"name": n, "weight": w} for n, w in weights.items()]
+
+
+#: What a profile changes, and whether a pod that is too large for the only node gets on it.
+FILTERS: list[tuple[str, Object, bool]] = [
+    ("nothing", {}, False),
+    ("disabled as a filter", {"filter": {"disabled": named("NodeResourcesFit")}}, True),
+    ("all filters disabled", {"filter": {"disabled": named("*")}}, True),
+    (
+        "all but this one disabled",
+        {"filter": {"disabled": named("*"), "enabled": named("NodeResourcesFit")}},
+        False,
+    ),
+    ("disabled everywhere", {"multiPoint": {"disabled": named("NodeResourcesFit")}}, True),
+    ("everything disabled", {"multiPoint": {"disabled": named("*")}}, True),
+    (
+        "everything disabled but this",
+        {"multiPoint": {"disabled": named("*"), "enabled": named("NodeResourcesFit")}},
+        False,
+    ),
+    (
+        "disabled everywhere, enabled as a filter",
+        {"multiPoint": {"disabled": named("*")}, "filter": {"enabled": named("NodeResourcesFit")}},
+        False,
+    ),
+    (
+        "enabled everywhere, disabled as a filter",
+        {
+            "multiPoint": {"enabled": named("NodeResourcesFit")},
+            "filter": {"disabled": named("NodeResourcesFit")},
+        },
+        True,
+    ),
+    ("disabled as a score only", {"score": {"disabled": named("NodeResourcesFit")}}, False),
+]
+
+
+@pytest.mark.parametrize(("plugins", "fits"), [pytest.param(*rest, id=title) for title, *rest in FILTERS])
+def test_filters_can_be_switched(plugins: Object, fits: bool) -> None:
+    """What is said of an extension point beats what is said of all of them."""
+    found = decide(node("n1"), pod("p", cpu="5"), scheduler(profile(plugins=plugins)))
+    assert (found.node == "n1") is fits
+
+
+SCORES: list[tuple[str, Object, dict[str, int]]] = [
+    ("nothing", {}, ALL_SCORES),
+    ("all disabled", {"score": {"disabled": named("*")}}, {}),
+    (
+        "one with a weight",
+        {"score": {"disabled": named("*"), "enabled": named(ImageLocality=7)}},
+        {"ImageLocality": 7},
+    ),
+    (
+        "one without a weight",
+        {"score": {"disabled": named("*"), "enabled": named("TaintToleration")}},
+        {"TaintToleration": 1},
+    ),
+    ("another weight", {"score": {"enabled": named(NodeAffinity=50)}}, {**ALL_SCORES, "NodeAffinity": 50}),
+    (
+        "another weight everywhere",
+        {"multiPoint": {"enabled": named(NodeAffinity=50)}},
+        {**ALL_SCORES, "NodeAffinity": 50},
+    ),
+    (
+        "the weight of the extension point counts",
+        {"multiPoint": {"enabled": named(NodeAffinity=50)}, "score": {"enabled": named(NodeAffinity=9)}},
+        {**ALL_SCORES, "NodeAffinity": 9},
+    ),
+]
+
+
+@pytest.mark.parametrize(("plugins", "weights"), [pytest.param(*rest, id=title) for title, *rest in SCORES])
+def test_scores_count_as_configured(plugins: Object, weights: dict[str, int]) -> None:
+    """n2 is the best in every plugin's eyes, so its score there is 100 times the weight."""
+    zones = [node("n1", zone="a", taints=["slow:PreferNoSchedule"], cpu="64"), node("n2", zone="b", cpu="64")]
+    image = "example.com/app:v1"
+    zones[1]["status"]["images"] = [{"names": [image], "sizeBytes": 2 * 1000 * 2**20}]
+    there = [pod("web", "n1", app="web", cpu="32"), pod("db", "n2", app="db", memory="1m")]
+    wishes = pod(
+        "p",
+        likes=[weighted(1, term(ZONE, "db"))],
+        labels={"app": "web"},
+        containers=[{"name": "c", "image": image, "resources": {"requests": {"memory": "1m"}}}],
+        spread=[
+            {
+                "maxSkew": 1,
+                "topologyKey": HOST,
+                "whenUnsatisfiable": SOFT,
+                "labelSelector": {"matchLabels": {"app": "web"}},
+            }
+        ],
+    )
+    like = {"weight": 1, "preference": labelled(ZONE, "In", "b")}
+    wishes["spec"]["affinity"]["nodeAffinity"] = {"preferredDuringSchedulingIgnoredDuringExecution": [like]}
+    found = decide(*zones, *there, wishes, scheduler(profile(plugins=plugins)))
+    scores, totals = found.scores or {}, found.totals or {}
+    nearly_full = {"NodeResourcesFit", "NodeResourcesBalancedAllocation"}
+    assert set(scores) == set(weights)
+    for name in set(weights) - nearly_full:
+        assert scores[name]["n2"] == 100 * weights[name], name
+    assert all(totals[name] == sum(score[name] for score in scores.values()) for name in totals)
+
+
+def test_added_affinity_holds_for_every_pod_of_the_profile() -> None:
+    """Required terms refuse with words of their own, preferred ones score; other profiles go without."""
+    required = {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [labelled(ZONE, "In", "b")]}
+    }
+    config = scheduler(profile(NodeAffinity={"addedAffinity": required}), profile("other"))
+    machines = [node("n1", zone="a"), node("n2", zone="b")]
+    found = decide(*machines, pod("p"), config)
+    assert found.node == "n2"
+    assert found.rejected is not None
+    assert found.rejected["n1"].reasons == ("node(s) didn't match scheduler-enforced node affinity",)
+    assert decide(*machines, pod("p", scheduler="other"), config).node == "n1"
+
+    preferred = [{"weight": 5, "preference": labelled(ZONE, "In", "b")}]
+    liked = scheduler(
+        profile(
+            NodeAffinity={"addedAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+        )
+    )
+    assert decide(*machines, pod("p"), liked).node == "n2"
+
+
+def test_required_affinity_of_others_attracts_by_its_weight() -> None:
+    """hardPodAffinityWeight 0 takes the attraction away."""
+    machines = [node("n1"), node("n2")]
+    there = pod("there", "n2", app="web", near=[term(HOST, "web")])
+    for weight, expected in ((100, "n2"), (0, "n1")):
+        config = scheduler(profile(InterPodAffinity={"hardPodAffinityWeight": weight}))
+        assert decide(*machines, there, pod("p", app="web"), config).node == expected
+
+
+def test_preferred_terms_of_others_can_be_ignored() -> None:
+    """Only for pods that have no preferred terms of their own."""
+    machines = [node("n1"), node("n2")]
+    there = pod("there", "n2", likes=[weighted(100, term(HOST, "web"))])
+    config = scheduler(profile(InterPodAffinity={"ignorePreferredTermsOfExistingPods": True}))
+    assert decide(*machines, there, pod("p", app="web")).node == "n2"
+    assert decide(*machines, there, pod("p", app="web"), config).node == "n1"
+    own = pod("p", app="web", likes=[weighted(1, term(ZONE, "nobody"))])
+    assert decide(*machines, there, own, config).node == "n2"
+
+
+@pytest.mark.parametrize(
+    ("group", "words"),
+    [
+        (service("web", app="web"), {}),
+        (workload("ReplicaSet", "web"), {"owner": "ReplicaSet/web"}),
+        (workload("StatefulSet", "web"), {"owner": "StatefulSet/web"}),
+        (workload("ReplicationController", "web"), {"owner": "ReplicationController/web"}),
+    ],
+    ids=["Service", "ReplicaSet", "StatefulSet", "ReplicationController"],
+)
+def test_default_constraints_count_the_pods_of_a_group(group: Object, words: Object) -> None:
+    """A pod without constraints gets the profile's, over the pods that its Service or controller selects."""
+    default = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": HARD}
+    args = {"defaultingType": "List", "defaultConstraints": [default]}
+    config = scheduler(profile(PodTopologySpread=args))
+    machines = [node("n1", zone="a"), node("n2", zone="b", cordoned=True)]
+    there = pod("there", "n1", app="web", **words)
+    assert decide(*machines, there, pod("p", app="web", **words), group, config).node is None
+    assert decide(*machines, there, pod("p", app="web", **words), group).node == "n1"
+    assert decide(*machines, there, pod("p", app="web"), config).node == "n1"
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (scheduler(profile(), percentageOfNodesToScore=50), "percentageOfNodesToScore"),
+        (scheduler(profile(), extenders=[{"urlPrefix": "http://x"}]), "extenders"),
+        (scheduler(profile(plugins={"score": {"enabled": [{"name": "MyPlugin"}]}})), "MyPlugin"),
+    ],
+)
+def test_what_is_not_modelled_is_said(config: Object, words: str) -> None:
+    """A note names each part of a configuration that the planner does not do."""
+    assert any(words in note for note in simulate(cluster(node("n1"), config)).notes)
+
+
+@pytest.mark.parametrize("percentage", [0, 100])
+def test_scoring_all_nodes_needs_no_note(percentage: int) -> None:
+    """0 is kube's own choice and 100 is what the planner does."""
+    config = scheduler(profile(), percentageOfNodesToScore=percentage)
+    assert simulate(cluster(node("n1"), config)).notes == ()
+
+
+def test_preemption_can_be_disabled_by_a_profile() -> None:
+    """PostFilter is an extension point like the others; profiles that keep it go on preempting."""
+    off = {"postFilter": {"disabled": named("DefaultPreemption")}}
+    config = scheduler(profile(plugins=off), profile("other"))
+    full = [node("n1", cpu="1"), pod("low", "n1", cpu="1")]
+    calm = simulate(cluster(*full, pod("p", cpu="1", priority=9), config)).decisions[0]
+    assert (calm.node, calm.message) == (None, "0/1 nodes are available: 1 Insufficient cpu.")
+    rough = simulate(cluster(*full, pod("p", cpu="1", priority=9, scheduler="other"), config)).decisions[0]
+    assert rough.victims == ("default/low",)
+
+
+def test_ignored_resources_are_not_checked() -> None:
+    """A resource by name, or a group of them by what stands before the slash."""
+    wants = pod("p", requests={"example.com/a": "1", "example.org/b": "1"})
+    args = {"ignoredResources": ["example.com/a"], "ignoredResourceGroups": ["example.org"]}
+    assert decide(node("n1"), wants, scheduler(profile(NodeResourcesFit=args))).node == "n1"
+    assert decide(node("n1"), wants).message == (
+        "0/1 nodes are available: 1 Insufficient example.com/a, 1 Insufficient example.org/b."
+    )

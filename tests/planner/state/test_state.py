@@ -1,0 +1,180 @@
+"""The running counts against a state made afresh, also across cuts of the logs and rollbacks."""
+
+import random
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from models import Cluster
+from planner.problem.nodes import ALL, Where
+from planner.problem.problem import Problem
+from planner.state.load_arrays import LoadArray
+from planner.state.pod_counts import DomainCounts, PodCounts
+from planner.state.state import State
+from tests.builders import HOST, ZONE, Object, cluster, node, pod
+from tests.strategies import RACK, claiming, clusters, steady
+
+
+def shake(state: State, choose: random.Random, times: int) -> Iterator[None]:
+    """Random binds, unbinds, marks and rollbacks, one at a time."""
+    marks: list[int] = []
+    for _ in range(times if state.problem.pods else 0):
+        number = choose.randrange(len(state.problem.pods))
+        match choose.randrange(10):
+            case 0:
+                marks.append(state.mark())
+            case 1 if marks:
+                state.rollback(marks.pop(choose.randrange(len(marks))))
+                marks = [mark for mark in marks if mark <= state.mark()]
+            case _ if state.node_of[number] < 0:
+                state.bind(number, choose.randrange(state.problem.nodes.size))
+            case _:
+                state.unbind(number)
+        yield
+
+
+def tallies(state: State) -> list[PodCounts]:
+    """A few ways of counting templates: all, every other one, by weight, none."""
+    everyone = range(len(state.problem.templates))
+    members = [dict.fromkeys(everyone, 1), dict.fromkeys(everyone[::2], 1), {n: n + 1 for n in everyone}, {}]
+    return [state.tally(("test", number), partial(dict, found)) for number, found in enumerate(members)]
+
+
+def domain_counts(state: State) -> list[DomainCounts]:
+    """Every tally by zone, by rack and by host, over all nodes and over every other one."""
+    some = np.arange(state.problem.nodes.size) % 2 == 0
+    return [
+        state.domain_counts(tally, state.problem.nodes.column(key), mask, part)
+        for tally in tallies(state)
+        for key in (ZONE, RACK, HOST)
+        for part, mask in (("all", None), ("some", some))
+    ]
+
+
+@steady
+@given(clusters(), st.integers(0, 2**32), st.sampled_from([10, 40, 700]))
+def test_running_counts_equal_a_fresh_state(objects: list[Object], seed: int, times: int) -> None:
+    """After any history used, scored, node_of, tallies and domain counts are what a fresh count gives.
+
+    700 steps cut the logs of state and tallies at 256 entries at least once.
+    """
+    problem = Problem(Cluster.from_objects(objects))
+    state, choose = State(problem), random.Random(seed)
+    counted, live = tallies(state), domain_counts(state)
+    for step, _ in enumerate(shake(state, choose, times)):
+        if step % 97 == 0:
+            choose.choice(live).sums()
+    fresh = State(problem, state.node_of)
+    assert state.used.tolist() == fresh.used.tolist()
+    assert state.scored.tolist() == fresh.scored.tolist()
+    assert [sorted(pods) for pods in state.pods_on] == fresh.pods_on
+    for tally, again in zip(counted, tallies(fresh), strict=True):
+        assert tally.counts.tolist() == again.counts.tolist()
+        assert tally.total == again.total == int(again.counts.sum())
+    for counts, again_counts in zip(live, domain_counts(fresh), strict=True):
+        assert counts.sums().tolist() == again_counts.sums().tolist()
+        assert counts.padded()[-1] == 0
+
+
+@steady
+@given(clusters(pods=8), st.integers(0, 2**32))
+def test_a_rollback_restores_even_the_order_of_pods(objects: list[Object], seed: int) -> None:
+    """Preemption asks pods in the order in which they stand on a node, so that comes back too."""
+    problem = Problem(Cluster.from_objects(objects))
+    state, choose = State(problem), random.Random(seed)
+    for _ in shake(state, choose, 20):
+        pass
+    before = [list(pods) for pods in state.pods_on], state.node_of.tolist(), state.used.tolist()
+    mark = state.mark()
+    for number in choose.choices(range(len(problem.pods)), k=20) if problem.pods else ():
+        if state.node_of[number] < 0:
+            state.bind(number, choose.randrange(problem.nodes.size))
+        else:
+            state.unbind(number)
+    state.rollback(mark)
+    assert ([list(pods) for pods in state.pods_on], state.node_of.tolist(), state.used.tolist()) == before
+
+
+@steady
+@given(clusters(pods=6), st.integers(0, 2**32))
+def test_versions_tell_every_change(objects: list[Object], seed: int) -> None:
+    """A domain count whose numbers differ from before never has the version that it had before."""
+    problem = Problem(Cluster.from_objects(objects))
+    state, choose = State(problem), random.Random(seed)
+    live = domain_counts(state)
+    seen: list[dict[int, list[int]]] = [{} for _ in live]
+    for _ in shake(state, choose, 30):
+        for counts, known in zip(live, seen, strict=True):
+            sums = counts.sums().tolist()
+            assert known.setdefault(counts.version, sums) == sums
+
+
+@steady
+@given(clusters(), st.integers(0, 2**32), st.sampled_from([1, 3, 30, 600]))
+def test_a_follower_is_the_formula_over_all_nodes(objects: list[Object], seed: int, pause: int) -> None:
+    """Asked after one change, after a few or after a cut log, it gives what the formula gives now."""
+    problem = Problem(Cluster.from_objects([*objects, pod("one", cpu="1")]))
+    state, choose = State(problem), random.Random(seed)
+
+    def formula(where: Where) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]] | int:
+        load = state.used[-1] * 7 + state.used[0]
+        return int(load[where]) if isinstance(where, int) else load[where]
+
+    follower = LoadArray(state, formula)
+    seen: dict[int, list[int]] = {}
+    for step, _ in enumerate(shake(state, choose, 700)):
+        if step % pause == 0:
+            found = follower.current().tolist()
+            assert found == np.asarray(formula(ALL)).tolist()
+            assert seen.setdefault(follower.version, found) == found
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@settings(steady, phases=(Phase.explicit, Phase.generate))
+@given(st.data(), st.integers(0, 2**32))
+def test_claims_come_back_with_a_rollback(shared: bool, data: st.DataObject, seed: int) -> None:
+    """What waiting claims were bound to is undone with the binds that bound them, in any history."""
+    problem = Problem(Cluster.from_objects(data.draw(claiming(shared=shared))))
+    state, choose = State(problem), random.Random(seed)
+    history = [(state.mark(), _offers(state))]
+    for _ in range(25):
+        number = choose.randrange(len(problem.pods))
+        if choose.randrange(4) == 0:
+            mark, offers = history[choose.randrange(len(history))]
+            state.rollback(mark)
+            history = [item for item in history if item[0] <= mark]
+            assert _offers(state) == offers
+        elif state.node_of[number] >= 0:
+            state.unbind(number)
+        else:
+            state.bind(number, choose.randrange(problem.nodes.size))
+        history.append((state.mark(), _offers(state)))
+
+
+def _offers(state: State) -> list[object]:
+    """All that can be seen of the claims: what each may have, where it was put, where its pods fit."""
+    claims = state.claims
+    return [
+        [(claim.key, [v.name for v in claims.candidates(claim)], claims.selected_node(claim))
+         for claim in claims.by_key.values()],
+        [claims.fits(pod).tolist() for pod in state.problem.pods],
+    ]  # fmt: skip
+
+
+def test_a_node_that_changed_last_before_a_cut_is_not_forgotten() -> None:
+    """The log is cut right when the entry is made; whoever follows must look at everything then."""
+    problem = Problem(cluster(node("n1"), node("n2"), pod("p", cpu="1"), pod("q", cpu="1")))
+    state = State(problem)
+    follower = LoadArray(state, lambda where: state.used[0][where])
+    for _ in range(2 * 256):
+        epoch = state.epoch
+        state.bind(0, 1)
+        if state.epoch > epoch:
+            break
+        state.unbind(0)
+    assert state.epoch == 1
+    assert follower.current().tolist() == [0, 1000]
