@@ -129,7 +129,7 @@ def measure_solve(snapshot: Path, time_limit: float) -> SolveMeasurement:
         first_plan=log.when(min(reference_placed, len(plan.steps))),
         wall=wall,
         placed=len(plan.steps),
-        bound=sum(stage.bound for stage in pods),
+        bound=sum(stage.bound for stage in pods if stage.bound is not None),
         proved=all(stage.proved for stage in pods),
         soft_spread=soft_spread,
         soft_spread_bound=soft_spread_bound,

@@ -32,7 +32,7 @@ def measure(case: dict[str, Any]) -> tuple[bool, bool, bool, str]:
     plain_proved = all(row["placed"] == row["bound"] for row in plain)
     met = seconds <= _SECONDS and all(n >= row["placed"] for n, row in zip(sums, plain, strict=True))
     met = met and (proved or not plain_proved) and sums[-1] >= case["kubeSchedulerPlaced"]
-    bound = sum(s.bound for _, s in stages)
+    bound = sum(s.bound for _, s in stages if s.bound is not None)
     moves = plan.objective[-1]
     row = (
         f"| {case['name']} | {case['kubeSchedulerPlaced']} | {plain[-1]['placed']} | {sums[-1]} | {bound} "

@@ -134,8 +134,8 @@ def _summary(document: MovePlan, page: Page) -> str:
         what = "every hard constraint holds"
     if document.status == "Optimal":
         proof = "proved that no plan is better"
-    elif document.objective[0].proved:
-        proof = f"at least {counted(document.objective[1].bound, 'move')} needed"
+    elif document.objective[0].proved and (least := document.objective[1].bound) is not None:
+        proof = f"at least {counted(least, 'move')} needed"
     else:
         proof = "a better plan is not ruled out"
     return page.screen.paint(f"{done}: {what}; {proof}.", "red" if after.hard_violations else "green")

@@ -136,13 +136,17 @@ class CheckReport(Document):
 
 
 class Objective(Part):
-    """One stage of the objective: what the plan has, what any plan could have, and whether that is proved."""
+    """One stage of the objective: what the plan has, what any plan could have, and whether that is proved.
+
+    The bound is None when nothing is known; `assumes` names what it takes for granted of all plans.
+    """
 
     name: str
     goal: Literal["max", "min"] = "max"
     value: int
-    bound: int
+    bound: int | None
     proved: bool
+    assumes: tuple[str, ...] = ()
 
 
 class PlanStep(Part):
@@ -172,10 +176,11 @@ class Verdicts(Part):
 
 
 class PlacementPlan(Document):
-    """Where the whole batch goes."""
+    """Where the whole batch goes; `cut` when the time ran out, or somebody stopped the search."""
 
     kind: Literal["PlacementPlan"] = "PlacementPlan"
     status: Literal["Optimal", "Feasible"]
+    cut: bool = False
     objective: tuple[Objective, ...]
     steps: tuple[PlanStep, ...]
     unplaced: tuple[Unplaced, ...] = ()

@@ -76,8 +76,8 @@ def test_json_has_the_fields_that_scripts_depend_on(planner: Planner, stuck: str
     assert (plan["apiVersion"], plan["kind"]) == ("planner/v1alpha1", "PlacementPlan")
     assert plan["status"] == "Optimal"
     assert plan["objective"] == [
-        {"name": "podsPlaced/0", "goal": "max", "value": 1, "bound": 1, "proved": True},
-        {"name": "fullestNodePercent", "goal": "min", "value": 3, "bound": 3, "proved": True},
+        {"name": "podsPlaced/0", "goal": "max", "value": 1, "bound": 1, "proved": True, "assumes": []},
+        {"name": "fullestNodePercent", "goal": "min", "value": 3, "bound": 3, "proved": True, "assumes": []},
     ]
     assert plan["steps"] == [{"action": "bind", "pod": "shop/small", "node": "a1", "from": None}]
     assert plan["unplaced"] == [

@@ -46,7 +46,7 @@ def framework_of(problem: Problem, state: State) -> Framework:
     return Framework(problem, state, build(config, problem, state))
 
 
-def placed(plan: PlacementPlan) -> list[tuple[int, int, bool]]:
+def placed(plan: PlacementPlan) -> list[tuple[int, int | None, bool]]:
     """Value, bound and proof of the stages that count pods, the highest priority first."""
     stages = [stage for stage in plan.objective if stage.name.startswith("podsPlaced/")]
     return [(stage.value, stage.bound, stage.proved) for stage in stages]
