@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cli.page import MANY_ROWS, Page, counted
 from cli.table import table
 from cli.views.spread import domains_changed, short_key
-from planner.documents.move_plan import MovePlan, Pin
+from planner.documents.move_plan import MovePlan, Place, WithLabels
 
 
 def lines(document: MovePlan, page: Page) -> Iterator[str]:
@@ -63,7 +63,7 @@ def _steps(document: MovePlan, page: Page) -> Iterator[str]:
             *step.pod.split("/", 1),
             step.source,
             step.node,
-            step.landing if step.landing == "natural" else page.screen.paint(step.landing, "yellow"),
+            page.screen.paint(step.landing, "yellow") if step.landing == "pinned" else step.landing,
             step.why,
         ]
         for step in steps
@@ -76,16 +76,16 @@ def _pins(document: MovePlan, page: Page) -> Iterator[str]:
     pinned = [(step.pod, step.pin) for step in document.steps if step.pin is not None]
     if not pinned or (len(document.steps) > MANY_ROWS and not page.everything):
         return
-    yield "Pinned replacements need this in their spec; -o script sees to it:"
+    yield "Pinned replacements may run on these nodes only; -o script sees to it:"
     for pod, pin in pinned:
         yield f"  {pod}: {_flat(pin)}"
 
 
-def _flat(pin: Pin) -> str:
-    kind, wanted = (
-        ("nodeSelector", pin.node_selector) if pin.node_selector else ("matchFields", pin.match_fields)
-    )
-    return f"{kind} " + ", ".join(f"{key}={value}" for key, value in wanted.items())
+def _flat(place: Place) -> str:
+    """`zone=a|b` or the names of nodes."""
+    if isinstance(place, WithLabels):
+        return ", ".join(f"{key}={'|'.join(values)}" for key, values in place.labels.items())
+    return ", ".join(place.nodes)
 
 
 def _objective(document: MovePlan, page: Page) -> Iterator[str]:

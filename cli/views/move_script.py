@@ -14,7 +14,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from planner.documents.move_plan import MovePlan, MoveStep
+from planner.documents.move_plan import MovePlan, MoveStep, OnNodes
 
 #: Controllers whose template may be changed for a moment without a rollout of their own.
 _PATCHABLE = {"ReplicaSet", "ReplicationController"}
@@ -153,7 +153,8 @@ def _move(step: MoveStep) -> Iterator[str]:
 
 
 def _pinning(step: MoveStep, namespace: str, owner: str) -> str:
-    selector = step.pin.node_selector if step.pin is not None else {}
+    one = isinstance(step.pin, OnNodes) and len(step.pin.nodes) == 1
+    selector = {"kubernetes.io/hostname": step.node} if one else {}
     if owner.partition("/")[0] not in _PATCHABLE or not selector:
         return f"only_on {shlex.quote(step.node)}"
     undo = dict.fromkeys(selector)

@@ -18,18 +18,28 @@ class Balance(Part):
     pending: int
 
 
-class Pin(Part):
-    """What lets a pod run on one node only: a nodeSelector, or node affinity by matchFields."""
+class OnNodes(Part):
+    """Nodes by their names."""
 
-    node_selector: dict[str, str]
-    match_fields: dict[str, str]
+    nodes: tuple[str, ...]
+
+
+class WithLabels(Part):
+    """The nodes that have one of these values under every key, as far as the pod's own rules allow them."""
+
+    labels: dict[str, tuple[str, ...]]
+
+
+Place = OnNodes | WithLabels
 
 
 class MoveStep(Part):
-    """A pod that is evicted, and the node that its replacement lands on.
+    """A pod that is evicted, and the nodes that its replacement may land on: one is as good as another.
 
-    `natural` when kube-scheduler takes that node by itself, whatever the tie-break; `pinned` when the
-    replacement needs the pod spec fields in `pin` to get there.  `owner` is what makes the replacement.
+    `landing` says what holds it to them: `filters` when the scheduler's filters leave no other node,
+    whatever the scores, ties or sampling; `scores` when no other node has the highest score; `pinned`
+    when the replacement has to be restricted to `pin`.  `node` is where it lands if the smallest name
+    wins, `lands` the whole set.  `owner` is what makes the replacement.
     """
 
     action: Literal["move"] = "move"
@@ -39,8 +49,9 @@ class MoveStep(Part):
     owner: str
     source: str = Field(alias="from")
     node: str
-    landing: Literal["natural", "pinned"]
-    pin: Pin | None = None
+    landing: Literal["filters", "scores", "pinned"]
+    lands: Place
+    pin: Place | None = None
     why: str
 
 
@@ -58,6 +69,7 @@ class MovePlan(Document):
     `Optimal` when no plan leaves less too much, or does it with fewer or lighter moves.
     """
 
+    api_version: Literal["planner/v1alpha2"] = "planner/v1alpha2"  # type: ignore[assignment] # a field changed
     kind: Literal["MovePlan"] = "MovePlan"
     status: Literal["Optimal", "Feasible"]
     objective: tuple[Objective, ...]

@@ -12,9 +12,9 @@ from models.objects.pod import Pod
 from planner.audit import spread_counts
 from planner.audit.findings import findings_of
 from planner.documents import plan
-from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep, Pin
+from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep, OnNodes
 from planner.errors import InternalError
-from planner.problem.nodes import HOSTNAME, Codes
+from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.rebalance.movable import Movable
 from planner.rebalance.phases import Stage
@@ -130,8 +130,9 @@ def _steps(board: TrialCluster, waves: Sequence[Sequence[Landing]]) -> Iterator[
                 owner=_owner(problem.pods[move.pod]),
                 source=names[move.source],
                 node=names[move.target],
-                landing="natural" if landing.natural else "pinned",
-                pin=None if landing.natural else pin(problem, move.target),
+                landing="scores" if landing.natural else "pinned",
+                lands=OnNodes(nodes=(names[move.target],)),
+                pin=None if landing.natural else OnNodes(nodes=(names[move.target],)),
                 why=reason,
             )
 
@@ -140,14 +141,6 @@ def _owner(pod: Pod) -> str:
     """`Kind/name` of what makes another pod when this one is gone."""
     owner = pod.metadata.controller or pod.metadata.owner_references[0]
     return f"{owner.kind}/{owner.name}"
-
-
-def pin(problem: Problem, node: int) -> Pin:
-    """What a pod's spec needs so that it can run on one node only."""
-    hostname = problem.nodes.nodes[node].metadata.labels.get(HOSTNAME)
-    if hostname is not None and problem.nodes.column(HOSTNAME).one_of((hostname,)).sum() == 1:
-        return Pin(node_selector={HOSTNAME: hostname}, match_fields={})
-    return Pin(node_selector={}, match_fields={"metadata.name": problem.nodes.names[node]})
 
 
 def _changes(before: _Count, after: _Count) -> Iterator[plan.SpreadChange]:

@@ -47,7 +47,7 @@ def test_json_has_the_contracts_fields(tmp_path: Path, capsys: pytest.CaptureFix
     assert plan["kind"] == "MovePlan"
     step = plan["steps"][0]
     assert (step["wave"], step["pod"], step["from"], step["node"]) == (1, "default/w0", "n0", "n1")
-    assert step["landing"] == "natural"
+    assert step["landing"] == "scores"
     assert plan["before"] == {"hardViolations": 1, "hardExcess": 2, "softExcess": 0, "pending": 0}
     assert plan["after"]["hardViolations"] == 0
 

@@ -37,7 +37,7 @@ def test_a_lopsided_workload_is_evened_out() -> None:
     """3-0 becomes 2-1 with one natural move."""
     given_ = cluster(*zones("a", "b"), *(web(f"w{n}", "n0") for n in range(3)))
     plan = rebalance(given_)
-    assert [(step.source, step.node, step.landing) for step in plan.steps] == [("n0", "n1", "natural")]
+    assert [(step.source, step.node, step.landing) for step in plan.steps] == [("n0", "n1", "scores")]
     assert (plan.before.hard_excess, plan.after.hard_excess, plan.status) == (2, 0, "Optimal")
 
 
@@ -250,7 +250,7 @@ def test_any_plan_holds_in_any_order(objects: list[Object], down: int, evict_onl
     assert wrong_in(given_, plan, orders=4) == []
     assert plan.after.hard_excess <= plan.before.hard_excess
     assert check(moved(given_, plan)).violations <= check(given_).violations
-    assert not evict_only or all(step.landing == "natural" for step in plan.steps)
+    assert not evict_only or all(step.landing != "pinned" for step in plan.steps)
     for wave in {step.wave for step in plan.steps}:
         workloads = [step.workload for step in plan.steps if step.wave == wave]
         assert all(workloads.count(name) <= down for name in workloads)

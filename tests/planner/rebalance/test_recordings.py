@@ -44,7 +44,7 @@ def landings(cluster: Cluster, plan: MovePlan) -> tuple[Problem, list[list[Landi
             problem.pod_index[step.pod], problem.nodes.index[step.source], problem.nodes.index[step.node]
         )
         waves += [[] for _ in range(step.wave - len(waves))]
-        waves[step.wave - 1].append(Landing(move, step.landing == "natural"))
+        waves[step.wave - 1].append(Landing(move, step.landing != "pinned"))
     return problem, waves
 
 
