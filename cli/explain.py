@@ -61,7 +61,8 @@ def explain(
     from planner.explain import explain as find_out
 
     scope = Scope.of(namespace, all_namespaces, selector)
-    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
+    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes)
+    scope.check(cluster)
     if pod:
         wanted: set[str] | None = set(_named(pod, namespace, cluster))
     else:

@@ -112,13 +112,17 @@ def check(
     from planner import check as audit
 
     scope = Scope.of(namespace, all_namespaces, selector)
-    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
-    if survive is not None:
+    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes)
+    scope.check(cluster)
+    if survive:
         from planner import survive as lose
+        from planner.documents.survival import together
 
-        survey = scope.of_survival(lose(cluster, survive), cluster)
-        show(survey, Page.of(output, verbose))
-        raise typer.Exit(Exit.FINDINGS if survey.failures else Exit.WELL)
+        surveys = [scope.of_survival(lose(cluster, key), cluster) for key in dict.fromkeys(survive)]
+        show(together(surveys), Page.of(output, verbose))
+        if any(survey.failures for survey in surveys):
+            raise typer.Exit(Exit.FINDINGS)
+        return
     report = scope.of_check(audit(cluster), cluster)
     show(report, Page.of(output, verbose))
     if report.violations:
@@ -158,7 +162,8 @@ def simulate(
     from planner import simulate as schedule
 
     scope = Scope.of(namespace, all_namespaces, selector)
-    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
+    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes)
+    scope.check(cluster)
     with meter("pods") as progress:
         simulation = schedule(
             cluster, preemption=not no_preemption, seed=seed, verbose=verbose, progress=progress

@@ -36,7 +36,12 @@ Filename = Annotated[
 Recursive = Annotated[bool, typer.Option("--recursive", "-R", help="Read the folders inside folders too.")]
 Namespace = Annotated[
     str | None,
-    typer.Option("--namespace", "-n", metavar="NAME", help="Show only this namespace."),
+    typer.Option(
+        "--namespace",
+        "-n",
+        metavar="NAME",
+        help="Show only this namespace; manifests that name none are in it.",
+    ),
 ]
 AllNamespaces = Annotated[
     bool,
@@ -98,11 +103,11 @@ TimeLimit = Annotated[
     typer.Option("--time-limit", metavar="SECONDS", min=0.0, help="When to stop looking for a better plan."),
 ]
 Survive = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--survive",
         metavar="KEY",
         help="Lose each domain of this topology key in turn, such as topology.kubernetes.io/zone: who "
-        "loses all replicas, who stays pending, and what would help?",
+        "loses all replicas, who stays pending, and what would help? May be repeated.",
     ),
 ]

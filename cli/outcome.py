@@ -7,6 +7,9 @@ from enum import IntEnum
 
 import typer
 
+#: The notes of the command that runs.
+_notes: list[str] = []
+
 
 class Exit(IntEnum):
     """The exit codes of every command."""
@@ -21,6 +24,7 @@ class Exit(IntEnum):
 
 def ending(command: Callable[[], int | None], *, verbose: bool) -> int:
     """Run a command to its exit code; whatever it raises becomes a line on standard error."""
+    _notes.clear()
     try:
         code = command() or Exit.WELL
     except (KeyboardInterrupt, typer.Abort):
@@ -40,7 +44,14 @@ def say(*lines: str) -> None:
 
 def say_notes(notes: Iterable[str]) -> None:
     """Remarks that belong to a document."""
-    say(*(f"note: {note}" for note in notes))
+    lines = [f"note: {note}" for note in notes]
+    _notes.extend(lines)
+    say(*lines)
+
+
+def notes_said() -> bool:
+    """Whether this command had anything to remark."""
+    return bool(_notes)
 
 
 def _failure(error: Exception, verbose: bool) -> int:

@@ -22,7 +22,7 @@ from planner.documents.comparison import Comparison
 from planner.documents.explanation import Explanation, ExplanationList
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
-from planner.documents.survival import Survival
+from planner.documents.survival import Survival, SurvivalList
 
 __all__ = ["Page", "show", "show_lines"]
 
@@ -72,7 +72,7 @@ def _names(document: Document) -> Iterator[str]:
             yield from explanation.names(document)
         case ScaleDown():
             yield from scale_down.names(document)
-        case Survival():
+        case Survival() | SurvivalList():
             yield from survival.names(document)
         case MovePlan():
             yield from move_plan.names(document)
@@ -92,7 +92,7 @@ def _table(document: Document, page: Page) -> Iterator[str]:
             yield from explanation.lines(document, page)
         case ScaleDown():
             yield from scale_down.lines(document, page)
-        case Survival():
+        case Survival() | SurvivalList():
             yield from survival.lines(document, page)
         case MovePlan():
             yield from move_plan.lines(document, page)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cli.selector import parse_selector
 from cli.views.spread import is_hard
 from cli.workloads import Workloads
 from models import Cluster, InputError
+from models.controllers.reconcile import workloads_of
 from models.objects.selectors import LabelSelector
+from planner.audit.spread_counts import spelled
 from planner.documents.plan import (
     CheckReport,
     ConstraintReport,
@@ -20,6 +22,7 @@ from planner.documents.plan import (
     SpreadChange,
 )
 from planner.documents.survival import LostPending, Survival, WorkloadLoss
+from planner.whatif.named import suggestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,41 @@ class Scope:
             None if all_namespaces else namespace,
             parse_selector(selector) if selector else None,
         )
+
+    def check(self, cluster: Cluster) -> None:
+        """An InputError when there is nothing in the cluster that the options could mean."""
+        if self == Scope():
+            return
+        # Manifests alone do not make a namespace where the snapshot says which there are.
+        running = {pod.namespace for pod in cluster.pods if pod.node_name}
+        places = running.union(item.name for item in cluster.namespaces)
+        places = places if cluster.namespaces else places.union(_labels_by_namespace(cluster))
+        if self.namespace is not None and self.namespace not in places:
+            hint = suggestion(self.namespace, places)
+            raise InputError([f"-n {self.namespace}: there is no such namespace in the snapshot{hint}"])
+        if self.selector is not None and not any(self._labelled(cluster)):
+            where = "" if self.namespace is None else f" in namespace {self.namespace}"
+            raise InputError(
+                [f"-l {spelled(self.selector)}: no pod{where} has such labels{self._hint(cluster)}"]
+            )
+
+    def _hint(self, cluster: Cluster) -> str:
+        """A label that is there and looks like one that was asked for."""
+        known = {
+            f"{key}={value}"
+            for found in _labels_by_namespace(cluster).values()
+            for labels in found
+            for key, value in labels.items()
+        }
+        asked = self.selector.requirements if self.selector is not None else ()
+        texts = [f"{key}={value}" for key, operator, values in asked if operator == "In" for value in values]
+        return next((suggestion(text, known) for text in texts if text not in known), "")
+
+    def _labelled(self, cluster: Cluster) -> Iterator[bool]:
+        """For every pod and template of the namespace whether its labels are the chosen ones."""
+        for namespace, found in _labels_by_namespace(cluster).items():
+            if self.namespace in (None, namespace):
+                yield from (self.selector is None or self.selector.matches(labels) for labels in found)
 
     def of_simulation(self, document: Simulation, cluster: Cluster) -> Simulation:
         """The simulation of the chosen pods."""
@@ -65,6 +103,9 @@ class Scope:
                 "findings": tuple(findings),
                 "hard_excess": sum(surplus),
                 "violations": len(surplus) + len(findings),
+                "pending": sum(
+                    pod.key in pods and not pod.node_name and not pod.is_finished for pod in cluster.pods
+                ),
             }
         )
 
@@ -100,6 +141,17 @@ class Scope:
         workloads = Workloads(cluster)
         chosen = {(pod.partition("/")[0], workloads.of(pod)) for pod in self.pods(cluster)}
         return lambda row: (row.namespace, row.workload) in chosen
+
+
+def _labels_by_namespace(cluster: Cluster) -> dict[str, list[Mapping[str, str]]]:
+    """The labels of pods, and of what workloads would make, in every namespace that anything names."""
+    found: dict[str, list[Mapping[str, str]]] = {item.name: [] for item in cluster.namespaces}
+    for pod in cluster.pods:
+        found.setdefault(pod.namespace, []).append(pod.metadata.labels)
+    for workload in workloads_of(cluster).known:
+        here = found.setdefault(workload.namespace, [])
+        here += [workload.spec.template.metadata.labels] if workload.spec.template else []
+    return found
 
 
 def _pending(decisions: Sequence[Decision]) -> Iterator[PendingReason]:

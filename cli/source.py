@@ -13,9 +13,16 @@ from models.reading.manifests import STDIN
 
 
 def load(
-    filename: Sequence[str] | None, recursive: bool, context: str | None, kubeconfig: str | None
+    filename: Sequence[str] | None,
+    recursive: bool,
+    context: str | None,
+    kubeconfig: str | None,
+    namespace: str | None = None,
 ) -> Cluster:
-    """The cluster in these files, or the live one when there are none."""
+    """The cluster in these files, or the live one when there are none.
+
+    Manifests that name no namespace are of the one given.
+    """
     if filename and (context or kubeconfig):
         raise InputError(
             [
@@ -23,7 +30,10 @@ def load(
                 "planner snapshot --context NAME | planner simulate -f - -f more.yaml"
             ]
         )
-    cluster = Cluster.load(*filename, recursive=recursive) if filename else _live(context, kubeconfig)
+    if filename:
+        cluster = Cluster.load(*filename, recursive=recursive, namespace=namespace)
+    else:
+        cluster = _live(context, kubeconfig)
     if not cluster.nodes and not cluster.pods:
         places = ["standard input" if name == STDIN else name for name in filename or ()]
         place = ", ".join(places) or "the live cluster"

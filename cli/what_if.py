@@ -20,6 +20,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from cli.outcome import Exit, notes_said
+
 #: (name of the flag's parameter, value), as typed.
 Changes = Sequence[tuple[str, str]]
 
@@ -51,6 +53,11 @@ _FLAGS = {
 }
 
 
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Let every note be a finding: exit code 1 when there is one.")
+]
+
+
 class InOrder(TyperCommand):
     """A command that knows in which order its what-if flags were given."""
 
@@ -63,16 +70,19 @@ class InOrder(TyperCommand):
 
 
 def what_if(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the what-if flags in place of its parameter `changes`."""
+    """The command with the what-if flags in place of its parameter `changes`, and with `--strict`."""
 
     @functools.wraps(command)
-    def run(invocation: typer.Context, **words: Any) -> None:
+    def run(invocation: typer.Context, *, strict: bool, **words: Any) -> None:
         own = {name: value for name, value in words.items() if name not in _FLAGS}
         command(**own, **{_CHANGES: invocation.meta[_GIVEN]})
+        if strict and notes_said():
+            raise typer.Exit(Exit.FINDINGS)
 
     own = inspect.signature(command, eval_str=True).parameters.values()
     context = inspect.Parameter("invocation", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    flags = [
+    flags = [inspect.Parameter("strict", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Strict)]
+    flags += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=flag)
         for name, flag in _FLAGS.items()
     ]

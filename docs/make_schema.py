@@ -11,7 +11,7 @@ from planner.documents.comparison import Comparison
 from planner.documents.explanation import Explanation, ExplanationList
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
-from planner.documents.survival import Survival
+from planner.documents.survival import Survival, SurvivalList
 
 FOLDER = Path(__file__).parent / "schema"
 DOCUMENTS: dict[str, type[Document]] = {
@@ -24,6 +24,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "scale-down.json": ScaleDown,
     "simulation.json": Simulation,
     "survival.json": Survival,
+    "survival-list.json": SurvivalList,
 }
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 #: Printed only with -v; every other field is always there, null or empty when there is nothing to say.

@@ -7,7 +7,7 @@ from typing import Any
 
 from models.collector import collector_paused
 from models.reading.assemble import assemble
-from models.reading.documents import Document
+from models.reading.documents import Document, place_in
 from models.reading.manifests import read_files, read_objects
 from models.snapshot import Snapshot
 
@@ -17,9 +17,12 @@ class Cluster(Snapshot):
     """A snapshot that can be read."""
 
     @staticmethod
-    def load(*sources: str | Path, recursive: bool = False) -> "Cluster":
-        """The cluster in these files and folders; `-` is standard input."""
-        return read(sources, recursive=recursive)
+    def load(*sources: str | Path, recursive: bool = False, namespace: str | None = None) -> "Cluster":
+        """The cluster in these files and folders; `-` is standard input.
+
+        What lives in a namespace and names none gets the one given, as `kubectl apply -n` has it.
+        """
+        return read(sources, recursive=recursive, namespace=namespace)
 
     @staticmethod
     def from_objects(objects: Iterable[Mapping[str, Any]]) -> "Cluster":
@@ -27,10 +30,19 @@ class Cluster(Snapshot):
         return _cluster(read_objects(objects))
 
 
-def read(sources: Sequence[str | Path], *, recursive: bool = False, stdin: bytes | None = None) -> Cluster:
+def read(
+    sources: Sequence[str | Path],
+    *,
+    recursive: bool = False,
+    namespace: str | None = None,
+    stdin: bytes | None = None,
+) -> Cluster:
     """The cluster in these files and folders; `stdin` stands in for standard input."""
     with collector_paused():
-        return _cluster(read_files(sources, recursive=recursive, stdin=stdin))
+        documents = read_files(sources, recursive=recursive, stdin=stdin)
+        if namespace is not None:
+            place_in(namespace, documents)
+        return _cluster(documents)
 
 
 def _cluster(documents: Sequence[Document]) -> Cluster:

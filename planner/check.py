@@ -11,4 +11,5 @@ from planner.problem.problem import Problem
 def check(cluster: Cluster) -> CheckReport:
     """Every spread constraint with its pods per domain, and whatever else is wrong."""
     problem = Problem(cluster)
-    return audit(problem, problem.node_of).model_copy(update={"notes": (*cluster.notes, *problem.notes)})
+    report = audit(problem, problem.node_of)
+    return report.model_copy(update={"notes": (*cluster.notes, *problem.notes, *report.notes)})

@@ -95,6 +95,9 @@ def _summary(document: CheckReport, page: Page) -> str:
         parts.append(f"{missed} ScheduleAnyway {_are(missed, 'is', 'are')} exceeded, as allowed")
     if document.findings:
         parts.append(counted(len(document.findings), "other finding"))
+    if document.pending:
+        have = _are(document.pending, "is pending and has", "are pending and have")
+        parts.append(f"{counted(document.pending, 'pod')} {have} no say")
     return page.screen.paint("; ".join(parts) + ".", "red" if document.violations else "green")
 
 

@@ -8,11 +8,20 @@ from cli.page import Page, counted
 from cli.table import folded, table
 from cli.views.explanation import consequences
 from cli.views.spread import short_key
-from planner.documents.survival import DomainLoss, LostPending, Survival, WorkloadLoss
+from planner.documents.survival import DomainLoss, LostPending, Survival, SurvivalList, WorkloadLoss
 
 
-def lines(document: Survival, page: Page) -> Iterator[str]:
-    """The survey as a person reads it."""
+def lines(document: Survival | SurvivalList, page: Page) -> Iterator[str]:
+    """The survey as a person reads it, or one after the other."""
+    if isinstance(document, Survival):
+        yield from _survey(document, page)
+        return
+    for number, survey in enumerate(document.items):
+        yield from ("",) if number else ()
+        yield from _survey(survey, page)
+
+
+def _survey(document: Survival, page: Page) -> Iterator[str]:
     rows = [_row(loss, row, page) for loss in document.domains for row in _shown(loss, page)]
     if rows:
         heads = ("WITHOUT", "NAMESPACE", "WORKLOAD", "REPLICAS", "LOST", "REPLACED", "PENDING")
@@ -25,11 +34,11 @@ def lines(document: Survival, page: Page) -> Iterator[str]:
     yield _summary(document, page)
 
 
-def names(document: Survival) -> Iterator[str]:
+def names(document: Survival | SurvivalList) -> Iterator[str]:
     """The workloads that do not survive the loss of some domain."""
-    found = {
-        (row.namespace, row.workload) for loss in document.domains for row in loss.workloads if not row.ok
-    }
+    surveys = [document] if isinstance(document, Survival) else document.items
+    losses = [loss for survey in surveys for loss in survey.domains]
+    found = {(row.namespace, row.workload) for loss in losses for row in loss.workloads if not row.ok}
     for namespace, workload in sorted(found):
         kind, _, name = workload.partition("/")
         yield f"{kind.lower()}/{namespace}/{name}"

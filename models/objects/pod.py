@@ -153,6 +153,11 @@ class Pod(NamespacedObject):
         return self.status.phase in {"Succeeded", "Failed"}
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether it has no node yet and still wants one."""
+        return not self.node_name and not self.is_finished
+
+    @property
     def is_ready(self) -> bool:
         """Whether it said that it can serve."""
         return any(item.type == "Ready" and item.status == "True" for item in self.status.conditions)

@@ -1,7 +1,7 @@
 """Documents -> Snapshot: what was read, what controllers and admission would add, and notes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import chain
 
@@ -35,6 +35,8 @@ _FIELDS = {
     "VolumeAttachment": "volume_attachments",
 }
 _MOST_NAMES = 3
+#: Kinds outside Kubernetes that make pods, as far as they are widely used.
+_MAKERS = frozenset({"CloneSet", "LeaderWorkerSet", "RayCluster", "Rollout", "SparkApplication"})
 
 
 def assemble(documents: Sequence[Document]) -> Snapshot:
@@ -57,7 +59,7 @@ def assemble(documents: Sequence[Document]) -> Snapshot:
         pods=pods,
         replica_sets=found.replica_sets + added.replica_sets,
         persistent_volume_claims=found.persistent_volume_claims + tuple(new_claims(found, added.pods)),
-        notes=(*shelf.notes, *_skipped(documents), *_bound_to_nowhere(found)),
+        notes=(*shelf.notes, *_second_ones(found), *_skipped(documents, found), *_bound_to_nowhere(found)),
     )
 
 
@@ -79,13 +81,45 @@ def _admitted(
     shelf.problems += sorted(unknown)
 
 
-def _skipped(documents: Iterable[Document]) -> Iterator[str]:
-    """One note about all objects of kinds that the planner does not read."""
+def _skipped(documents: Iterable[Document], found: Snapshot) -> Iterator[str]:
+    """Notes about objects of kinds that the planner does not read: those that make pods, and all others."""
     skipped = sum((document.skipped for document in documents), Counter[str]())
+    makers = _MAKERS.union(kind for kind in skipped if kind not in _FIELDS)
+    running = _owned_by(makers, found)
+    for kind in sorted(kind for kind in skipped if kind in running or kind in _MAKERS):
+        objects, pods = _counted(skipped.pop(kind), "object"), _counted(running[kind], "running pod")
+        yield f"skipped {objects} of kind {kind}, which makes pods; counted as found: {pods}"
     if skipped:
         kinds = ", ".join(sorted(skipped))
         objects, of_kinds = _counted(skipped.total(), "object"), _plural(len(skipped), "kind")
         yield f"skipped {objects} of {of_kinds} {kinds}"
+
+
+def _second_ones(found: Snapshot) -> Iterator[str]:
+    """A note for every workload without a namespace that has a running namesake in another one."""
+    for workloads in (found.deployments, found.stateful_sets, found.daemon_sets, found.jobs):
+        running = {item.name: item for item in workloads if item.metadata.uid and item.namespace != "default"}
+        for item in workloads:
+            if "namespace" in item.metadata.model_fields_set or item.name not in running:
+                continue
+            there = running[item.name].namespace
+            yield (
+                f"{item.kind} {item.name} names no namespace, so it is a second one beside "
+                f"{there}/{item.name}; -n {there} takes it for that one"
+            )
+
+
+def _owned_by(kinds: Set[str], found: Snapshot) -> Counter[str]:
+    """How many pods these kinds control, themselves or by way of a ReplicaSet."""
+    above = {item.key: item.metadata.controller for item in found.replica_sets}
+    owned: Counter[str] = Counter()
+    for pod in found.pods:
+        owner = pod.metadata.controller
+        if owner is not None and owner.kind == "ReplicaSet":
+            owner = above.get(f"{pod.namespace}/{owner.name}") or owner
+        if owner is not None and owner.kind in kinds:
+            owned[owner.kind] += 1
+    return owned
 
 
 def _bound_to_nowhere(cluster: Snapshot) -> Iterator[str]:

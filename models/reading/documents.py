@@ -3,13 +3,14 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
 
 from models.errors import InputError
-from models.objects.base import KubeObject
+from models.objects.base import KubeObject, NamespacedObject
 from models.objects.kinds import is_known
 from models.reading.json_split import each_item, find_items
 from models.reading.object_heads import ObjectHead, read_head
@@ -138,3 +139,15 @@ def _read_list(text: bytes, place: str) -> Document | None:
     except ValidationError:
         return None
     return document if head.kind == f"{document.item_kind}List" else None
+
+
+def place_in(namespace: str, documents: Iterable[Document]) -> None:
+    """Give the namespace to everything in the documents that lives in one and names none."""
+    for document in documents:
+        document.objects = [_placed(item, namespace) for item in document.objects]
+
+
+def _placed(item: KubeObject, namespace: str) -> KubeObject:
+    if not isinstance(item, NamespacedObject) or "namespace" in item.metadata.model_fields_set:
+        return item
+    return item.model_copy(update={"metadata": item.metadata.model_copy(update={"namespace": namespace})})

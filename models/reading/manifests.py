@@ -66,6 +66,9 @@ def _all_contents(
         if str(source) == STDIN:
             yield "standard input", sys.stdin.buffer.read() if stdin is None else stdin
             continue
+        if not str(source):
+            problems.append("-f: the name of a file or folder is missing")
+            continue
         path = Path(source)
         try:
             for path in _paths(Path(source), recursive):

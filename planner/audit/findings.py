@@ -6,7 +6,7 @@ own, so every number is a sum over pods.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from planner.audit.spread_counts import SpreadCounts, take
 from planner.constraints import Violation
@@ -33,7 +33,21 @@ def audit(problem: Problem, node_of: Codes) -> CheckReport:
         findings=findings,
         hard_excess=sum(surplus),
         violations=len(surplus) + len(findings),
+        pending=int((node_of < 0).sum()),
+        notes=tuple(dict.fromkeys(_without_domains(spread))),
     )
+
+
+def _without_domains(spread: Iterable[SpreadCounts]) -> Iterator[str]:
+    """A note for every constraint over a label that none of its nodes has."""
+    for found in spread:
+        constraint = found.rule.constraint
+        if not found.rule.counts.domains.any():
+            means = "keeps its pods pending" if found.hard else "has no say"
+            yield (
+                f"{found.workload} of {found.namespace}: no node that counts for it has the label "
+                f"{constraint.topology_key}, so its {constraint.when_unsatisfiable} constraint {means}"
+            )
 
 
 def count_violations(problem: Problem, node_of: Codes) -> int:

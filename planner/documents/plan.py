@@ -125,7 +125,7 @@ class CheckReport(Document):
     """What is wrong with the cluster as it stands.
 
     `violations` counts the pairs of a DoNotSchedule constraint and a domain that holds too many
-    pods, and the findings.
+    pods, and the findings. `pending` pods have no node yet, and so no say in any count.
     """
 
     kind: Literal["CheckReport"] = "CheckReport"
@@ -133,6 +133,7 @@ class CheckReport(Document):
     findings: tuple[Finding, ...] = ()
     hard_excess: int = 0
     violations: int
+    pending: int = 0
 
 
 class Objective(Part):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from planner.documents.explanation import Fix
@@ -56,3 +57,18 @@ class Survival(Document):
     topology_key: str
     domains: tuple[DomainLoss, ...]
     failures: int
+
+
+class SurvivalList(Document):
+    """The same for several keys."""
+
+    kind: Literal["SurvivalList"] = "SurvivalList"
+    items: tuple[Survival, ...]
+
+
+def together(surveys: Sequence[Survival]) -> Survival | SurvivalList:
+    """One survey as it is, several as a list with the notes of all."""
+    if len(surveys) == 1:
+        return surveys[0]
+    notes = tuple(dict.fromkeys(note for survey in surveys for note in survey.notes))
+    return SurvivalList(items=tuple(s.model_copy(update={"notes": ()}) for s in surveys), notes=notes)

@@ -82,6 +82,10 @@ def _only(kind: str, text: str, matches: Sequence[Found], known: Iterable[str]) 
 
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
-    alike = get_close_matches(name, known, n=1)
-    hint = f" (did you mean {alike[0]}?)" if alike else ""
-    return InputError([f"there is no {kind} {name} in the snapshot{hint}"])
+    return InputError([f"there is no {kind} {name} in the snapshot{suggestion(name, known)}"])
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """What was probably meant, in brackets; nothing where no name is alike."""
+    alike = get_close_matches(name, sorted(known), n=1)
+    return f" (did you mean {alike[0]}?)" if alike else ""

@@ -87,7 +87,7 @@ def test_wide_output_has_kubectls_line(planner: Planner, tmp_path: Path) -> None
 
 def test_the_loss_of_zones(planner: Planner, tmp_path: Path) -> None:
     """Exit code 1 for who does not survive, with its names; 0 where nobody is hurt."""
-    path = write(tmp_path / "lopsided.json", *lopsided())
+    path = write(tmp_path / "lopsided.json", *lopsided(), pod("teller", namespace="bank", cpu="8"))
     ended = planner("check", "-f", path, "--survive", ZONE, "-o", "json")
     found = Survival.model_validate_json(ended.out)
     assert (ended.code, found.failures) == (1, 3)

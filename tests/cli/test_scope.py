@@ -7,7 +7,7 @@ import pytest
 
 from cli.selector import parse_selector
 from tests.cli.conftest import Planner
-from tests.cli.manifests import lopsided, node, pod, write
+from tests.cli.manifests import deployment, lopsided, node, pod, write
 
 
 @pytest.fixture
@@ -50,6 +50,7 @@ def test_check_is_about_what_is_shown(planner: Planner, tmp_path: Path) -> None:
     """Constraints and violations of other namespaces are neither shown nor counted."""
     path = write(tmp_path / "lopsided.json", *lopsided())
     assert planner("check", "-f", path, "-l", "app=web").code == 1
+    path = write(tmp_path / "two.json", *lopsided(), pod("alone", on="a1", namespace="other"))
     other = planner("check", "-f", path, "-n", "other", "-o", "json")
     assert other.code == 0
     assert json.loads(other.out)["constraints"] == []
@@ -71,3 +72,120 @@ def test_check_is_about_what_is_shown(planner: Planner, tmp_path: Path) -> None:
 def test_selectors_read_as_kubectl_reads_them(text: str, labels: dict[str, str], selected: bool) -> None:
     """Every operator of kubectl's -l."""
     assert parse_selector(text).matches(labels) is selected
+
+
+def test_a_namespace_that_is_not_there(planner: Planner, two_teams: str) -> None:
+    """A slip of the pen is no clean bill: nothing was looked at, so nothing is well."""
+    for command in ("check", "simulate", "explain"):
+        ended = planner(command, "-f", two_teams, "-n", "shopp")
+        assert ended.code == 2
+        assert (
+            ended.err == "error: -n shopp: there is no such namespace in the snapshot (did you mean shop?)\n"
+        )
+
+
+def test_a_selector_that_selects_nothing(planner: Planner, two_teams: str) -> None:
+    """Labels that nobody has are a mistake, and the ones that look alike are named."""
+    ended = planner("check", "-f", two_teams, "-l", "app=wbe")
+    assert ended.code == 2
+    assert ended.err == "error: -l app=wbe: no pod has such labels (did you mean app=web?)\n"
+    ended = planner("simulate", "-f", two_teams, "-n", "other", "-l", "app=web")
+    assert ended.code == 2
+    assert ended.err == "error: -l app=web: no pod in namespace other has such labels\n"
+
+
+def test_labels_that_only_a_template_has_are_there(planner: Planner, tmp_path: Path) -> None:
+    """A workload without replicas is nothing to be wrong about, and no mistake."""
+    web = deployment("web", replicas=0)
+    path = write(tmp_path / "none.json", node("a1"), web)
+    assert planner("check", "-f", path, "-l", "app=web").code == 0
+
+
+def test_a_file_without_a_name(planner: Planner) -> None:
+    """`-f ""`, as an unset variable leaves it, is not this folder."""
+    ended = planner("check", "-f", "")
+    assert ended.code == 2
+    assert ended.err == "error: -f: the name of a file or folder is missing\n"
+
+
+def test_manifests_without_a_namespace_take_the_one_of_the_command(planner: Planner, tmp_path: Path) -> None:
+    """As with `kubectl apply -n shop`: it is the running workload that changes, not a second one."""
+    running = deployment("web", replicas=1)
+    running["metadata"]["uid"] = "web-uid"
+    cluster = write(tmp_path / "cluster.json", node("a1", "a"), running)
+    bigger = deployment("web", replicas=3)
+    del bigger["metadata"]["namespace"]
+    manifest = write(tmp_path / "web.json", bigger)
+    ended = planner("simulate", "-f", cluster, "-f", manifest, "-n", "shop", "-o", "json")
+    assert len(_pods(ended.out)) == 3
+    ended = planner("simulate", "-f", cluster, "-f", manifest, "-o", "json")
+    assert len(_pods(ended.out)) == 1 + 3
+    assert "names no namespace, so it is a second one beside shop/web" in ended.err
+
+
+def test_manifests_do_not_make_a_namespace(planner: Planner, tmp_path: Path) -> None:
+    """A slip in -n is found although the manifests would now be in that namespace."""
+    place = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    web = deployment("web", replicas=1)
+    del web["metadata"]["namespace"]
+    path = write(tmp_path / "cluster.json", node("a1", "a"), place, web)
+    assert planner("simulate", "-f", path, "-n", "shop").code == 0
+    assert "did you mean shop?" in planner("simulate", "-f", path, "-n", "shopp").err
+
+
+def test_pending_pods_are_told_by_check(planner: Planner, tmp_path: Path) -> None:
+    """Nothing is broken where nothing runs; whoever reads that learns how many are not counted."""
+    path = write(tmp_path / "waiting.json", node("a1", "a"), pod("w", spread="DoNotSchedule"))
+    ended = planner("check", "-f", path)
+    assert ended.code == 0
+    assert ended.out.endswith("; 1 pod is pending and has no say.\n")
+    assert json.loads(planner("check", "-f", path, "-n", "shop", "-o", "json").out)["pending"] == 1
+
+
+def test_a_constraint_over_a_label_that_no_node_has(planner: Planner, tmp_path: Path) -> None:
+    """It cannot be broken and nobody can meet it: a note says so, and --strict makes it a finding."""
+    path = write(tmp_path / "zoneless.json", node("a1"), pod("w", on="a1", spread="DoNotSchedule"))
+    ended = planner("check", "-f", path)
+    assert ended.code == 0
+    assert "no node that counts for it has the label topology.kubernetes.io/zone" in ended.err
+    assert planner("check", "-f", path, "--strict").code == 1
+
+
+def test_strict_is_about_notes_alone(planner: Planner, two_teams: str) -> None:
+    """Without a note it changes nothing."""
+    assert planner("check", "-f", two_teams, "--strict").code == 0
+    assert planner("simulate", "-f", two_teams, "--strict").code == 1
+
+
+def test_two_keys_to_survive(planner: Planner, tmp_path: Path) -> None:
+    """The second --survive does not replace the first."""
+    path = write(tmp_path / "lopsided.json", *lopsided())
+    zone, host = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+    ended = planner("check", "-f", path, "--survive", zone, "--survive", host)
+    assert ended.code == 1
+    assert "domains of zone" in ended.out
+    assert "domains of hostname" in ended.out
+    document = json.loads(
+        planner("check", "-f", path, "--survive", zone, "--survive", host, "-o", "json").out
+    )
+    assert [item["topologyKey"] for item in document["items"]] == [zone, host]
+
+
+def test_kinds_that_make_pods_are_told_apart(planner: Planner, tmp_path: Path) -> None:
+    """A Rollout is no ConfigMap: its running pods count, and those that it would make are unknown."""
+    rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": "web"}}
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
+    running = pod("web-1", on="a1")
+    running["metadata"]["ownerReferences"] = [
+        {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "Rollout",
+            "name": "web",
+            "uid": "u",
+            "controller": True,
+        }
+    ]
+    path = write(tmp_path / "cluster.json", node("a1"), running, rollout, settings)
+    told = planner("check", "-f", path).err
+    assert "note: skipped 1 object of kind Rollout, which makes pods; counted as found: 1 running pod" in told
+    assert "note: skipped 1 object of kind ConfigMap" in told
