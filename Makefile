@@ -9,10 +9,10 @@ READY := $(VENV)/.ready
 DEMO ?= examples/01-one-constraint
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench bench-solve clean
+.PHONY: help setup demo test e2e check format bench bench-solve clean
 
 help:  ## This list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */make \1\t/' | expand -t 18
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## */make \1\t/' | expand -t 18
 
 setup: $(READY)  ## .venv with the pinned dependencies and `planner` in it
 
@@ -21,6 +21,9 @@ demo: $(READY)  ## What kube-scheduler does with the pending pods of a small clu
 
 test: $(READY)  ## All tests
 	$(BIN)/python -m pytest $(TESTS)
+
+e2e: $(READY)  ## Stories on a real control plane, minutes; skipped where ../shared/control-plane is not there
+	$(BIN)/python -m pytest $(or $(E2E),tests/e2e)
 
 check: $(READY)  ## Lint, format, types, and who may import whom
 	$(BIN)/ruff check .

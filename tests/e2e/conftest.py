@@ -1,0 +1,36 @@
+"""Stories on a real control plane; skipped, and saying so, where it is not there."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.control_plane import ControlPlane, location, running
+
+
+@pytest.fixture(autouse=True)
+def _skipped_without_control_plane() -> None:
+    if location() is None:
+        pytest.skip("no control plane to test on: ../shared/control-plane is not there")
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., ControlPlane]]:
+    """Starts control planes, as many as a story needs; `SCHEDULER_CONFIG="..."` and the like as keywords."""
+    with ExitStack() as stack:
+        started: list[ControlPlane] = []
+
+        def begin(**settings: str) -> ControlPlane:
+            home = tmp_path / f"cluster-{len(started)}"
+            home.mkdir()
+            started.append(stack.enter_context(running(home, settings)))
+            return started[-1]
+
+        yield begin
+
+
+@pytest.fixture
+def live(start: Callable[..., ControlPlane]) -> ControlPlane:
+    """A fresh cluster without nodes."""
+    return start()

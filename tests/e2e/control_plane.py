@@ -1,0 +1,193 @@
+"""A real Kubernetes control plane for one test: found, started on ports of its own, spoken to, stopped.
+
+It runs as a child whose standard input is a pipe from here.  When this process ends, however it ends,
+the pipe closes, and the control plane takes all its programs down: nothing is ever left running.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import select
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+Manifest = dict[str, Any]
+Answer = TypeVar("Answer")
+
+_ROOT = Path(__file__).resolve().parents[2]
+#: cluster.py takes so many ports in a row; they are sought below those that the kernel deals out.
+_PORTS, _LOWEST, _HIGHEST = 5, 20_000, 32_000
+_ATTEMPTS = 5
+_START_SECONDS = 120
+#: Says where everything is, and stays until its standard input ends.
+_TENANT = 'printf "%s\\n%s\\n" "$KUBECONFIG" "$(command -v kubectl)"; exec cat >/dev/null'
+
+
+def location() -> Path | None:
+    """`cluster.py` beside the repository, or beside the main work tree of a git worktree."""
+    for root in (_ROOT, _main_work_tree()):
+        if root is not None and (found := root.parent / "shared/control-plane/cluster.py").exists():
+            return found
+    return None
+
+
+def _main_work_tree() -> Path | None:
+    asked = ["git", "-C", str(_ROOT), "rev-parse", "--path-format=absolute", "--git-common-dir"]
+    try:
+        told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return Path(told.strip()).parent
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlane:
+    """A running cluster and its kubectl; `home` is a folder of its own."""
+
+    home: Path
+    kubeconfig: Path
+    programs: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What kubectl and whoever calls it need: nothing of the person who runs the tests."""
+        path = f"{self.programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+        return {"PATH": path, "HOME": str(self.home), "KUBECONFIG": str(self.kubeconfig)}
+
+    def run(self, *command: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        """A command with this cluster as its own, whatever comes of it."""
+        return subprocess.run(
+            command, input=given, env=self.environment, capture_output=True, text=True, check=False
+        )
+
+    def kubectl(self, *arguments: str, given: str = "") -> str:
+        """What kubectl prints; an AssertionError with its words when it fails."""
+        ended = self.run("kubectl", *arguments, given=given)
+        assert ended.returncode == 0, f"kubectl {' '.join(arguments)}: {ended.stderr}"
+        return ended.stdout
+
+    def planner(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A command of the planner, in a process of its own."""
+        return self.run(sys.executable, "-c", "from cli.main import main; main()", *arguments)
+
+    def create(self, *objects: Manifest) -> None:
+        """Objects as they are, status included where the API takes it at creation."""
+        listing = {"apiVersion": "v1", "kind": "List", "items": objects}
+        self.kubectl("create", "-f", "-", given=json.dumps(listing))
+
+    def get(self, kinds: str, *arguments: str) -> list[Manifest]:
+        """All objects of these kinds, of all namespaces unless one is named."""
+        where = () if {"-n", "--namespace"} & set(arguments) else ("--all-namespaces",)
+        found = json.loads(self.kubectl("get", kinds, *arguments, *where, "--output", "json"))
+        items: list[Manifest] = found.get("items", [found])
+        return items
+
+    def pods(self, *arguments: str) -> list[Manifest]:
+        """The pods that are not on their way out."""
+        return [pod for pod in self.get("pods", *arguments) if "deletionTimestamp" not in pod["metadata"]]
+
+    def at_rest(self, pods: int, seconds: float = 60) -> list[Manifest]:
+        """So many pods, all of them ready, and nothing terminating."""
+
+        def ready() -> list[Manifest] | None:
+            found = self.get("pods")
+            return found if len(found) == pods and all(map(is_ready, found)) else None
+
+        return wait_for(f"{pods} ready pods", ready, seconds)
+
+
+def is_ready(pod: Manifest) -> bool:
+    """Whether a pod runs, is ready and is not on its way out."""
+    conditions = {c["type"]: c["status"] for c in pod["status"].get("conditions", ())}
+    return conditions.get("Ready") == "True" and "deletionTimestamp" not in pod["metadata"]
+
+
+def wait_for(what: str, found: Callable[[], Answer | None], seconds: float = 60) -> Answer:
+    """The first answer that is not None; an AssertionError when there is none in time."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        answer = found()
+        if answer is not None:
+            return answer
+        time.sleep(0.2)
+    raise AssertionError(f"no {what} within {seconds:.0f} s")
+
+
+@contextlib.contextmanager
+def running(home: Path, settings: Mapping[str, str] | None = None) -> Iterator[ControlPlane]:
+    """A control plane, gone at the end; `settings` are cluster.py's own, such as SCHEDULER_CONFIG."""
+    script = location()
+    assert script is not None, "there is no ../shared/control-plane"
+    process, told = _started(script, home, {**os.environ, **(settings or {})})
+    try:
+        yield ControlPlane(home, Path(told[0]), Path(told[1]).parent)
+    finally:
+        _end(process)
+
+
+def _started(
+    script: Path, home: Path, environment: Mapping[str, str]
+) -> tuple[subprocess.Popen[str], Sequence[str]]:
+    """The process and the two lines that it says; other ports when somebody else was faster."""
+    for _ in range(_ATTEMPTS):
+        where = ("--dir", str(home / "control-plane"), "--port", str(_free_ports()))
+        process = subprocess.Popen(
+            [sys.executable, str(script), "run", *where, "--", "sh", "-c", _TENANT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            text=True,
+        )
+        told = list(_lines(process, 2))
+        if len(told) == 2:
+            return process, told
+        _end(process)
+    raise AssertionError("no control plane came up; its folder has the logs")
+
+
+def _lines(process: subprocess.Popen[str], number: int) -> Iterator[str]:
+    """So many lines of its standard output, fewer if it ends or takes too long."""
+    assert process.stdout is not None
+    if select.select([process.stdout], [], [], _START_SECONDS)[0]:
+        for _ in range(number):
+            if line := process.stdout.readline():
+                yield line.rstrip("\n")
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Close the pipe that the control plane lives by, and wait until it is down."""
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            stream.close()
+    try:
+        process.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _free_ports() -> int:
+    """The first of enough ports in a row on which nobody listens."""
+    while True:
+        first = random.randrange(_LOWEST, _HIGHEST)
+        if all(map(_is_free, range(first, first + _PORTS))):
+            return first
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

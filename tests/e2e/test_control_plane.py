@@ -1,0 +1,39 @@
+"""The control plane itself: what every story relies on."""
+
+from pathlib import Path
+
+from tests.e2e.control_plane import ControlPlane, running, wait_for
+from tests.e2e.manifests import ZONE, node, spread, workload
+
+
+def test_pods_are_scheduled_and_the_planner_reads_them(live: ControlPlane) -> None:
+    """From manifests to running pods, and to an answer of the planner about the live cluster."""
+    live.create(node("a1"), node("b1", zone="b"), workload("web", 4, spread("web")))
+    zones = {"a1": "a", "b1": "b"}
+    placed = sorted(zones[pod["spec"]["nodeName"]] for pod in live.at_rest(4))
+    checked = live.planner("check")
+    assert placed == ["a", "a", "b", "b"]
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert ZONE.rpartition("/")[2] in checked.stdout
+
+
+def test_nothing_stays_behind(tmp_path: Path) -> None:
+    """When a test ends, whatever its end, every program of its control plane has ended."""
+    try:
+        with running(tmp_path) as live:
+            pids = [
+                int(line.split()[0]) for line in (live.kubeconfig.parent / "pids").read_text().splitlines()
+            ]
+            raise RuntimeError("a test that fails")
+    except RuntimeError:
+        pass
+    assert len(pids) >= 5
+    wait_for("end of all programs", lambda: None if any(_runs(pid) for pid in pids) else True, 10)
+    assert not live.kubeconfig.exists()
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
