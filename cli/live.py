@@ -1,10 +1,14 @@
 """The live cluster, as the user's own kubectl shows it."""
 
+import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from models.errors import InputError
+from models.snapshot import KUBE_SYSTEM
 
 #: The planner is of no use without these.
 _NEEDED = ("nodes", "pods")
@@ -33,22 +37,55 @@ _FIRST_ANSWER_SECONDS = 60
 
 
 def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, list[str]]:
-    """A List of all that the planner reads, as JSON, and remarks on what may not be read."""
+    """A List of all that the planner reads, as JSON, and remarks on what may not be read.
+
+    Its first item is a SnapshotOrigin: which cluster this is.
+    """
     command = ["kubectl"]
     command += [] if context is None else ["--context", context]
     command += [] if kubeconfig is None else ["--kubeconfig", kubeconfig]
-    _knock(command)
+    version = _knock(command)
     answer = _run([*command, "get", ",".join((*_NEEDED, *_WANTED)), "--all-namespaces", "--output", "json"])
+    remarks = list(_remarks(_told(answer))) if answer.returncode else []
+    return _with_first(answer.stdout, _origin(command, version, context, kubeconfig)), remarks
+
+
+def _knock(command: Sequence[str]) -> str:
+    """The server's version; an InputError within bounds when there is no cluster at all."""
+    answer = _run([*command, "get", "--raw", "/version", "--request-timeout=10s"], _FIRST_ANSWER_SECONDS)
     if answer.returncode == 0:
-        return answer.stdout, []
-    return answer.stdout, list(_remarks(_told(answer)))
+        return str(json.loads(answer.stdout).get("gitVersion", ""))
+    told = _told(answer)[-1]
+    if "(Forbidden)" not in told:
+        raise InputError([f"kubectl: {told}"])
+    return ""
 
 
-def _knock(command: Sequence[str]) -> None:
-    """Find out within bounds whether a cluster is there at all."""
-    answer = _run([*command, "get", "--raw", "/api", "--request-timeout=10s"], _FIRST_ANSWER_SECONDS)
-    if answer.returncode:
-        raise InputError([f"kubectl: {_told(answer)[-1]}"])
+def _origin(
+    command: Sequence[str], version: str, context: str | None, kubeconfig: str | None
+) -> dict[str, str]:
+    """Which cluster this is; whatever may not be asked stays empty."""
+    uid = _asked(command, "get", "namespace", KUBE_SYSTEM, "--output", "jsonpath={.metadata.uid}")
+    return {
+        "apiVersion": "planner/v1alpha1",
+        "kind": "SnapshotOrigin",
+        "cluster": uid,
+        "context": context or _asked(command, "config", "current-context"),
+        "kubeconfig": str(Path(kubeconfig).absolute()) if kubeconfig else os.environ.get("KUBECONFIG", ""),
+        "serverVersion": version,
+    }
+
+
+def _asked(command: Sequence[str], *question: str) -> str:
+    answer = _run([*command, *question], _FIRST_ANSWER_SECONDS)
+    return answer.stdout.decode(errors="replace").strip() if answer.returncode == 0 else ""
+
+
+def _with_first(listing: bytes, item: object) -> bytes:
+    """A List with one more item, before all others."""
+    before, items, after = listing.partition(b'"items": [')
+    comma = b"" if after.lstrip().startswith(b"]") else b","
+    return before + items + json.dumps(item).encode() + comma + after
 
 
 def _remarks(told: Sequence[str]) -> Iterator[str]:

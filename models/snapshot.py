@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from models.objects.descheduler import DeschedulerPolicy
 from models.objects.disruption import PodDisruptionBudget
 from models.objects.node import Node
+from models.objects.origin import SnapshotOrigin
 from models.objects.pod import Pod
 from models.objects.scheduler_config import KubeSchedulerConfiguration
 from models.objects.storage import (
@@ -26,6 +27,9 @@ from models.objects.workload import (
     Service,
     StatefulSet,
 )
+
+#: The namespace that every cluster has, and that nobody makes anew.
+KUBE_SYSTEM = "kube-system"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,4 +56,12 @@ class Snapshot:
     volume_attachments: tuple[VolumeAttachment, ...] = ()
     scheduler_config: KubeSchedulerConfiguration | None = None
     descheduler_policy: DeschedulerPolicy | None = None
+    origin: SnapshotOrigin | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def uid(self) -> str:
+        """What tells this cluster from others: the uid of kube-system; empty when the snapshot lacks it."""
+        if self.origin is not None and self.origin.cluster:
+            return self.origin.cluster
+        return next((item.metadata.uid for item in self.namespaces if item.name == KUBE_SYSTEM), "")

@@ -6,6 +6,7 @@ from models.objects.base import KubeObject
 from models.objects.descheduler import DeschedulerPolicy
 from models.objects.disruption import PodDisruptionBudget
 from models.objects.node import Node
+from models.objects.origin import SnapshotOrigin
 from models.objects.pod import Pod
 from models.objects.scheduler_config import KubeSchedulerConfiguration
 from models.objects.storage import (
@@ -42,6 +43,7 @@ _GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
     "batch": (CronJob, Job),
     "descheduler": (DeschedulerPolicy,),
     "kubescheduler.config.k8s.io": (KubeSchedulerConfiguration,),
+    "planner": (SnapshotOrigin,),
     "policy": (PodDisruptionBudget,),
     "scheduling.k8s.io": (PriorityClass,),
     "storage.k8s.io": (CSINode, StorageClass, VolumeAttachment),

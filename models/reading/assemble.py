@@ -47,6 +47,7 @@ def assemble(documents: Sequence[Document]) -> Snapshot:
         **{field: shelf.all_of(kind) for kind, field in _FIELDS.items()},
         scheduler_config=next(iter(shelf.all_of("KubeSchedulerConfiguration")), None),
         descheduler_policy=next(iter(shelf.all_of("DeschedulerPolicy")), None),
+        origin=next(iter(shelf.all_of("SnapshotOrigin")), None),
     )
     added = expand(found)
     read = ((pod, pod, "spec") for pod in found.pods)

@@ -57,8 +57,12 @@ class ApiServer(ThreadingHTTPServer):
 
     def _lists(self) -> Iterator[tuple[str, tuple[int, dict[str, Any]]]]:
         for version, resources in RESOURCES.items():
-            for plural, kind, _ in resources:
+            for plural, kind, namespaced in resources:
                 yield f"{_root(version)}/{plural}", self._list(version, plural, kind)
+                if not namespaced and plural not in self.forbidden:
+                    for item in self.objects.get(plural, []):
+                        one = {"kind": kind, "apiVersion": version, **item}
+                        yield f"{_root(version)}/{plural}/{item['metadata']['name']}", (200, one)
 
     def _list(self, version: str, plural: str, kind: str) -> tuple[int, dict[str, Any]]:
         if plural in self.forbidden:

@@ -68,6 +68,24 @@ def test_a_snapshot_reads_like_the_cluster(planner: Planner, tmp_path: Path, nam
     assert json.loads(gzip.decompress(content) if name.endswith(".gz") else content)["items"]
 
 
+def test_a_snapshot_says_where_it_comes_from(planner: Planner, tmp_path: Path) -> None:
+    """The uid of kube-system, context, kubeconfig and version are its first item."""
+    kube_system = {"metadata": {"name": "kube-system", "uid": "0815"}}
+    objects = {"nodes": [node("a1")], "namespaces": [kube_system], "pods": []}
+    with serving(objects) as running:
+        write_kubeconfig(tmp_path / "kubeconfig", running.server_port)
+        found = json.loads(planner("snapshot").out)["items"]
+    assert found[0] == {
+        "apiVersion": "planner/v1alpha1",
+        "kind": "SnapshotOrigin",
+        "cluster": "0815",
+        "context": "standin",
+        "kubeconfig": str(tmp_path / "kubeconfig"),
+        "serverVersion": "v1.34.1",
+    }
+    assert [item["kind"] for item in found[1:]] == ["Node", "Namespace"]
+
+
 @pytest.mark.usefixtures("server")
 @pytest.mark.parametrize("file", ["json", "missing/snapshot.json"])
 def test_a_snapshot_needs_a_file(planner: Planner, tmp_path: Path, file: str) -> None:

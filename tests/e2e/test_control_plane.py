@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from models import Cluster
 from tests.e2e.control_plane import ControlPlane, running, wait_for
 from tests.e2e.manifests import ZONE, node, spread, workload
 
@@ -37,3 +38,16 @@ def _runs(pid: int) -> bool:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
         return False
+
+
+def test_a_snapshot_knows_its_cluster(live: ControlPlane, tmp_path: Path) -> None:
+    """The uid of the real kube-system, the context, the kubeconfig and the version are in it."""
+    live.create(node("a1"))
+    file = tmp_path / "snapshot.json"
+    assert live.planner("snapshot", "-o", str(file)).returncode == 0
+    cluster = Cluster.load(file)
+    [kube_system] = live.get("namespaces", "--field-selector", "metadata.name=kube-system")
+    assert cluster.origin is not None
+    assert cluster.uid == cluster.origin.cluster == kube_system["metadata"]["uid"]
+    assert (cluster.origin.context, cluster.origin.kubeconfig) == ("local", str(live.kubeconfig))
+    assert cluster.origin.server_version.startswith("v1.36.")

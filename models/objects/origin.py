@@ -1,0 +1,15 @@
+"""Where a snapshot comes from: an object of the planner's own, the first of the List that it writes."""
+
+from models.objects.base import KubeObject
+
+
+class SnapshotOrigin(KubeObject):
+    """The live cluster that was read, as its reader's kubectl knew it; empty where it could not be told.
+
+    `cluster` is the uid of the namespace kube-system, which tells clusters apart.
+    """
+
+    cluster: str = ""
+    context: str = ""
+    kubeconfig: str = ""
+    server_version: str = ""
