@@ -15,12 +15,16 @@ class FreeRoom:
         free = (self._problem.allocatable[:, node] - state.used[:, node]).tolist()
         self._spare = [(row, free[row] - amount) for row, amount in wanted]
 
-    def without(self, others: Iterable[int]) -> bool:
-        """Take these pods off; whether the pod fits then."""
+    @property
+    def spare(self) -> tuple[tuple[int, int], ...]:
+        """What would be left of every resource with the pod there; negative where it is short."""
+        return tuple(self._spare)
+
+    def without(self, others: Iterable[int]) -> None:
+        """Take these pods off."""
         for other in others:
             held = self._amounts(other)
             self._spare = [(row, spare + held[row]) for row, spare in self._spare]
-        return all(spare >= 0 for _, spare in self._spare)
 
     def take_back(self, other: int) -> bool:
         """Put a pod back if there is room for it beside the one that is to come."""

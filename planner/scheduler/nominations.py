@@ -64,14 +64,9 @@ class Nominations:
             if other != pod and self._problem.pods[other].priority >= priority
         ]
 
-    @property
-    def any_waiting(self) -> bool:
-        """Whether any pod is promised any node."""
-        return bool(self._waiting)
-
-    def any_ahead(self, pod: int, node: int) -> bool:
-        """Whether a pod has to respect others at a node."""
-        return bool(self._waiting) and bool(self._ahead(pod, node))
+    def contested(self, pod: int) -> list[int]:
+        """The nodes at which a pod has to respect others."""
+        return [node for node in self._waiting if self._ahead(pod, node)]
 
     def rejection(self, framework: Framework, plan: Plan, pod: int, node: int) -> Rejection | None:
         """Who refuses a node to a pod, those promised it counted first as present, then as absent."""

@@ -68,7 +68,8 @@ def _wanted(step: Case) -> Case:
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("scenarios", 37), ("schedule", 420), ("volumes", 80), ("preemption", 100)]
+    ("name", "count"),
+    [("scenarios", 37), ("schedule", 420), ("volumes", 80), ("preemption", 100), ("preemption-tail", 3)],
 )
 def test_every_decision_is_kube_schedulers(name: str, count: int) -> None:
     """Node, message, first rejecting plugin and reasons per node, scores, totals, nomination, victims."""

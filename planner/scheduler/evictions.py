@@ -1,0 +1,128 @@
+"""What evictions on one node achieve for a pod, and what they cost.
+
+Kubernetes 1.34: all pods of lower priority are taken away; if the pod fits then, they are put back one
+by one, the most important first and those whose disruption budget would be broken before the others,
+as long as the pod still fits.  Who stays out is a victim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from planner.eviction.budgets import allowance, draws_on
+from planner.scheduler.framework import Framework, Plan
+from planner.scheduler.lesser import Importance, Lesser, started
+from planner.scheduler.nominations import Nominations
+
+NO_VICTIMS = "No preemption victims found for incoming pod"
+_PRIORITY_SHIFT = 1 << 31
+_THE_BEGINNING = datetime.min.replace(tzinfo=UTC)
+
+#: What costs least is chosen: kube's criteria in their order, then how many pods are still to be evicted.
+Cost = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node that evictions would open, and what they would cost; victims most important first."""
+
+    node: int
+    victims: tuple[int, ...]
+    broken_budgets: int
+    cost: Cost
+
+
+class Evictions:
+    """Evictions tried out on one node, then undone."""
+
+    def __init__(self, framework: Framework, nominations: Nominations) -> None:
+        self._framework = framework
+        self._problem = framework.problem
+        self._state = framework.state
+        self._nominations = nominations
+        self._importance = Importance(framework.problem)
+        self._lesser: dict[int, Lesser] = {}
+        self._budgets = framework.problem.cluster.pod_disruption_budgets
+        self._budgets_known: dict[int, tuple[int, ...]] = {}
+
+    def lesser(self, priority: int) -> Lesser:
+        """The pods below a priority."""
+        found = self._lesser.get(priority)
+        if found is None:
+            found = self._lesser[priority] = Lesser(self._state, self._importance, priority)
+        return found
+
+    def try_on(self, plan: Plan, pod: int, node: int) -> Candidate | tuple[str, ...]:
+        """The fewest evictions that open one node, or the reasons why none do: all filters are asked."""
+        lower = self.lesser(plan.template.priority).on(node)
+        if not lower:
+            return (NO_VICTIMS,)
+        mark = self._state.mark()
+        for other in lower:
+            self._state.unbind(other)
+        refused = self._nominations.rejection(self._framework, plan, pod, node)
+        found: Candidate | tuple[str, ...]
+        if refused is not None:
+            found = refused.verdict.reasons
+        else:
+            found = self.fewest(node, lower, lambda other: self._put_back(plan, pod, other, node))
+        self._state.rollback(mark)
+        return found
+
+    def fewest(self, node: int, lower: Sequence[int], may_stay: Callable[[int], bool]) -> Candidate:
+        """Who has to go when everybody who may stay does, those with a breaking budget asked first."""
+        breaking, others = self._by_budget(lower)
+        broken = [other for other in breaking if not may_stay(other)]
+        victims = broken + [other for other in others if not may_stay(other)]
+        return self.candidate(node, sorted(victims, key=self._importance.ranks.__getitem__), len(broken))
+
+    def candidate(self, node: int, victims: Sequence[int], broken_budgets: int) -> Candidate:
+        """A node with the pods to evict there, the most important first, and how many budgets that breaks."""
+        return Candidate(node, tuple(victims), broken_budgets, self._cost(victims, broken_budgets))
+
+    def _put_back(self, plan: Plan, pod: int, other: int, node: int) -> bool:
+        """Let a pod stay if the preemptor fits beside it."""
+        mark = self._state.mark()
+        self._state.bind(other, node)
+        if self._nominations.fits(self._framework, plan, pod, node):
+            return True
+        self._state.rollback(mark)
+        return False
+
+    def _by_budget(self, pods: Iterable[int]) -> tuple[list[int], list[int]]:
+        """The pods whose eviction would break a budget, counting one after the other, and the rest."""
+        left = [allowance(budget) for budget in self._budgets]
+        breaking: list[int] = []
+        others: list[int] = []
+        for number in pods:
+            broken = False
+            for position in self.budgets_of(number):
+                left[position] -= 1
+                broken = broken or left[position] < 0
+            (breaking if broken else others).append(number)
+        return breaking, others
+
+    def budgets_of(self, number: int) -> tuple[int, ...]:
+        """The budgets that an eviction of a pod draws on."""
+        found = self._budgets_known.get(number)
+        if found is None:
+            pod = self._problem.pods[number]
+            found = self._budgets_known[number] = tuple(
+                position for position, budget in enumerate(self._budgets) if draws_on(budget, pod)
+            )
+        return found
+
+    def _cost(self, victims: Sequence[int], broken_budgets: int) -> Cost:
+        """kube's criteria; victims have the most important first, who is the one that has run longest."""
+        pods = self._problem.pods
+        priorities = [self._importance.priorities[victim] for victim in victims]
+        return (
+            broken_budgets,
+            priorities[0],
+            sum(priority + _PRIORITY_SHIFT for priority in priorities),
+            len(priorities),
+            -(started(pods[victims[0]]) - _THE_BEGINNING).total_seconds(),
+            sum(not pods[victim].is_terminating for victim in victims),
+        )
