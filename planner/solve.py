@@ -12,10 +12,10 @@ from planner.batch.move_document import move_document
 from planner.batch.moves import MoveSearch
 from planner.batch.pending import Pending
 from planner.batch.search import BatchSearch
-from planner.clock import Clock
 from planner.documents import plan
 from planner.errors import InputError
 from planner.problem.problem import Problem
+from planner.proof.meter import Meter
 
 #: The seconds that are kept for checking the plan: for every pod, and what part of the limit at most.
 _CHECK = 0.0003
@@ -42,15 +42,14 @@ def solve(
     `watch` is told the pods placed so far and the bound; when `bell` is set, the best plan so far is
     the answer.
     """
-    clock = Clock(time_limit, bell)
     if allow_moves and final_state:
         raise InputError(["--allow-moves and --final-state exclude each other: moves are a sequence"])
     if allow_moves:
         movable = Pending(Problem(cluster), moves=True)
-        return move_document(movable, MoveSearch(movable, clock, watch).run())
+        return move_document(movable, MoveSearch(movable, Meter.of(time_limit, bell), watch).run())
     pending = Pending(Problem(cluster))
     pods = sum(pending.wanted.values())
-    looking = clock.within(clock.left() - min(_CHECK * pods, _MOST_CHECK * time_limit))
-    search = BatchSearch(pending, looking, Shape(prefer), watch)
+    kept = min(_CHECK * pods, _MOST_CHECK * time_limit)
+    search = BatchSearch(pending, Meter.of(time_limit, bell, kept), Shape(prefer), watch)
     found = search.final_state() if final_state else search.sequence()
     return document(pending, found, final_state=final_state)

@@ -15,10 +15,8 @@ from planner.explain.blockers import Case
 from planner.explain.report import fix_of
 from planner.explain.search import FixSearch
 from planner.problem.problem import Problem
+from planner.proof import effort
 from planner.whatif import remove_nodes
-
-#: For so many different pods of a domain a way out is looked for.
-_MOST_EXPLAINED = 20
 
 Workload = tuple[str, str]
 
@@ -104,7 +102,7 @@ def _pending(after: AtRest, left: list[int]) -> Iterator[LostPending]:
         first = pods[0]
         namespace, workload = _workload(after, owners, first)
         case = Case.of(after, first)
-        found = FixSearch(case).run().fixes if number < _MOST_EXPLAINED else ()
+        found = FixSearch(case).run().fixes if number < effort.LOSSES_EXPLAINED else ()
         yield LostPending(
             namespace=namespace,
             workload=workload,

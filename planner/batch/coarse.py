@@ -16,22 +16,11 @@ from planner.batch.incumbent import Incumbent, Proof
 from planner.batch.pending import Pending
 from planner.batch.repack import Repack
 from planner.batch.repair import Repair
-from planner.clock import Clock
 from planner.constraints.pod_topology_spread.soft import require_even
 from planner.problem.node_groups import NodeGroups
+from planner.proof import effort
+from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Placement, Step
-
-#: Up to so many pairs of a template and a cell the nodes are told apart.
-_MOST_PAIRS = 40_000
-#: How full cells may become, one try after the other; what asks for fuller ones is not tried on emptier.
-_FULLNESS = (0.95, 0.96, 0.93, 0.97, 1.0)
-#: The most work on quotas, in the solver's own seconds.
-_EFFORT = 3.0
-
-#: What part of the time that is left may go into finding places, and into each model.
-_REPAIR = 0.4
-_REPACK = 0.5
-_MODEL = 0.3
 
 #: Pods by node, and the quotas by cell that they fill.
 _Made = tuple[Counter[Step], Placement]
@@ -40,12 +29,12 @@ _Made = tuple[Counter[Step], Placement]
 class Coarse:
     """Models over cells, and plans made from what they find."""
 
-    def __init__(self, pending: Pending, orderer: Orderer, clock: Clock) -> None:
+    def __init__(self, pending: Pending, orderer: Orderer, meter: Meter) -> None:
         self._pending = pending
         self._orderer = orderer
-        self._clock = clock
+        self._meter = meter
         self._room = pending.room(pending.wanted)
-        most = _MOST_PAIRS // max(1, len(pending.pods))
+        most = effort.CELL_PAIRS // max(1, len(pending.pods))
         self._cells = NodeGroups.alike(pending.problem.nodes.size, pending.traits(), most)
         self._soft = SpreadExcess(pending).rules
 
@@ -57,8 +46,8 @@ class Coarse:
             return
         placement, quotas = made
         if not best.promises(placement):
-            time = self._clock.within(self._clock.left() * _REPACK)
-            placement = Repack(self._pending, self._cells, self._room, time).improve(placement, quotas)
+            work = self._meter.step(effort.REPACK_WORK)
+            placement = Repack(self._pending, self._cells, self._room, work).improve(placement, quotas)
         steps = self._orderer.follow([placement], self._pending.pods)
         best.offer(self._orderer.extend(steps, self._pending.pods))
 
@@ -69,8 +58,8 @@ class Coarse:
         """
         made: _Made | None = None
         too_empty = 0.0
-        for fullness in _FULLNESS:
-            if fullness <= too_empty or (made is not None and self._clock.over()):
+        for fullness in effort.CELL_FULLNESS:
+            if fullness <= too_empty or (made is not None and self._meter.over()):
                 continue
             solved = self._solve(fullness, even=even)
             if solved is None:
@@ -93,8 +82,8 @@ class Coarse:
     def _deal(self, quotas: Placement) -> Counter[Step]:
         """As many pods of the quotas as are found a node."""
         dealt = Assignment(self._pending, self._cells, self._room).deal(quotas)
-        time = self._clock.within(self._clock.left() * _REPAIR)
-        return Repair(self._pending, self._cells, self._room, time).improve(dealt, quotas)
+        work = self._meter.step(effort.REPAIR_WORK)
+        return Repair(self._pending, self._cells, self._room, work).improve(dealt, quotas)
 
     def _solve(self, fullness: float, *, even: bool) -> tuple[Placement, Proof] | None:
         """How many pods of each template go to each cell."""
@@ -106,5 +95,5 @@ class Coarse:
         model = Model(batch, pending.profiles(), fullness=fullness)
         if even:
             require_even(model.counts, self._soft)
-        found = model.solve(model.pods_placed(_EFFORT), None, self._clock.within(self._clock.left() * _MODEL))
+        found = model.solve(model.pods_placed(effort.QUOTAS_WORK), None, self._meter)
         return None if found is None else (found.phases[0], Proof(found.values, found.bounds))

@@ -8,39 +8,29 @@ from collections.abc import Sequence
 from planner.batch.goals import Wish
 from planner.batch.incumbent import Incumbent, Proof
 from planner.batch.pending import Pending
-from planner.clock import Clock
+from planner.proof import effort
+from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Placement, Step
-
-#: Up to so many pairs of a template and a node a batch is tiny, and small.
-_FEW_PAIRS = 2_000
-_MOST_PAIRS = 20_000
-#: How many phases are tried where no order was found for a placement.
-_PHASES = (1, 2, 3)
-#: Up to so many pods times pairs every bind can be a phase of its own.
-_MOST_TRIPLES = 8_000
-#: The most work on one stage of a model, in the solver's own seconds: on pods, and on what is softer.
-_EFFORT = 20.0
-_SOFT_EFFORT = 1.0
 
 
 def is_tiny(pending: Pending) -> bool:
     """Whether nothing but the exact model is worth trying."""
-    return _pairs(pending) <= _FEW_PAIRS
+    return _pairs(pending) <= effort.TINY_PAIRS
 
 
 def is_small(pending: Pending) -> bool:
     """Whether every template and node can have a variable of their own."""
-    return _pairs(pending) <= _MOST_PAIRS
+    return _pairs(pending) <= effort.SMALL_PAIRS
 
 
 class Exact:
     """Solves the batch and brings what it finds into an order."""
 
-    def __init__(self, pending: Pending, orderer: Orderer, wishes: Sequence[Wish], clock: Clock) -> None:
+    def __init__(self, pending: Pending, orderer: Orderer, wishes: Sequence[Wish], meter: Meter) -> None:
         self._pending = pending
         self._orderer = orderer
         self._wishes = wishes
-        self._clock = clock
+        self._meter = meter
 
     def run(self, best: Incumbent) -> int | None:
         """Offer the best plan; how many pods a final state holds, where no order led to as many."""
@@ -55,7 +45,7 @@ class Exact:
     def _run_in_phases(self, best: Incumbent) -> int | None:
         """Where no order was found for the placement, ask for one that comes about in phases."""
         final_pods = None
-        for phases in _PHASES:
+        for phases in effort.PHASES:
             solved = self.solve((), phases)
             if solved is None:
                 return final_pods
@@ -65,7 +55,7 @@ class Exact:
             if best.all_placed():
                 return final_pods
         pods = sum(self._pending.wanted.values())
-        if pods * _pairs(self._pending) <= _MOST_TRIPLES:
+        if pods * _pairs(self._pending) <= effort.ONE_BY_ONE_TRIPLES:
             solved = self.solve((), pods, one_by_one=True)
             if solved is not None:
                 best.learn(solved[1])
@@ -79,7 +69,7 @@ class Exact:
         from planner.cpsat.model import Goal, Model
         from planner.cpsat.variables import Batch
 
-        if self._clock.over():
+        if self._meter.over():
             return None
         pending = self._pending
         batch = Batch(pending.problem, pending.wanted, pending.room(pending.wanted))
@@ -87,9 +77,12 @@ class Exact:
         if one_by_one:
             model.one_by_one()
         soft = [
-            Goal(wish.name, wish.express(model.counts), _SOFT_EFFORT, wish.largest) for wish in self._wishes
+            Goal(wish.name, wish.express(model.counts), effort.EXACT_SOFT_WORK, wish.largest)
+            for wish in self._wishes
         ]
-        found = model.solve([*model.pods_placed(_EFFORT), *soft], Counter(hint), self._clock)
+        found = model.solve(
+            [*model.pods_placed(effort.EXACT_PODS_WORK, open=True), *soft], Counter(hint), self._meter
+        )
         return None if found is None else (found.phases, Proof(found.values, found.bounds))
 
     def _in_order(self, phases: Sequence[Placement]) -> list[Step]:
@@ -101,7 +94,7 @@ class Exact:
         steps = self._orderer.follow(phases, self._pending.pods)
         if len(phases) > 1 or len(steps) == sum(phases[0].values()):
             return steps
-        return self._orderer.search(phases[0], self._pending.pods, self._clock) or steps
+        return self._orderer.search(phases[0], self._pending.pods, self._meter) or steps
 
 
 def _pairs(pending: Pending) -> int:

@@ -6,16 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from planner.batch.pending import Pending
-from planner.clock import Clock
 from planner.problem.node_groups import NodeGroups
+from planner.proof import effort
+from planner.proof.meter import Meter
 
 if TYPE_CHECKING:
     from planner.cpsat.model import FoundCounts, Model
-
-#: Up to so many pairs of a template and a cell the nodes are told apart.
-_MOST_PAIRS = 20_000
-#: The most work on a relaxation.
-_RELAXATION_EFFORT = 1.0
 
 
 def exact_model(pending: Pending) -> Model:
@@ -26,12 +22,12 @@ def exact_model(pending: Pending) -> Model:
     return model
 
 
-def relaxation(pending: Pending, known: Mapping[int, int], clock: Clock) -> FoundCounts | None:
+def relaxation(pending: Pending, known: Mapping[int, int], meter: Meter) -> FoundCounts | None:
     """The most pods over cells of nodes, given how many the first priorities have at most."""
-    most = max(1, _MOST_PAIRS // max(1, len(pending.pods)))
+    most = max(1, effort.RELAXED_PAIRS // max(1, len(pending.pods)))
     model = _model(pending, NodeGroups.alike(pending.problem.nodes.size, pending.traits(), most))
     model.at_most(known)
-    return model.solve(model.pods_placed(_RELAXATION_EFFORT), None, clock)
+    return model.solve(model.pods_placed(effort.RELAXATION_WORK), None, meter)
 
 
 def _model(pending: Pending, cells: NodeGroups | None) -> Model:

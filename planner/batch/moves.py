@@ -7,6 +7,7 @@ and then keep the number of evictions down.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,30 +25,14 @@ from planner.batch.questions import Questions
 from planner.batch.search import BatchSearch
 from planner.batch.steps import Action, Sequencer, arrangement_of
 from planner.batch.vectors import Arrangement, Vectors
-from planner.clock import Clock
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.documents.plan import MOVES, PODS_PLACED
 from planner.problem.nodes import Codes
+from planner.proof import effort
+from planner.proof.meter import Meter
 
 if TYPE_CHECKING:
     from planner.cpsat.model import FoundCounts
-
-#: Up to so many pairs of a pod and a node packings are tried.
-_MOST_PLACES = 2_000_000
-#: Packings are tried with so many seeds; after the first what is open is asked with so much effort.
-_SEEDS = 3
-_EFFORTS = {0: 1.2}
-#: The most work on few moves.
-_QUICK_EFFORT, _MOVES_EFFORT = 0.1, 0.4
-#: A limit on the seconds of the whole search, of all that is about the pods placed, and of each step
-#: towards fewer moves: for machines much slower than usual.
-_WHOLE = 8.0
-_PLACING = 5.0
-_SECONDS = 2.0
-#: What staying at home is worth, one try after the other.
-_HOMES = (0.002, 0.002, 0.005, 0.005, 0.01, 0.01, 0.02, 0.04)
-#: How often a few nodes are arranged anew.
-_NEIGHBOURHOODS = 40
 
 _Placed = tuple[int, ...]
 
@@ -66,39 +51,41 @@ class Moved:
 class MoveSearch:
     """Looks for the plan with the most pods, and among those for the fewest evictions."""
 
-    def __init__(self, pending: Pending, clock: Clock, watch: Watch | None = None) -> None:
+    def __init__(self, pending: Pending, meter: Meter, watch: Watch | None = None) -> None:
         self._pending = pending
         self._watch = watch
         self._is_small = is_small(pending)
         pods = sum(pending.wanted.values())
-        self._may_pack = 0 < pods * pending.problem.nodes.size <= _MOST_PLACES
+        self._may_pack = 0 < pods * pending.problem.nodes.size <= effort.PACKED_PLACES
         self._bounds = self._all_pods()
         self._least_moves = 0
-        self._first = self._schedule(clock) if self._is_small else self._without_moves(clock)
+        self._first = self._schedule(meter) if self._is_small else self._without_moves(meter)
         self._actions: Sequence[Action] = self._first
         self._placed = self._count(self._actions)
-        self._clock = clock.within(_WHOLE)
-        self._placing = clock.within(_PLACING)
-        self._sequencer = Sequencer(pending, self._clock)
+        self._meter = meter
+        #: For steps of fixed size, which only the clock ends.
+        self._fixed = meter.step(math.inf)
+        self._sequencer = Sequencer(pending, self._fixed)
 
     def run(self) -> Moved:
         """The best plan until nothing better is possible, or the time is up."""
         self._tell()
         if not self._done():
             self._relax()
-        for seed in range(_SEEDS):
+        for seed in range(effort.PACKING_SEEDS):
             self._pack(seed)
-            if seed in _EFFORTS:
-                self._settle(_EFFORTS[seed])
+            if not seed:
+                self._settle(effort.QUESTION_WORK)
+        self._meter.look_for("fewer moves")
         self._pack_with_fewer_moves()
-        self._save_moves(_QUICK_EFFORT)
+        self._save_moves(effort.MOVES_GLANCE_WORK)
         self._look_nearby()
-        self._save_moves(_MOVES_EFFORT)
+        self._save_moves(effort.MOVES_WORK)
         return Moved(self._actions, self._placed, self._bounds, self._moves(self._actions), self._least_moves)
 
     def _done(self) -> bool:
         """Whether no plan places more, or it is time to think of the moves."""
-        return self._placed >= self._bounds or self._placing.over()
+        return self._placed >= self._bounds or self._meter.over()
 
     def _tell(self) -> None:
         if self._watch is not None:
@@ -110,20 +97,21 @@ class MoveSearch:
             found[self._pending.priority(number)] += pods
         return tuple(found.values())
 
-    def _without_moves(self, clock: Clock) -> list[Action]:
+    def _without_moves(self, meter: Meter) -> list[Action]:
         """The best plan of a large batch in which nothing moves."""
         plain = Pending(self._pending.problem)
         pods = {number: list(found) for number, found in plain.pods.items()}
-        steps = BatchSearch(plain, clock, Shape.SPREAD, self._watch).sequence().steps
+        steps = BatchSearch(plain, meter, Shape.SPREAD, self._watch).sequence().steps
         return [Action(pods[number].pop(), node, None) for number, node in steps]
 
-    def _schedule(self, clock: Clock) -> list[Action]:
+    def _schedule(self, meter: Meter) -> list[Action]:
         """What the reference scheduler does, without preemption."""
         actions = []
         for decision in self._pending.scheduler.run():
             if decision.node is not None:
                 actions.append(Action(decision.pod, decision.node, None))
-            if clock.stopped:
+            if meter.stopped:
+                meter.cut_short()
                 break
         return actions
 
@@ -150,7 +138,7 @@ class MoveSearch:
 
     def _relax(self, known: Mapping[int, int] | None = None) -> None:
         """Take over bounds from cells of nodes, given how many pods the first priorities have."""
-        found = relaxation(self._pending, known or {}, self._clock)
+        found = relaxation(self._pending, known or {}, self._fixed)
         if found is not None:
             self._tighten(found)
 
@@ -170,7 +158,7 @@ class MoveSearch:
         """Offer packings by requests alone."""
         if self._done() or not self._may_pack:
             return
-        packing = Packing(self._vectors, self._placing)
+        packing = Packing(self._vectors, self._meter)
         at_once = packing.at_once(self._start, self._by_priority(self._bounds), seed)
         if at_once is not None:
             self._offer(self._vectors.arrangement(at_once))
@@ -179,20 +167,21 @@ class MoveSearch:
 
     def _pack_with_fewer_moves(self) -> None:
         """Offer packings of the same pods, staying at home being worth more and more."""
-        for seed, home in enumerate(_HOMES):
-            if self._is_least() or self._clock.over() or not self._may_pack:
+        work = self._meter.step(effort.HOMES_WORK)
+        for seed, home in enumerate(effort.HOMES):
+            if self._is_least() or self._fixed.over() or not self._may_pack:
                 return
-            packing = Packing(self._vectors, self._clock.within(_SECONDS))
+            packing = Packing(self._vectors, work)
             found = packing.at_once(self._start, self._by_priority(self._placed), seed, home)
             if found is not None:
                 self._offer(self._vectors.arrangement(found))
 
     def _look_nearby(self) -> None:
         """Offer what fewer moves a few nodes at a time lead to."""
-        if not self._is_least() and self._may_pack and not self._clock.over():
-            nearby = Neighbourhoods(self._pending, self._clock.within(_SECONDS))
+        if not self._is_least() and self._may_pack and not self._fixed.over():
+            nearby = Neighbourhoods(self._pending, self._meter.step(effort.NEARBY_WORK))
             now = arrangement_of(self._actions, self._pending)
-            self._offer(nearby.improve(now, _NEIGHBOURHOODS))
+            self._offer(nearby.improve(now, effort.NEARBY_TRIES))
 
     @cached_property
     def _vectors(self) -> Vectors:
@@ -203,14 +192,14 @@ class MoveSearch:
         """The scheduler's own plan as a packing."""
         return self._vectors.places(arrangement_of(self._first, self._pending))
 
-    def _settle(self, effort: float) -> None:
+    def _settle(self, work: float) -> None:
         """Find out what is still open: about packings where only room decides, else by the exact model."""
         if self._done():
             return
         if self._only_room_decides():
-            self._ask_about_packings(effort)
+            self._ask_about_packings(work)
         elif self._is_small:
-            self._solve_exactly(effort)
+            self._solve_exactly(work)
 
     def _only_room_decides(self) -> bool:
         pending = self._pending
@@ -221,7 +210,7 @@ class MoveSearch:
         }
         return plugins <= {NodeResourcesFit} and not pending.budgets
 
-    def _ask_about_packings(self, effort: float) -> None:
+    def _ask_about_packings(self, work: float) -> None:
         """Lower the first bound that is not reached for as long as a packing that reaches it is ruled out."""
         questions = Questions(self._pending)
         while not self._done():
@@ -229,7 +218,7 @@ class MoveSearch:
             least = dict(
                 zip(self._pending.priorities, (*self._placed[:stage], self._bounds[stage]), strict=False)
             )
-            answer = questions.place(least, self._placing, effort)
+            answer = questions.place(least, self._meter, work)
             if answer is None:
                 return
             if isinstance(answer, Arrangement):
@@ -249,27 +238,26 @@ class MoveSearch:
     def _refine(self, arrangement: Arrangement) -> None:
         """Offer a packing of the first priorities with as many of the others as can be added."""
         self._offer(arrangement)
-        packing = Packing(self._vectors, self._placing)
+        packing = Packing(self._vectors, self._meter)
         self._offer(self._vectors.arrangement(packing.climb(self._vectors.places(arrangement), 0)))
 
-    def _solve_exactly(self, effort: float) -> None:
+    def _solve_exactly(self, work: float) -> None:
         """Offer the exact model's plan."""
         model = exact_model(self._pending)
         now = arrangement_of(self._actions, self._pending)
-        found = model.solve(model.pods_placed(effort), now.coming, self._placing, now.staying)
+        found = model.solve(model.pods_placed(work, open=True), now.coming, self._meter, now.staying)
         if found is not None:
             self._tighten(found)
             self._offer(Arrangement(found.phases[0], found.staying), thorough=True)
 
-    def _save_moves(self, effort: float) -> None:
+    def _save_moves(self, work: float) -> None:
         """Keep the pods placed, and look for fewer evictions."""
-        if not self._is_small or self._is_least() or self._clock.over():
+        if not self._is_small or self._is_least() or self._fixed.over():
             return
         model = exact_model(self._pending)
         model.at_least(self._by_priority(self._placed))
         now = arrangement_of(self._actions, self._pending)
-        clock = self._clock.within(_SECONDS)
-        found = model.solve([model.moves(effort)], now.coming, clock, now.staying)
+        found = model.solve([model.moves(work)], now.coming, self._fixed, now.staying)
         if found is not None:
             self._least_moves = max(self._least_moves, found.bounds[MOVES])
             self._offer(Arrangement(found.phases[0], found.staying), thorough=True)

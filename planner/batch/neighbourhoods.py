@@ -10,29 +10,24 @@ import numpy as np
 
 from planner.batch.pending import Pending
 from planner.batch.vectors import Arrangement
-from planner.clock import Clock
 from planner.problem.nodes import Ints
-
-#: So many nodes are looked at together, of which so many take part in a move now.
-_NODES = 5
-_MOVING = 4
-#: The most work on one of these problems, in the solver's own seconds.
-_EFFORT = 0.1
+from planner.proof import effort
+from planner.proof.meter import Meter
 
 
 class Neighbourhoods:
     """Draws sets of nodes, and arranges each anew."""
 
-    def __init__(self, pending: Pending, clock: Clock) -> None:
+    def __init__(self, pending: Pending, meter: Meter) -> None:
         self._pending = pending
-        self._clock = clock
+        self._meter = meter
         self._random = random.Random(0)
         self._running = pending.running_counts()
 
     def improve(self, arrangement: Arrangement, tries: int) -> Arrangement:
         """The same pods with fewer moves, if some were found in so many tries."""
         for _ in range(tries):
-            if self._clock.over():
+            if self._meter.over():
                 break
             nodes = self._draw(arrangement)
             if not nodes:
@@ -53,9 +48,9 @@ class Neighbourhoods:
         if not leaving:
             return set()
         moving = sorted(leaving | {node for (_, node), pods in arrangement.coming.items() if pods})
-        chosen = set(self._random.sample(moving, min(_MOVING, len(moving))))
+        chosen = set(self._random.sample(moving, min(effort.NEARBY_MOVING, len(moving))))
         every = range(self._pending.problem.nodes.size)
-        while len(chosen) < min(_NODES, len(every)):
+        while len(chosen) < min(effort.NEARBY_NODES, len(every)):
             chosen.add(self._random.choice(every))
         return chosen
 
@@ -80,7 +75,7 @@ class Neighbourhoods:
         for number, count in wanted.items():
             placed[self._pending.priority(number)] += count
         model.at_least(placed)
-        found = model.solve([model.moves(_EFFORT)], None, self._clock)
+        found = model.solve([model.moves(effort.NEARBY_ONCE_WORK, open=True)], None, self._meter)
         if found is None:
             return None
         return Arrangement(

@@ -10,26 +10,25 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from planner.batch.tabu import HOME, Tabu
+from planner.batch.tabu import Tabu
 from planner.batch.vectors import Vectors
-from planner.clock import Clock
 from planner.problem.nodes import Codes
-
-#: How many turns a repair gets: of all pods at once, and of one more pod.
-_TURNS_AT_ONCE = 250
-_TURNS_FOR_ONE = 250
+from planner.proof import effort
+from planner.proof.meter import Meter
 
 
 class Packing:
     """Looks for packings that place as many pods of every priority as some bound allows."""
 
-    def __init__(self, vectors: Vectors, clock: Clock) -> None:
+    def __init__(self, vectors: Vectors, meter: Meter) -> None:
         self._v = vectors
-        self._clock = clock
+        self._meter = meter
         self._priorities: list[int] = sorted(set(vectors.priority.tolist()), reverse=True)
         self._size = (vectors.wanted / vectors.unit).sum(axis=1)
 
-    def at_once(self, start: Codes, pods: Mapping[int, int], seed: int, home: float = HOME) -> Codes | None:
+    def at_once(
+        self, start: Codes, pods: Mapping[int, int], seed: int, home: float = effort.TABU_HOME
+    ) -> Codes | None:
         """So many pods of every priority, the largest left outside to begin with; None when that failed.
 
         `home` is what a pod that stays where it runs is worth.
@@ -41,7 +40,7 @@ class Packing:
             for pod in self._outside(tabu, priority)[: max(missing, 0)]:
                 if not tabu.insert(pod):
                     return None
-        return tabu.at if tabu.repair(_TURNS_AT_ONCE, self._clock) else None
+        return tabu.at if tabu.repair(effort.TURNS_AT_ONCE, self._meter) else None
 
     def climb(self, start: Codes, seed: int) -> Codes:
         """One pod after the other; where those of lower priority are in the way, they go first."""
@@ -54,7 +53,7 @@ class Packing:
 
     def _one_more(self, tabu: Tabu, pod: int) -> bool:
         before = tabu.at.copy()
-        if tabu.insert(pod) and tabu.repair(_TURNS_FOR_ONE, self._clock):
+        if tabu.insert(pod) and tabu.repair(effort.TURNS_FOR_ONE, self._meter):
             return True
         _restore(tabu, before)
         return False

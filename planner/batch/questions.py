@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.batch.pending import Pending
 from planner.batch.vectors import Arrangement
-from planner.clock import Clock
+from planner.proof.meter import Meter
 
 
 class Questions:
@@ -37,9 +37,9 @@ class Questions:
         free = np.maximum(pending.problem.allocatable - pending.state.used, load)
         self._model = PackingModel(kinds, free)
 
-    def place(self, least: Mapping[int, int], clock: Clock, effort: float) -> Arrangement | bool | None:
+    def place(self, least: Mapping[int, int], meter: Meter, work: float) -> Arrangement | bool | None:
         """A packing with at least so many pods; False when there is none, None when that stayed open."""
-        answer = self._model.place(least, clock, effort)
+        answer = self._model.place(least, meter, work)
         if not isinstance(answer, dict):
             return answer
         coming, staying = {}, {}

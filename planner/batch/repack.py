@@ -13,18 +13,14 @@ import numpy as np
 
 from planner.batch.assignment import Quotas
 from planner.batch.pending import Pending
-from planner.clock import Clock
 from planner.constraints.node_ports import NodePorts
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Codes, Ints
+from planner.proof import effort
+from planner.proof.meter import Meter
 from planner.scheduler.order import Step
 
-#: How many nodes are packed anew at once, and how often a cell is tried.
-_NODES = 12
-_TRIES = 12
-#: The most work on one try, in the solver's own seconds.
-_EFFORT = 0.2
 #: What decides within a cell.
 _LOCAL = (NodePorts, NodeResourcesFit)
 
@@ -32,10 +28,10 @@ _LOCAL = (NodePorts, NodeResourcesFit)
 class Repack:
     """Finds places for what changing places left over."""
 
-    def __init__(self, pending: Pending, cells: NodeGroups, room: Mapping[int, Ints], clock: Clock) -> None:
+    def __init__(self, pending: Pending, cells: NodeGroups, room: Mapping[int, Ints], meter: Meter) -> None:
         self._pending = pending
         self._room = room
-        self._clock = clock
+        self._meter = meter
         self._members = cells.members()
         self._profiles = [
             (tuple(plugin for plugin in filters if isinstance(plugin, _LOCAL)), carriers)
@@ -47,7 +43,7 @@ class Repack:
         found = Counter(placement)
         for cell, wanted in self._left(placement, quotas).items():
             for nodes in self._neighbourhoods(self._members[cell], wanted, found):
-                if self._clock.over():
+                if self._meter.over():
                     return found
                 self._pack(nodes, wanted, found)
         return found
@@ -66,15 +62,17 @@ class Repack:
     ) -> Iterator[Codes]:
         """A few nodes at a time: those with the most room, together with any others."""
         dice = random.Random(len(members))
-        for _ in range(_TRIES):
+        for _ in range(effort.REPACK_TRIES):
             free = self._free(members, placement)
             if not wanted:
                 return
             may_come = np.max([self._room[template][members] for template in wanted], axis=0) > 0
             order = np.argsort(-free * may_come, kind="stable")
-            roomiest = members[order[: _NODES // 2]].tolist()
+            roomiest = members[order[: effort.REPACK_NODES // 2]].tolist()
             others = [node for node in members.tolist() if node not in set(roomiest)]
-            yield np.array(roomiest + dice.sample(others, min(len(others), _NODES - len(roomiest))), np.intp)
+            yield np.array(
+                roomiest + dice.sample(others, min(len(others), effort.REPACK_NODES - len(roomiest))), np.intp
+            )
 
     def _free(self, members: Codes, placement: Counter[Step]) -> Ints:
         """The share of every node that is free, of the resource that it has least of."""
@@ -102,7 +100,7 @@ class Repack:
         only[nodes] = 1
         batch = Batch(self._pending.problem, pods, {number: self._room[number] * only for number in pods})
         model = Model(batch, self._profiles)
-        found = model.solve(model.pods_placed(_EFFORT), here, self._clock)
+        found = model.solve(model.pods_placed(effort.REPACK_ONCE_WORK, open=True), here, self._meter)
         if found is None or sum(found.phases[0].values()) <= sum(here.values()):
             return
         placement.subtract(here)

@@ -17,23 +17,20 @@ from planner.batch.assignment import Quotas
 from planner.batch.pending import Pending
 from planner.batch.tabu import Tabu
 from planner.batch.vectors import Units
-from planner.clock import Clock
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Codes, Ints
+from planner.proof import effort
+from planner.proof.meter import Meter
 from planner.scheduler.order import Step
-
-#: Among so many nodes pods change places, for so many turns for each pod left over.
-_NODES = 48
-_TURNS = 80
 
 
 class Repair:
     """Finds places for what an assignment left over."""
 
-    def __init__(self, pending: Pending, cells: NodeGroups, room: Mapping[int, Ints], clock: Clock) -> None:
+    def __init__(self, pending: Pending, cells: NodeGroups, room: Mapping[int, Ints], meter: Meter) -> None:
         self._pending = pending
         self._room = room
-        self._clock = clock
+        self._meter = meter
         self._members = cells.members()
         self._capped = {number for number in pending.wanted if pending.is_capped(number)}
 
@@ -44,7 +41,7 @@ class Repair:
             on[node][template] += pods
         for cell, wanted in self._left(on, quotas).items():
             for nodes in _groups(self._members[cell]):
-                if not wanted or self._clock.over():
+                if not wanted or self._meter.over():
                     break
                 self._squeeze(nodes, wanted, on)
         return Counter({(t, node): pods for node, there in on.items() for t, pods in there.items() if pods})
@@ -66,10 +63,14 @@ class Repair:
         hopeless: set[int] = set()
         for pod in range(room.settled, room.pods):
             template = room.templates[room.of[pod]]
-            if template in hopeless or self._clock.over():
+            if template in hopeless or self._meter.over():
                 continue
             before = tabu.at.copy()
-            if not (tabu.insert(pod) and tabu.repair(_TURNS, self._clock) and room.within_limits(tabu.at)):
+            if not (
+                tabu.insert(pod)
+                and tabu.repair(effort.REPAIR_TURNS, self._meter)
+                and room.within_limits(tabu.at)
+            ):
                 tabu.reset(before)
                 hopeless.add(template)
         room.write(tabu.at, wanted, on)
@@ -143,7 +144,7 @@ class _Nodes(Units):
 
 def _groups(members: Codes) -> Iterator[Codes]:
     """The nodes of a cell in groups of about equal size, and then in others."""
-    number = -(-len(members) // _NODES)
+    number = -(-len(members) // effort.REPAIR_NODES)
     shuffled = np.random.default_rng(0).permutation(members)
     for order in (members, shuffled):
         yield from (order[start::number] for start in range(number))

@@ -17,7 +17,7 @@ from planner.batch.exact import Exact, is_small, is_tiny
 from planner.batch.goals import Shape, wishes
 from planner.batch.incumbent import Incumbent, Watch
 from planner.batch.pending import Pending
-from planner.clock import Clock
+from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Step
 
 #: After how many binds of the reference scheduler whoever watches is told.
@@ -40,9 +40,9 @@ class Result:
 class BatchSearch:
     """Looks for the best plan until it is found, or the time is up."""
 
-    def __init__(self, pending: Pending, clock: Clock, shape: Shape, watch: Watch | None = None) -> None:
+    def __init__(self, pending: Pending, meter: Meter, shape: Shape, watch: Watch | None = None) -> None:
         self._pending = pending
-        self._clock = clock
+        self._meter = meter
         self._watch = watch
         self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
         stable = Counter(self._greedy) if shape == Shape.STABLE else Counter[Step]()
@@ -55,7 +55,7 @@ class BatchSearch:
 
         All of it, unless somebody wants to stop meanwhile: who wanted to before has no other plan yet.
         """
-        stopped = self._clock.stopped
+        stopped = self._meter.stopped
         template_of, steps = self._pending.problem.template_of, list[Step]()
         total = len(self._pending.scheduler.queue)
         for decision in self._pending.scheduler.run():
@@ -63,7 +63,8 @@ class BatchSearch:
                 steps.append((int(template_of[decision.pod]), decision.node))
             if self._watch is not None and len(steps) % _NOW_AND_THEN == 0:
                 self._watch(len(steps), total)
-            if self._clock.stopped and not stopped:
+            if self._meter.stopped and not stopped:
+                self._meter.cut_short()
                 break
         return steps
 
@@ -73,8 +74,8 @@ class BatchSearch:
             self._best.offer(self._greedy)
             final_pods = None if self._best.perfect() else self._exact().run(self._best)
             return Result(self._best, final_pods)
-        if not self._clock.over():
-            Coarse(self._pending, self._orderer, self._clock).run(self._best)
+        if not self._meter.over():
+            Coarse(self._pending, self._orderer, self._meter).run(self._best)
         if not self._best.all_placed():
             self._best.offer(self._greedy)
         if not self._best.all_placed() and is_small(self._pending):
@@ -96,4 +97,4 @@ class BatchSearch:
         return Result(self._best)
 
     def _exact(self) -> Exact:
-        return Exact(self._pending, self._orderer, self._wishes, self._clock)
+        return Exact(self._pending, self._orderer, self._wishes, self._meter)

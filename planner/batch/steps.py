@@ -12,11 +12,9 @@ from dataclasses import dataclass
 
 from planner.batch.pending import Pending
 from planner.batch.vectors import Arrangement
-from planner.clock import Clock
+from planner.proof import effort
+from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Placement, Step
-
-#: Up to so many binds the order is improved.
-_MANY = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +29,10 @@ class Action:
 class Sequencer:
     """Brings arrangements into an order, on a state without the pods that may be evicted."""
 
-    def __init__(self, pending: Pending, clock: Clock) -> None:
+    def __init__(self, pending: Pending, meter: Meter) -> None:
         self._pending = pending
         self._state = pending.state
-        self._clock = clock
+        self._meter = meter
         self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
         self._homes = dict(pending.homes())
 
@@ -52,7 +50,7 @@ class Sequencer:
         for pod, node in self._homes.items():
             self._state.bind(pod, node)
         start = self._state.mark()
-        found = self._eagerly(binds, going) if len(binds) <= _MANY else None
+        found = self._eagerly(binds, going) if len(binds) <= effort.BINDS_PUT_IN_ORDER else None
         if found is None:
             self._state.rollback(start)
             found = self._in_turn(binds, going)
@@ -79,7 +77,7 @@ class Sequencer:
         steps = self._orderer.follow([coming], waiting)
         if len(steps) == sum(coming.values()) or not thorough:
             return steps
-        return self._orderer.search(coming, waiting, self._clock) or steps
+        return self._orderer.search(coming, waiting, self._meter) or steps
 
     def _eagerly(self, binds: Sequence[tuple[int, int]], going: dict[int, int]) -> list[Action] | None:
         """Whoever is down comes first, then whoever can move at once, then the others that fit.

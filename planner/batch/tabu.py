@@ -10,23 +10,18 @@ from __future__ import annotations
 import numpy as np
 
 from planner.batch.vectors import Floats, Units
-from planner.clock import Clock
 from planner.problem.nodes import Codes, Mask
+from planner.proof import effort
+from planner.proof.meter import Meter
 
 #: A change that is out of the question.
 _NEVER = 1e9
-#: What a pod at home is worth, against an overload of one node's whole mean room.
-HOME = 0.002
-#: For so many turns, and up to twice as many more, a pod does not come back.
-_TENURE = 5
-#: Breaks ties between changes that are equally good.
-_NOISE = 1e-6
 
 
 class Tabu:
     """Where each pod is, the node after the last standing for outside, and the load of every node."""
 
-    def __init__(self, vectors: Units, at: Codes, seed: int, home: float = HOME) -> None:
+    def __init__(self, vectors: Units, at: Codes, seed: int, home: float = effort.TABU_HOME) -> None:
         self._v = vectors
         self._home = home
         self._random = np.random.default_rng(seed)
@@ -35,6 +30,9 @@ class Tabu:
         self.reset(at)
         self._until = np.zeros((vectors.pods, vectors.nodes + 1), np.int64)
         self._turn = 0
+        # A turn looks at the pods of one node, each going to every node or changing places with every pod.
+        looks = (vectors.nodes + vectors.pods) * vectors.wanted.size / max(1, vectors.nodes)
+        self._price = effort.PRICE_OF_TURN + effort.PRICE_OF_NUMBER * looks
 
     def reset(self, at: Codes) -> None:
         """Put every pod where it is to be."""
@@ -62,7 +60,7 @@ class Tabu:
         """Whether a node has room for a pod."""
         return bool((self._load[node] + self._v.wanted[pod] <= self._free[node]).all())
 
-    def repair(self, turns: int, clock: Clock) -> bool:
+    def repair(self, turns: int, meter: Meter) -> bool:
         """Whether no node is overloaded any more, after so many turns at most."""
         best = np.inf
         for _ in range(turns):
@@ -70,10 +68,11 @@ class Tabu:
             total = float(over.sum())
             if total == 0.0:
                 return True
-            if clock.over():
+            if meter.over():
                 return False
             best = min(best, total)
             self._turn += 1
+            meter.spend(self._price)
             self._mend(int(self._random.choice(np.flatnonzero(over > 0))), over, best - total)
         return not self._over(self._load, self._free).any()
 
@@ -100,7 +99,9 @@ class Tabu:
 
     def _leave(self, pod: int, node: int) -> None:
         """Move a pod, and keep it from coming back for a while."""
-        self._until[pod, self.at[pod]] = self._turn + _TENURE + int(self._random.integers(2 * _TENURE))
+        self._until[pod, self.at[pod]] = (
+            self._turn + effort.TABU_TENURE + int(self._random.integers(2 * effort.TABU_TENURE))
+        )
         self.move(pod, node)
 
     def _moves(self, node: int, mine: Codes, over: Floats, needed: float) -> Floats:
@@ -135,7 +136,7 @@ class Tabu:
         return self._shaken(change)
 
     def _shaken(self, change: Floats) -> Floats:
-        shaken: Floats = change + self._random.random(change.shape) * _NOISE
+        shaken: Floats = change + self._random.random(change.shape) * effort.TABU_NOISE
         return shaken
 
     def _may_swap(self, node: int, mine: Codes, others: Codes, there: Codes) -> Mask:

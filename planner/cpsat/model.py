@@ -15,11 +15,11 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
-from planner.clock import Clock
 from planner.constraints import Filter
-from planner.cpsat.solver import new_solver
+from planner.cpsat.solver import solved
 from planner.cpsat.variables import Batch, Counts
 from planner.documents.plan import PODS_PLACED
+from planner.proof.meter import Meter
 
 #: How far a bound may be rounded before it counts as the next whole number.
 _ROUNDING = 1e-6
@@ -29,14 +29,15 @@ _ROUNDING = 1e-6
 class Goal:
     """One stage of the objective: something to make as large as possible, or as small.
 
-    `effort` limits the work on it, in the solver's own unit (about seconds), so that it is the same on
-    every machine; the clock may end it earlier.
+    `work` limits what is done about it, in the solver's own unit.  It is a step of fixed size; or, where
+    a goal is `open`, it draws on the work of the whole search.
     """
 
     name: str
     expression: Any
-    effort: float
+    work: float
     largest: bool = True
+    open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Model:
             self.counts.require(earlier <= 1)
             self.counts.require(later <= earlier)
 
-    def pods_placed(self, effort: float) -> list[Goal]:
+    def pods_placed(self, work: float, *, open: bool = False) -> list[Goal]:
         """A goal for every priority, the highest first."""
         by_priority: dict[int, list[int]] = {}
         for template in self.batch.templates:
@@ -99,16 +100,17 @@ class Model:
             Goal(
                 f"{PODS_PLACED}{priority}",
                 cp_model.LinearExpr.sum([self.counts.placed(number) for number in by_priority[priority]]),
-                effort,
+                work,
+                open=open,
             )
             for priority in sorted(by_priority, reverse=True)
         ]
 
-    def moves(self, effort: float) -> Goal:
+    def moves(self, work: float, *, open: bool = False) -> Goal:
         """As few pods as possible leave the node they run on."""
         running = sum(int(counts.sum()) for counts in self.batch.running.values())
         staying = [variable for *_, variable in self._phases[0].staying()]
-        return Goal("moves", running - cp_model.LinearExpr.sum(staying), effort, largest=False)
+        return Goal("moves", running - cp_model.LinearExpr.sum(staying), work, False, open)
 
     def at_least(self, pods: Mapping[int, int]) -> None:
         """So many pods of some priorities have a place."""
@@ -134,32 +136,30 @@ class Model:
         self,
         goals: Sequence[Goal],
         hint: Mapping[tuple[int, int], int] | None,
-        clock: Clock,
+        meter: Meter,
         staying: Mapping[tuple[int, int], int] | None = None,
     ) -> FoundCounts | None:
-        """The best found, one goal after the other; None when time ran out before anything was found."""
+        """The best found, one goal after the other; None when nothing was found within the work allowed."""
         if hint is not None:
             self._hint(hint, staying or {})
         found: FoundCounts | None = None
         for goal in goals:
-            solved = self._reach(goal, found, clock)
+            solved = self._reach(goal, found, meter)
             if solved is None:
                 break
             found = solved
         return found
 
-    def _reach(self, goal: Goal, before: FoundCounts | None, clock: Clock) -> FoundCounts | None:
+    def _reach(self, goal: Goal, before: FoundCounts | None, meter: Meter) -> FoundCounts | None:
         cp = self.counts.cp
         if goal.largest:
             cp.maximize(goal.expression)
         else:
             cp.minimize(goal.expression)
-        solver = new_solver(clock, goal.effort)
-        if clock.watch(solver.stop_search, lambda: solver.solve(cp)) not in (
-            cp_model.OPTIMAL,
-            cp_model.FEASIBLE,
-        ):
+        result = solved(cp, meter if goal.open else meter.step(goal.work), goal.work)
+        if not result.found:
             return None
+        solver = result.solver
         value = int(solver.value(goal.expression))
         bound = solver.best_objective_bound
         whole = math.floor(bound + _ROUNDING) if goal.largest else math.ceil(bound - _ROUNDING)

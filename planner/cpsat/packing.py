@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.sat.python import cp_model
 
-from planner.clock import Clock
-from planner.cpsat.solver import new_solver
+from planner.cpsat.solver import solved
 from planner.problem.nodes import Ints
+from planner.proof.meter import Meter
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class PackingModel:
         self._free = free
 
     def place(
-        self, least: Mapping[int, int], clock: Clock, effort: float
+        self, least: Mapping[int, int], meter: Meter, work: float
     ) -> dict[tuple[int, int], int] | bool | None:
         """A packing, by kind and node, with at least so many pods of each priority.
 
@@ -55,17 +55,14 @@ class PackingModel:
                 for v in nodes.values()
             ]
             cp.add(cp_model.LinearExpr.sum(placed) >= pods)
-        solver = new_solver(clock, effort)
-        status = clock.watch(solver.stop_search, lambda: solver.solve(cp))
-        if status == cp_model.INFEASIBLE:
-            return False
-        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            return None
+        result = solved(cp, meter, work)
+        if not result.found:
+            return False if result.impossible else None
         return {
             (number, node): pods
             for number, nodes in enumerate(x)
             for node, variable in nodes.items()
-            if (pods := solver.value(variable))
+            if (pods := result.solver.value(variable))
         }
 
     def _variables(self, cp: cp_model.CpModel, kind: Kind) -> dict[int, cp_model.IntVar]:

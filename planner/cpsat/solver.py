@@ -5,19 +5,49 @@ from __future__ import annotations
 from ortools.sat.python import cp_model
 
 from planner.clock import Clock
+from planner.proof import effort
+from planner.proof.meter import Meter
 
-#: One worker finds the same plan however many cores there are.
-_WORKERS = 1
-_SEED = 1
+#: The shortest time that the solver is given, in seconds: none at all is no limit.
+_GLANCE = 0.05
+_FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
+_DECIDED = (cp_model.OPTIMAL, cp_model.INFEASIBLE)
 
 
-def new_solver(clock: Clock, effort: float | None = None) -> cp_model.CpSolver:
-    """A solver for the time that is left; `effort` limits its work in its own unit, about seconds."""
+def new_solver(clock: Clock, work: float | None = None) -> cp_model.CpSolver:
+    """A solver for the time that is left; `work` limits what it does in its own unit, about seconds."""
+    return _solver(clock.left(), work)
+
+
+class Solved:
+    """What the solver found in a model."""
+
+    def __init__(self, solver: cp_model.CpSolver, status: cp_model.CpSolverStatus) -> None:
+        self.solver = solver
+        self.found = status in _FOUND
+        self.impossible = status == cp_model.INFEASIBLE
+        self.best = status == cp_model.OPTIMAL
+
+
+def solved(cp: cp_model.CpModel, meter: Meter, work: float) -> Solved:
+    """The best that so much work finds; what it came to is on the meter."""
+    meter.spend(effort.PRICE_OF_MODEL * (len(cp.proto.variables) + len(cp.proto.constraints)))
+    allowed = min(work, meter.left())
+    solver = _solver(meter.seconds(), allowed)
+    status = meter.watch(solver.stop_search, lambda: solver.solve(cp))
+    spent = solver.response_proto.deterministic_time
+    meter.spend(spent)
+    if status not in _DECIDED and spent < work:
+        meter.cut_short()
+    return Solved(solver, status)
+
+
+def _solver(seconds: float, work: float | None) -> cp_model.CpSolver:
     solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = max(0.05, clock.left())
-    if effort is not None:
-        solver.parameters.max_deterministic_time = effort
-    solver.parameters.num_workers = _WORKERS
-    solver.parameters.random_seed = _SEED
+    solver.parameters.max_time_in_seconds = max(_GLANCE, seconds)
+    if work is not None:
+        solver.parameters.max_deterministic_time = work
+    solver.parameters.num_workers = effort.SOLVER_WORKERS
+    solver.parameters.random_seed = effort.SOLVER_SEED
     solver.parameters.catch_sigint_signal = False
     return solver

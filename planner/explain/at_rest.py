@@ -14,10 +14,8 @@ import numpy as np
 from models import Cluster
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
+from planner.proof import effort
 from planner.scheduler.scheduler import GATED, Decision, Scheduler
-
-#: Pods that evict each other in turn never come to rest.
-_MOST_ROUNDS = 10
 
 
 @dataclass(slots=True)
@@ -45,7 +43,7 @@ class AtRest:
         asked: dict[int, int] = {}
         for decision in self.scheduler.run():
             self._take(decision, asked)
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(effort.ROUNDS_TO_REST):
             before = self._changes
             for pod in [pod for pod in self.left if not self.is_gated(pod)]:
                 self._retry(pod, asked)

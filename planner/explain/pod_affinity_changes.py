@@ -18,8 +18,7 @@ from planner.explain.blockers import Blocker, Case
 from planner.explain.change import Change, Cost
 from planner.explain.room_changes import delete
 from planner.problem.nodes import ALL
-
-_MOST_VICTIMS = 5
+from planner.proof import effort
 
 
 def blockers(case: Case) -> Iterator[Blocker]:
@@ -43,11 +42,11 @@ def _crowd(around: Around) -> np.ndarray:
 def _disperse(case: Case, around: Around, node: int) -> Iterator[Change]:
     """Delete those in the domain."""
     code = int(around.column.codes[node])
-    if code < 0 or int(around.counts.sums()[code]) > _MOST_VICTIMS:
+    if code < 0 or int(around.counts.sums()[code]) > effort.MOST_VICTIMS:
         return
     inside = around.column.codes == code
     pods = case.pods_on(inside, lambda number: number in around.counts.tally.members)
-    if 0 < len(pods) <= _MOST_VICTIMS:
+    if 0 < len(pods) <= effort.MOST_VICTIMS:
         yield delete(case, pods)
 
 

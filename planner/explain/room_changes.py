@@ -19,9 +19,7 @@ from planner.explain.change import Change, Cost
 from planner.explain.smaller_requests import lower
 from planner.problem.nodes import Ints, Mask
 from planner.problem.requests import PODS, in_words
-
-#: More pods than this are not taken away for one.
-_MOST_VICTIMS = 5
+from planner.proof import effort
 
 
 def blockers(case: Case) -> Iterator[Blocker]:
@@ -104,7 +102,7 @@ def _victims(case: Case, here: list[int], wanted: dict[int, int]) -> list[int]:
             chosen.append(pod)
             left = {row: need - amounts[pod][row] for row, need in left.items()}
         if all(need <= 0 for need in left.values()):
-            return chosen if len(chosen) <= _MOST_VICTIMS else []
+            return chosen if len(chosen) <= effort.MOST_VICTIMS else []
     return []
 
 
@@ -161,7 +159,7 @@ def _free_port(case: Case, node: int) -> Iterator[Change]:
         if any(clash(a, b) for a in mine)
     }
     ports = ", ".join(sorted(f"{protocol} {port}" for _, protocol, port in taken))
-    if holders and len(holders) <= _MOST_VICTIMS:
+    if holders and len(holders) <= effort.MOST_VICTIMS:
         name = case.problem.nodes.names[node]
         yield delete(case, sorted(holders, key=case.worth), f"free host port {ports} on node {name}: ")
     if not case.template.pod.spec.host_network:

@@ -19,22 +19,10 @@ from planner.explain.blockers import Blocker, Case
 from planner.explain.change import Candidate, Change, Cost, cost_of, without_repetition
 from planner.explain.trials import Landing, Trials
 from planner.problem.nodes import Ints
+from planner.proof import effort
 from planner.scheduler.scheduler import GATED
 
-#: So many fixes are enough, and so many of one kind.
-ENOUGH, ALIKE = 8, 2
-#: So many are looked for, so that the last ones of the catalogue have their turn too.
-_MOST = 12
-#: With fewer fixes than this of one change, pairs are tried, and so on.
-_WANTED = 2
-_NODES_PER_PATTERN = 3
-_PATTERNS = 24
-_COMBINATIONS = 60
-#: With fixes at hand only so many kinds of a new node are tried; without any, several at once too.
-_NODE_KINDS, _MORE_NODES = 4, (2, 4, 8)
 _RELATIONAL = {"PodTopologySpread", "InterPodAffinity"}
-#: On clusters up to this size every node of a pattern is tried before nothing helps.
-_ALL_NODES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +77,15 @@ class FixSearch:
         patterns = self._patterns()
         most = max((len(pattern) for pattern, _ in patterns), default=0)
         for size in range(1, most + 1):
-            self._try(self._candidates(patterns, size, _NODES_PER_PATTERN))
+            self._try(self._candidates(patterns, size, effort.NODES_PER_PATTERN))
             if size == 1:
                 few = sorted(self._new_nodes(), key=cost_of)
-                self._try(few[:_NODE_KINDS] if self._fixes else few)
+                self._try(few[: effort.NEW_NODE_KINDS] if self._fixes else few)
             if self._enough(size):
                 break
         if not self._fixes:
             self._try(self._more_nodes())
-        small = self._case.problem.nodes.size <= _ALL_NODES
+        small = self._case.problem.nodes.size <= effort.EVERY_NODE_TRIED
         for more in (
             self._with_new_node,
             lambda: self._everywhere(patterns),
@@ -108,10 +96,11 @@ class FixSearch:
         return FoundFixes(tuple(self._best()), self._tried, bool(self._fixes) or (small and not self._cut))
 
     def _enough(self, size: int) -> bool:
-        return len(self._fixes) >= (_WANTED if size == 1 else 1)
+        return len(self._fixes) >= (effort.FIXES_WANTED if size == 1 else 1)
 
     def _best(self) -> list[Fix]:
-        return sorted(self._fixes, key=lambda fix: (bool(fix.landing.victims), cost_of(fix.changes)))[:ENOUGH]
+        by_cost = sorted(self._fixes, key=lambda fix: (bool(fix.landing.victims), cost_of(fix.changes)))
+        return by_cost[: effort.FIXES_ENOUGH]
 
     def _patterns(self) -> list[Pattern]:
         """The nodes by the rules that refuse them, those with the fewest rules first."""
@@ -133,17 +122,17 @@ class FixSearch:
 
     def _candidates(self, patterns: list[Pattern], size: int, nodes: int) -> Iterator[Candidate]:
         chosen = [pattern for pattern in patterns if len(pattern[0]) == size]
-        for rules, where in chosen[: _PATTERNS if nodes == _NODES_PER_PATTERN else None]:
+        for rules, where in chosen[: effort.PATTERNS if nodes == effort.NODES_PER_PATTERN else None]:
             for node in _easiest(rules, where, nodes):
                 offers = product(*(list(rule.propose(node)) for rule in rules))
                 combined = sorted(map(without_repetition, offers), key=cost_of)
-                self._cut |= len(combined) > _COMBINATIONS
-                yield from combined[:_COMBINATIONS]
+                self._cut |= len(combined) > effort.COMBINATIONS
+                yield from combined[: effort.COMBINATIONS]
 
     def _everywhere(self, patterns: list[Pattern]) -> Iterator[Candidate]:
         """Every node of every pattern."""
         for size in range(1, 1 + max((len(pattern) for pattern, _ in patterns), default=0)):
-            yield from self._candidates(patterns, size, _ALL_NODES)
+            yield from self._candidates(patterns, size, effort.EVERY_NODE_TRIED)
 
     def _softened(self, patterns: list[Pattern]) -> Iterator[Candidate]:
         """Without constraints that are not in the way yet, but will be once a node is open."""
@@ -164,7 +153,9 @@ class FixSearch:
 
     def _more_nodes(self) -> Iterator[Candidate]:
         """Several new nodes, where others who wait would take the first."""
-        return ((change,) for number in _MORE_NODES for change in new_nodes.like(self._case, number))
+        return (
+            (change,) for number in effort.MORE_NEW_NODES for change in new_nodes.like(self._case, number)
+        )
 
     def _with_new_node(self) -> Iterator[Candidate]:
         """New nodes together with what the pod's manifest has against every node of its kind."""
@@ -197,8 +188,8 @@ class FixSearch:
 
     def _wanted(self, candidate: Candidate) -> bool:
         """Whether another fix of this kind is wanted, and nothing smaller is part of it."""
-        most = 1 if any(change.subject for change in candidate) else ALIKE
-        if len(self._fixes) >= _MOST or self._kinds[_kind(candidate)] >= most:
+        most = 1 if any(change.subject for change in candidate) else effort.FIXES_ALIKE
+        if len(self._fixes) >= effort.FIXES_LOOKED_FOR or self._kinds[_kind(candidate)] >= most:
             return False
         summaries = {change.summary for change in candidate}
         return not any({c.summary for c in fix.changes} <= summaries for fix in self._fixes)

@@ -16,8 +16,8 @@ from planner.explain.change import Change, Cost
 from planner.explain.node_rules import label
 from planner.explain.room_changes import delete
 from planner.problem.nodes import ALL, HOSTNAME
+from planner.proof import effort
 
-_MOST_VICTIMS = 5
 _ZONE = "topology.kubernetes.io/zone"
 Terms = TopologySpreadConstraint
 
@@ -170,5 +170,5 @@ def _fewer_pods(case: Case, rule: Rule, domain: int) -> Iterator[Change]:
     """Take the surplus out of the domain."""
     surplus = int(rule.counts.sums()[domain]) + rule.own - rule.minimum() - rule.constraint.max_skew
     pods = members(case, rule, domain)
-    if 0 < surplus <= min(_MOST_VICTIMS, len(pods)):
+    if 0 < surplus <= min(effort.MOST_VICTIMS, len(pods)):
         yield delete(case, pods[:surplus])

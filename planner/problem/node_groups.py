@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.problem.nodes import Codes, Ints
-
-#: A trait tells cells apart when at least so many nodes share a value of it on average.
-_LEAST_ALIKE = 4
+from planner.proof import effort
 
 
 class NodeGroups:
@@ -46,7 +44,7 @@ class NodeGroups:
                 continue
             seen.add(key)
             kinds, codes = np.unique(trait, return_inverse=True)
-            if len(kinds) * _LEAST_ALIKE > size:
+            if len(kinds) * effort.LEAST_ALIKE > size:
                 continue
             values, finer = np.unique(of * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
             if len(values) <= most:

@@ -13,16 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from planner.clock import Clock
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.problem.nodes import Codes, Ints
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
+from planner.proof import effort
+from planner.proof.meter import Meter
 from planner.scheduler.framework import Framework
 from planner.state.state import State
-
-#: How many orders of a placement are tried before it counts as out of reach.
-_PATIENCE = 300
 
 #: A pod of a template comes to a node.
 Step = tuple[int, int]
@@ -101,11 +99,11 @@ class Orderer:
                     yield template, node
 
     def search(
-        self, placement: Placement, waiting: Mapping[int, Sequence[int]], clock: Clock
+        self, placement: Placement, waiting: Mapping[int, Sequence[int]], meter: Meter
     ) -> list[Step] | None:
         """An order in which the whole placement is admissible; None when none was found in good time."""
         mark = self._state.mark()
-        tries = _Search(self, self._state, placement, waiting, clock)
+        tries = _Search(self, self._state, placement, waiting, meter)
         found = tries.order if tries.go() else None
         self._state.rollback(mark)
         return found
@@ -169,14 +167,14 @@ class _Search:
         state: State,
         placement: Placement,
         waiting: Mapping[int, Sequence[int]],
-        clock: Clock,
+        meter: Meter,
     ) -> None:
         self._orderer = orderer
         self._state = state
         self._left = _by_template(placement)
         self._pods = {template: list(found) for template, found in waiting.items()}
-        self._patience = _PATIENCE
-        self._clock = clock
+        self._patience = effort.ORDERS_TRIED
+        self._meter = meter
         self._marks: list[int] = []
         self._bound: list[int] = []
         self._seen: set[frozenset[tuple[int, int, int]]] = set()
@@ -204,7 +202,7 @@ class _Search:
     def _is_new(self) -> bool:
         """Whether what is left over was not tried before, and there is patience for it."""
         left = frozenset((t, n, pods) for t, nodes in self._left.items() for n, pods in nodes.items())
-        if left in self._seen or self._patience <= 0 or self._clock.over():
+        if left in self._seen or self._patience <= 0 or self._meter.over():
             return False
         self._seen.add(left)
         self._patience -= 1

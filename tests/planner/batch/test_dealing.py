@@ -11,9 +11,9 @@ from planner.batch.goals import Shape, wishes
 from planner.batch.incumbent import Incumbent
 from planner.batch.pending import Pending
 from planner.batch.repair import Repair
-from planner.clock import Clock
 from planner.problem.node_groups import NodeGroups
 from planner.problem.problem import Problem
+from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Step
 from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, spread, term
 
@@ -37,7 +37,7 @@ def _dealt(pending: Pending) -> Counter[Step]:
 
 
 def _repaired(pending: Pending, seconds: float = 30.0) -> Counter[Step]:
-    repair = Repair(pending, _one_cell(pending), pending.room(pending.wanted), Clock(seconds))
+    repair = Repair(pending, _one_cell(pending), pending.room(pending.wanted), Meter.of(seconds))
     return repair.improve(_dealt(pending), _quotas(pending))
 
 
@@ -112,7 +112,7 @@ def test_what_cannot_fit_is_left_over() -> None:
 
 def _coarse(found: Cluster) -> list[tuple[str, int, int, bool]]:
     """Name, value, bound and proof of every stage of the plan that the cells lead to."""
-    pending, clock = Pending(Problem(found)), Clock(30.0)
+    pending, clock = Pending(Problem(found)), Meter.of(30.0)
     best = Incumbent(pending, wishes(pending, Shape.SPREAD, Counter()), None)
     Coarse(pending, Orderer(pending.problem, pending.state, pending.frameworks), clock).run(best)
     return [(stage.name, stage.value, stage.bound, stage.proved) for stage in best.stages()]

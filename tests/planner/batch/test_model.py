@@ -11,7 +11,6 @@ from models import Cluster
 from planner import solve
 from planner.batch.goals import FullestNode
 from planner.batch.pending import Pending
-from planner.clock import Clock
 from planner.constraints import Filter
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
@@ -20,6 +19,7 @@ from planner.cpsat.model import Goal, Model
 from planner.cpsat.variables import Batch
 from planner.problem.node_groups import NodeGroups
 from planner.problem.problem import Problem
+from planner.proof.meter import Meter
 from tests.builders import ZONE, Object, claim, cluster, node, pod, scheduler, spread, term, volume
 from tests.planner.batch.enumeration import is_admissible, most_pods, pods_placed
 from tests.strategies import clusters, steady
@@ -33,7 +33,7 @@ def best_of(pending: Pending, cells: NodeGroups | None = None, **how: Any) -> tu
     if one_by_one:
         model.one_by_one()
     goals = model.pods_placed(60.0)
-    found = model.solve(goals, None, Clock(60.0))
+    found = model.solve(goals, None, Meter.of(60.0))
     if not goals:
         return ()
     assert found is not None
@@ -242,7 +242,7 @@ def test_a_node_may_be_overfull_where_nobody_asks() -> None:
     model = Model(batch, pending.profiles())
     fullest = FullestNode(pending).express(model.counts)
     goals = [*model.pods_placed(9.0), Goal("fullest", fullest, 9.0, largest=False)]
-    found = model.solve(goals, None, Clock(60.0))
+    found = model.solve(goals, None, Meter.of(60.0))
     assert found is not None
     assert found.values == found.bounds == {"podsPlaced/0": 3, "fullest": 300}
 

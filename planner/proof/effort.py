@@ -1,0 +1,116 @@
+"""Every number that decides how long something is searched for, and where a search gives up.
+
+Work is counted, not timed: a solve costs what the solver reports as its deterministic time, a turn of
+a search in Python its own price; one unit is about a second.  So the same snapshot gets the same
+answer on a slow machine and on a fast one; the clock only cuts, and then the document says so.
+
+Budgets are steps of fixed size, whatever `--time-limit` is.  What is still open when all steps are
+done is asked on, as long as the limit's work lasts: the search at a limit is the beginning of the
+search at a larger one.
+"""
+
+# The meter
+
+#: Of every second of `--time-limit`, so much work for questions that stay open; the rest of the second
+#: is for what comes after them and for a machine that is slower than usual.
+WORK_PER_SECOND = 0.75
+
+#: One worker finds the same plan however many cores there are; a seed makes it the same each time.
+SOLVER_WORKERS, SOLVER_SEED = 1, 1
+#: Work for each variable and constraint of a model, which the solver does not count: making it, and
+#: reading it in.
+PRICE_OF_MODEL = 1e-5
+#: Work for each number that a turn of a search looks at, and for the turn itself.
+PRICE_OF_NUMBER, PRICE_OF_TURN = 1e-8, 1e-4
+
+# Orders of binds
+
+#: So many orders of a placement are tried: where one is found, it is nearly always among the first.
+ORDERS_TRIED = 300
+#: Up to so many binds with moves, whoever can come at once does; looking for them is quadratic.
+BINDS_PUT_IN_ORDER = 300
+
+# The exact model of a batch
+
+#: Up to so many pairs of a template and a node, the exact model is quicker than cells of nodes.
+TINY_PAIRS = 2_000
+#: Up to so many pairs every template and node can have a variable of their own.
+SMALL_PAIRS = 20_000
+#: Placements in so many phases are asked for where one had no order; most of those have two.
+PHASES = (1, 2, 3)
+#: Up to so many pods times pairs every bind can be a phase of its own.
+ONE_BY_ONE_TRIPLES = 8_000
+#: Pods placed are worth much work; a softer stage gets little, as its proof is seldom asked for.
+EXACT_PODS_WORK, EXACT_SOFT_WORK = 20.0, 1.0
+
+# Large batches over cells of nodes
+
+#: Up to so many pairs of a template and a cell, nodes are told apart: such models take seconds.
+CELL_PAIRS = 40_000
+#: A trait tells cells apart when at least so many nodes share a value of it on average.
+LEAST_ALIKE = 4
+#: How full cells may become, one try after the other; what asks for fuller ones is not tried on emptier.
+CELL_FULLNESS = (0.95, 0.96, 0.93, 0.97, 1.0)
+#: Quotas of cells are found quickly or not at all.
+QUOTAS_WORK = 3.0
+#: Pods change places among so many nodes, so many turns for each pod left over: beyond that, what is
+#: found no longer pays.
+REPAIR_NODES, REPAIR_TURNS = 48, 80
+#: All repairs of one try together.
+REPAIR_WORK = 8.0
+#: So many nodes are packed anew at once, a cell so often, each with so much work; and all of it together.
+REPACK_NODES, REPACK_TRIES, REPACK_ONCE_WORK, REPACK_WORK = 12, 12, 0.2, 8.0
+
+# Tabu search of packings
+
+#: What a pod at home is worth, against an overload of one node's whole mean room.
+TABU_HOME = 0.002
+#: For so many turns, and up to twice as many more, a pod does not come back.
+TABU_TENURE = 5
+#: Shakes changes that are equally good, far below any real difference.
+TABU_NOISE = 1e-6
+#: Turns to repair all pods at once, and to fit one more in: longer runs seldom end better than new ones.
+TURNS_AT_ONCE, TURNS_FOR_ONE = 250, 250
+
+# Moves of running pods
+
+#: Up to so many pairs of a pod and a node packings are tried; a turn then takes some milliseconds.
+PACKED_PLACES = 2_000_000
+#: Packings are tried with so many seeds before the solver's answers are worth more.
+PACKING_SEEDS = 3
+#: Up to so many pairs of a template and a cell a relaxation tells nodes apart.
+RELAXED_PAIRS = 20_000
+#: A relaxation is quick or no good.
+RELAXATION_WORK = 1.0
+#: The first question whether one more pod can be packed.
+QUESTION_WORK = 1.2
+#: Few moves: first a glance, then a look after packings and neighbourhoods gave a better start.
+MOVES_GLANCE_WORK, MOVES_WORK = 0.1, 0.4
+#: What staying at home is worth, one packing after the other.
+HOMES = (0.002, 0.002, 0.005, 0.005, 0.01, 0.01, 0.02, 0.04)
+#: All packings with fewer moves together.
+HOMES_WORK = 2.0
+#: So many nodes are arranged anew, so many of them with a move, so often, each with so much work; and
+#: all of it together.
+NEARBY_NODES, NEARBY_MOVING, NEARBY_TRIES, NEARBY_ONCE_WORK, NEARBY_WORK = 5, 4, 40, 0.1, 2.0
+
+# Explanations
+
+#: Pods that evict each other in turn never come to rest.
+ROUNDS_TO_REST = 10
+#: So many fixes are enough for a reader, and so many of one kind.
+FIXES_ENOUGH, FIXES_ALIKE = 8, 2
+#: So many are looked for, so that the last ones of the catalogue have their turn too.
+FIXES_LOOKED_FOR = 12
+#: With fewer fixes than this of one change, pairs are tried, and so on.
+FIXES_WANTED = 2
+#: So many nodes of a pattern, patterns, and combinations of changes: each is a trial of milliseconds.
+NODES_PER_PATTERN, PATTERNS, COMBINATIONS = 3, 24, 60
+#: With fixes at hand only so many kinds of a new node are tried; without any, so many nodes at once too.
+NEW_NODE_KINDS, MORE_NEW_NODES = 4, (2, 4, 8)
+#: On clusters up to this size every node of a pattern is tried before it is said that nothing helps.
+EVERY_NODE_TRIED = 64
+#: More pods than this are not taken away for one.
+MOST_VICTIMS = 5
+#: For so many different pods of a lost domain a way out is looked for.
+LOSSES_EXPLAINED = 20

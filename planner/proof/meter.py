@@ -1,0 +1,91 @@
+"""How much work is left; where the limit ends a search, the meter remembers what was being looked for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from planner.clock import Clock
+from planner.proof import effort
+
+_T = TypeVar("_T")
+
+
+class Meter:
+    """Counts work against a budget; what a part spends, the whole has spent, too.
+
+    Nothing that decides anything asks the clock: it only ends a search, as Ctrl-C does.
+    """
+
+    def __init__(self, work: float, clock: Clock, whole: Meter | None = None, *, draws: bool = True) -> None:
+        self._work = work
+        self._clock = clock
+        self._whole = whole
+        self._draws = draws
+        self._looking = "a plan"
+        self._cut: str | None = None
+
+    @classmethod
+    def of(cls, seconds: float, bell: threading.Event | None = None, kept: float = 0.0) -> Meter:
+        """The work of so many seconds, and a clock that leaves some of them for what comes after."""
+        return cls(seconds * effort.WORK_PER_SECOND, Clock(seconds - kept, bell))
+
+    def part(self, work: float) -> Meter:
+        """A part of the work: so much at most, and never more than the whole has."""
+        return Meter(work, self._clock, self)
+
+    def step(self, work: float) -> Meter:
+        """A step of fixed size, the same at every limit: only the clock can end it early."""
+        return Meter(work, self._clock, self, draws=False)
+
+    def spend(self, work: float) -> None:
+        """Take note of work that was done."""
+        self._work -= work
+        if self._whole is not None and self._draws:
+            self._whole.spend(work)
+
+    def left(self) -> float:
+        """The work that may still be done."""
+        mine = max(0.0, self._work)
+        return mine if self._whole is None or not self._draws else min(mine, self._whole.left())
+
+    def over(self) -> bool:
+        """Whether to stop here; whoever stops because of the limit has been cut short."""
+        return self.cut_short() or self.left() <= 0
+
+    def cut_short(self) -> bool:
+        """Whether the limit ends the search here, rather than a step its own budget; that is remembered."""
+        top = self._top()
+        ends = self._clock.over() or (self._is_of_the_limit() and top._work <= 0)
+        if ends and top._cut is None:
+            top._cut = top._looking
+        return ends
+
+    @property
+    def cut(self) -> str | None:
+        """What was being looked for when the limit ended it; None when it was not ended."""
+        return self._top()._cut
+
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody wants the answer now, however good."""
+        return self._clock.stopped
+
+    def look_for(self, what: str) -> None:
+        """Say what is looked for from now on."""
+        self._top()._looking = what
+
+    def seconds(self) -> float:
+        """The seconds until the clock ends the search: for the solver, which has to know beforehand."""
+        return self._clock.left()
+
+    def watch(self, stop: Callable[[], None], work: Callable[[], _T]) -> _T:
+        """What `work` returns; it is told to stop when the bell rings."""
+        return self._clock.watch(stop, work)
+
+    def _top(self) -> Meter:
+        return self if self._whole is None else self._whole._top()
+
+    def _is_of_the_limit(self) -> bool:
+        return self._whole is None or (self._draws and self._whole._is_of_the_limit())
