@@ -108,5 +108,7 @@ def _summary(document: PlacementPlan, page: Page) -> str:
         sentence = f"{placed}, {len(document.unplaced)} left over; a better plan is not ruled out"
     if not document.verdicts.sequence:
         sentence += "; no order of binds was found for it, so the pods need spec.nodeName"
+    if document.cut:
+        sentence += "; the search was cut short"
     sentence = sentence[0].upper() + sentence[1:]
     return page.screen.paint(f"{sentence}.", "red" if document.unplaced else "green")

@@ -70,6 +70,7 @@ class MoveSearch:
     def run(self) -> Moved:
         """The best plan until nothing better is possible, or the time is up."""
         self._tell()
+        self._meter.look_for("the most pods")
         if not self._done():
             self._relax()
         for seed in range(effort.PACKING_SEEDS):
