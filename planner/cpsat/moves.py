@@ -110,16 +110,18 @@ class MoveModel:
         self.cp.add(arriving == 0).only_enforce_if(~some)
         self.cp.add(used <= free).only_enforce_if(some)
 
-    def _change(self, templates: Iterable[int], place: Place) -> tuple[list[Any], list[int], int, int]:
+    def _change(
+        self, templates: Iterable[int], sites: Sequence[int]
+    ) -> tuple[list[Any], list[int], int, int]:
         """The variables that change a count, with their signs, and by how much at most down and up."""
         variables, signs, down, up = [], [], 0, 0
         for t in templates:
-            for site in place.sites:
+            for site in sites:
                 if (t, site) in self._leave:
                     variables.append(self._leave[t, site])
                     signs.append(-1)
                     down += len(self._region.leaving[t][site])
-            here = [self._come[t, site] for site in place.sites if (t, site) in self._come]
+            here = [self._come[t, site] for site in sites if (t, site) in self._come]
             if here:
                 variables += here
                 signs += [1] * len(here)
@@ -131,7 +133,8 @@ class MoveModel:
         demand, region = face.demand, set(self._region.templates)
         members = sorted(demand.members & region)
         carriers = [t for t in demand.carriers if t in region]
-        changes = [self._change(members, place) for place in face.places]
+        asking = sorted(demand.members.intersection(carriers))
+        changes = [self._change(members, place.sites) for place in face.places]
         lows = [
             max(0, place.pods - down) for place, (_, _, down, _) in zip(face.places, changes, strict=True)
         ]
@@ -146,10 +149,16 @@ class MoveModel:
             variables, signs, _, up = change
             if place.pods + up - place.domains * (least + demand.max_skew) <= 0:
                 continue
+            if place.domains > 1:
+                # Where the others are among these domains is not known: only who asks counts for certain.
+                variables, signs, _, up = self._change(asking, place.sites)
             count = place.pods + cp_model.LinearExpr.weighted_sum(variables, signs)
             over = self.cp.new_int_var(0, place.pods + up, "")
             excess = count - place.domains * (minimum + demand.max_skew) <= over
-            self._judge(excess, carriers, place)
+            if place.domains > 1:
+                self.cp.add(excess)
+            else:
+                self._judge(excess, carriers, place)
             self._excess[demand.hard].append(over)
 
     def _minimum(self, face: Face, changes: Sequence[Any], least: int) -> Any:
@@ -165,7 +174,7 @@ class MoveModel:
 
     def _judge(self, excess: Any, carriers: Sequence[int], place: Place) -> None:
         """What is too much counts where a pod with the constraint is."""
-        variables, signs, down, _ = self._change(carriers, place)
+        variables, signs, down, _ = self._change(carriers, place.asking)
         if place.carriers > down:
             self.cp.add(excess)
             return

@@ -16,19 +16,16 @@ import numpy as np
 
 from planner.eviction.protections import Protections
 from planner.problem.nodes import Codes, Ints, Mask
-from planner.rebalance.bounds import moves_needed
 from planner.rebalance.excess_ledger import Demand, levels, worse
 from planner.rebalance.movable import Movable
 from planner.rebalance.trial_cluster import Move, TrialCluster
 
 #: So many pods of a domain are tried before it is given up.
 _MOST_SOURCES = 8
-#: What counts as far away where no number of moves can mend a constraint.
-_HOPELESS = 1_000
 
 _Key = TypeVar("_Key", int, str)
-#: The moves still needed by the constraints concerned, and what they have too much.
-Distance = tuple[int, int]
+#: How many constraints no moves can mend, the moves that the others need, and what all have too much.
+Distance = tuple[int, int, int]
 
 
 class Greedy:
@@ -172,13 +169,12 @@ def _best_of_each(groups: Codes, mask: Mask, totals: Codes) -> Iterator[int]:
 
 def distance(demands: Iterable[Demand]) -> Distance:
     """How far constraints are from their goal."""
-    needed = excess = 0
+    beyond = needed = excess = 0
     for demand in demands:
         over = demand.excess()
         if over:
-            rule = demand.rule
-            counts = rule.counts.sums()[rule.counts.domains]
-            least = moves_needed(counts, demand.max_skew, few_domains=rule.few_domains)
-            needed += _HOPELESS if least is None else least
+            least = demand.moves_needed(closed=True)
+            beyond += least is None
+            needed += least or 0
             excess += over
-    return needed, excess
+    return beyond, needed, excess

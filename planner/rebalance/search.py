@@ -17,7 +17,6 @@ import numpy as np
 from planner.clock import Clock
 from planner.cpsat.region import Region
 from planner.eviction.protections import SOFT, Protections
-from planner.rebalance.bounds import moves_needed
 from planner.rebalance.excess_ledger import Demand
 from planner.rebalance.greedy import Greedy
 from planner.rebalance.large_repair import Group, LargeRepair
@@ -239,8 +238,4 @@ class MoveSearch:
 
 def _least_moves(demand: Demand) -> int:
     """The moves that a constraint needs at least before nothing is too much."""
-    rule = demand.rule
-    if not demand.excess():
-        return 0
-    held = rule.counts.sums()[rule.counts.domains]
-    return moves_needed(held, demand.max_skew, few_domains=rule.few_domains, closed=False) or 0
+    return (demand.moves_needed(closed=False) or 0) if demand.excess() else 0
