@@ -10,17 +10,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from ortools.sat.python import cp_model
 
-from planner.clock import Clock
 from planner.cpsat.region import Face, Place, Region
+from planner.cpsat.solver import solved
+from planner.proof.meter import Meter
 
-#: One worker finds the same plan on every machine.
-_WORKERS = 1
-_SEED = 1
+#: How far a bound may be rounded before it counts as the next whole number.
 _ROUNDING = 1e-6
 
 HARD_EXCESS, SOFT_EXCESS, MOVES, DISRUPTION = "hardExcess", "softExcess", "moves", "disruption"
@@ -206,22 +204,21 @@ class MoveModel:
             terms.append(cost)
         return cp_model.LinearExpr.sum(terms)
 
-    def solve(self, stages: Sequence[str], clock: Clock, effort: float) -> Shift | None:
-        """The best found, one stage after the other; None when nothing was found in time."""
+    def solve(self, stages: Sequence[str], meter: Meter, work: float) -> Shift | None:
+        """The best that so much work on each stage finds; None when nothing was found."""
         found: Shift | None = None
         for name, expression in self._stages(stages):
             if name == DISRUPTION and found is not None and (weight := self._only_weight()):
-                found = _weighed(found, weight)
-                break
-            solver = _solver(clock, effort)
+                return _weighed(found, weight)
             self.cp.minimize(expression)
-            status = clock.watch(solver.stop_search, partial(solver.solve, self.cp))
-            if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            result = solved(self.cp, meter.part(work), work, linear=True)
+            if not result.found:
                 break
+            solver = result.solver
             value = int(solver.value(expression))
             bound = max(0, math.ceil(solver.best_objective_bound - _ROUNDING))
             found = self._read(solver, found, name, (value, bound))
-            if clock.over():
+            if meter.over():
                 break
             self.cp.add(expression <= value)
             self._hint(solver)
@@ -259,16 +256,3 @@ def _weighed(found: Shift, weight: int) -> Shift:
         values={**found.values, DISRUPTION: weight * found.values[MOVES]},
         bounds={**found.bounds, DISRUPTION: weight * found.bounds[MOVES]},
     )
-
-
-def _solver(clock: Clock, effort: float) -> cp_model.CpSolver:
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = max(0.05, clock.left())
-    solver.parameters.max_deterministic_time = effort
-    solver.parameters.num_workers = _WORKERS
-    # Counting and room are linear: with all of it in the relaxation the bound is nearly tight at once.
-    solver.parameters.linearization_level = 2
-    solver.parameters.symmetry_level = 0
-    solver.parameters.random_seed = _SEED
-    solver.parameters.catch_sigint_signal = False
-    return solver

@@ -12,7 +12,7 @@ import numpy as np
 from planner.problem.nodes import Ints
 
 
-def moves_needed(
+def moves_needed(  # noqa: PLR0913 - what a constraint's counts depend on
     counts: Ints,
     max_skew: int,
     *,

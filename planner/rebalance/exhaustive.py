@@ -81,9 +81,7 @@ class Exhaustive:
     def _excess(self, values: Values) -> tuple[int, ...]:
         return tuple(values[name] for name in self._stages[: self._stages.index("moves")])
 
-    def _next(
-        self, layer: Mapping[Placement, int], depth: int, meter: Meter
-    ) -> dict[Placement, int] | None:
+    def _next(self, layer: Mapping[Placement, int], depth: int, meter: Meter) -> dict[Placement, int] | None:
         """The placements that one more move leads to, and their weights; None when the work is used up."""
         found: dict[Placement, int] = {}
         start = self._placements.start

@@ -16,12 +16,10 @@ import numpy as np
 
 from planner.eviction.protections import Protections
 from planner.problem.nodes import Codes, Ints, Mask
+from planner.proof import effort
 from planner.rebalance.excess_ledger import Demand, levels, worse
 from planner.rebalance.movable import Movable
 from planner.rebalance.trial_cluster import Move, TrialCluster
-
-#: So many pods of a domain are tried before it is given up.
-_MOST_SOURCES = 8
 
 _Key = TypeVar("_Key", int, str)
 #: How many constraints no moves can mend, the moves that the others need, and what all have too much.
@@ -40,17 +38,17 @@ class Greedy:
         self._movable = movable
         self.moved: set[int] = set()
 
-    def mend(self, demands: Iterable[Demand], most: int, *, natural: bool = False) -> list[Move]:
-        """Moves until nothing can be bettered, at most so many; they have happened on the board.
+    def mend(self, demands: Iterable[Demand], most: int | None, *, natural: bool = False) -> list[Move]:
+        """Moves until nothing can be bettered, at most so many if there is a limit; they have happened.
 
         With `natural` only the scheduler's own choices are taken.
         """
         moves: list[Move] = []
         waiting = [demand for demand in demands if demand.excess()]
-        while waiting and len(moves) < most:
+        while waiting and _may_grow(moves, most):
             bettered = []
             for demand in waiting:
-                move = self._better(demand, natural=natural) if len(moves) < most else None
+                move = self._better(demand, natural=natural) if _may_grow(moves, most) else None
                 if move is not None:
                     moves.append(move)
                     bettered.append(demand)
@@ -101,7 +99,7 @@ class Greedy:
             pod: (*self._rank(template, node, pod), 0 if turns is None else int(turns[node]), pod)
             for (template, node), pod in found.items()
         }
-        return sorted(keys, key=keys.__getitem__)[:_MOST_SOURCES]
+        return sorted(keys, key=keys.__getitem__)[: effort.PODS_OF_A_DOMAIN]
 
     def bears(self, moves: Sequence[Move]) -> bool:
         """Whether the policy's limits for each node and namespace bear these evictions too."""
@@ -154,6 +152,10 @@ class Greedy:
         for node in _best_of_each(board.domains(template), mask, totals):
             if node != best:
                 yield node
+
+
+def _may_grow(moves: Sequence[Move], most: int | None) -> bool:
+    return most is None or len(moves) < most
 
 
 def _within(before: Counter[_Key], more: Counter[_Key], most: int | None) -> bool:

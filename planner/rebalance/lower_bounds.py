@@ -70,7 +70,9 @@ class LowerBounds:
 def proved_by(shift: Shift | None, stages: Sequence[str]) -> Mapping[str, int]:
     """The bounds of a model's stages, up to the first one that it did not reach."""
     bounds: dict[str, int] = {}
-    for name in stages if shift is not None else ():
+    if shift is None:
+        return bounds
+    for name in stages:
         bounds[name] = shift.bounds.get(name, 0)
         if shift.values.get(name) != bounds[name]:
             break
@@ -87,6 +89,13 @@ def chained(
             return
         yield Claim(name, Bound(bounds[name], source, frozenset(assumes)), dict(given))
         given[name] = bounds[name]
+
+
+def certain(soft_excess: int) -> Iterator[Claim]:
+    """What is true of all plans: no count is below zero, and without moves everything stays as it is."""
+    for name in ("hardExcess", "moves", "disruption", "softExcess", "pinned"):
+        yield Claim(name, Bound(0, "no count is negative"))
+    yield Claim("softExcess", Bound(soft_excess, "nothing moves"), {"moves": 0})
 
 
 def _least_moves(demand: Demand) -> int:

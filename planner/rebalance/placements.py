@@ -174,7 +174,9 @@ class Placements:
             return
         self.looked_at += 1
         state, nodes = self._board.state, self._nodes
-        changed = [place for place, (now, then) in enumerate(zip(self._now, counts, strict=True)) if now != then]
+        changed = [
+            place for place, (now, then) in enumerate(zip(self._now, counts, strict=True)) if now != then
+        ]
         for place in changed:
             standing, spare = self._standing[place // nodes][place % nodes], self._spare[place // nodes]
             while len(standing) > counts[place]:

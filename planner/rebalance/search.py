@@ -8,7 +8,7 @@ from them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -51,6 +51,11 @@ class FoundMoves:
         return judge([Measured(name, self.values[name], largest=False) for name in self.stages], self.claims)
 
 
+def stages_of(protections: Protections) -> tuple[str, ...]:
+    """What moves are to achieve, the most important first."""
+    return "hardExcess", *(("softExcess",) if SOFT in protections.kinds else ()), "moves", "disruption"
+
+
 class MoveSearch:
     """Looks for the fewest moves on a board, which it leaves as it found it."""
 
@@ -65,11 +70,11 @@ class MoveSearch:
         self._board = board
         self._movable = movable
         self._protections = protections
-        self._kinds = kinds = protections.kinds
+        self._kinds = protections.kinds
         self._meter = meter
         self._most = most
         self._regions = Regions(board, movable, protections)
-        self._stages = ("hardExcess", *(("softExcess",) if SOFT in kinds else ()), "moves", "disruption")
+        self._stages = stages_of(protections)
         self._start = board.state.mark()
         self._bounds = LowerBounds(movable, self._regions, self._stages, most)
         self._claims: list[Claim] = []
@@ -79,12 +84,147 @@ class MoveSearch:
         broken = self._board.ledger.broken(self._kinds)
         groups = self._bounds.groups(broken)
         self._claims += self._bounds.counted(groups)
-        self._meter.look_for("moves as the scheduler makes them")
         best = self._greedily(broken, natural=natural)
-        self._board.state.rollback(self._start)
-        for step in (self._exhausted_soon, self._relaxed, *(() if natural else self._steps)):
-            if not self._is_open(best):
-                break
-            best = min(best, step(best, groups), key=self._key)
+        for step in self._steps:
             self._board.state.rollback(self._start)
+            if not self._is_open(best) or self._meter.over():
+                break
+            found = step(best, groups)
+            if not natural:
+                best = min(best, found, key=lambda one: self._key(one[1]))
+        self._board.state.rollback(self._start)
         return FoundMoves(*best, self._stages, self._claims)
+
+    @property
+    def _steps(self) -> Sequence[Callable[[Found, Sequence[Group]], Found]]:
+        """What is done after the scheduler's own way, one after the other until nothing is open."""
+        pairs = len([*self._movable.templates]) * self._board.problem.nodes.size
+        if pairs > effort.REGION_VARIABLES:
+            return self._relaxed, self._repaired
+        if not is_tiny(self._board, self._movable):
+            return self._relaxed, self._solved
+        return self._glanced, self._relaxed, self._solved, self._exhausted
+
+    def _is_open(self, found: Found) -> bool:
+        """Whether moves could be better, as far as is known."""
+        return not all(stage.proved for stage in FoundMoves(*found, self._stages, self._claims).judged())
+
+    def _key(self, values: Values) -> tuple[int, ...]:
+        return tuple(values[name] for name in self._stages)
+
+    def _floor(self) -> Values:
+        """What no moves are below: in every stage a bound on those that are at the floor of those before."""
+        floor: dict[str, int] = {}
+        for name in self._stages:
+            known = (c.bound.value for c in self._claims if c.stage == name and c.speaks_of(floor))
+            floor[name] = max(known, default=0)
+        return floor
+
+    def _values(self, moves: Iterable[Move]) -> Values:
+        """What moves achieve that have just happened."""
+        pods = [move.pod for move in moves]
+        return {
+            "hardExcess": self._board.ledger.excess(hard=True),
+            "softExcess": self._board.ledger.excess(hard=False),
+            "moves": len(pods),
+            "disruption": int(self._movable.weights[pods].sum()) if pods else 0,
+        }
+
+    def _greedily(self, broken: Sequence[Demand], *, natural: bool) -> Found:
+        self._meter.look_for("moves that the scheduler makes by itself")
+        moves = self._remembering([]).mend(broken, self._left([]), natural=natural)
+        return moves, self._values(moves)
+
+    def _relaxed(self, best: Found, groups: Sequence[Group]) -> Found:
+        """No other moves, but tighter bounds."""
+        self._meter.look_for("bounds on the moves")
+        self._claims += self._bounds.relaxed(groups, self._meter)
+        return best
+
+    def _glanced(self, best: Found, _: Sequence[Group]) -> Found:
+        """What trying out everything comes to soon."""
+        return self._tried_out(best, self._meter.step(effort.GLANCE_WORK))
+
+    def _exhausted(self, best: Found, _: Sequence[Group]) -> Found:
+        """What trying out everything comes to."""
+        return self._tried_out(best, self._meter)
+
+    def _tried_out(self, best: Found, meter: Meter) -> Found:
+        self._meter.look_for("better moves by trying out all of them")
+        search = Exhaustive(self._placements, self._stages, best[1], self._floor())
+        outcome = search.run(self._most, meter)
+        if outcome.complete:
+            source = "trying out all moves"
+            self._claims += chained(self._stages, outcome.values, source, Assumption.NOTHING_WORSE)
+        return best if outcome.moves is None else ([*outcome.moves], outcome.values)
+
+    @cached_property
+    def _placements(self) -> Placements:
+        return Placements(self._board, self._movable, self._protections)
+
+    def _solved(self, best: Found, _: Sequence[Group]) -> Found:
+        """Better moves than the best so far, if the solver finds any, and the bounds that it proves."""
+        self._meter.look_for("better moves with a model of all nodes")
+        templates, nodes = list(self._movable.templates), np.arange(self._board.problem.nodes.size)
+        demands = [d for d in self._board.ledger.demands if d.hard or SOFT in self._kinds]
+        for tight in (False, True):
+            region = self._regions.exact(templates, demands, nodes, tight=tight, moved=set())
+            shift = self._shift(region)
+            if shift is None:
+                break
+            if not tight:
+                self._claims += chained(self._stages, proved_by(shift, self._stages), "a model of all nodes")
+            best = min(best, self._following(region, shift), key=lambda one: self._key(one[1]))
+            self._board.state.rollback(self._start)
+            if not self._is_open(best) or self._meter.over():
+                break
+        return best
+
+    def _following(self, region: Region, shift: Shift) -> Found:
+        """The moves that a region's solution leads to; they have happened."""
+        sequencer = Sequencer.following(self._board, self._movable, region, shift.leaving, shift.coming)
+        moves = sequencer.run(self._meter.over)
+        return moves, self._values(moves)
+
+    def _shift(self, region: Region) -> Shift | None:
+        """The best that the solver finds: first with as little too much as the bound says."""
+        from planner.cpsat.moves import MoveModel
+
+        excess, work = self._floor()["hardExcess"], effort.EXACT_REGION_WORK
+        if self._most is None:
+            model = MoveModel(region, hard_excess=excess)
+            shift = model.solve(self._stages[1:], self._meter.part(work), work)
+            if shift is not None:
+                known = {"hardExcess": excess}
+                return replace(shift, values={**known, **shift.values}, bounds={**known, **shift.bounds})
+        return MoveModel(region, most_moves=self._most).solve(self._stages, self._meter.part(work), work)
+
+    def _repaired(self, best: Found, groups: Sequence[Group]) -> Found:
+        """Repair in a large cluster: afresh, then from where the best stands, then with the solver."""
+        self._meter.look_for("chains of moves that make room")
+        floor = self._floor()["hardExcess"]
+        surroundings = LargeRepair(self._board, self._movable, self._regions, groups, self._meter)
+        for start in ([], best[0]):
+            if best[1]["hardExcess"] > floor and not self._meter.over():
+                self._set(start)
+                moves = [*start, *surroundings.chains(self._remembering(start), self._left(start))]
+                best = min(best, (moves, self._values(moves)), key=lambda found: self._key(found[1]))
+        self._set(best[0])
+        if best[1]["hardExcess"] > floor:
+            moves = [*best[0], *surroundings.solved(best[0], self._most)]
+            best = min(best, (moves, self._values(moves)), key=lambda found: self._key(found[1]))
+        return best
+
+    def _set(self, moves: Iterable[Move]) -> None:
+        """Let just these moves have happened."""
+        self._board.state.rollback(self._start)
+        for move in moves:
+            self._board.make(move)
+
+    def _left(self, moves: Sequence[Move]) -> int | None:
+        return None if self._most is None else self._most - len(moves)
+
+    def _remembering(self, moves: Sequence[Move]) -> Greedy:
+        greedy = Greedy(self._board, self._movable, self._protections)
+        greedy.remember(moves)
+        return greedy
