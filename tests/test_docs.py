@@ -201,9 +201,10 @@ def test_the_guides_filter_works_when_registered(
 def test_the_guides_encoding_is_in_the_solvers_model(
     family: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the family's `encode` it is proved that a third pod, of another template, has no place."""
+    """With `encode` it is proved without trying all sequences that a third pod has no place."""
     quota = family["HostNetworkQuota"]
     monkeypatch.setattr("planner.scheduler.profile.FILTERS", (*FILTERS, quota))
+    monkeypatch.setattr("planner.proof.effort.SEQUENCE_PODS", 0)
     node, pod = family["node"], family["pod"]
     other = pod("p3")
     other["spec"]["preemptionPolicy"] = "Never"

@@ -86,6 +86,14 @@ def take(problem: Problem, state: State, templates: Iterable[Template] | None = 
     ]
 
 
+def excess_of(problem: Problem, state: State, rules: Iterable[AskedRule]) -> list[int]:
+    """For every constraint the pods that it has too many."""
+    held = _held_domains(problem, state)
+    return [
+        sum(_counts_of(rule, [held[number] for number in rule.carriers]).surplus.values()) for rule in rules
+    ]
+
+
 def asked(problem: Problem, state: State, templates: Iterable[Template] | None = None) -> list[AskedRule]:
     """Every constraint once for each workload that asks for it, or of some templates alone."""
     owners = Owners(problem.cluster)

@@ -96,4 +96,6 @@ class Coarse:
         if even:
             require_even(model.counts, self._soft)
         found = model.solve(model.pods_placed(effort.QUOTAS_WORK), None, self._meter)
-        return None if found is None else (found.phases[0], Proof(found.values, found.bounds))
+        if found is None:
+            return None
+        return found.phases[0], Proof(found.values, found.bounds, "the model over cells of nodes")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from planner.audit.findings import count_violations
-from planner.batch.incumbent import Stage
 from planner.batch.pending import Pending
 from planner.batch.search import Result
 from planner.documents import plan
 from planner.errors import InternalError
+from planner.proof.bounds import Stage
 from planner.scheduler.scheduler import GATED
 
 
-def document(pending: Pending, found: Result, *, final_state: bool) -> plan.PlacementPlan:
+def document(pending: Pending, found: Result, cut: str | None, *, final_state: bool) -> plan.PlacementPlan:
     """The plan with its bounds and what is left over; it has been bound, step by step, in `pending.state`."""
     waiting = {number: list(pods) for number, pods in pending.pods.items()}
     binds = [(waiting[template].pop(), node) for template, node in found.steps]
@@ -27,13 +27,14 @@ def document(pending: Pending, found: Result, *, final_state: bool) -> plan.Plac
     stages = tuple(found.best.stages())
     return plan.PlacementPlan(
         status="Optimal" if _is_optimal(stages) else "Feasible",
-        objective=tuple(_objective(stage) for stage in stages),
+        cut=cut is not None,
+        objective=tuple(stage.objective() for stage in stages),
         steps=tuple(
             plan.PlanStep(pod=problem.pods[pod].key, node=problem.nodes.names[node]) for pod, node in binds
         ),
         unplaced=tuple(_unplaced(pending, waiting)),
         verdicts=plan.Verdicts(sequence=in_sequence, final_state=after <= before),
-        notes=(*problem.cluster.notes, *problem.notes, *_notes(found, final_state)),
+        notes=(*problem.cluster.notes, *problem.notes, *_notes(found, cut, final_state=final_state)),
     )
 
 
@@ -51,16 +52,6 @@ def _replay(pending: Pending, binds: Sequence[tuple[int, int]]) -> bool:
 def _is_optimal(stages: Iterable[Stage]) -> bool:
     """Whether it is proved that no plan places more pods; softer stages say for themselves."""
     return all(stage.proved for stage in stages if stage.name.startswith(plan.PODS_PLACED))
-
-
-def _objective(stage: Stage) -> plan.Objective:
-    return plan.Objective(
-        name=stage.name,
-        goal="max" if stage.largest else "min",
-        value=stage.value,
-        bound=stage.bound,
-        proved=stage.proved,
-    )
 
 
 def _unplaced(pending: Pending, waiting: Mapping[int, Sequence[int]]) -> Iterator[plan.Unplaced]:
@@ -81,7 +72,14 @@ def line(pending: Pending, number: int) -> str:
     return framework.diagnose(framework.plan(pending.template(number))).message()
 
 
-def _notes(found: Result, final_state: bool) -> Iterator[str]:
+def cut_note(cut: str | None) -> Iterator[str]:
+    """What was being looked for when the limit ended the search, if it did."""
+    if cut is not None:
+        yield f"the search was cut short while it looked for {cut}"
+
+
+def _notes(found: Result, cut: str | None, *, final_state: bool) -> Iterator[str]:
+    yield from cut_note(cut)
     pods = len(found.steps)
     if not final_state and found.final_pods is not None and found.final_pods > pods:
         yield (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from planner.batch.every_sequence import EverySequence, are_few
 from planner.batch.goals import Wish
 from planner.batch.incumbent import Incumbent, Proof
 from planner.batch.pending import Pending
@@ -40,7 +41,35 @@ class Exact:
         (placement,), proof = solved
         best.learn(proof)
         best.offer(self._in_order([placement]))
-        return None if best.all_placed() else self._run_in_phases(best)
+        if best.all_placed():
+            return None
+        if sum(self._pending.wanted.values()) <= effort.SEQUENCES_AT_ONCE:
+            self._go_through(best, self._meter.step(effort.SEQUENCES_WORK))
+        final_pods = self._run_in_phases(best)
+        if not best.all_placed():
+            self._go_through(best, self._meter)
+        return final_pods
+
+    def _go_through(self, best: Incumbent, meter: Meter) -> None:
+        """Where no order was found for the placement of a small batch, try all sequences."""
+        if not are_few(self._pending):
+            return
+        search = EverySequence(self._pending, meter)
+        placed = self._pending.placed(best.steps or ())
+        done = search.run(placed, best.bounds())
+        if search.best is not None:
+            best.offer(self._orderer.extend(search.best.binds, self._pending.pods))
+        if done:
+            pods = best.pods()
+            best.learn(Proof(pods, pods, "the search through all sequences"))
+            self._soften(best, pods)
+
+    def _soften(self, best: Incumbent, pods: Mapping[str, int]) -> None:
+        """Of the placements with as many pods, ask for one that is better in the softer stages."""
+        solved = self.solve(best.steps or (), pods=pods)
+        if solved is not None:
+            best.learn(solved[1])
+            best.offer(self._in_order(solved[0]))
 
     def _run_in_phases(self, best: Incumbent) -> int | None:
         """Where no order was found for the placement, ask for one that comes about in phases."""
@@ -63,9 +92,14 @@ class Exact:
         return final_pods
 
     def solve(
-        self, hint: Sequence[Step], phases: int = 0, *, one_by_one: bool = False
+        self,
+        hint: Sequence[Step],
+        phases: int = 0,
+        *,
+        one_by_one: bool = False,
+        pods: Mapping[str, int] | None = None,
     ) -> tuple[Sequence[Placement], Proof] | None:
-        """The best placement, node by node and phase by phase; None when none was found in time."""
+        """The best placement, perhaps with just so many pods; None when none was found in time."""
         from planner.cpsat.model import Goal, Model
         from planner.cpsat.variables import Batch
 
@@ -76,6 +110,8 @@ class Exact:
         model = Model(batch, pending.profiles(), phases=phases)
         if one_by_one:
             model.one_by_one()
+        if pods is not None:
+            model.exactly(pods)
         soft = [
             Goal(wish.name, wish.express(model.counts), effort.EXACT_SOFT_WORK, wish.largest)
             for wish in self._wishes
@@ -83,7 +119,7 @@ class Exact:
         found = model.solve(
             [*model.pods_placed(effort.EXACT_PODS_WORK, open=True), *soft], Counter(hint), self._meter
         )
-        return None if found is None else (found.phases, Proof(found.values, found.bounds))
+        return None if found is None else (found.phases, Proof(found.values, found.bounds, "the exact model"))
 
     def _in_order(self, phases: Sequence[Placement]) -> list[Step]:
         """The placement in an admissible order, as much of it as possible, and then what else fits."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from planner.batch.goals import Wish
 from planner.batch.pending import Pending
 from planner.documents.plan import PODS_PLACED
+from planner.proof.bounds import Bound, Claim, Measured, Stage, judge
 from planner.scheduler.order import Placement, Step
 
 #: Told the pods placed so far and the most that any plan could place.
@@ -17,24 +18,21 @@ Watch = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a model achieved stage by stage, and that no plan does better as far as it got.
+    """What somebody achieved stage by stage, and that no plan does better as far as it got.
 
-    A stage's bound holds for plans that have the model's values in all stages before.
+    A stage's bound holds for plans that have the same values in all stages before.
     """
 
     values: Mapping[str, int]
     bounds: Mapping[str, int]
+    source: str
 
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One stage of the objective: what the plan has, what any plan as good before could have."""
-
-    name: str
-    largest: bool
-    value: int
-    bound: int
-    proved: bool
+    def claims(self) -> Iterator[Claim]:
+        """A claim for every stage."""
+        before: dict[str, int] = {}
+        for name, bound in self.bounds.items():
+            yield Claim(name, Bound(bound, self.source), dict(before))
+            before[name] = self.values[name]
 
 
 class Incumbent:
@@ -44,13 +42,21 @@ class Incumbent:
         self._pending = pending
         self._wishes = wishes
         self._watch = watch
-        self._proofs: list[Proof] = []
         self._names = [f"{PODS_PLACED}{priority}" for priority in pending.priorities]
-        placeable: dict[str, int | None] = dict(zip(self._names, self._placeable(), strict=True))
-        self._plain = placeable | {wish.name: wish.bound() for wish in wishes}
-        self._plain_if_all = placeable | {wish.name: wish.bound_of_all() for wish in wishes}
+        self._claims = list(self._plain())
         self._soft: list[int] | None = None
         self.steps: Sequence[Step] | None = None
+
+    def _plain(self) -> Iterator[Claim]:
+        """What is plain to see before anything is searched for."""
+        for name, pods in zip(self._names, self._placeable(), strict=True):
+            yield Claim(name, Bound(pods, "the count of pods that some node could take"))
+        wanted = {(number, 0): pods for number, pods in self._pending.wanted.items()}
+        everybody = dict(zip(self._names, self._pending.placed(wanted), strict=True))
+        for wish in self._wishes:
+            for bound, given in ((wish.bound(), {}), (wish.bound_of_all(), everybody)):
+                if bound is not None:
+                    yield Claim(wish.name, Bound(bound, "the look at what is there already"), given)
 
     def _placeable(self) -> tuple[int, ...]:
         """Per priority, the pods that some node could take at all."""
@@ -109,19 +115,17 @@ class Incumbent:
 
     def learn(self, proof: Proof) -> None:
         """Take note of what a model proved."""
-        self._proofs.append(proof)
+        self._claims += proof.claims()
         self._tell()
 
     def _tell(self) -> None:
         if self._watch is not None and self.steps is not None:
-            self._watch(len(self.steps), sum(stage.bound for stage in self._pods()))
+            bounds = (stage.bound for stage in self._pods())
+            self._watch(len(self.steps), sum(bound.value for bound in bounds if bound is not None))
 
     def promises(self, placement: Placement | None) -> bool:
         """Whether a placement, could it be had, would place as many pods as any plan could."""
-        if placement is None:
-            return False
-        stages = self._bounded(self._names, self._pending.placed(placement))
-        return all(stage.proved for stage in stages)
+        return placement is not None and all(stage.proved for stage in self._judged(placement))
 
     def all_placed(self) -> bool:
         """Whether there is a plan, and none places more pods."""
@@ -132,23 +136,25 @@ class Incumbent:
         return self.steps is not None and all(stage.proved for stage in self.stages())
 
     def _pods(self) -> Iterator[Stage]:
-        return self._bounded(self._names, self._pending.placed(self.steps or ()))
+        return self._judged(self.steps or ())
+
+    def pods(self) -> dict[str, int]:
+        """The pods that the best plan places, by stage."""
+        return {stage.name: stage.value for stage in self._pods()}
+
+    def bounds(self) -> list[int]:
+        """The most pods that any plan could place, by stage, given what the plan has in the stages before."""
+        return [stage.bound.value for stage in self._pods() if stage.bound is not None]
+
+    def _judged(self, placement: Placement | Iterable[Step]) -> Iterator[Stage]:
+        """The stages that count pods."""
+        pods = zip(self._names, self._pending.placed(placement), strict=True)
+        return judge([Measured(name, value) for name, value in pods], self._claims)
 
     def stages(self) -> Iterator[Stage]:
         """Every stage of the objective with the tightest bound that is known for it."""
-        names = [*self._names, *(wish.name for wish in self._wishes)]
-        return self._bounded(names, [*self._pending.placed(self.steps or ()), *self._softness()])
-
-    def _bounded(self, names: Iterable[str], values: Iterable[int]) -> Iterator[Stage]:
-        largest = {name: True for name in self._names} | {wish.name: wish.largest for wish in self._wishes}
-        proved, proofs = True, self._proofs
-        left = sum(self._pending.wanted.values())
-        for name, value in zip(names, values, strict=True):
-            known = [proof.bounds[name] for proof in proofs if name in proof.bounds]
-            plain, up = (self._plain if left else self._plain_if_all)[name], largest[name]
-            left -= value if name in self._names else 0
-            known += [] if plain is None else [plain]
-            bound = value if not known else min(known) if up else max(known)
-            proved = proved and bool(known) and (value >= bound if up else value <= bound)
-            yield Stage(name, up, value, max(bound, value) if up else min(bound, value), proved)
-            proofs = [proof for proof in proofs if proof.values.get(name) == value]
+        pods = zip(self._names, self._pending.placed(self.steps or ()), strict=True)
+        soft = zip(self._wishes, self._softness(), strict=True)
+        plan = [Measured(name, value) for name, value in pods]
+        plan += [Measured(wish.name, value, wish.largest) for wish, value in soft]
+        return judge(plan, self._claims)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from planner.audit.findings import count_violations
-from planner.batch.document import line
+from planner.batch.document import cut_note, line
 from planner.batch.moves import Moved
 from planner.batch.pending import Pending
 from planner.batch.steps import Action
@@ -14,21 +14,22 @@ from planner.errors import InternalError
 from planner.scheduler.scheduler import GATED
 
 
-def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
+def move_document(pending: Pending, found: Moved, cut: str | None) -> plan.PlacementPlan:
     """The plan with its bounds and what is left over; it has been carried out in `pending.state`."""
     if not _replay(pending, found.actions):
         raise InternalError("a plan with moves broke the filters when it was replayed")
     problem = pending.problem
     after = count_violations(problem, pending.state.node_of)
     before = count_violations(problem, problem.node_of) if after else 0
-    objective = tuple(_objective(pending, found))
+    objective = tuple(stage.objective() for stage in found.stages)
     return plan.PlacementPlan(
         status="Optimal" if all(stage.proved for stage in objective[:-1]) else "Feasible",
+        cut=cut is not None,
         objective=objective,
         steps=tuple(_step(pending, action) for action in found.actions),
         unplaced=tuple(_unplaced(pending, found.actions)),
         verdicts=plan.Verdicts(sequence=True, final_state=after <= before),
-        notes=(*problem.cluster.notes, *problem.notes),
+        notes=(*problem.cluster.notes, *problem.notes, *cut_note(cut)),
     )
 
 
@@ -46,18 +47,6 @@ def _replay(pending: Pending, actions: Sequence[Action]) -> bool:
             return False
         pending.state.bind(action.pod, action.node)
     return True
-
-
-def _objective(pending: Pending, found: Moved) -> Iterator[plan.Objective]:
-    proved = True
-    for priority, value, bound in zip(pending.priorities, found.placed, found.bounds, strict=True):
-        proved = proved and value >= bound
-        name = f"{plan.PODS_PLACED}{priority}"
-        yield plan.Objective(name=name, value=value, bound=max(value, bound), proved=proved)
-    least = min(found.moves, found.least_moves)
-    yield plan.Objective(
-        name=plan.MOVES, goal="min", value=found.moves, bound=least, proved=proved and found.moves == least
-    )
 
 
 def _step(pending: Pending, action: Action) -> plan.PlanStep:

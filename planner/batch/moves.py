@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from planner.batch.aftermath import Aftermath
+from planner.batch.every_sequence import EverySequence, are_few
 from planner.batch.exact import is_small
 from planner.batch.goals import Shape
 from planner.batch.incumbent import Watch
@@ -23,12 +25,13 @@ from planner.batch.packing import Packing
 from planner.batch.pending import Pending
 from planner.batch.questions import Questions
 from planner.batch.search import BatchSearch
-from planner.batch.steps import Action, Sequencer, arrangement_of
+from planner.batch.steps import Action, Sequencer, arrangement_of, can_evict_first
 from planner.batch.vectors import Arrangement, Vectors
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.documents.plan import MOVES, PODS_PLACED
 from planner.problem.nodes import Codes
 from planner.proof import effort
+from planner.proof.bounds import Assumption, Bound, Claim, Measured, Stage, judge
 from planner.proof.meter import Meter
 
 if TYPE_CHECKING:
@@ -39,13 +42,10 @@ _Placed = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Evictions and binds in their order, with the pods placed and the bounds of every priority."""
+    """Evictions and binds in their order, and the stages of the objective with their verdicts."""
 
     actions: Sequence[Action]
-    placed: _Placed
-    bounds: _Placed
-    moves: int
-    least_moves: int
+    stages: Sequence[Stage]
 
 
 class MoveSearch:
@@ -66,11 +66,14 @@ class MoveSearch:
         #: For steps of fixed size, which only the clock ends.
         self._fixed = meter.step(math.inf)
         self._sequencer = Sequencer(pending, self._fixed)
+        self._aftermath = Aftermath(pending)
+        self._source = "the model over cells of nodes"
 
     def run(self) -> Moved:
         """The best plan until nothing better is possible, or the time is up."""
         self._tell()
-        self._meter.look_for("the most pods")
+        if self._go_through_a_few():
+            return self._moved()
         if not self._done():
             self._relax()
         for seed in range(effort.PACKING_SEEDS):
@@ -82,7 +85,57 @@ class MoveSearch:
         self._save_moves(effort.MOVES_GLANCE_WORK)
         self._look_nearby()
         self._save_moves(effort.MOVES_WORK)
-        return Moved(self._actions, self._placed, self._bounds, self._moves(self._actions), self._least_moves)
+        if not (self._placed >= self._bounds and self._is_least()):
+            self._go_through(self._meter)
+        if not self._placed >= self._bounds:
+            self._take_unmoved()
+        return self._moved()
+
+    def _moved(self) -> Moved:
+        """The best plan with all that is known about it."""
+        names = [f"{PODS_PLACED}{priority}" for priority in self._pending.priorities]
+        moves = Measured(MOVES, self._moves(self._actions), largest=False)
+        measured = [Measured(name, pods) for name, pods in zip(names, self._placed, strict=True)]
+        late = not can_evict_first(self._actions, self._pending)
+        breaks = {Assumption.EVICTIONS_FIRST} if late else set[Assumption]()
+        return Moved(self._actions, tuple(judge([*measured, moves], self._claims(names), breaks=breaks)))
+
+    def _claims(self, names: Sequence[str]) -> list[Claim]:
+        """What is known of every stage; each bound presumes that those before it are reached."""
+        first, given = frozenset({Assumption.EVICTIONS_FIRST}), dict[str, int]()
+        claims = [Claim(MOVES, Bound(0, "the count of evictions"))]
+        for name, bound, pods in zip(names, self._bounds, self._all_pods(), strict=True):
+            claims.append(Claim(name, Bound(pods, "the count of pods")))
+            claims.append(Claim(name, Bound(bound, self._source, first), dict(given)))
+            given[name] = bound
+        least = Bound(self._least_moves, "the model of moves", first)
+        return [*claims, Claim(MOVES, least, dict(zip(names, self._placed, strict=True)))]
+
+    def _go_through_a_few(self) -> bool:
+        """Whether all sequences of a tiny batch were gone through at once."""
+        pods = sum(self._pending.wanted.values())
+        return pods <= effort.SEQUENCES_AT_ONCE and self._go_through(self._meter.step(effort.SEQUENCES_WORK))
+
+    def _go_through(self, meter: Meter) -> bool:
+        """Try all sequences; whether that came to its end."""
+        if not are_few(self._pending):
+            return False
+        search = EverySequence(self._pending, meter, self._aftermath.is_no_worse)
+        done = search.run(self._placed, self._bounds, self._moves(self._actions))
+        if search.best is not None:
+            self._actions = self._sequencer.after(search.best.evictions, search.best.binds)
+            self._placed = self._count(self._actions)
+        if done:
+            self._source, self._bounds = "the search through all sequences", self._placed
+            self._least_moves = self._moves(self._actions)
+        return done
+
+    def _take_unmoved(self) -> None:
+        """Where a better plan is not ruled out, the one without moves may be better: then it is taken."""
+        if self._is_small and not self._meter.over():
+            plain = self._without_moves(self._meter)
+            if self._count(plain) > self._placed:
+                self._actions, self._placed = plain, self._count(plain)
 
     def _done(self) -> bool:
         """Whether no plan places more, or it is time to think of the moves."""
@@ -129,7 +182,8 @@ class MoveSearch:
         if not self._within_budgets(actions):
             return
         placed = self._count(actions)
-        if (placed, -self._moves(actions)) > (self._placed, -self._moves(self._actions)):
+        better = (placed, -self._moves(actions)) > (self._placed, -self._moves(self._actions))
+        if better and self._aftermath.allows(actions):
             self._actions, self._placed = actions, placed
             self._tell()
 

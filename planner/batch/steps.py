@@ -7,7 +7,7 @@ as long as the filters accept the binds without it: a pod that moves leaves righ
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.batch.pending import Pending
@@ -39,14 +39,40 @@ class Sequencer:
     def actions(self, arrangement: Arrangement, *, thorough: bool) -> list[Action]:
         """What to do, as far as an order was found; what is left over goes where it fits."""
         mark = self._state.mark()
-        going = self._going(arrangement)
+        going = self._going(arrangement.staying)
         for pod, node in self._homes.items():
             if pod not in going:
                 self._state.bind(pod, node)
         waiting = self._waiting(going)
         steps = self._orderer.extend(self._in_order(arrangement.coming, waiting, thorough), waiting)
         self._state.rollback(mark)
-        binds = [(waiting[number].pop(), node) for number, node in steps]
+        return self._put_off(steps, going)
+
+    def after(self, evictions: Mapping[Step, int], steps: Sequence[Step]) -> list[Action]:
+        """The actions of a known order of binds that follow some evictions, each put off where it can be."""
+        running = self._pending.running
+        staying = {
+            (number, node): len(pods) - evictions.get((number, node), 0)
+            for number, nodes in running.items()
+            for node, pods in nodes.items()
+        }
+        going = self._going(staying)
+        late = self._put_off(steps, going)
+        if Counter(a.node is not None for a in late) == {True: len(steps), False: len(going)}:
+            return late
+        first = [Action(pod, None, node) for pod, node in going.items()]
+        binds = self._named(steps, going)
+        return [*first, *(Action(pod, node, going.get(pod)) for pod, node in binds)]
+
+    def _named(self, steps: Sequence[Step], going: dict[int, int]) -> list[tuple[int, int]]:
+        """The pods that are bound, and where."""
+        waiting = self._waiting(going)
+        return [(waiting[number].pop(), node) for number, node in steps]
+
+    def _put_off(self, steps: Sequence[Step], going: dict[int, int]) -> list[Action]:
+        """Each eviction right before the bind that needs it, as far as that works out."""
+        mark = self._state.mark()
+        binds = self._named(steps, going)
         for pod, node in self._homes.items():
             self._state.bind(pod, node)
         start = self._state.mark()
@@ -57,13 +83,13 @@ class Sequencer:
         self._state.rollback(mark)
         return found
 
-    def _going(self, arrangement: Arrangement) -> dict[int, int]:
+    def _going(self, staying: Mapping[Step, int]) -> dict[int, int]:
         """The pods to be evicted and where they run; of pods alike on a node, the cheapest."""
         return {
             pod: node
             for number, nodes in self._pending.running.items()
             for node, pods in nodes.items()
-            for pod in pods[: len(pods) - arrangement.staying.get((number, node), 0)]
+            for pod in pods[: len(pods) - staying.get((number, node), 0)]
         }
 
     def _waiting(self, going: dict[int, int]) -> dict[int, list[int]]:
@@ -139,6 +165,28 @@ class Sequencer:
         number = int(self._pending.problem.template_of[pod])
         framework = self._pending.framework(number)
         return framework.fits(framework.plan(self._pending.template(number)), node)
+
+
+def can_evict_first(actions: Sequence[Action], pending: Pending) -> bool:
+    """Whether the same binds are accepted in the same order when all evictions come before them.
+
+    `pending.state` is without the pods that may be evicted, and is left so.
+    """
+    state = pending.state
+    mark = state.mark()
+    gone = {action.pod for action in actions if action.node is None}
+    for pod, node in pending.homes():
+        if pod not in gone:
+            state.bind(pod, node)
+    accepted = True
+    for action in actions:
+        if accepted and action.node is not None:
+            number = int(pending.problem.template_of[action.pod])
+            framework = pending.framework(number)
+            accepted = framework.fits(framework.plan(pending.template(number)), action.node)
+            state.bind(action.pod, action.node)
+    state.rollback(mark)
+    return accepted
 
 
 def arrangement_of(actions: Sequence[Action], pending: Pending) -> Arrangement:

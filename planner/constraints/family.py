@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -65,6 +65,9 @@ class Filter(Family):
     #: Whether the answer never changes while pods come and go.
     settled: ClassVar[bool] = False
 
+    #: Whether the answer depends on what happened before, and not only on who is where now.
+    remembers: ClassVar[bool] = False
+
     def concerns(self, template: Template) -> bool:
         """Whether the rule can refuse this template at all."""
         return True
@@ -84,6 +87,13 @@ class Filter(Family):
     def stamp(self, template: Template) -> Hashable:
         """Equal stamps mean that `reject`, just asked about all nodes, gave the same answer."""
         return self.state.version
+
+    def watches(self, template: Template) -> Collection[int] | None:
+        """The templates whose pods on other nodes can change the answer about a node; None for all.
+
+        That the pods on the node itself can is taken for granted.
+        """
+        return None
 
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         """For every node, a number of pods of the template that it can never take more than.

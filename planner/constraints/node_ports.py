@@ -7,7 +7,7 @@ one of them is 0.0.0.0.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,18 +79,24 @@ class NodePorts(Filter):
     def verdict(self, template: Template, code: int) -> Verdict:
         return Verdict((_REASON,), unresolvable=False)
 
+    def watches(self, template: Template) -> Collection[int]:
+        return ()
+
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         return where_accepted(self.reject(template), 1)
 
     def encode(self, x: Counts) -> None:
-        """Of templates whose ports clash, at most one pod comes to a node."""
+        """Of templates whose ports clash, at most one pod is on a node to which one comes.
+
+        Pods that run beside each other all the same may stay, and keep others away.
+        """
+        free = np.ones(self.nodes.size, np.int64)
         users = [template for template in x.judged() if self._wanted[template.index]]
         for position, template in enumerate(users):
             for other in users[position:]:
                 if any(self._clashes(template.index, port) for port in self._wanted[other.index]):
                     pair = {template.index: 1, other.index: 1}
-                    for cell in x.cells_of(template.index):
-                        x.require(x.total(pair, (cell,)) <= int(x.cells.nodes_in[cell]))
+                    x.limit((self.name, *pair), pair, free)
 
     def violations(self) -> Iterator[Violation]:
         """Pods that share a node and a host port: each pod after the first that took it."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -193,6 +193,9 @@ class NodeResourcesFit(Filter, Score):
             return None
         return at(self.state.used, row, where) + asked
 
+    def watches(self, template: Template) -> Collection[int]:
+        return ()
+
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         rows, amounts = map(np.array, zip(*self.wants(template), strict=True))
         free = np.maximum(self.problem.allocatable[rows] - self.state.used[rows], 0)
@@ -213,20 +216,7 @@ class NodeResourcesFit(Filter, Score):
             unit = math.gcd(*amounts.values())
             scaled = {number: amount // unit for number, amount in amounts.items()}
             free = np.maximum(self.problem.allocatable[row] - self.state.used[row], 0) // unit
-            load = self._running(x, scaled)
-            for cell, room in x.usable(np.maximum(free, load)):
-                x.require(x.total(scaled, (cell,)) <= room)
-            for node in np.flatnonzero(load > free).tolist() if x.cells.single else ():
-                coming = x.any_of((self.name, row, node), amounts, (node,))
-                if coming is not None:
-                    x.require_if(coming, x.total(scaled, (node,)) <= int(free[node]))
-
-    def _running(self, x: Counts, amounts: Mapping[int, int]) -> Ints:
-        """What the pods of a batch that run already request on every node."""
-        load = np.zeros(self.nodes.size, np.int64)
-        for number, pods in x.batch.running.items():
-            load += amounts.get(number, 0) * pods
-        return load
+            x.limit((self.name, row), scaled, free, tight=True)
 
     def violations(self) -> Iterator[Violation]:
         """Nodes on which more is requested than is allocatable, per resource."""

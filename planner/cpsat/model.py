@@ -112,6 +112,11 @@ class Model:
         staying = [variable for *_, variable in self._phases[0].staying()]
         return Goal("moves", running - cp_model.LinearExpr.sum(staying), work, False, open)
 
+    def exactly(self, pods: Mapping[str, int]) -> None:
+        """So many pods have a place, stage by stage."""
+        for goal in self.pods_placed(0.0):
+            self.counts.cp.add(goal.expression == pods[goal.name])
+
     def at_least(self, pods: Mapping[int, int]) -> None:
         """So many pods of some priorities have a place."""
         for expression, number in self._of(pods):

@@ -10,15 +10,17 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ortools.sat.python import cp_model
 
+from planner.clock import Clock
 from planner.cpsat.region import Face, Place, Region
-from planner.cpsat.solver import solved
-from planner.proof.meter import Meter
 
-#: How far a bound may be rounded before it counts as the next whole number.
+#: One worker finds the same plan on every machine.
+_WORKERS = 1
+_SEED = 1
 _ROUNDING = 1e-6
 
 HARD_EXCESS, SOFT_EXCESS, MOVES, DISRUPTION = "hardExcess", "softExcess", "moves", "disruption"
@@ -108,18 +110,16 @@ class MoveModel:
         self.cp.add(arriving == 0).only_enforce_if(~some)
         self.cp.add(used <= free).only_enforce_if(some)
 
-    def _change(
-        self, templates: Iterable[int], sites: Sequence[int]
-    ) -> tuple[list[Any], list[int], int, int]:
+    def _change(self, templates: Iterable[int], place: Place) -> tuple[list[Any], list[int], int, int]:
         """The variables that change a count, with their signs, and by how much at most down and up."""
         variables, signs, down, up = [], [], 0, 0
         for t in templates:
-            for site in sites:
+            for site in place.sites:
                 if (t, site) in self._leave:
                     variables.append(self._leave[t, site])
                     signs.append(-1)
                     down += len(self._region.leaving[t][site])
-            here = [self._come[t, site] for site in sites if (t, site) in self._come]
+            here = [self._come[t, site] for site in place.sites if (t, site) in self._come]
             if here:
                 variables += here
                 signs += [1] * len(here)
@@ -131,8 +131,7 @@ class MoveModel:
         demand, region = face.demand, set(self._region.templates)
         members = sorted(demand.members & region)
         carriers = [t for t in demand.carriers if t in region]
-        asking = sorted(demand.members.intersection(carriers))
-        changes = [self._change(members, place.sites) for place in face.places]
+        changes = [self._change(members, place) for place in face.places]
         lows = [
             max(0, place.pods - down) for place, (_, _, down, _) in zip(face.places, changes, strict=True)
         ]
@@ -147,16 +146,10 @@ class MoveModel:
             variables, signs, _, up = change
             if place.pods + up - place.domains * (least + demand.max_skew) <= 0:
                 continue
-            if place.domains > 1:
-                # Where the others are among these domains is not known: only who asks counts for certain.
-                variables, signs, _, up = self._change(asking, place.sites)
             count = place.pods + cp_model.LinearExpr.weighted_sum(variables, signs)
             over = self.cp.new_int_var(0, place.pods + up, "")
             excess = count - place.domains * (minimum + demand.max_skew) <= over
-            if place.domains > 1:
-                self.cp.add(excess)
-            else:
-                self._judge(excess, carriers, place)
+            self._judge(excess, carriers, place)
             self._excess[demand.hard].append(over)
 
     def _minimum(self, face: Face, changes: Sequence[Any], least: int) -> Any:
@@ -172,7 +165,7 @@ class MoveModel:
 
     def _judge(self, excess: Any, carriers: Sequence[int], place: Place) -> None:
         """What is too much counts where a pod with the constraint is."""
-        variables, signs, down, _ = self._change(carriers, place.asking)
+        variables, signs, down, _ = self._change(carriers, place)
         if place.carriers > down:
             self.cp.add(excess)
             return
@@ -204,21 +197,22 @@ class MoveModel:
             terms.append(cost)
         return cp_model.LinearExpr.sum(terms)
 
-    def solve(self, stages: Sequence[str], meter: Meter, work: float) -> Shift | None:
-        """The best that so much work on each stage finds; None when nothing was found."""
+    def solve(self, stages: Sequence[str], clock: Clock, effort: float) -> Shift | None:
+        """The best found, one stage after the other; None when nothing was found in time."""
         found: Shift | None = None
         for name, expression in self._stages(stages):
             if name == DISRUPTION and found is not None and (weight := self._only_weight()):
-                return _weighed(found, weight)
-            self.cp.minimize(expression)
-            result = solved(self.cp, meter.part(work), work, linear=True)
-            if not result.found:
+                found = _weighed(found, weight)
                 break
-            solver = result.solver
+            solver = _solver(clock, effort)
+            self.cp.minimize(expression)
+            status = clock.watch(solver.stop_search, partial(solver.solve, self.cp))
+            if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+                break
             value = int(solver.value(expression))
             bound = max(0, math.ceil(solver.best_objective_bound - _ROUNDING))
             found = self._read(solver, found, name, (value, bound))
-            if meter.over():
+            if clock.over():
                 break
             self.cp.add(expression <= value)
             self._hint(solver)
@@ -256,3 +250,16 @@ def _weighed(found: Shift, weight: int) -> Shift:
         values={**found.values, DISRUPTION: weight * found.values[MOVES]},
         bounds={**found.bounds, DISRUPTION: weight * found.bounds[MOVES]},
     )
+
+
+def _solver(clock: Clock, effort: float) -> cp_model.CpSolver:
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = max(0.05, clock.left())
+    solver.parameters.max_deterministic_time = effort
+    solver.parameters.num_workers = _WORKERS
+    # Counting and room are linear: with all of it in the relaxation the bound is nearly tight at once.
+    solver.parameters.linearization_level = 2
+    solver.parameters.symmetry_level = 0
+    solver.parameters.random_seed = _SEED
+    solver.parameters.catch_sigint_signal = False
+    return solver

@@ -7,7 +7,7 @@ nodes it is a relaxation: a family says what holds for the sum over a cell.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -157,23 +157,44 @@ class Counts:
         highest: list[int] = largest.tolist()
         return highest
 
-    def usable(self, amounts: Ints) -> Iterator[tuple[int, int]]:
-        """Every cell that pods may come to with its room that may be used, less what is to be left over."""
-        room = self.cells.sums(amounts)
-        for cell in sorted({cell for cells in self._coming.values() for cell in cells}):
-            yield cell, int(room[cell] * self._fullness)
-
     def total(self, amounts: Mapping[int, int], cells: Iterable[int]) -> Any:
         """The pods of some templates, each counted so often, that come to some cells or stay there."""
-        variables, weights = [], []
-        for cell in cells:
-            for template, amount in amounts.items():
-                for side in self._sides:
-                    variable = side.get(template, {}).get(cell)
-                    if variable is not None and amount:
-                        variables.append(variable)
-                        weights.append(amount)
-        return cp_model.LinearExpr.weighted_sum(variables, weights) if variables else 0
+        return _sum(self._sides, amounts, cells)
+
+    def arriving(self, amounts: Mapping[int, int], cells: Iterable[int]) -> Any:
+        """Those of them that come; of a model in phases, in this one."""
+        return _sum(self._sides[:1], amounts, cells)
+
+    def found(self, amounts: Mapping[int, int], cells: Iterable[int]) -> Any:
+        """Those of them that who comes finds there: they stay, or came in an earlier phase."""
+        return _sum(self._sides[1:], amounts, cells)
+
+    def may_be_found(self, templates: Iterable[int]) -> bool:
+        """Whether who comes may find pods of some templates that the state behind the model does not hold."""
+        return any(template in side for side in self._sides[1:] for template in templates)
+
+    def running(self, amounts: Mapping[int, int]) -> Ints:
+        """For every node, the pods of some templates that run there and may stay, each counted so often."""
+        load = np.zeros(self.batch.problem.nodes.size, np.int64)
+        for template, pods in self.batch.running.items():
+            load += amounts.get(template, 0) * pods
+        return load
+
+    def limit(self, name: Hashable, amounts: Mapping[int, int], free: Ints, *, tight: bool = False) -> None:
+        """On every node no more of some templates than are free, if one of them comes.
+
+        Who runs there may stay, even where it is too much already.  `tight` leaves the room unused that
+        is to be left over.
+        """
+        load = self.running(amounts)
+        most = self.cells.sums(np.maximum(free, load))
+        for cell in sorted({cell for template in amounts for cell in self._coming.get(template, ())}):
+            room = int(most[cell] * self._fullness) if tight else int(most[cell])
+            self.require(self.total(amounts, (cell,)) <= room)
+        for node in np.flatnonzero(load > free).tolist() if self.cells.single else ():
+            coming = self.any_of((name, node), amounts, (node,))
+            if coming is not None:
+                self.require_if(coming, self.total(amounts, (node,)) <= int(free[node]))
 
     def require(self, condition: Any) -> None:
         """The condition holds; a plain False makes the whole model infeasible."""
@@ -217,6 +238,18 @@ class Counts:
         if found is None:
             found = self._present[name] = self.cp.new_bool_var(str(name))
         return found
+
+
+def _sum(sides: Sequence[_Variables], amounts: Mapping[int, int], cells: Iterable[int]) -> Any:
+    variables, weights = [], []
+    for cell in cells:
+        for template, amount in amounts.items():
+            for side in sides:
+                variable = side.get(template, {}).get(cell)
+                if variable is not None and amount:
+                    variables.append(variable)
+                    weights.append(amount)
+    return cp_model.LinearExpr.weighted_sum(variables, weights) if variables else 0
 
 
 def _flat(variables: _Variables) -> Iterator[tuple[int, int, cp_model.IntVar]]:

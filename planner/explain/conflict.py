@@ -7,6 +7,7 @@ when every answer was proved in time.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -18,8 +19,7 @@ from planner.constraints.pod_topology_spread import HARD
 from planner.documents.explanation import Conflict, ConflictField
 from planner.documents.plan import PlacementPlan
 from planner.explain.smaller_requests import without_request
-from planner.proof.meter import Meter
-from planner.solve import solve_as_part
+from planner.solve import solve
 
 Edit = Callable[[PodSpec], PodSpec]
 
@@ -38,15 +38,16 @@ class _Question:
     """Asks whether pods can be placed together, as long as there is time."""
 
     def __init__(self, seconds: float) -> None:
-        self._meter = Meter.of(seconds)
+        self._deadline = time.monotonic() + seconds
         self.proved = True
 
     def fails(self, cluster: Cluster) -> bool:
         """Whether it is proved that not all pods can be placed; an open question spoils minimality."""
-        if self._meter.over():
+        left = self._deadline - time.monotonic()
+        if left <= 0:
             self.proved = False
             return False
-        plan = solve_as_part(cluster, self._meter)
+        plan = solve(cluster, time_limit=left)
         known = not plan.unplaced or _is_proved(plan)
         self.proved = self.proved and known
         return bool(plan.unplaced) and known

@@ -43,6 +43,15 @@ ONE_BY_ONE_TRIPLES = 8_000
 #: Pods placed are worth much work; a softer stage gets little, as its proof is seldom asked for.
 EXACT_PODS_WORK, EXACT_SOFT_WORK = 20.0, 1.0
 
+# Every sequence of a tiny batch
+
+#: Up to so many pods, nodes and choices of evictions all sequences may be gone through.
+SEQUENCE_PODS, SEQUENCE_NODES, EVICTION_CHOICES = 24, 12, 20_000
+#: A batch of up to so many pods is begun with: nearly always that takes a moment, and all is known.
+SEQUENCES_AT_ONCE, SEQUENCES_WORK = 12, 0.5
+#: Work for each position that is looked at.
+PRICE_OF_POSITION = 1e-4
+
 # Large batches over cells of nodes
 
 #: Up to so many pairs of a template and a cell, nodes are told apart: such models take seconds.
@@ -93,30 +102,6 @@ HOMES_WORK = 2.0
 #: So many nodes are arranged anew, so many of them with a move, so often, each with so much work; and
 #: all of it together.
 NEARBY_NODES, NEARBY_MOVING, NEARBY_TRIES, NEARBY_ONCE_WORK, NEARBY_WORK = 5, 4, 40, 0.1, 2.0
-
-# Moves that mend the spread
-
-#: Up to so many movable pods on so many nodes all moves may be tried out.
-EXHAUSTED_PODS, EXHAUSTED_NODES = 16, 8
-#: Work for every placement that is judged for the first time; and the first glance at them all, which is
-#: quicker than loading the solver.
-PRICE_OF_PLACEMENT, GLANCE_WORK = 1e-4, 0.3
-#: Up to so many pairs of a template and a site a region is solved as a whole.
-REGION_VARIABLES = 20_000
-#: Every stage of a relaxation, and of a model with all nodes; most are proved in a hundredth of it.
-RELAXED_REGION_WORK, EXACT_REGION_WORK = 5.0, 20.0
-#: So many pods of a domain are tried before it is given up: those after them are seldom different.
-PODS_OF_A_DOMAIN = 8
-#: How deep pods move over for each other, and how many ways are tried on each level, the deepest first.
-CHAIN_DEPTH, CHAIN_WAYS = 3, (4, 3, 4, 12)
-#: How many bystanders leave a node together on each level; those that have gaps to go to are found soon.
-CHAIN_TOGETHER = (0, 48, 3, 3)
-#: How many pods of a domain are tried with chains: each asks for every node.
-CHAIN_PODS = 2
-#: Gaps that differ by less than this part of a pod are equally tight.
-CHAIN_TIGHT = 4
-#: Nodes of a neighbourhood for each domain, one size after the other, and the work on each of them.
-NEIGHBOURHOODS, NEIGHBOURHOOD_WORK = (8, 20, 40), 5.0
 
 # Explanations
 

@@ -16,14 +16,19 @@ import numpy as np
 
 from planner.eviction.protections import Protections
 from planner.problem.nodes import Codes, Ints, Mask
-from planner.proof import effort
+from planner.rebalance.bounds import moves_needed
 from planner.rebalance.excess_ledger import Demand, levels, worse
 from planner.rebalance.movable import Movable
 from planner.rebalance.trial_cluster import Move, TrialCluster
 
+#: So many pods of a domain are tried before it is given up.
+_MOST_SOURCES = 8
+#: What counts as far away where no number of moves can mend a constraint.
+_HOPELESS = 1_000
+
 _Key = TypeVar("_Key", int, str)
-#: How many constraints no moves can mend, the moves that the others need, and what all have too much.
-Distance = tuple[int, int, int]
+#: The moves still needed by the constraints concerned, and what they have too much.
+Distance = tuple[int, int]
 
 
 class Greedy:
@@ -38,17 +43,17 @@ class Greedy:
         self._movable = movable
         self.moved: set[int] = set()
 
-    def mend(self, demands: Iterable[Demand], most: int | None, *, natural: bool = False) -> list[Move]:
-        """Moves until nothing can be bettered, at most so many if there is a limit; they have happened.
+    def mend(self, demands: Iterable[Demand], most: int, *, natural: bool = False) -> list[Move]:
+        """Moves until nothing can be bettered, at most so many; they have happened on the board.
 
         With `natural` only the scheduler's own choices are taken.
         """
         moves: list[Move] = []
         waiting = [demand for demand in demands if demand.excess()]
-        while waiting and _may_grow(moves, most):
+        while waiting and len(moves) < most:
             bettered = []
             for demand in waiting:
-                move = self._better(demand, natural=natural) if _may_grow(moves, most) else None
+                move = self._better(demand, natural=natural) if len(moves) < most else None
                 if move is not None:
                     moves.append(move)
                     bettered.append(demand)
@@ -99,7 +104,7 @@ class Greedy:
             pod: (*self._rank(template, node, pod), 0 if turns is None else int(turns[node]), pod)
             for (template, node), pod in found.items()
         }
-        return sorted(keys, key=keys.__getitem__)[: effort.PODS_OF_A_DOMAIN]
+        return sorted(keys, key=keys.__getitem__)[:_MOST_SOURCES]
 
     def bears(self, moves: Sequence[Move]) -> bool:
         """Whether the policy's limits for each node and namespace bear these evictions too."""
@@ -154,10 +159,6 @@ class Greedy:
                 yield node
 
 
-def _may_grow(moves: Sequence[Move], most: int | None) -> bool:
-    return most is None or len(moves) < most
-
-
 def _within(before: Counter[_Key], more: Counter[_Key], most: int | None) -> bool:
     return most is None or all(before[key] + number <= most for key, number in more.items())
 
@@ -171,12 +172,13 @@ def _best_of_each(groups: Codes, mask: Mask, totals: Codes) -> Iterator[int]:
 
 def distance(demands: Iterable[Demand]) -> Distance:
     """How far constraints are from their goal."""
-    beyond = needed = excess = 0
+    needed = excess = 0
     for demand in demands:
         over = demand.excess()
         if over:
-            least = demand.moves_needed(closed=True)
-            beyond += least is None
-            needed += least or 0
+            rule = demand.rule
+            counts = rule.counts.sums()[rule.counts.domains]
+            least = moves_needed(counts, demand.max_skew, few_domains=rule.few_domains)
+            needed += _HOPELESS if least is None else least
             excess += over
-    return beyond, needed, excess
+    return needed, excess

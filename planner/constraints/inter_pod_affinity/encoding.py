@@ -3,7 +3,10 @@
 Anti-affinity is symmetric, so what holds at the end held at every turn.  Affinity is not: when all is
 placed a pod may be its own company, but at its turn it needs another in its domain, unless there is
 none anywhere and it matches itself.  So one domain may be started by a pod that is its own company,
-and every other needs a pod that came without needing the same, or that nobody asked about it.
+and every other needs a pod that is there already, that came without needing the same, or that nobody
+asked about it.
+
+Of pods that run and stay nothing is asked: the scheduler looks at newcomers alone.
 """
 
 from __future__ import annotations
@@ -20,13 +23,23 @@ if TYPE_CHECKING:
 
 
 def shun(x: Counts, template: Template, column: Column, shunned: Mapping[int, int]) -> None:
-    """Where a pod of the template comes, nobody that it shuns comes to the same domain."""
+    """Where a pod of the template comes, nobody that it shuns is or comes; where one is, none of them comes.
+
+    Of those that run together all the same nothing is asked.
+    """
     itself = int(template.index in shunned)
     coming = {number: 1 for number in shunned if number in x.batch.wanted and number in x.asked}
     for code, here in (x.domains(column) or {}).items():
         present = x.any_of((template.index, column.key, code), (template.index,), here)
         if present is not None:
             x.require_if(present, x.total(coming, here) <= itself)
+        keeping_away = x.found({template.index: 1}, here)
+        if isinstance(keeping_away, int):
+            continue
+        for number in coming.keys() - {template.index}:
+            comes = x.any_of((number, column.key, code), (number,), here)
+            if comes is not None:
+                x.require_if(comes, keeping_away == 0)
 
 
 def need(x: Counts, template: Template, counts: DomainCounts, peers: Collection[int]) -> None:
@@ -38,11 +51,12 @@ def need(x: Counts, template: Template, counts: DomainCounts, peers: Collection[
     waiting = {number for number in peers if number in x.asked}
     others = {number: 1 for number in coming if number not in waiting} if alone else coming
     starts = []
-    for code, here in (x.domains(column) or {}).items():
+    domains = x.domains(column) or {}
+    for code, here in domains.items():
         present = x.any_of((template.index, column.key, code), (template.index,), here)
         if present is None:
             continue
-        company = int(counts.sums()[code]) + x.total(others, here)
+        company = int(counts.sums()[code]) + x.found(coming, here) + x.arriving(others, here)
         if alone and not counts.sums().any():
             start = x.start(("start", tuple(sorted(peers)), column.key, code))
             starts.append(start)
@@ -50,6 +64,9 @@ def need(x: Counts, template: Template, counts: DomainCounts, peers: Collection[
         x.require_if(present, company >= 1)
     if starts:
         x.require(sum(starts) <= 1)
+        labelled = [cell for here in domains.values() for cell in here]
+        for start in starts:
+            x.require_if(start, x.found(coming, labelled) == 0)
 
 
 def like(x: Counts, template: int, counts: DomainCounts, weight: int, itself: int) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -156,6 +156,11 @@ class InterPodAffinity(Filter, Score):
         for around in rules.needs[1:]:
             together &= around.here(where)
         return together
+
+    def watches(self, template: Template) -> Collection[int]:
+        rules = self.rules(template)
+        arounds = (*rules.needs, *rules.shuns, *rules.shunned_by)
+        return {number for around in arounds for number in around.counts.tally.members}
 
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         rules = self.rules(template)

@@ -1,13 +1,15 @@
 """A spread constraint in the solver's terms.
 
-When all is placed: in every domain to which a pod with the constraint came,
-`matching pods - global minimum <= maxSkew`.  The constraints of pods that ran before are not judged
-again: as at any bind, the scheduler would not ask them either.
+Of newcomers, when all is placed: in every domain to which a pod with the constraint came,
+`matching pods - global minimum <= maxSkew`.
 
-At every pod's own turn, whatever the order: counts only grow, so when the last pod with the
-constraint comes to a domain, at least the pods there before the batch and the batch's pods with the
-same constraint are counted, and the global minimum is at most the final one.  That is necessary, not
-sufficient; whether an order exists is found out by looking for one.
+Of newcomers, at every pod's own turn, whatever the order: counts only grow, so when the last pod with
+the constraint comes to a domain, at least the matching pods that it found there and the batch's pods
+with the same constraint are counted, and the global minimum is at most the final one.  That is
+necessary, not sufficient; whether an order exists is found out by looking for one.
+
+Of pods that run and stay nothing is asked, in a domain to which nobody with the constraint comes: as at
+any bind, the scheduler would not ask them either.
 """
 
 from __future__ import annotations
@@ -26,17 +28,17 @@ if TYPE_CHECKING:
 def encode(x: Counts, rule: Rule, carriers: Sequence[int]) -> None:
     """Forbid what breaks a rule; `carriers` are the templates of the batch that have it."""
     matched = {t: 1 for t in rule.tally.members if t in x.batch.wanted}
-    counted = matched if x.final else {t: 1 for t in carriers if t in matched}
+    coming = matched if x.final else {t: 1 for t in carriers if t in matched}
     domains = x.domains(rule.column)
     if domains is None or not x.cells.tells(rule.counts.eligible):
         _encode_loosely(x, rule, {t: 1 for t in carriers if t in matched})
         return
     minimum = _minimum(x, rule, domains, matched)
     allowed = minimum + rule.constraint.max_skew
-    only_carriers = counted.keys() <= set(carriers)
+    only_carriers = coming.keys() <= set(carriers) and not x.may_be_found(matched)
     for code, here in domains.items():
-        there = int(rule.counts.sums()[code])
-        count = there + x.total(counted, x.within(here, rule.counts.eligible))
+        there, eligible = int(rule.counts.sums()[code]), x.within(here, rule.counts.eligible)
+        count = there + x.found(matched, eligible) + x.arriving(coming, eligible)
         if only_carriers and there <= rule.minimum() + rule.constraint.max_skew:
             # Where none comes the count stays as it is, and the minimum does not fall.
             x.require(count <= allowed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -129,6 +129,9 @@ class PodTopologySpread(Filter, Score):
 
     def stamp(self, template: Template) -> Hashable:
         return tuple(rule.stamp() for rule in self.hard(template))
+
+    def watches(self, template: Template) -> Collection[int]:
+        return {number for rule in self.hard(template) for number in rule.tally.members}
 
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         limits = [rule.most(template.index, wanted) for rule in self.hard(template)]

@@ -28,6 +28,8 @@ class VolumeBinding(Filter):
     """Refuses nodes on which some claim of the pod has no volume."""
 
     name = "VolumeBinding"
+    # A claim that was bound for a pod stays bound when the pod leaves.
+    remembers = True
 
     def concerns(self, template: Template) -> bool:
         return any(claims_of(template.pod))

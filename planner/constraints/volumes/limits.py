@@ -8,7 +8,7 @@ not bound yet counts as one volume of its class's provisioner.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,8 @@ from planner.state.state import State
 if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
 
+#: The limit of a node that sets none.
+_NO_LIMIT = -1
 _REASON = "node(s) exceed max volume count"
 
 #: A driver and what it attaches: a volume, or a claim that has none yet.
@@ -50,14 +52,14 @@ class NodeVolumeLimits(Filter):
                 self._sizes[driver][number] = self._sizes[driver].get(number, 0) + 1
 
     def _read_limits(self) -> dict[str, Ints]:
-        """For every driver, how many volumes each node takes; no limit is a very large one."""
+        """For every driver, how many volumes each node takes; -1 where it sets no limit."""
         limits: dict[str, Ints] = {}
         for node in self.problem.cluster.csi_nodes:
             position = self.nodes.index.get(node.name)
             for driver in node.spec.drivers if position is not None else ():
                 if driver.allocatable is not None and driver.allocatable.count is not None:
-                    free = np.full(self.nodes.size, np.iinfo(np.int64).max)
-                    limits.setdefault(driver.name, free)[position] = driver.allocatable.count
+                    none = np.full(self.nodes.size, _NO_LIMIT)
+                    limits.setdefault(driver.name, none)[position] = driver.allocatable.count
         return limits
 
     def _volumes(self, template: Template) -> Iterator[Attached]:
@@ -83,25 +85,34 @@ class NodeVolumeLimits(Filter):
                 for owner, volume in self._attached[template.index]
                 if owner == driver
             )
-            refused |= (new > 0) & (self._in_use(driver)[where] + new > self._limits[driver][where])
+            most = self._limits[driver][where]
+            refused |= (new > 0) & (most != _NO_LIMIT) & (self._in_use(driver)[where] + new > most)
         return refused.astype(np.int64)
+
+    def watches(self, template: Template) -> Collection[int]:
+        return ()
 
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         limit = np.full(self.nodes.size, PLENTY)
         for driver, attachable in self._limits.items():
             size = self._own_volumes(template, driver)
             if size:
-                limit = np.minimum(limit, np.maximum(attachable - self._in_use(driver), 0) // size)
+                fitting = np.maximum(attachable - self._in_use(driver), 0) // size
+                limit = np.where(attachable == _NO_LIMIT, limit, np.minimum(limit, fitting))
         return limit
 
     def encode(self, x: Counts) -> None:
-        """On every node, the volumes that come, but for shared ones, fit beside those in use."""
+        """On every node, the volumes that come, but for shared ones, fit beside those in use.
+
+        Where too many are attached already they may stay, and keep others away.
+        """
         for driver, limit in self._limits.items():
             sizes = {template.index: self._own_volumes(template, driver) for template in x.judged()}
-            if any(sizes.values()):
+            sizes = {number: size for number, size in sizes.items() if size}
+            if sizes:
+                all_of_them = sum(size * x.batch.wanted[number] for number, size in sizes.items())
                 free = np.maximum(limit - self._in_use(driver), 0)
-                for cell, room in enumerate(x.summed(free)):
-                    x.require(x.total(sizes, (cell,)) <= room)
+                x.limit((self.name, driver), sizes, np.where(limit == _NO_LIMIT, all_of_them, free))
 
     def _own_volumes(self, template: Template, driver: str) -> int:
         """The volumes that only this pod uses; one that others share may be on the node without it."""

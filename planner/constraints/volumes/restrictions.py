@@ -72,22 +72,29 @@ class VolumeRestrictions(Filter):
         return where_accepted(self.reject(template))
 
     def encode(self, x: Counts) -> None:
-        """Of the pods that use an exclusive claim one comes, of those that clash over a disk one a node."""
+        """Of the pods that use an exclusive claim one comes, of those that clash over a disk one a node.
+
+        Pods that share one all the same may stay, and keep others away.
+        """
         users: dict[str, dict[int, int]] = defaultdict(dict)
         for template in x.judged():
             for key in self._exclusive(template):
                 users[key][template.index] = 1
-        for amounts in users.values():
-            x.require(x.total(amounts, range(x.cells.size)) <= 1)
+        for key, amounts in users.items():
+            everywhere = range(x.cells.size)
+            if x.running(amounts).sum() <= 1:
+                x.require(x.total(amounts, everywhere) <= 1)
+            elif (comes := x.any_of((self.name, key), amounts, everywhere)) is not None:
+                x.require_if(comes, x.total(amounts, everywhere) <= 1)
         self._encode_disks(x)
 
     def _encode_disks(self, x: Counts) -> None:
+        free = np.ones(self.nodes.size, np.int64)
         holders = [template.index for template in x.judged() if self._disks[template.index]]
         for position, one in enumerate(holders):
             for other in holders[position:]:
                 if self._clash(one, other):
-                    for cell in x.cells_of(one):
-                        x.require(x.total({one: 1, other: 1}, (cell,)) <= int(x.cells.nodes_in[cell]))
+                    x.limit((self.name, one, other), {one: 1, other: 1}, free)
 
     def _clash(self, one: int, other: int) -> bool:
         """Whether pods of two templates cannot share a node because of a disk."""

@@ -115,7 +115,11 @@ def _coarse(found: Cluster) -> list[tuple[str, int, int, bool]]:
     pending, clock = Pending(Problem(found)), Meter.of(30.0)
     best = Incumbent(pending, wishes(pending, Shape.SPREAD, Counter()), None)
     Coarse(pending, Orderer(pending.problem, pending.state, pending.frameworks), clock).run(best)
-    return [(stage.name, stage.value, stage.bound, stage.proved) for stage in best.stages()]
+    return [
+        (stage.name, stage.value, stage.bound.value, stage.proved)
+        for stage in best.stages()
+        if stage.bound is not None
+    ]
 
 
 def test_cells_lead_to_a_plan_that_holds_everybody() -> None:

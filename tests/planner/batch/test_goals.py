@@ -22,6 +22,7 @@ from planner.batch.goals import (
 )
 from planner.batch.pending import Pending
 from planner.documents.plan import PODS_PLACED, PlacementPlan
+from planner.errors import InternalError
 from planner.problem.problem import Problem
 from planner.scheduler.order import Step
 from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, spread, term, weighted
@@ -145,4 +146,8 @@ def test_a_wish_that_is_expressed_wrongly_is_noticed(
         return most - express(self, x)
 
     monkeypatch.setattr(wish, "express", wrongly)
-    assert mistakes(solve(found, prefer=shape), outcomes(found, shape)) != []
+    try:
+        plan = solve(found, prefer=shape)
+    except InternalError:
+        return  # The plan at hand beat the bound.
+    assert mistakes(plan, outcomes(found, shape)) != []

@@ -1,0 +1,51 @@
+"""What evictions may lead to: no hard spread constraint has more too much at the end than at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from planner.audit.hard_excess import HardExcess
+from planner.batch.pending import Pending
+from planner.batch.steps import Action
+from planner.state.state import State
+
+
+class Aftermath:
+    """Compares what a plan leads to with the snapshot; a plan without evictions may end as it likes.
+
+    `pending.state` is without the pods that may be evicted, and is left so.
+    """
+
+    def __init__(self, pending: Pending) -> None:
+        self._pending = pending
+
+    @cached_property
+    def _excess(self) -> HardExcess:
+        return HardExcess(self._pending.problem, self._pending.state)
+
+    @cached_property
+    def _before(self) -> list[int]:
+        problem = self._pending.problem
+        return HardExcess(problem, State(problem)).now()
+
+    def allows(self, actions: Sequence[Action]) -> bool:
+        """Whether a plan may end as it does."""
+        gone = {action.pod for action in actions if action.node is None}
+        if not gone:
+            return True
+        state = self._pending.state
+        mark = state.mark()
+        for pod, node in self._pending.homes():
+            if pod not in gone:
+                state.bind(pod, node)
+        for action in actions:
+            if action.node is not None:
+                state.bind(action.pod, action.node)
+        fine = self.is_no_worse()
+        state.rollback(mark)
+        return fine
+
+    def is_no_worse(self) -> bool:
+        """Whether the state as it is now has no more too much anywhere than the snapshot."""
+        return all(now <= before for now, before in zip(self._excess.now(), self._before, strict=True))

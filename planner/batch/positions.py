@@ -1,0 +1,156 @@
+"""Who of a small batch is where, as one whole number, and which nodes accept whom then.
+
+A number has a few bits for every node and template: how many of its pods the node holds.  The filters
+are asked once for every situation that differs in what they look at: the pods on the node itself, and
+those that a filter watches elsewhere.  After that an answer is a look into a table, so that hundreds of
+thousands of positions can be gone through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from planner.batch.pending import Pending
+from planner.constraints import Filter
+from planner.scheduler.framework import Plan
+from planner.scheduler.order import Placement
+
+#: Who is where; 0 when nobody of the batch has a place.
+Position = int
+
+
+def can_be_told(pending: Pending) -> bool:
+    """Whether who is where settles what the filters say, however it came about."""
+    return not any(
+        plugin.remembers
+        for number in pending.pods
+        for plugin in pending.framework(number).plan(pending.template(number)).changing
+    )
+
+
+class Positions:
+    """The batch's templates by rank, and what the filters say about each in any position."""
+
+    def __init__(self, pending: Pending) -> None:
+        self._pending = pending
+        self._state = pending.state
+        #: The templates; elsewhere in here a template is its rank in this list.
+        self.templates = sorted(pending.wanted)
+        self.wanted = [pending.wanted[number] for number in self.templates]
+        self._rank = {number: rank for rank, number in enumerate(self.templates)}
+        self._nodes = range(pending.problem.nodes.size)
+        self._bits = max(self.wanted, default=1).bit_length()
+        self._width = self._bits * len(self.templates)
+        self._whole_node = (1 << self._width) - 1
+        plans = [self._plan(number) for number in self.templates]
+        self._near = [[p for p in plan.changing if not self._looks_far(p, plan)] for plan in plans]
+        self._far = [[p for p in plan.changing if self._looks_far(p, plan)] for plan in plans]
+        self._settled = [np.flatnonzero(plan.settled).tolist() for plan in plans]
+        self._watched = [self._mask(far, plan) for far, plan in zip(self._far, plans, strict=True)]
+        self._open: list[dict[Position, list[int]]] = [{} for _ in self.templates]
+        self._room: list[list[dict[Position, int]]] = [[{} for _ in self._nodes] for _ in self.templates]
+        self._mark = self._state.mark()
+        self._stands: Position = 0
+
+    def _plan(self, number: int) -> Plan:
+        return self._pending.framework(number).plan(self._pending.template(number))
+
+    def _looks_far(self, plugin: Filter, plan: Plan) -> bool:
+        """Whether pods of the batch on other nodes can change what a filter says."""
+        watched = plugin.watches(plan.template)
+        return watched is None or any(number in self._rank for number in watched)
+
+    def _mask(self, plugins: Sequence[Filter], plan: Plan) -> Position:
+        """The bits of all that some filters look at, but for the node that is asked about."""
+        ranks: set[int] = set()
+        for plugin in plugins:
+            watched = plugin.watches(plan.template)
+            if watched is None:
+                return -1
+            ranks |= {self._rank[number] for number in watched if number in self._rank}
+        most = (1 << self._bits) - 1
+        return sum(most * self.one(rank, node) for rank in ranks for node in self._nodes)
+
+    def one(self, rank: int, node: int) -> Position:
+        """One pod on a node and nobody elsewhere: to be added to a position, or taken from it."""
+        return 1 << (node * self._width + rank * self._bits)
+
+    def of(self, placement: Placement) -> Position:
+        """A placement as a number."""
+        return sum(pods * self.one(self._rank[number], node) for (number, node), pods in placement.items())
+
+    def placement(self, position: Position) -> Iterator[tuple[int, int, int]]:
+        """The rank, the node and the pods of everybody in a position."""
+        most = (1 << self._bits) - 1
+        for node in self._nodes:
+            here = position >> node * self._width & self._whole_node
+            rank = 0
+            while here:
+                if here & most:
+                    yield rank, node, here & most
+                here >>= self._bits
+                rank += 1
+
+    def accepting(self, rank: int, position: Position) -> list[int]:
+        """The nodes that accept one more pod."""
+        key = position & self._watched[rank]
+        far = self._open[rank].get(key)
+        if far is None:
+            far = self._open[rank][key] = self._ask_far(rank, position)
+        return [node for node in far if self.room(rank, node, position)]
+
+    def room(self, rank: int, node: int, position: Position) -> int:
+        """At most so many more pods the node itself takes, whoever comes meanwhile."""
+        here = position >> node * self._width & self._whole_node
+        room = self._room[rank][node].get(here)
+        if room is None:
+            room = self._room[rank][node][here] = self._ask_near(rank, node, position)
+        return room
+
+    def capacity(self, rank: int, position: Position) -> int:
+        """At most so many more pods of a template find a node, whoever comes meanwhile."""
+        return sum(self.room(rank, node, position) for node in self._settled[rank])
+
+    def _ask_far(self, rank: int, position: Position) -> list[int]:
+        self.stand(position)
+        template = self._pending.template(self.templates[rank])
+        nodes = np.array(self._settled[rank], np.intp)
+        for plugin in self._far[rank]:
+            if nodes.size:
+                nodes = nodes[plugin.reject(template, nodes) == 0]
+        found: list[int] = nodes.tolist()
+        return found
+
+    def _ask_near(self, rank: int, node: int, position: Position) -> int:
+        self.stand(position)
+        template, room = self._pending.template(self.templates[rank]), self.wanted[rank]
+        for plugin in self._near[rank]:
+            if not plugin.admits(template, node):
+                return 0
+            most = plugin.most(template, self._pending.wanted)
+            room = room if most is None else min(room, int(most[node]))
+        return room
+
+    def stand(self, position: Position) -> None:
+        """Bring the pods of the batch to where a position has them."""
+        if position == self._stands:
+            return
+        self.leave()
+        for rank, node, pods in self.placement(position):
+            for pod in self._pods(rank, pods):
+                self._state.bind(pod, node)
+        self._stands = position
+
+    def _pods(self, rank: int, pods: int) -> list[int]:
+        """So many pods of a template without a node; which does not matter."""
+        number = self.templates[rank]
+        running = self._pending.running.get(number, {}).values()
+        pool = (*self._pending.pods[number], *(pod for found in running for pod in found))
+        return [pod for pod in pool if self._state.node_of[pod] < 0][:pods]
+
+    def leave(self) -> None:
+        """Take all pods of the batch off their nodes."""
+        self._state.rollback(self._mark)
+        self._stands = 0
