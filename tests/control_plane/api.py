@@ -1,0 +1,94 @@
+"""The API of a control plane without kubectl in between: hundreds of calls a second on one connection."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.e2e.control_plane import ControlPlane, Manifest
+
+#: Where the objects of a kind live: the group's path, the plural, and whether they have a namespace.
+PATHS = {
+    "Node": ("/api/v1", "nodes", False),
+    "Namespace": ("/api/v1", "namespaces", False),
+    "PersistentVolume": ("/api/v1", "persistentvolumes", False),
+    "Pod": ("/api/v1", "pods", True),
+    "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims", True),
+    "Service": ("/api/v1", "services", True),
+    "StorageClass": ("/apis/storage.k8s.io/v1", "storageclasses", False),
+    "CSINode": ("/apis/storage.k8s.io/v1", "csinodes", False),
+    "PriorityClass": ("/apis/scheduling.k8s.io/v1", "priorityclasses", False),
+    "PodDisruptionBudget": ("/apis/policy/v1", "poddisruptionbudgets", True),
+    "ReplicaSet": ("/apis/apps/v1", "replicasets", True),
+    "ResourceClaim": ("/apis/resource.k8s.io/v1", "resourceclaims", True),
+    "ResourceSlice": ("/apis/resource.k8s.io/v1", "resourceslices", False),
+    "DeviceClass": ("/apis/resource.k8s.io/v1", "deviceclasses", False),
+}
+
+
+class Api:
+    """One connection to an API server, as the administrator of its kubeconfig."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        read = json.loads(Path(plane.kubeconfig).read_text())
+        server = urlsplit(read["clusters"][0]["cluster"]["server"])
+        self._token = read["users"][0]["user"]["token"]
+        context = ssl._create_unverified_context()
+        self._line = http.client.HTTPSConnection(str(server.hostname), server.port, context=context)
+
+    def call(
+        self, method: str, path: str, body: Manifest | None = None, kind: str = "application/json"
+    ) -> Manifest:
+        """The answer to one request; an AssertionError with the server's words when it refuses."""
+        status, found = self._ask(method, path, body, kind)
+        assert status < 300, f"{method} {path}: {found.get('message')}"
+        return found
+
+    def _ask(self, method: str, path: str, body: Manifest | None, kind: str) -> tuple[int, Manifest]:
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": kind}
+        self._line.request(method, path, None if body is None else json.dumps(body), headers)
+        answer = self._line.getresponse()
+        found: Manifest = json.loads(answer.read())
+        return answer.status, found
+
+    def create(self, item: Manifest) -> Manifest:
+        """The object as it is once admission has seen it."""
+        return self.call("POST", self._folder(item["kind"], item["metadata"].get("namespace")), item)
+
+    def patch_status(self, item: Manifest, status: Manifest) -> None:
+        """Set parts of an object's status."""
+        path = f"{self.path(item)}/status"
+        self.call("PATCH", path, {"status": status}, "application/merge-patch+json")
+
+    def path(self, item: Manifest) -> str:
+        """Where an object lives."""
+        meta = item["metadata"]
+        return f"{self._folder(item['kind'], meta.get('namespace'))}/{meta['name']}"
+
+    def get(self, item: Manifest) -> Manifest | None:
+        """An object as it is now; None when it is gone."""
+        status, found = self._ask("GET", self.path(item), None, "application/json")
+        return found if status == 200 else None
+
+    def list(self, kind: str) -> list[Manifest]:
+        """All objects of a kind, each with its kind."""
+        group, plural, _ = PATHS[kind]
+        found: dict[str, Any] = self.call("GET", f"{group}/{plural}")
+        version = group.removeprefix("/apis/").removeprefix("/api/")
+        return [{"apiVersion": version, "kind": kind, **item} for item in found["items"]]
+
+    def delete(self, item: Manifest) -> None:
+        """Away with it at once, if it is still there."""
+        status, found = self._ask("DELETE", self.path(item), {"gracePeriodSeconds": 0}, "application/json")
+        assert status in (200, 202, 404), found.get("message")
+
+    @staticmethod
+    def _folder(kind: str, namespace: str | None) -> str:
+        group, plural, has_namespace = PATHS[kind]
+        return (
+            f"{group}/namespaces/{namespace or 'default'}/{plural}" if has_namespace else f"{group}/{plural}"
+        )

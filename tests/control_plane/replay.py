@@ -1,0 +1,213 @@
+"""A story on a real control plane, and the planner asked about every pod before it comes.
+
+Pods come one by one.  Before each, the cluster is left to come to rest and read; the planner decides
+about the pod in what was read; then the pod is created and watched.  A pod that stays pending is taken
+away again, so that no later retry of it mixes with what comes after.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import numpy as np
+
+from models import Cluster
+from planner.problem.problem import Problem
+from planner.scheduler.scheduler import Decision, Scheduler
+from tests.control_plane.api import PATHS, Api
+from tests.control_plane.generator import Story
+from tests.e2e.control_plane import Manifest
+
+Found = TypeVar("Found")
+
+KUBERNETES = "1.36"
+_PATIENCE = 30.0
+#: What a pod that preempts waits at most: its victims go, then it has to sit out its back-off.
+_SETTLED = 0.05
+
+
+class Replay:
+    """One story on one control plane; afterwards everything of it is gone again."""
+
+    def __init__(self, api: Api, story: Story) -> None:
+        self._api = api
+        self._story = story
+        self.decided = 0
+        self.pending = 0
+        self.preempted = 0
+
+    def differences(self) -> Iterator[str]:
+        """Where the planner and the program part, a sentence each."""
+        try:
+            for item in self._story.before:
+                if item["kind"] != "Namespace" or self._api.get(item) is None:
+                    self._create(item)
+            for pod in self._story.coming:
+                yield from self._one(pod)
+        finally:
+            self._clear()
+
+    def told(self) -> str:
+        """What became of the pods, in numbers."""
+        return f"{self.decided} pods, {self.pending} pending, {self.preempted} preempting"
+
+    def _create(self, item: Manifest) -> Manifest:
+        made = self._api.create(item)
+        return {**item, **made, "kind": item["kind"]}
+
+    def _clear(self) -> None:
+        for kind in ("Pod", "PersistentVolumeClaim", "PersistentVolume", "Node"):
+            for item in self._api.list(kind):
+                if item["metadata"].get("finalizers"):
+                    self._api.call(
+                        "PATCH",
+                        self._api.path(item),
+                        {"metadata": {"finalizers": None}},
+                        "application/merge-patch+json",
+                    )
+                self._api.delete(item)
+        for item in self._story.before:
+            if item["kind"] != "Namespace":
+                self._api.delete(item)
+        until("an empty cluster", lambda: True if not self._api.list("Pod") else None)
+
+    def _one(self, pod: Manifest) -> Iterator[str]:
+        """Create a pod, and say where what becomes of it is not what the planner says."""
+        before = self._at_rest()
+        made = self._create(pod)
+        name = pod["metadata"]["name"]
+        ours = Judgement([*before, made])
+        fate = until(f"verdict about {name}", lambda: self._fate(made))
+        self.decided += 1
+        if ours.decision.victims or (fate["status"].get("nominatedNodeName") and not _node(fate)):
+            self.preempted += 1
+            fate = self._after_preemption(made)
+            yield from ours.unlike_preemption(fate, self._gone(before), name)
+        elif _node(fate):
+            yield from ours.unlike_node(_node(fate), name)
+        else:
+            self.pending += 1
+            yield from ours.unlike_message(_message(fate), name)
+        if not _node(fate):
+            self._api.delete(made)
+
+    def _fate(self, pod: Manifest) -> Manifest | None:
+        """The pod once it has been decided about."""
+        found = self._api.get(pod)
+        assert found is not None, f"{pod['metadata']['name']} is gone"
+        return found if _node(found) or _message(found) else None
+
+    def _after_preemption(self, pod: Manifest) -> Manifest:
+        """The pod once it has come to a node that was made ready for it."""
+
+        def bound() -> Manifest | None:
+            found = self._api.get(pod)
+            return found if found is not None and _node(found) else None
+
+        try:
+            return until("place after preemption", bound)
+        except AssertionError:
+            found = self._api.get(pod)
+            assert found is not None
+            return found
+
+    def _gone(self, before: list[Manifest]) -> set[str]:
+        def key(item: Manifest) -> str:
+            return f"{item['metadata'].get('namespace')}/{item['metadata']['name']}"
+
+        there = {key(item) for item in self._api.list("Pod") if "deletionTimestamp" not in item["metadata"]}
+        return {key(item) for item in before if item["kind"] == "Pod"} - there
+
+    def _at_rest(self) -> list[Manifest]:
+        """Everything in the cluster once all pods run, budgets are counted and claims are bound."""
+        return until("cluster at rest", self._rested)
+
+    def _rested(self) -> list[Manifest] | None:
+        found = [item for kind in PATHS for item in self._api.list(kind)]
+        return found if all(map(_rests, found)) else None
+
+
+class Judgement:
+    """What the planner says about the one pending pod of a cluster."""
+
+    def __init__(self, items: list[Manifest]) -> None:
+        self._problem = Problem(Cluster.from_objects(items))
+        kube = Scheduler(self._problem, explain=True)
+        [self.decision] = list(kube.run())
+
+    def unlike_node(self, node: str, pod: str) -> Iterator[str]:
+        """Nothing, where the node is one of those with the highest score."""
+        if node not in self._best():
+            yield f"{pod}: on {node}, expected {self._said()}"
+
+    def unlike_message(self, message: str, pod: str) -> Iterator[str]:
+        """Nothing, where the pod is pending here with the same line."""
+        if self.decision.node is not None or self.decision.message != message:
+            yield f"{pod}: {message!r}, expected {self._said()}"
+
+    def unlike_preemption(self, fate: Manifest, gone: set[str], pod: str) -> Iterator[str]:
+        """Nothing, where the same pods went and the pod is where they were."""
+        victims = {self._problem.pods[victim].key for victim in self.decision.victims}
+        if gone != victims or _node(fate) != self._name(self.decision.node):
+            yield f"{pod}: on {_node(fate)!r}, evicted {sorted(gone)}, expected {self._said()}"
+
+    def _best(self) -> set[str]:
+        """The nodes of the highest score."""
+        known = self.decision.explanation
+        if self.decision.node is None or known is None:
+            return set()
+        totals = np.zeros(self._problem.nodes.size, np.int64)
+        for score in known.scores.values():
+            totals = totals + score
+        among = np.flatnonzero(known.feasible)
+        best = among[totals[among] == totals[among].max()]
+        return {self._problem.nodes.names[node] for node in best.tolist()}
+
+    def _name(self, node: int | None) -> str:
+        return "" if node is None else self._problem.nodes.names[node]
+
+    def _said(self) -> str:
+        found: Decision = self.decision
+        if found.victims:
+            victims = sorted(self._problem.pods[victim].key for victim in found.victims)
+            return f"{self._name(found.node)} after evicting {victims}"
+        return f"one of {sorted(self._best())}" if found.node is not None else repr(found.message)
+
+
+def _node(pod: Manifest) -> str:
+    return str(pod["spec"].get("nodeName", ""))
+
+
+def _message(pod: Manifest) -> str:
+    """Why a pod is pending, as its condition says; empty while nobody has looked at it."""
+    for condition in pod["status"].get("conditions", ()):
+        if condition["type"] == "PodScheduled" and condition["status"] == "False":
+            return str(condition.get("message", ""))
+    return ""
+
+
+def _rests(item: Manifest) -> bool:
+    """Whether a controller or kubelet has nothing more to do with an object."""
+    status, meta = item.get("status", {}), item["metadata"]
+    match item["kind"]:
+        case "Pod":
+            return "deletionTimestamp" not in meta and status.get("phase") == "Running"
+        case "PodDisruptionBudget":
+            return bool(status.get("observedGeneration") == meta["generation"])
+        case "PersistentVolume":
+            return status.get("phase") in ("Available", "Bound")
+        case _:
+            return True
+
+
+def until(what: str, found: Callable[[], Found | None], seconds: float = _PATIENCE) -> Found:
+    """The first answer that is not None, asked for at short intervals."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        answer = found()
+        if answer is not None:
+            return answer
+        time.sleep(_SETTLED)
+    raise AssertionError(f"no {what} within {seconds:.0f} s")
