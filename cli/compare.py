@@ -15,7 +15,7 @@ Replays = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="How often kube-scheduler runs again with ties between nodes drawn at random.",
+        help="How often kube-scheduler runs again with the nodes it looks at, and ties, drawn at random.",
     ),
 ]
 

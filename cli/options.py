@@ -73,7 +73,7 @@ Seed = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Draw among nodes of equal score, as kube does; without it the first name wins.",
+        help="Draw the nodes looked at and ties, as kube does; without it all count, the first name wins.",
     ),
 ]
 FinalState = Annotated[

@@ -36,8 +36,9 @@ def compare(
 ) -> Comparison:
     """What kube-scheduler does with the pending pods, beside the best plan that `solve` finds.
 
-    The scheduler runs once with ties going to the smallest name, and `replays` times with ties drawn
-    at random.  `time_limit` is for the search for the plan.  `progress` is told about pods: those that
+    The scheduler runs once with all nodes scored and ties going to the smallest name, and `replays`
+    times as the program does: nodes are sampled, and ties drawn.
+    `time_limit` is for the search for the plan.  `progress` is told about pods: those that
     were scheduled in all runs, then those that the plan places so far.
     """
     if replays < 1:
@@ -54,7 +55,7 @@ def compare(
         kube_scheduler=reference,
         optimal=best,
         difference=_difference(reference, best),
-        notes=tuple(dict.fromkeys((*found.notes, *remarks(problem), *_luck(reference, best)))),
+        notes=tuple(dict.fromkeys((*found.notes, *remarks(problem), *runs.notes(), *_luck(reference, best)))),
     )
 
 

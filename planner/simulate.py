@@ -11,6 +11,7 @@ from models import Cluster
 from planner.audit import spread_counts
 from planner.documents import plan
 from planner.problem.problem import Problem
+from planner.scheduler.draws import sampled
 from planner.scheduler.profile import profiles_of, unmodelled
 from planner.scheduler.scheduler import Decision, Explanation, Scheduler
 
@@ -43,8 +44,23 @@ def simulate(
         decisions=tuple(decisions),
         spread=tuple(_change(spread_before[found.identity], found) for found in after),
         pending=tuple(_pending(decisions)),
-        notes=(*cluster.notes, *problem.notes, *remarks(problem)),
+        notes=(*cluster.notes, *problem.notes, *remarks(problem), *_drawn(scheduler, seed, preemption)),
         verbose=verbose,
+    )
+
+
+def _drawn(scheduler: Scheduler, seed: int | None, preemption: bool) -> Iterator[str]:
+    """How far a run in which nodes were sampled is from one that scores all of them."""
+    problem = scheduler.problem
+    looked_at = sampled(problem)
+    if seed is None or looked_at is None:
+        return
+    whole = Scheduler(problem, preemption=preemption)
+    pods = [decision.pod for decision in whole.run()]
+    elsewhere = np.count_nonzero(scheduler.state.node_of[pods] != whole.state.node_of[pods])
+    yield (
+        f"seed {seed} draws as kube-scheduler does, which looks at {looked_at} feasible nodes of "
+        f"{problem.nodes.size} for a pod: {elsewhere} of {len(pods)} pods end otherwise than with all scored"
     )
 
 

@@ -149,6 +149,7 @@ class KubeSchedulerProfile(KubeModel):
     """A scheduler that pods name with schedulerName."""
 
     scheduler_name: str = "default-scheduler"
+    percentage_of_nodes_to_score: int | None = Field(default=None, ge=0, le=100)
     plugins: Plugins = Field(default_factory=Plugins)
     plugin_config: tuple[PluginConfig, ...] = ()
 

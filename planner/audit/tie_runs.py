@@ -1,14 +1,17 @@
-"""The reference scheduler again and again over one compiled problem, each time with other ties."""
+"""The reference scheduler again and again over one compiled problem, each time with other draws."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
+
+import numpy as np
 
 from planner.audit.summary import by_priority
 from planner.documents.comparison import Replay, Replays
-from planner.problem.nodes import Codes
+from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem
+from planner.scheduler.draws import sampled
 from planner.scheduler.scheduler import Scheduler
 
 #: Told how many are done, of how many.
@@ -16,13 +19,16 @@ Progress = Callable[[int, int], None]
 
 
 class Runs:
-    """One run in which the smallest name wins ties, and others in which they are drawn; nobody is evicted."""
+    """One run that scores all nodes, and others that draw as the program does; nobody is evicted."""
 
     def __init__(self, problem: Problem, replays: int, progress: Progress | None = None) -> None:
         self._problem = problem
         self._replays = replays
         self._progress = progress
         self._done = 0
+        #: Where the first replay put every pod, and which pods all replays since have put there too.
+        self._first: Codes | None = None
+        self._steady: Mask | None = None
 
     @cached_property
     def queue(self) -> list[int]:
@@ -40,8 +46,24 @@ class Runs:
             runs=self._replays, worst=found[0], median=found[(self._replays - 1) // 2], best=found[-1]
         )
 
+    def notes(self) -> Iterator[str]:
+        """How far the replays differ, where each of them looked at a part of the nodes only."""
+        looked_at = sampled(self._problem)
+        if looked_at is None or self._steady is None:
+            return
+        size, pods = self._problem.nodes.size, len(self.queue)
+        varied = pods - int(np.count_nonzero(self._steady[self.queue]))
+        yield (
+            f"{self._replays} replays, each looking at {looked_at} feasible nodes of {size} for a pod, as "
+            f"kube-scheduler does: {varied} of {pods} pods are not always on the same node"
+        )
+
     def _replay(self, seed: int) -> Replay:
-        counts = by_priority(self._problem, self.queue, self._run(seed))
+        node_of = self._run(seed)
+        if self._first is None or self._steady is None:
+            self._first, self._steady = node_of.copy(), np.ones(len(node_of), np.bool_)
+        self._steady = self._steady & (node_of == self._first)
+        counts = by_priority(self._problem, self.queue, node_of)
         return Replay(seed=seed, placed=sum(count.placed for count in counts), by_priority=counts)
 
     def _run(self, seed: int | None) -> Codes:

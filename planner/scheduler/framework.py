@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
@@ -199,13 +198,8 @@ class Framework:
                 totals += score if weight == 1 else score * weight
         return totals
 
-    def best(self, plan: Plan, feasible: Feasible, draw: random.Random | None) -> int:
-        """The feasible node with the highest total; a tie goes to the smallest name, or is drawn."""
+    def best(self, plan: Plan, feasible: Feasible) -> int:
+        """The feasible node with the highest total; a tie goes to the smallest name."""
         if feasible.count == 1:
             return int(feasible.mask.argmax())
-        totals = self.totals(plan, feasible)
-        if draw is None:
-            return feasible.best(totals)
-        among = np.flatnonzero(feasible.mask)
-        best: list[int] = among[totals[among] == totals[among].max()].tolist()
-        return draw.choice(best)
+        return feasible.best(self.totals(plan, feasible))

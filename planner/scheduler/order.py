@@ -118,7 +118,7 @@ class Orderer:
         framework = self._framework(template)
         plan = framework.plan(template)
         feasible = framework.feasible(plan)
-        return framework.best(plan, feasible, None) if feasible.count else None
+        return framework.best(plan, feasible) if feasible.count else None
 
     def _framework(self, template: Template) -> Framework:
         return self._frameworks[template.pod.spec.scheduler_name]

@@ -39,6 +39,8 @@ class Profile:
     filters: tuple[Filter, ...]
     scores: tuple[tuple[Score, int], ...]
     preemption: DefaultPreemptionArgs | None
+    percentage: int | None = None
+    """percentageOfNodesToScore, the profile's own or the configuration's; None and 0 leave it to the size."""
 
     def of(self, kind: type[_Kind]) -> tuple[_Kind, ...]:
         """The plugin of a kind, if the profile runs it."""
@@ -72,7 +74,15 @@ def build(config: KubeSchedulerProfile, problem: Problem, state: State) -> Profi
         tuple(found for found in filters if isinstance(found, Filter)),
         tuple((found, weight) for found, weight in scores if isinstance(found, Score)),
         config.args(DefaultPreemptionArgs) if preempts else None,
+        percentage=percentage_of(config, problem.cluster.scheduler_config),
     )
+
+
+def percentage_of(config: KubeSchedulerProfile, whole: KubeSchedulerConfiguration | None) -> int | None:
+    """percentageOfNodesToScore: the profile's own, else that of the whole configuration."""
+    if config.percentage_of_nodes_to_score is not None or whole is None:
+        return config.percentage_of_nodes_to_score
+    return whole.percentage_of_nodes_to_score
 
 
 def _make(kind: type[Family], config: KubeSchedulerProfile, problem: Problem, state: State) -> Family:
@@ -113,14 +123,21 @@ def _names(plugins: tuple[object, ...]) -> set[str]:
     return {plugin.name for plugin in plugins}  # type: ignore[attr-defined]
 
 
+def _percentages(config: KubeSchedulerConfiguration) -> Iterator[int | None]:
+    return (profile.percentage_of_nodes_to_score for profile in config.profiles)
+
+
 def unmodelled(config: KubeSchedulerConfiguration | None) -> Iterator[str]:
     """What a configuration asks for that the planner does not do, a sentence each."""
     if config is None:
         return
     if config.extenders:
         yield "scheduler extenders are not modelled"
-    if config.percentage_of_nodes_to_score not in (None, 0, 100):
-        yield "percentageOfNodesToScore is ignored: all nodes are scored"
+    if not {config.percentage_of_nodes_to_score, *_percentages(config)} <= {None, 0, 100}:
+        yield (
+            "percentageOfNodesToScore counts in simulate --seed and in the replays of compare: "
+            "everywhere else all nodes are scored"
+        )
     known = {kind.name for kind in (*FILTERS, *WEIGHTS)} | _UNMODELLED_BUT_HARMLESS
     for profile in config.profiles:
         wanted = {

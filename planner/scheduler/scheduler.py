@@ -1,18 +1,18 @@
 """The reference scheduler: kube-scheduler 1.34's decisions, one pod at a time.
 
 Queue, filter, score, bind; when nothing fits, preempt and try again.  All nodes are scored, and a
-tie goes to the smallest node name unless a seed is given.
+tie goes to the smallest node name; with a seed, nodes are sampled and ties drawn as the program does.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from planner.problem.nodes import Feasible, Ints, Mask
 from planner.problem.problem import Problem
+from planner.scheduler.draws import Draws
 from planner.scheduler.framework import Diagnosis, Framework, Plan
 from planner.scheduler.nominations import Nominations
 from planner.scheduler.preemption import Outcome, Preemption
@@ -56,7 +56,7 @@ class Scheduler:
     ) -> None:
         self.problem = problem
         self.state = State(problem)
-        self._draw = None if seed is None else random.Random(seed)
+        self._draws = None if seed is None else Draws(problem, seed)
         self._explain = explain
         self._nominations = Nominations(problem, self.state)
         self._frameworks: dict[str, Framework] = {}
@@ -123,8 +123,11 @@ class Scheduler:
         feasible = self._nominations.restrict(framework, plan, pod, framework.feasible(plan))
         if not feasible.count:
             return None
-        explanation = self._explained(framework, plan, pod, feasible)
-        return framework.best(plan, feasible, self._draw), explanation
+        if self._draws is None:
+            return framework.best(plan, feasible), self._explained(framework, plan, pod, feasible)
+        found = self._draws.find(framework, plan, feasible)
+        explanation = self._explained(framework, plan, pod, found.feasible)
+        return self._draws.pick(framework, plan, found), explanation
 
     def _only(self, node: int) -> Feasible:
         mask = self.problem.nodes.none.copy()

@@ -167,7 +167,7 @@ def test_a_scheduler_that_forgets_everything_decides_the_same(objects: list[Obje
         if feasible is None or not feasible.count:
             assert decision.node is None
             continue
-        assert decision.node == fresh.best(plan, feasible, None)
+        assert decision.node == fresh.best(plan, feasible)
         node_of[decision.pod] = decision.node
 
 
