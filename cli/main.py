@@ -19,6 +19,7 @@ from cli.compare import compare
 from cli.explain import explain
 from cli.outcome import Exit, ending
 from cli.rebalance import rebalance
+from cli.rollout import rollout
 from cli.scale_down import scale_down
 from cli.what_if import Changes, InOrder, what_if
 
@@ -170,7 +171,7 @@ def simulate(
         )
     shown = scope.of_simulation(simulation, cluster)
     show(shown, Page.of(output, verbose))
-    if shown.pending:
+    if shown.pending or any(not row.completes for row in getattr(shown, "rollouts", ())):
         raise typer.Exit(Exit.FINDINGS)
 
 
@@ -232,6 +233,7 @@ app.command(cls=InOrder)(what_if(compare))
 app.command(cls=InOrder)(what_if(explain))
 app.command("scale-down", cls=InOrder)(what_if(scale_down))
 app.command("rebalance", cls=InOrder)(what_if(rebalance))
+app.command("rollout", cls=InOrder)(what_if(rollout))
 
 
 @app.command()

@@ -14,6 +14,7 @@ from cli.views import (
     explanation,
     move_plan,
     placement_plan,
+    rollout,
     scale_down,
     simulation,
     survival,
@@ -22,6 +23,7 @@ from planner.documents.comparison import Comparison
 from planner.documents.explanation import Explanation, ExplanationList
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
+from planner.documents.rollout import Rollout
 from planner.documents.survival import Survival, SurvivalList
 
 __all__ = ["Page", "show", "show_lines"]
@@ -74,6 +76,8 @@ def _names(document: Document) -> Iterator[str]:
             yield from scale_down.names(document)
         case Survival() | SurvivalList():
             yield from survival.names(document)
+        case Rollout():
+            yield from rollout.names(document)
         case MovePlan():
             yield from move_plan.names(document)
         case Comparison():
@@ -94,6 +98,8 @@ def _table(document: Document, page: Page) -> Iterator[str]:
             yield from scale_down.lines(document, page)
         case Survival() | SurvivalList():
             yield from survival.lines(document, page)
+        case Rollout():
+            yield from rollout.lines(document, page)
         case MovePlan():
             yield from move_plan.lines(document, page)
         case Comparison():

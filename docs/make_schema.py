@@ -11,6 +11,7 @@ from planner.documents.comparison import Comparison
 from planner.documents.explanation import Explanation, ExplanationList
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
+from planner.documents.rollout import Rollout
 from planner.documents.survival import Survival, SurvivalList
 
 FOLDER = Path(__file__).parent / "schema"
@@ -23,6 +24,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "placement-plan.json": PlacementPlan,
     "scale-down.json": ScaleDown,
     "simulation.json": Simulation,
+    "rollout.json": Rollout,
     "survival.json": Survival,
     "survival-list.json": SurvivalList,
 }

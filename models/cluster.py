@@ -17,17 +17,20 @@ class Cluster(Snapshot):
     """A snapshot that can be read."""
 
     @staticmethod
-    def load(*sources: str | Path, recursive: bool = False, namespace: str | None = None) -> "Cluster":
+    def load(
+        *sources: str | Path, recursive: bool = False, namespace: str | None = None, partial: bool = False
+    ) -> "Cluster":
         """The cluster in these files and folders; `-` is standard input.
 
         What lives in a namespace and names none gets the one given, as `kubectl apply -n` has it.
+        Manifests that are to be applied to another cluster are `partial`: they get no pods by themselves.
         """
-        return read(sources, recursive=recursive, namespace=namespace)
+        return read(sources, recursive=recursive, namespace=namespace, partial=partial)
 
     @staticmethod
-    def from_objects(objects: Iterable[Mapping[str, Any]]) -> "Cluster":
+    def from_objects(objects: Iterable[Mapping[str, Any]], *, partial: bool = False) -> "Cluster":
         """The cluster made of these objects, each a dictionary as Kubernetes would print it."""
-        return _cluster(read_objects(objects))
+        return _cluster(read_objects(objects), partial=partial)
 
 
 def read(
@@ -36,15 +39,16 @@ def read(
     recursive: bool = False,
     namespace: str | None = None,
     stdin: bytes | None = None,
+    partial: bool = False,
 ) -> Cluster:
     """The cluster in these files and folders; `stdin` stands in for standard input."""
     with collector_paused():
         documents = read_files(sources, recursive=recursive, stdin=stdin)
         if namespace is not None:
             place_in(namespace, documents)
-        return _cluster(documents)
+        return _cluster(documents, partial=partial)
 
 
-def _cluster(documents: Sequence[Document]) -> Cluster:
-    snapshot = assemble(documents)
+def _cluster(documents: Sequence[Document], *, partial: bool = False) -> Cluster:
+    snapshot = assemble(documents, partial=partial)
     return Cluster(**{field.name: getattr(snapshot, field.name) for field in fields(snapshot)})

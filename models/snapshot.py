@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from models.objects.base import KubeObject
 from models.objects.descheduler import DeschedulerPolicy
 from models.objects.disruption import PodDisruptionBudget
 from models.objects.node import Node
@@ -57,6 +58,8 @@ class Snapshot:
     scheduler_config: KubeSchedulerConfiguration | None = None
     descheduler_policy: DeschedulerPolicy | None = None
     origin: SnapshotOrigin | None = None
+    replaced: tuple[KubeObject, ...] = ()
+    """What later files replaced: objects as the earlier ones have them."""
     notes: tuple[str, ...] = ()
 
     @property

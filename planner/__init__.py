@@ -12,6 +12,7 @@ from planner.compare import compare
 from planner.errors import InputError, PlannerError
 from planner.explain import explain
 from planner.rebalance import rebalance
+from planner.rollout import rollout
 from planner.scale_down import scale_down
 from planner.simulate import simulate
 from planner.solve import solve
@@ -24,6 +25,7 @@ __all__ = [
     "compare",
     "explain",
     "rebalance",
+    "rollout",
     "scale_down",
     "simulate",
     "solve",

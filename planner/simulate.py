@@ -10,7 +10,10 @@ import numpy as np
 from models import Cluster
 from planner.audit import spread_counts
 from planner.documents import plan
+from planner.documents.rollout import AppliedSimulation
 from planner.problem.problem import Problem
+from planner.rollout import rollout
+from planner.rollout.replaced import taken_apart
 from planner.scheduler.draws import sampled
 from planner.scheduler.profile import profiles_of, unmodelled
 from planner.scheduler.scheduler import Decision, Explanation, Scheduler
@@ -27,7 +30,18 @@ def simulate(
     verbose: bool = False,
     progress: Progress | None = None,
 ) -> plan.Simulation:
-    """Every pending pod's decision; with `verbose` every node's refusal and every plugin's scores too."""
+    """Every pending pod's decision; with `verbose` every node's refusal and every plugin's scores too.
+
+    Where later files change the template of a workload that runs, it is rolled out in a world of its own:
+    an `AppliedSimulation` says how that goes.
+    """
+    apart = taken_apart(cluster)
+    if apart is not None:
+        running, manifests = apart
+        plain = simulate(running, preemption=preemption, seed=seed, verbose=verbose, progress=progress)
+        rolled = rollout(running, manifests, preemption=preemption, fixes=False)
+        told = {name: getattr(plain, name) for name in type(plain).model_fields}
+        return AppliedSimulation(**told, rollouts=rolled.workloads)
     problem = Problem(cluster)
     scheduler = Scheduler(problem, preemption=preemption, seed=seed, explain=verbose)
     before = spread_counts.take(problem, scheduler.state)

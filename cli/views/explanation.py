@@ -119,12 +119,14 @@ def _fixes(item: Explanation, page: Page) -> Iterator[str]:
         return
     yield "Each of these helps, the cheapest first:"
     for number, fix in enumerate(item.fixes, start=1):
-        yield from _fix(number, fix, page)
+        yield from fix_lines(number, fix, page)
 
 
-def _fix(number: int, fix: Fix, page: Page) -> Iterator[str]:
+def fix_lines(number: int, fix: Fix, page: Page) -> Iterator[str]:
+    """A numbered fix with how each of its changes is made."""
     told = list(dict.fromkeys(change.summary for change in fix.changes)) or ["nothing but another try"]
-    sentence = f"{'; '.join(told)} -> {fix.node}{consequences(fix)}"
+    where = f" -> {fix.node}" if fix.node else ""
+    sentence = f"{'; '.join(told)}{where}{consequences(fix)}"
     for place, part in enumerate(folded(sentence, _inner(page, 4))):
         yield f"{number:>2}. {part}" if not place else f"    {part}"
     for change in fix.changes:

@@ -7,17 +7,18 @@ from collections.abc import Iterator
 
 from cli.page import MANY_ROWS, Page, counted
 from cli.table import table
-from cli.views import trace
+from cli.views import rollout, trace
 from cli.views.spread import domains_changed, is_hard, short_key
 from cli.views.verdict import paragraphs
 from planner.documents.plan import Decision, Simulation, SpreadChange
+from planner.documents.rollout import AppliedSimulation
 
 _NONE = "<none>"
 
 
 def lines(document: Simulation, page: Page) -> Iterator[str]:
     """The simulation as a person reads it."""
-    for section in (_decisions, _traces, _spread, _pending):
+    for section in (_decisions, _traces, _spread, _pending, _rollouts):
         found = list(section(document, page))
         if found:
             yield from found
@@ -118,16 +119,35 @@ def _pending(document: Simulation, page: Page) -> Iterator[str]:
     return paragraphs(document.pending, page)
 
 
+def _rollouts(document: Simulation, page: Page) -> Iterator[str]:
+    """How workloads whose template a later file changes are rolled out."""
+    if isinstance(document, AppliedSimulation):
+        yield from rollout.workloads(document.rollouts, page)
+
+
 def _summary(document: Simulation, page: Page) -> str:
     """`5 pods placed, 1 stays pending.`"""
     pending = sum(reason.pods for reason in document.pending)
     victims = sum(len(decision.victims) for decision in document.decisions)
+    stuck = _stuck(document, page)
     if not document.decisions:
-        return "No pods are pending."
+        return f"No pods are pending.{stuck}"
     sentence = f"{counted(len(document.decisions) - pending, 'pod')} placed"
     if victims:
         sentence += f", {victims} preempted"
     if pending:
         sentence += f", {pending} {'stays' if pending == 1 else 'stay'} pending"
     sentence = sentence[0].upper() + sentence[1:]
-    return page.screen.paint(f"{sentence}.", "red" if pending else "green")
+    return page.screen.paint(f"{sentence}.", "red" if pending else "green") + stuck
+
+
+def _stuck(document: Simulation, page: Page) -> str:
+    """How many of the rollouts do not complete."""
+    if not isinstance(document, AppliedSimulation):
+        return ""
+    stuck, number = sum(not row.completes for row in document.rollouts), len(document.rollouts)
+    if stuck:
+        told = f" Of {counted(number, 'rollout')}, {stuck} {'stops' if stuck == 1 else 'stop'} half-way."
+        return page.screen.paint(told, "red")
+    told = f" {counted(number, 'rollout')} {'completes' if number == 1 else 'complete'}."
+    return page.screen.paint(told, "green")

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from models.objects.base import LEAST_INT32, MOST_INT32, ClusterObject, KubeModel, NamespacedObject
 from models.objects.pod import PodTemplateSpec
 from models.objects.selectors import LabelSelector
+from models.objects.share import Share
 from models.objects.storage import PersistentVolumeClaim
 
 METADATA_NAME = "kubernetes.io/metadata.name"
@@ -33,14 +34,32 @@ class ScaledSpec(WorkloadSpec):
     replicas: _Count = 1
 
 
+class RollingUpdate(KubeModel):
+    """How many pods more, or fewer, there may be on the way; which of them are updated at all."""
+
+    max_surge: Share | None = None
+    max_unavailable: Share | None = None
+    partition: _Count = 0
+
+
+class UpdateStrategy(KubeModel):
+    """How pods of an old template are replaced by those of a new one."""
+
+    type: Literal["RollingUpdate", "Recreate", "OnDelete"] = "RollingUpdate"
+    rolling_update: RollingUpdate = Field(default_factory=RollingUpdate)
+
+
 class DaemonSetSpec(WorkloadSpec):
     """A workload with a pod on every fitting node."""
+
+    update_strategy: UpdateStrategy = Field(default_factory=UpdateStrategy)
 
 
 class DeploymentSpec(ScaledSpec):
     """Replicas that are rolled over from one ReplicaSet to the next."""
 
     paused: bool = False
+    strategy: UpdateStrategy = Field(default_factory=UpdateStrategy)
 
 
 class ReplicaSetSpec(ScaledSpec):
@@ -60,6 +79,7 @@ class StatefulSetSpec(ScaledSpec):
     ordinals: StatefulSetOrdinals = Field(default_factory=StatefulSetOrdinals)
     service_name: str = ""
     pod_management_policy: Literal["OrderedReady", "Parallel"] = "OrderedReady"
+    update_strategy: UpdateStrategy = Field(default_factory=UpdateStrategy)
 
 
 class JobSpec(KubeModel):

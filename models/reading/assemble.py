@@ -39,8 +39,11 @@ _MOST_NAMES = 3
 _MAKERS = frozenset({"CloneSet", "LeaderWorkerSet", "RayCluster", "Rollout", "SparkApplication"})
 
 
-def assemble(documents: Sequence[Document]) -> Snapshot:
-    """The snapshot that the documents make; an InputError with all that contradicts itself."""
+def assemble(documents: Sequence[Document], *, partial: bool = False) -> Snapshot:
+    """The snapshot that the documents make; an InputError with all that contradicts itself.
+
+    A partial one is only what was read: it is to be applied to another, so nothing is added to it.
+    """
     shelf = ObjectIndex()
     shelf.put_all(documents)
     found = Snapshot(
@@ -49,6 +52,10 @@ def assemble(documents: Sequence[Document]) -> Snapshot:
         descheduler_policy=next(iter(shelf.all_of("DeschedulerPolicy")), None),
         origin=next(iter(shelf.all_of("SnapshotOrigin")), None),
     )
+    if partial:
+        if shelf.problems:
+            raise InputError(shelf.problems)
+        return replace(found, notes=(*shelf.notes, *_skipped(documents, found)))
     added = expand(found)
     read = ((pod, pod, "spec") for pod in found.pods)
     made = ((new.pod, new.workload, "spec.template.spec") for new in added.pods)
@@ -60,6 +67,7 @@ def assemble(documents: Sequence[Document]) -> Snapshot:
         pods=pods,
         replica_sets=found.replica_sets + added.replica_sets,
         persistent_volume_claims=found.persistent_volume_claims + tuple(new_claims(found, added.pods)),
+        replaced=tuple(shelf.replaced),
         notes=(*shelf.notes, *_second_ones(found), *_skipped(documents, found), *_bound_to_nowhere(found)),
     )
 

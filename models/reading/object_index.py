@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from models.controllers.apply import as_applied
 from models.objects.base import ClusterObject, KubeObject, NamespacedObject
 from models.reading.documents import Document
 
@@ -16,6 +17,7 @@ class ObjectIndex:
         self.places: dict[tuple[str, str], str] = {}
         self.problems: list[str] = []
         self.notes: list[str] = []
+        self.replaced: list[KubeObject] = []
         self._found: dict[str, dict[str, KubeObject]] = {}
 
     def put_all(self, documents: Iterable[Document]) -> None:
@@ -48,7 +50,8 @@ class ObjectIndex:
             return
         label = f"{kind} {key}".rstrip()
         self.notes.append(f"{label} of {place} replaces that of {self.places[kind, key]}")
-        self._found[kind][key] = _applied(item, self._found[kind][key])
+        self.replaced.append(self._found[kind][key])
+        self._found[kind][key] = as_applied(item, self._found[kind][key])
         self.places[kind, key] = place
 
 
@@ -65,18 +68,3 @@ def _named(item: KubeObject, others: dict[str, KubeObject]) -> KubeObject:
         number += 1
     name = f"{item.metadata.generate_name}{number}"
     return item.model_copy(update={"metadata": item.metadata.model_copy(update={"name": name})})
-
-
-def _applied(item: KubeObject, earlier: KubeObject) -> KubeObject:
-    """The later object as `kubectl apply` leaves it: with the identity and status of the old."""
-    if not (isinstance(item, NamespacedObject) and isinstance(earlier, NamespacedObject)):
-        return item
-    identity = {
-        "uid": item.metadata.uid or earlier.metadata.uid,
-        "creation_timestamp": earlier.metadata.creation_timestamp,
-        "owner_references": item.metadata.owner_references or earlier.metadata.owner_references,
-    }
-    update: dict[str, Any] = {"metadata": item.metadata.model_copy(update=identity)}
-    if "status" in earlier.model_fields_set and "status" not in item.model_fields_set:
-        update["status"] = getattr(earlier, "status", None)
-    return item.model_copy(update=update)

@@ -100,13 +100,13 @@ def _later_first(
         return _sign(first is None)
     if now is None:
         return _sign(first > second)
-    one_ago, other_ago = _magnitude(first, now), _magnitude(second, now)
+    one_ago, other_ago = magnitude(first, now), magnitude(second, now)
     if one_ago == other_ago:
         return _sign(one.metadata.uid < other.metadata.uid)
     return _sign(one_ago < other_ago)
 
 
-def _magnitude(time: datetime, now: datetime) -> int:
+def magnitude(time: datetime, now: datetime) -> int:
     """The whole part of the logarithm of how long ago it was; -1 for what is yet to come."""
     ago = now - time
     nanoseconds = (ago.days * 86_400 + ago.seconds) * _NANOSECONDS + ago.microseconds * 1_000

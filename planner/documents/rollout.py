@@ -1,0 +1,77 @@
+"""The document of `planner rollout`: what an apply leads to, step by step, and how it may end."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from planner.documents.explanation import Fix
+from planner.documents.plan import Document, Part, Simulation, SpreadChange
+
+
+class RolloutStep(Part):
+    """The pods that the old revisions and the new one are asked for after a sync, and all that are ready."""
+
+    old: int
+    new: int
+    ready: int
+
+
+class RolloutEnd(Part):
+    """One way in which draws ended, and how many did: the workload's pods by domain of each key."""
+
+    runs: int
+    completes: bool
+    domains: dict[str, dict[str, int]]
+
+
+class WorkloadRollout(Part):
+    """One workload: `stoppedAt` is the step after which nothing moves, `message` the scheduler's line then.
+
+    `completes` is said of all draws; the steps are those of the first, in which ties go to the smallest
+    name and pods become ready together.
+    """
+
+    namespace: str
+    workload: str
+    completes: bool
+    stopped_at: int | None = None
+    message: str = ""
+    least_ready: int
+    steps: tuple[RolloutStep, ...] = ()
+    ends: tuple[RolloutEnd, ...] = ()
+
+
+class Replays(Part):
+    """How many ways were drawn; how many completed, and how many ended with every hard constraint held."""
+
+    runs: int
+    completed: int
+    held: int
+
+
+class BrokenConstraint(Part):
+    """A DoNotSchedule constraint that some draws end with broken, and by how many pods at worst."""
+
+    namespace: str
+    workload: str
+    topology_key: str
+    runs: int
+    excess: int
+
+
+class Rollout(Document):
+    """What happens when the manifests are applied."""
+
+    kind: Literal["Rollout"] = "Rollout"
+    completes: bool
+    replays: Replays
+    workloads: tuple[WorkloadRollout, ...]
+    spread: tuple[SpreadChange, ...] = ()
+    broken: tuple[BrokenConstraint, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+
+
+class AppliedSimulation(Simulation):
+    """A Simulation of files of which later ones change workloads that run: those are rolled out."""
+
+    rollouts: tuple[WorkloadRollout, ...]

@@ -1,0 +1,53 @@
+"""What an apply leads to: controllers, scheduler and kubelets played through, as often as is asked for."""
+
+from __future__ import annotations
+
+from models import Cluster
+from models.snapshot import Snapshot
+from planner.documents.rollout import Replays, Rollout
+from planner.errors import InputError
+from planner.rollout.draw import Ended, play
+from planner.rollout.fixes import fixes_of
+from planner.rollout.prepare import Prepared, prepare
+from planner.rollout.report import broken_constraints, counts_at, spread_changes, workload_reports
+from planner.state.state import State
+
+__all__ = ["rollout"]
+
+
+def rollout(
+    cluster: Cluster, manifests: Snapshot, *, replays: int = 20, preemption: bool = True, fixes: bool = True
+) -> Rollout:
+    """How applying the manifests to what runs goes on and ends.
+
+    The first draw gives ties to the smallest name; of `replays` more everything that a cluster leaves to
+    chance is drawn: ties, which controller is first, and when pods become ready or have ended.
+    """
+    prepared = prepare(cluster, manifests)
+    if not prepared.makers:
+        raise InputError(["the manifests have no workload: nothing would be rolled out"])
+    draws = draws_of(prepared, replays, preemption=preemption)
+    ends = [counts_at(prepared.problem, draw.world.scheduler.state) for draw in draws]
+    workloads = tuple(workload_reports(prepared, draws))
+    completed = [draw.at_rest and all(run.completes(draw.world) for run in draw.runs) for draw in draws]
+    found = Rollout(
+        completes=all(completed),
+        replays=Replays(
+            runs=len(draws),
+            completed=sum(completed),
+            held=sum(not any(item.hard and item.surplus for item in counts) for counts in ends),
+        ),
+        workloads=workloads,
+        spread=tuple(spread_changes(counts_at(prepared.problem, State(prepared.problem)), ends[0])),
+        broken=tuple(broken_constraints(ends)),
+        notes=tuple(dict.fromkeys(prepared.notes)),
+    )
+    if not fixes or (found.completes and not found.broken):
+        return found
+    return found.model_copy(update={"fixes": tuple(fixes_of(cluster, manifests, prepared, draws, found))})
+
+
+def draws_of(prepared: Prepared, replays: int, *, preemption: bool) -> list[Ended]:
+    """The draw without chance, and so many with it."""
+    seeds = (None, *range(1, replays + 1))
+    return [play(prepared, seed, preemption=preemption) for seed in seeds]

@@ -1,0 +1,98 @@
+"""The numbers of a Deployment's rolling update, as its controller computes them.
+
+maxSurge is rounded up and maxUnavailable down; where both come to 0 one pod may be unavailable, or
+nothing would ever move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from models.objects.share import Share, pods_of_share
+from models.objects.workload import UpdateStrategy
+
+_DEFAULT_SHARE = "25%"
+
+
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """How many pods more than wanted there may be, and how many of them may be unavailable."""
+
+    surge: int
+    unavailable: int
+
+    @classmethod
+    def of(cls, strategy: UpdateStrategy, replicas: int) -> Margins:
+        """What a strategy means for so many replicas."""
+        rolling = strategy.rolling_update
+        surge = pods_of_share(_or_default(rolling.max_surge), replicas, round_up=True)
+        unavailable = pods_of_share(_or_default(rolling.max_unavailable), replicas, round_up=False)
+        if surge == 0 and unavailable == 0:
+            unavailable = 1
+        return cls(surge, min(unavailable, replicas))
+
+
+def _or_default(share: Share | None) -> Share:
+    return _DEFAULT_SHARE if share is None else share
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a ReplicaSet is asked for, and what it has."""
+
+    replicas: int
+    available: int
+
+
+def new_size(wanted: int, margins: Margins, new: int, total: int) -> int:
+    """The size of the new ReplicaSet: as far up as all of them together may go."""
+    most = wanted + margins.surge
+    return new if total >= most else min(new + most - total, max(new, wanted))
+
+
+def old_sizes(wanted: int, margins: Margins, new: Size, old: Sequence[Size]) -> list[int]:
+    """The sizes of the old ReplicaSets, oldest first: unavailable pods go first, then as many as may."""
+    total = new.replicas + sum(size.replicas for size in old)
+    least = wanted - margins.unavailable
+    going = total - least - (new.replicas - new.available)
+    kept = [size.replicas for size in old]
+    if going <= 0:
+        return kept
+    for place, size in enumerate(old):
+        sick = min(going, max(0, size.replicas - size.available))
+        kept[place] -= sick
+        going -= sick
+    going = new.available + sum(size.available for size in old) - least
+    for place, replicas in enumerate(kept):
+        fewer = min(max(0, going), replicas)
+        kept[place] -= fewer
+        going -= fewer
+    return kept
+
+
+def shares(wanted: int, surge: int, sizes: Sequence[int], known: Sequence[int | None]) -> list[int]:
+    """The sizes of several active ReplicaSets after the Deployment was scaled: in proportion.
+
+    `sizes` come in the order in which the controller deals: largest first. `known` is what each was
+    made for: the most pods that its Deployment could have had then, as its annotation says.
+    """
+    most = wanted + surge if wanted else 0
+    left = most - sum(sizes)
+    found = list(sizes)
+    for place, size in enumerate(sizes):
+        if left == 0 or not size:
+            continue
+        before = known[place] or wanted
+        fair = _rounded(size * most, before) - size
+        part = min(fair, left) if left > 0 else max(fair, left)
+        found[place] += part
+        left -= part
+    if found:
+        found[0] = max(0, found[0] + left)
+    return found
+
+
+def _rounded(number: int, by: int) -> int:
+    """Divided, and rounded to the nearest whole number, half a pod up."""
+    return (2 * number + by) // (2 * by)

@@ -1,0 +1,204 @@
+"""From a workload of the manifests to the controller that rolls it out, kind by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from models.controllers.daemons import pods_of_daemon_set
+from models.controllers.jobs import pods_of_job
+from models.controllers.owners import ByController, is_live
+from models.controllers.replicas import newest_of, stand_in_replica_set
+from models.controllers.stateful import pods_of_stateful_set
+from models.objects.node import Node
+from models.objects.pod import Pod, PodTemplateSpec
+from models.objects.workload import (
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+from planner.rollout.arithmetic import Margins
+from planner.rollout.daemon_set import DaemonSetRun
+from planner.rollout.deployment import DeploymentRun
+from planner.rollout.plain import PlainRun
+from planner.rollout.replica_set import Rank, Replicas
+from planner.rollout.slots import Slots, same_template
+from planner.rollout.stateful_set import StatefulSetRun
+from planner.whatif.victims import magnitude
+
+Run = DeploymentRun | StatefulSetRun | DaemonSetRun | PlainRun
+Rolling = Deployment | StatefulSet | DaemonSet | ReplicaSet | ReplicationController | Job
+Index = Mapping[str, int]
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_DESIRED = "deployment.kubernetes.io/desired-replicas"
+_MOST = "deployment.kubernetes.io/max-replicas"
+#: A place may be needed again before the pod that had it has ended.
+_TURNOVER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the running cluster says about pods and ReplicaSets, and when it was looked at."""
+
+    pods: ByController[Pod]
+    sets: ByController[ReplicaSet]
+    now: datetime | None
+    nodes: Sequence[Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Makes the controller of a workload anew for every draw; `sets` are ReplicaSets that it will add."""
+
+    owner: Rolling
+    run: Callable[[Index], Run]
+    sets: tuple[ReplicaSet, ...] = ()
+
+
+def maker_of(item: Rolling, before: Rolling | None, known: Known, slots: Slots) -> Maker:
+    """How a workload is rolled out; `before` is what runs under its name."""
+    match item:
+        case Deployment():
+            return _deployment(item, known, slots)
+        case StatefulSet():
+            return _stateful_set(item, before, known, slots)
+        case DaemonSet():
+            return _daemon_set(item, before, known, slots)
+        case Job():
+            keys = slots.take(pods_of_job(item, known.pods.of(item), slots.taken), item)
+            return _plain(item, known.pods.of(item), keys, len(keys), known)
+        case _:
+            there = known.pods.of(item)
+            missing = _TURNOVER * max(0, item.spec.replicas - len(there))
+            keys = slots.of_template(item.spec.template, item, missing)
+            return _plain(item, there, keys, item.spec.replicas, known)
+
+
+def _plain(item: Rolling, there: Sequence[Pod], keys: Sequence[str], more: int, known: Known) -> Maker:
+    live = [pod for pod in there if is_live(pod)]
+    replicas = more + len(live) if isinstance(item, Job) else more
+    found = _Members(item.key, live, keys, known.now)
+    return Maker(item, lambda index: PlainRun(found.replicas(replicas, index)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """Pods that are there and pods that may come, of one ReplicaSet."""
+
+    name: str
+    live: Sequence[Pod]
+    more: Sequence[str]
+    now: datetime | None
+
+    def replicas(self, number: int, index: Index) -> Replicas:
+        """The ReplicaSet as it begins."""
+        # Pods on nodes that the snapshot lacks are no part of the problem.
+        there = [pod for pod in self.live if pod.key in index]
+        slots = [index[key] for key in (*(pod.key for pod in there), *self.more)]
+        return Replicas(self.name, slots, number, ranks={index[p.key]: _rank(p, self.now) for p in there})
+
+
+def _rank(pod: Pod, now: datetime | None) -> Rank:
+    created = pod.metadata.creation_timestamp
+    return Rank(
+        pod.deletion_cost,
+        0 if pod.ready_since is None or now is None else magnitude(pod.ready_since, now),
+        max(pod.restarts),
+        0 if created is None or now is None else magnitude(created, now),
+        _as_number(pod.metadata.uid),
+    )
+
+
+def _as_number(uid: str) -> float:
+    """A uid as a number between 0 and 1 in the same order."""
+    try:
+        return UUID(uid).int / 2**128
+    except ValueError:
+        return 0.5
+
+
+def _deployment(item: Deployment, known: Known, slots: Slots) -> Maker:
+    sets = sorted(known.sets.of(item), key=lambda found: found.metadata.creation_timestamp or _LONG_AGO)
+    alike = [found for found in sets if same_template(found.spec.template, item.spec.template)]
+    new = newest_of(alike) or stand_in_replica_set(item)
+    if new is None:
+        new, alike = sets[-1] if sets else ReplicaSet(metadata=item.metadata), sets[-1:]
+    old = [found for found in sets if found.key != new.key]
+    most = item.spec.replicas + Margins.of(item.spec.strategy, item.spec.replicas).surge
+    live = {found.key: [p for p in known.pods.of(found) if is_live(p)] for found in (*old, new)}
+    more = {found.key: most - len(live[found.key]) for found in old if live[found.key]}
+    more[new.key] = _TURNOVER * most
+    exists = bool(alike)
+    members = {}
+    for found in (*old, new):
+        keys = slots.of_template(found.spec.template, found, max(0, more.get(found.key, 0)))
+        members[found.key] = _Members(found.key, live[found.key], keys, known.now)
+
+    def revision(found: ReplicaSet, index: Index) -> Replicas:
+        size = found.spec.replicas if found.key != new.key or exists else 0
+        made = members[found.key].replicas(size, index)
+        made.desired, made.most = _annotated(found, _DESIRED), _annotated(found, _MOST)
+        return made
+
+    def run(index: Index) -> DeploymentRun:
+        return DeploymentRun(item, [revision(found, index) for found in old], revision(new, index), exists)
+
+    return Maker(item, run, () if exists else (new,))
+
+
+def _annotated(found: ReplicaSet, key: str) -> int | None:
+    text = found.metadata.annotations.get(key, "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def _stateful_set(item: StatefulSet, before: Rolling | None, known: Known, slots: Slots) -> Maker:
+    there = {pod.name: pod for pod in known.pods.of(item) if is_live(pod)}
+    changed = before is None or not same_template(_template(before), item.spec.template)
+    wanted = {pod.name: pod for pod in pods_of_stateful_set(item, (), set())}
+    names = [name for name in wanted if changed or name not in there]
+    fresh = dict(zip(names, slots.take((wanted[name] for name in names), item), strict=True))
+
+    def run(index: Index) -> StatefulSetRun:
+        old = {_ordinal(name): index[pod.key] for name, pod in there.items() if pod.key in index}
+        new = {_ordinal(name): index[key] for name, key in fresh.items()}
+        kept = {number: pod for number, pod in old.items() if number not in new}
+        return StatefulSetRun(item, old, new if changed else kept | new)
+
+    return Maker(item, run)
+
+
+def _daemon_set(item: DaemonSet, before: Rolling | None, known: Known, slots: Slots) -> Maker:
+    there = {pod.node_name or "": pod for pod in known.pods.of(item) if is_live(pod)}
+    changed = before is None or not same_template(_template(before), item.spec.template)
+    wanted = {_meant_for(pod): pod for pod in pods_of_daemon_set(item, known.nodes, (), set())}
+    nodes = [node for node in wanted if changed or node not in there]
+    fresh = dict(zip(nodes, slots.take((wanted[node] for node in nodes), item), strict=True))
+
+    def run(index: Index) -> DaemonSetRun:
+        old = {node: index[pod.key] for node, pod in there.items() if pod.key in index}
+        new = {node: index[key] for node, key in fresh.items()}
+        kept = {node: pod for node, pod in old.items() if node in wanted and node not in new}
+        return DaemonSetRun(item, old, kept | new)
+
+    return Maker(item, run)
+
+
+def _template(item: Rolling) -> PodTemplateSpec | None:
+    return item.spec.template
+
+
+def _ordinal(name: str) -> int:
+    return int(name.rpartition("-")[2])
+
+
+def _meant_for(pod: Pod) -> str:
+    """The node that a daemon pod's affinity names."""
+    affinity = pod.spec.affinity
+    terms = affinity.node_affinity.required.node_selector_terms  # type: ignore[union-attr]
+    return str(terms[0].match_fields[0].values[0])

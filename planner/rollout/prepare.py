@@ -1,0 +1,91 @@
+"""What an apply changes: the workloads that roll, with the pods that they have and may come to have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from models import Cluster
+from models.controllers.apply import applied
+from models.controllers.owners import ByController
+from models.snapshot import Snapshot
+from planner.problem.problem import Problem
+from planner.rollout.makers import Known, Maker, Rolling, Run, maker_of
+from planner.rollout.slots import Slots
+from planner.whatif.victims import moment
+
+_FIELDS = ("deployments", "stateful_sets", "daemon_sets", "replica_sets", "replication_controllers", "jobs")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A cluster with everything that may happen to it, compiled once for any number of draws."""
+
+    cluster: Cluster
+    problem: Problem
+    absent: Sequence[int]
+    doubles: Mapping[int, int]
+    makers: Sequence[Maker]
+    notes: Sequence[str]
+
+    def runs(self) -> list[Run]:
+        """The controllers of all workloads concerned, at the beginning."""
+        return [maker.run(self.problem.pod_index) for maker in self.makers]
+
+    @property
+    def workloads(self) -> list[Rolling]:
+        """The workloads concerned, in the order of the runs."""
+        return [maker.owner for maker in self.makers]
+
+
+def prepare(cluster: Cluster, manifests: Snapshot) -> Prepared:
+    """Apply the manifests, and make ready whatever the controllers may need on the way."""
+    after, slots = applied(cluster, manifests), Slots(cluster)
+    makers = list(_makers(cluster, after, manifests, slots))
+    known = {item.key for item in after.replica_sets}
+    stand_ins = tuple(item for maker in makers for item in maker.sets if item.key not in known)
+    everything = replace(
+        after,
+        pods=after.pods + tuple(slots.pods),
+        replica_sets=after.replica_sets + stand_ins,
+        persistent_volume_claims=after.persistent_volume_claims + tuple(slots.claims),
+    )
+    plain = Problem(everything)
+    absent = [plain.pod_index[pod.key] for pod in slots.pods]
+    runs = [maker.run(plain.pod_index) for maker in makers]
+    moving = list(dict.fromkeys(pod for run in runs for pod in run.pods))
+    doubles = {pod: len(plain.pods) + place for place, pod in enumerate(moving)}
+    notes = (*cluster.notes, *manifests.notes, *plain.notes, *_second_ones(cluster, manifests))
+    return Prepared(everything, plain.with_leaving(moving), absent, doubles, makers, notes)
+
+
+def _makers(cluster: Cluster, after: Cluster, manifests: Snapshot, slots: Slots) -> Iterator[Maker]:
+    """One for every workload in the manifests, in the order of its kind."""
+    pods, sets, now = ByController(cluster.pods), ByController(after.replica_sets), moment(cluster)
+    for field in (
+        "deployments",
+        "stateful_sets",
+        "daemon_sets",
+        "replica_sets",
+        "replication_controllers",
+        "jobs",
+    ):
+        before = {item.key: item for item in getattr(cluster, field)}
+        found = {item.key: item for item in getattr(after, field)}
+        for item in getattr(manifests, field):
+            yield maker_of(found[item.key], before.get(item.key), Known(pods, sets, now, after.nodes), slots)
+
+
+def _second_ones(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:
+    """A note for every workload without a namespace that has a running namesake in another one."""
+    for field in _FIELDS:
+        known = {item.key for item in getattr(cluster, field)}
+        there = {item.name: item.namespace for item in getattr(cluster, field)}
+        for item in getattr(manifests, field):
+            unsaid = "namespace" not in item.metadata.model_fields_set
+            if unsaid and item.key not in known and item.name in there:
+                where = there[item.name]
+                yield (
+                    f"{item.kind} {item.name} names no namespace, so it is a second one beside "
+                    f"{where}/{item.name}; -n {where} takes it for that one"
+                )

@@ -1,0 +1,124 @@
+"""Draws of a rollout as a document."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from planner.audit.spread_counts import SpreadCounts, take
+from planner.documents.plan import SpreadChange
+from planner.documents.rollout import BrokenConstraint, RolloutEnd, RolloutStep, WorkloadRollout
+from planner.problem.problem import Problem
+from planner.rollout.draw import Ended
+from planner.rollout.makers import Rolling, Run
+from planner.rollout.prepare import Prepared
+from planner.rollout.world import World
+from planner.state.state import State
+
+_ZONE = "topology.kubernetes.io/zone"
+Domains = Mapping[str, Mapping[str, int]]
+
+
+def workload_reports(prepared: Prepared, draws: Sequence[Ended]) -> Iterator[WorkloadRollout]:
+    """What became of every workload, over all draws."""
+    for place, owner in enumerate(prepared.workloads):
+        yield _report(prepared.problem, owner, [(draw, draw.runs[place]) for draw in draws])
+
+
+def _report(problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, Run]]) -> WorkloadRollout:
+    done = [_completes(draw, run) for draw, run in found]
+    first_draw, first = found[0]
+    # The story is told of the first draw, unless only another one stops.
+    told_draw, told = first_draw, first
+    if done[0] and not all(done):
+        told_draw, told = found[done.index(False)]
+    return WorkloadRollout(
+        namespace=owner.namespace,
+        workload=f"{owner.kind}/{owner.name}",
+        completes=all(done),
+        stopped_at=None if all(done) else len(told.steps),
+        message="" if all(done) else _message(told_draw.world, told),
+        least_ready=min(run.least_ready or 0 for _, run in found),
+        steps=tuple(RolloutStep(old=step.old, new=step.new, ready=step.ready) for step in told.steps),
+        ends=tuple(_ends(problem, owner, found, done)),
+    )
+
+
+def _completes(draw: Ended, run: Run) -> bool:
+    return draw.at_rest and run.completes(draw.world)
+
+
+def _message(world: World, run: Run) -> str:
+    """Why the first of its pods that wait has no node."""
+    mine = set(run.pods)
+    return next((world.messages[pod] for pod in world.waiting if pod in mine and pod in world.messages), "")
+
+
+def _ends(
+    problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, Run]], done: Sequence[bool]
+) -> Iterator[RolloutEnd]:
+    """Every distinct end, the most frequent first."""
+    keys = _keys(owner)
+    ends: Counter[tuple[bool, tuple[tuple[tuple[str, int], ...], ...]]] = Counter()
+    for (draw, run), completes in zip(found, done, strict=True):
+        ends[completes, tuple(_by_domain(problem, draw.world, run, key) for key in keys)] += 1
+    for (completes, domains), runs in ends.most_common():
+        named = {key: dict(pods) for key, pods in zip(keys, domains, strict=True)}
+        yield RolloutEnd(runs=runs, completes=completes, domains=named)
+
+
+def _keys(owner: Rolling) -> list[str]:
+    """The keys that the workload's constraints name; zones where it has none."""
+    spec = owner.spec.template.spec if owner.spec.template else None
+    asked = [item.topology_key for item in spec.topology_spread_constraints] if spec else []
+    return list(dict.fromkeys(asked)) or [_ZONE]
+
+
+def _by_domain(problem: Problem, world: World, run: Run, key: str) -> tuple[tuple[str, int], ...]:
+    column = problem.nodes.column(key)
+    nodes = world.scheduler.state.node_of[[pod for pod in run.pods if world.alive[pod]]]
+    codes = column.codes[nodes[nodes >= 0]]
+    counts = np.bincount(codes[codes >= 0], minlength=len(column.values))
+    return tuple(zip(column.values, counts.tolist(), strict=True))
+
+
+def counts_at(problem: Problem, state: State) -> list[SpreadCounts]:
+    """Every constraint that a pod that is there carries, with its pods by domain."""
+    held = {int(number) for number in problem.template_of[state.node_of >= 0]}
+    return take(problem, state, [item for item in problem.templates if item.index in held])
+
+
+def broken_constraints(ends: Sequence[Sequence[SpreadCounts]]) -> Iterator[BrokenConstraint]:
+    """The hard constraints that draws end with broken."""
+    found: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for counts in ends:
+        for item in counts:
+            if item.hard and item.surplus:
+                whose = (item.namespace, item.workload, item.rule.constraint.topology_key)
+                found[whose].append(sum(item.surplus.values()))
+    for (namespace, workload, key), excess in sorted(found.items()):
+        yield BrokenConstraint(
+            namespace=namespace, workload=workload, topology_key=key, runs=len(excess), excess=max(excess)
+        )
+
+
+def spread_changes(before: Sequence[SpreadCounts], after: Sequence[SpreadCounts]) -> Iterator[SpreadChange]:
+    """The constraints at the end, beside what the same ones had at the start."""
+    known = {item.identity: item for item in before}
+    for item in after:
+        old = known.get(item.identity)
+        constraint = item.rule.constraint
+        yield SpreadChange(
+            namespace=item.namespace,
+            workload=item.workload,
+            topology_key=constraint.topology_key,
+            when_unsatisfiable=constraint.when_unsatisfiable,
+            max_skew=constraint.max_skew,
+            selector=item.selector,
+            before={} if old is None else dict(old.domains),
+            after=dict(item.domains),
+            skew_before=0 if old is None else old.skew,
+            skew_after=item.skew,
+        )

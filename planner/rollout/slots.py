@@ -1,0 +1,93 @@
+"""The pods that a rollout may come to need, made beforehand: the problem is compiled once for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from models import InputError
+from models.controllers.admission import Priorities
+from models.controllers.replicas import HASH_LABEL
+from models.controllers.stateful import claims_of
+from models.controllers.templates import free_names, new_pod, usable
+from models.objects.base import NamespacedObject
+from models.objects.pod import Pod, PodTemplateSpec
+from models.objects.storage import PersistentVolumeClaim
+from models.objects.workload import ReplicaSet, Workload
+from models.snapshot import Snapshot
+
+#: No name in Kubernetes ends like this.
+_MARK = "~"
+
+
+class Slots:
+    """Makes pods that do not exist yet, under names that nobody has."""
+
+    def __init__(self, cluster: Snapshot) -> None:
+        self._priorities = Priorities(cluster.priority_classes)
+        self._known_claims = {claim.key for claim in cluster.persistent_volume_claims}
+        self.there = frozenset(pod.key for pod in cluster.pods)
+        self.taken = set(self.there)
+        self.pods: list[Pod] = []
+        self.claims: list[PersistentVolumeClaim] = []
+
+    def of_template(self, template: PodTemplateSpec | None, owner: Workload, number: int) -> list[str]:
+        """So many pods of a template; their keys."""
+        found = usable(template)
+        if found is None:
+            return []
+        labels = {HASH_LABEL: owner.metadata.labels[HASH_LABEL]} if _is_hashed(owner) else {}
+        names = islice(free_names(owner.name, owner.namespace, self.taken), number)
+        return self.take((new_pod(found, owner, name, labels) for name in names), owner)
+
+    def take(self, pods: Iterable[Pod], owner: NamespacedObject) -> list[str]:
+        """Let pods that a controller would make be among those that may come; their keys."""
+        made = list(pods)
+        for pod in made:
+            self.claims += self._new_claims(claims_of(pod, owner))
+        # A pod that follows one of its name is told apart from it here.
+        admitted = [self._admitted(marked(pod) if pod.key in self.there else pod, owner) for pod in made]
+        self.pods += admitted
+        return [pod.key for pod in admitted]
+
+    def _new_claims(self, claims: Iterable[PersistentVolumeClaim]) -> Iterator[PersistentVolumeClaim]:
+        for claim in claims:
+            if claim.key not in self._known_claims:
+                self._known_claims.add(claim.key)
+                yield claim
+
+    def _admitted(self, pod: Pod, owner: NamespacedObject) -> Pod:
+        try:
+            return self._priorities.admit(pod)
+        except KeyError:
+            name = pod.spec.priority_class_name
+            place = f"{owner.kind} {owner.key}, spec.template.spec.priorityClassName"
+            raise InputError([f"{place}: there is no PriorityClass {name!r}"]) from None
+
+
+def marked(pod: Pod) -> Pod:
+    """The pod under a name that its forerunner does not have; in the cluster they follow one another."""
+    metadata = pod.metadata.model_copy(update={"name": f"{pod.name}{_MARK}"})
+    return pod.model_copy(update={"metadata": metadata})
+
+
+def spoken(key: str) -> str:
+    """The name of a pod as the cluster has it."""
+    return key.removesuffix(_MARK)
+
+
+def _is_hashed(owner: NamespacedObject) -> bool:
+    return isinstance(owner, ReplicaSet) and HASH_LABEL in owner.metadata.labels
+
+
+def same_template(one: PodTemplateSpec | None, other: PodTemplateSpec | None) -> bool:
+    """Whether two templates make the same pods, as far as placement can tell; the hash label is no part."""
+    return _said(one) == _said(other)
+
+
+def _said(template: PodTemplateSpec | None) -> Sequence[str]:
+    if template is None:
+        return ()
+    labels = {key: text for key, text in template.metadata.labels.items() if key != HASH_LABEL}
+    spec = "" if template.spec is None else template.spec.model_dump_json()
+    return (repr(sorted(labels.items())), spec)

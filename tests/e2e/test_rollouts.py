@@ -1,0 +1,159 @@
+"""Generated rollouts on a real control plane: what it ends with is among what the planner drew."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from models import Cluster
+from planner.documents.rollout import Rollout
+from planner.rollout import rollout
+from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, wait_for
+from tests.e2e.manifests import ZONE, node, spread, workload
+
+#: So many are run; `ROLLOUTS=60 make e2e E2E=tests/e2e/test_rollouts.py` runs more.
+_CASES = int(os.environ.get("ROLLOUTS", "6"))
+_DRAWS = 200
+#: Nothing has changed for so long: the rollout has ended.
+_QUIET_SECONDS = 2.0
+_KINDS = "deployments,replicasets,statefulsets,daemonsets,nodes,pods,namespaces,priorityclasses"
+
+
+def case(chance: random.Random) -> tuple[list[Manifest], list[Manifest], list[Manifest]]:
+    """Nodes, workloads as they run, and workloads as they are applied."""
+    zones = chance.choice(("ab", "abc", "aabbc"))
+    size = chance.choice(("1", "2", "4"))
+    nodes = [node(f"n{number}{zone}", zone=zone, cpu=size) for number, zone in enumerate(zones * 2)]
+    before, after = [], []
+    for number in range(chance.choice((1, 1, 2))):
+        old, new = _workload(chance, f"w{number}")
+        before.append(old)
+        after.append(new)
+    return nodes, before, after
+
+
+def _workload(chance: random.Random, name: str) -> tuple[Manifest, Manifest]:
+    kind = chance.choice(("Deployment", "Deployment", "Deployment", "StatefulSet", "DaemonSet"))
+    constraint = spread(name, skew=chance.choice((1, 1, 2)), soft=chance.random() < 0.2)
+    if chance.random() < 0.3 and kind == "Deployment":
+        constraint["matchLabelKeys"] = ["pod-template-hash"]
+    constraints = (constraint,) if kind != "DaemonSet" and chance.random() < 0.8 else ()
+    replicas = chance.randint(1, 6)
+    old = workload(name, replicas, *constraints, kind=kind, cpu=chance.choice(("100m", "400m")))
+    if kind == "DaemonSet":
+        del old["spec"]["replicas"]
+    if kind == "StatefulSet":
+        old["spec"]["podManagementPolicy"] = chance.choice(("OrderedReady", "Parallel"))
+    new = json.loads(json.dumps(old))
+    template = new["spec"]["template"]["spec"]
+    template["containers"][0]["resources"]["requests"]["cpu"] = chance.choice(
+        ("150m", "600m", "900m", "1500m")
+    )
+    if kind != "DaemonSet" and chance.random() < 0.3:
+        new["spec"]["replicas"] = max(1, replicas + chance.randint(-2, 2))
+    _strategy(chance, kind, new)
+    return old, new
+
+
+def _strategy(chance: random.Random, kind: str, new: Manifest) -> None:
+    if kind == "Deployment":
+        share = ("0", "1", "2", "25%", "50%")
+        surge, unavailable = chance.choice(share), chance.choice(share)
+        if {surge, unavailable} == {"0"}:
+            unavailable = "1"
+        found = {"maxSurge": _share(surge), "maxUnavailable": _share(unavailable)}
+        new["spec"]["strategy"] = chance.choice(
+            ({"rollingUpdate": found}, {"rollingUpdate": found}, {"type": "Recreate"}, {})
+        )
+
+
+def _share(text: str) -> int | str:
+    return text if text.endswith("%") else int(text)
+
+
+def _state(live: ControlPlane) -> Any:
+    pods = sorted((p["metadata"]["name"], p["spec"].get("nodeName"), is_ready(p)) for p in live.get("pods"))
+    sets = sorted((r["metadata"]["name"], r["spec"]["replicas"]) for r in live.get("replicasets"))
+    return pods, sets
+
+
+def _settled(live: ControlPlane, seconds: float = 60) -> None:
+    """Wait until nothing has changed for a while."""
+    seen: list[Any] = [None, time.monotonic()]
+
+    def quiet() -> bool | None:
+        now = _state(live)
+        if now != seen[0]:
+            seen[:] = [now, time.monotonic()]
+        return True if time.monotonic() - seen[1] > _QUIET_SECONDS else None
+
+    wait_for("rest", quiet, seconds)
+
+
+def _clear(live: ControlPlane) -> None:
+    for kind in ("deployments", "statefulsets", "daemonsets", "nodes"):
+        live.kubectl("delete", kind, "--all", "--wait=true")
+    wait_for("no pods", lambda: None if live.get("pods") else True)
+
+
+def _by_zone(live: ControlPlane, name: str) -> dict[str, int]:
+    zones = {n["metadata"]["name"]: n["metadata"]["labels"][ZONE] for n in live.get("nodes")}
+    pods = [
+        p for p in live.pods() if p["metadata"]["labels"].get("app") == name and p["spec"].get("nodeName")
+    ]
+    found = Counter(zones[p["spec"]["nodeName"]] for p in pods)
+    return {zone: found[zone] for zone in sorted(set(zones.values()))}
+
+
+def _line(live: ControlPlane, name: str) -> str:
+    """Why the workload's first pod without a node has none."""
+    for pod in live.pods():
+        if pod["metadata"]["labels"].get("app") == name and not pod["spec"].get("nodeName"):
+            for found in pod["status"].get("conditions", ()):
+                if found["type"] == "PodScheduled":
+                    return str(found.get("message", ""))
+    return ""
+
+
+def _play(live: ControlPlane, seed: int) -> list[str]:
+    """One case on the real thing and in the planner; what differs."""
+    nodes, before, after = case(random.Random(seed))
+    live.create(*nodes)
+    live.create(*before)
+    _settled(live)
+    dump = json.loads(live.kubectl("get", _KINDS, "--all-namespaces", "-o", "json"))
+    cluster = Cluster.from_objects(dump["items"])
+    foreseen = rollout(cluster, Cluster.from_objects(after, partial=True), replays=_DRAWS, fixes=False)
+    live.kubectl("apply", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": after}))
+    _settled(live)
+    wrong = [line for item in after for line in _differences(live, item, foreseen)]
+    if wrong:
+        (live.home.parent / f"rollout-{seed}.json").write_text(json.dumps({"dump": dump, "after": after}))
+    _clear(live)
+    return wrong
+
+
+def _differences(live: ControlPlane, item: Manifest, foreseen: Rollout) -> list[str]:
+    name, kind = item["metadata"]["name"], item["kind"]
+    row = next(row for row in foreseen.workloads if row.workload == f"{kind}/{name}")
+    zones, line = _by_zone(live, name), _line(live, name)
+    ends = [(end.completes, dict(end.domains[ZONE])) for end in row.ends]
+    wrong = []
+    if (not line, zones) not in ends:
+        wrong.append(f"{kind}/{name} ended {zones} {line!r}, foreseen {ends}")
+    if line and line != row.message and row.message:
+        wrong.append(f"{kind}/{name} says {line!r}, foreseen {row.message!r}")
+    return wrong
+
+
+def test_generated_rollouts(start: Callable[..., ControlPlane]) -> None:
+    """The end is among 200 draws, and where it stops the scheduler's line is the same to the letter."""
+    first = random.SystemRandom().randrange(1_000_000)
+    live = start()
+    wrong = {seed: found for seed in range(first, first + _CASES) if (found := _play(live, seed))}
+    assert not wrong, wrong

@@ -1,0 +1,157 @@
+"""Rollouts from manifests to their end: those that complete, those that stop, those that end lopsided."""
+
+from typing import Any
+
+import pytest
+
+from models import Cluster, InputError
+from planner import rollout, simulate
+from planner.documents.rollout import AppliedSimulation, Rollout
+from tests.builders import ZONE, Object, node, spread
+from tests.planner.rollout.running import manifests, running, web, zones
+
+ONE_MORE: dict[str, Any] = {"strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+
+
+def applied(objects: list[Object], *items: Object, replays: int = 20) -> Rollout:
+    """What applying the manifests to these objects leads to."""
+    return rollout(Cluster.from_objects(objects), manifests(*items), replays=replays)
+
+
+def sizes(found: Rollout) -> list[tuple[int, int]]:
+    """Old and new pods asked for, after every step of the first workload."""
+    return [(step.old, step.new) for step in found.workloads[0].steps]
+
+
+def test_one_pod_after_the_other() -> None:
+    """A pod more at most and none less: one comes, one goes."""
+    found = applied(running(web(2), ["a1", "b1"], *zones("ab")), web(2, cpu="200m", **ONE_MORE))
+    assert found.completes
+    assert sizes(found) == [(2, 1), (1, 1), (1, 2), (0, 2)]
+    assert found.workloads[0].least_ready == 2
+
+
+def test_a_template_that_fits_nowhere_stops_after_its_first_pod() -> None:
+    """kubernetes#98215 and its like: the new ReplicaSet's first pod stays pending, and so does all else."""
+    found = applied(running(web(2), ["a1", "b1"], *zones("ab")), web(2, cpu="5", **ONE_MORE))
+    row = found.workloads[0]
+    assert not found.completes
+    assert (found.replays.completed, row.stopped_at, row.least_ready) == (0, 1, 2)
+    assert row.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+    assert any("request" in change.summary for fix in found.fixes for change in fix.changes)
+
+
+def test_the_same_apply_is_not_green_in_a_simulation() -> None:
+    """A changed template was taken as rolled out: not one pod could start, and the answer was 'placed'."""
+    objects = running(web(4), ["a1", "b1", "a1", "b1"], *zones("ab"))
+    changed = web(4, cpu="5", **ONE_MORE)
+    found = simulate(Cluster.from_objects([*objects, changed]))
+    assert isinstance(found, AppliedSimulation)
+    assert not found.decisions
+    assert [row.completes for row in found.rollouts] == [False]
+
+
+def test_more_replicas_of_the_same_template_are_simulated_as_ever() -> None:
+    """Nothing is rolled out where the template is the same: the pods that lack are pending."""
+    objects = running(web(2), ["a1", "b1"], *zones("ab"))
+    found = simulate(Cluster.from_objects([*objects, web(3)]))
+    assert not isinstance(found, AppliedSimulation)
+    assert [decision.node is not None for decision in found.decisions] == [True]
+
+
+def test_old_pods_that_are_counted_leave_a_rollout_lopsided() -> None:
+    """kubernetes#105661: every decision was right, and the end is not; matchLabelKeys mends it, tried out."""
+    objects = running(web(3), ["a1", "b1", "c1"], *zones("aabbcc"))
+    found = applied(objects, web(3, cpu="200m", **ONE_MORE), replays=60)
+    assert found.completes
+    assert found.replays.held < found.replays.runs
+    assert found.broken[0].topology_key == ZONE
+    assert found.fixes[0].changes[0].action == "matchLabelKeys"
+    by_revision = {**spread(app="web"), "matchLabelKeys": ["pod-template-hash"]}
+    mended = applied(objects, web(3, cpu="200m", constraints=[by_revision], **ONE_MORE), replays=60)
+    assert mended.replays.held == mended.replays.runs
+
+
+def test_recreate_takes_all_before_it_makes_any() -> None:
+    """The least number of ready pods says what that costs."""
+    found = applied(
+        running(web(3), ["a1", "b1", "a1"], *zones("ab")), web(3, cpu="200m", strategy={"type": "Recreate"})
+    )
+    assert found.completes
+    assert sizes(found) == [(0, 0), (0, 3)]
+    assert found.workloads[0].least_ready == 0
+
+
+def test_paused_does_nothing() -> None:
+    """A paused Deployment rolls nothing out, and that is no failure."""
+    found = applied(running(web(2), ["a1", "b1"], *zones("ab")), web(2, cpu="5", paused=True))
+    assert (found.completes, sizes(found)) == (True, [])
+
+
+def test_the_old_template_again_goes_back_to_its_replica_set() -> None:
+    """Applying what runs is nothing to do."""
+    found = applied(running(web(2), ["a1", "b1"], *zones("ab")), web(2))
+    assert (found.completes, sizes(found)) == (True, [])
+
+
+@pytest.mark.parametrize(
+    ("policy", "partition", "least"), [("OrderedReady", 0, 2), ("Parallel", 0, 2), ("OrderedReady", 2, 2)]
+)
+def test_stateful_sets_go_from_the_highest(policy: str, partition: int, least: int) -> None:
+    """One at a time, never two away; those below the partition stay as they are."""
+    more: dict[str, Any] = {
+        "kind": "StatefulSet",
+        "podManagementPolicy": policy,
+        "updateStrategy": {"rollingUpdate": {"partition": partition}},
+    }
+    objects = running(web(3, **more), ["a1", "b1", "a1"], *zones("ab"))
+    found = applied(objects, web(3, cpu="200m", **more))
+    row = found.workloads[0]
+    assert found.completes
+    assert row.least_ready == least
+    assert row.steps[-1].new == 3 - partition
+
+
+def test_a_stateful_set_that_cannot_start_stops_at_its_highest() -> None:
+    """Its place is lost, and the line says why."""
+    objects = running(web(3, kind="StatefulSet"), ["a1", "b1", "a1"], *zones("ab"))
+    found = applied(objects, web(3, cpu="9", kind="StatefulSet"))
+    row = found.workloads[0]
+    assert (row.completes, row.least_ready, row.steps[-1].new) == (False, 2, 1)
+    assert "Insufficient cpu" in row.message
+
+
+def daemons(cpu: str, **rolling: Any) -> Object:
+    """A DaemonSet `web`."""
+    item = web(0, cpu=cpu, kind="DaemonSet", constraints=[], updateStrategy={"rollingUpdate": rolling})
+    del item["spec"]["replicas"]
+    return item
+
+
+@pytest.mark.parametrize(("rolling", "least"), [({"maxUnavailable": 1}, 2), ({"maxSurge": 1}, 3)])
+def test_daemon_sets_go_node_by_node(rolling: dict[str, Any], least: int) -> None:
+    """Without surge a node is without its pod for a while; with surge never."""
+    objects = running(daemons("100m"), ["a1", "b1", "c1"], *zones("abc"))
+    found = applied(objects, daemons("200m", **rolling))
+    assert (found.completes, found.workloads[0].least_ready) == (True, least)
+    assert found.workloads[0].ends[0].domains == {ZONE: {"a": 1, "b": 1, "c": 1}}
+
+
+def test_two_workloads_take_each_others_room() -> None:
+    """Both roll at once; whether both complete may depend on who is first, and the draws say so."""
+    first, second = web(1, cpu="500m", constraints=[]), web(1, cpu="500m", constraints=[])
+    second["metadata"]["name"] = "api"
+    for part in (second["spec"]["selector"]["matchLabels"], second["spec"]["template"]["metadata"]["labels"]):
+        part["app"] = "api"
+    found = applied([node("a1", zone="a", cpu="900m")], first, second)
+    assert {row.completes for row in found.workloads} == {False}
+    assert found.replays.completed == 0
+    ends = [sum(end.runs for end in row.ends if end.completes) for row in found.workloads]
+    assert sum(ends) == found.replays.runs
+    assert all(ends)
+
+
+def test_nothing_to_roll_out_is_an_error() -> None:
+    """An answer over nothing would be green by mistake."""
+    with pytest.raises(InputError, match="no workload"):
+        rollout(Cluster.from_objects(zones("a")), manifests(node("b1")))
