@@ -65,6 +65,10 @@ def replicas_wanted(value: str) -> tuple[str, int]:
     return workload, int(replicas)
 
 
+def _kubernetes(cluster: Cluster, value: str) -> Cluster:
+    return cluster.as_of(value)
+
+
 def _is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
@@ -76,4 +80,5 @@ _CHANGE: Mapping[str, Callable[[Cluster, str], Cluster]] = {
     "add_nodes": _add_nodes,
     "scale": _scale,
     "delete_pod": delete_pod,
+    "kubernetes": _kubernetes,
 }

@@ -25,6 +25,12 @@ class Page:
         return cls(Screen.of_stdout(), output, verbose)
 
     @property
+    def for_a_person(self) -> bool:
+        """Whether somebody looks on who wants to know how it was worked out: at a terminal, or with -v."""
+        tables = self.output in {None, Output.WIDE}
+        return tables and (self.screen.terminal or self.everything)
+
+    @property
     def everything(self) -> bool:
         """Whether long lists are wanted in full."""
         return self.verbose or self.output == Output.WIDE

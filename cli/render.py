@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from cli.options import Output
-from cli.outcome import say_notes
+from cli.outcome import say, say_notes
 from cli.page import Page
 from cli.views import (
     check_report,
@@ -26,11 +26,21 @@ from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDo
 from planner.documents.rollout import Rollout
 from planner.documents.survival import Survival, SurvivalList
 
+_SOURCES = {
+    "asked": "as was asked for",
+    "server": "as the server is",
+    "kubelets": "as the newest kubelet is",
+    "newest": "the newest one known",
+}
 __all__ = ["Page", "show", "show_lines"]
 
 
 def show(document: Document, page: Page) -> None:
-    """Print a document."""
+    """Print a document; beside it a person is told which release of kube-scheduler was copied."""
+    if document.kubernetes is not None and page.for_a_person:
+        say(
+            f"as kube-scheduler {document.kubernetes.version} decides, {_SOURCES[document.kubernetes.source]}"
+        )
     show_lines(document, _lines(document, page))
 
 

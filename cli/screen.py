@@ -20,6 +20,7 @@ class Screen:
 
     width: int | None = None
     coloured: bool = False
+    terminal: bool = False
 
     @classmethod
     def of_stdout(cls) -> Screen:
@@ -29,6 +30,7 @@ class Screen:
         return cls(
             shutil.get_terminal_size().columns if folded else None,
             terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
+            terminal,
         )
 
     def paint(self, text: str, colour: Colour) -> str:

@@ -1,11 +1,13 @@
 """The snapshot with the doors through which it comes in: files, folders, standard input, plain objects."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from models.collector import collector_paused
+from models.errors import InputError
+from models.objects.kubernetes_version import KubernetesVersion
 from models.reading.assemble import assemble
 from models.reading.documents import Document, place_in
 from models.reading.manifests import read_files, read_objects
@@ -18,19 +20,35 @@ class Cluster(Snapshot):
 
     @staticmethod
     def load(
-        *sources: str | Path, recursive: bool = False, namespace: str | None = None, partial: bool = False
+        *sources: str | Path,
+        recursive: bool = False,
+        namespace: str | None = None,
+        partial: bool = False,
+        kubernetes: str | None = None,
     ) -> "Cluster":
         """The cluster in these files and folders; `-` is standard input.
 
         What lives in a namespace and names none gets the one given, as `kubectl apply -n` has it.
         Manifests that are to be applied to another cluster are `partial`: they get no pods by themselves.
+        With `kubernetes`, such as "1.36", it is decided as that release of kube-scheduler does.
         """
-        return read(sources, recursive=recursive, namespace=namespace, partial=partial)
+        return read(sources, recursive=recursive, namespace=namespace, partial=partial).as_of(kubernetes)
 
     @staticmethod
-    def from_objects(objects: Iterable[Mapping[str, Any]], *, partial: bool = False) -> "Cluster":
+    def from_objects(
+        objects: Iterable[Mapping[str, Any]], *, partial: bool = False, kubernetes: str | None = None
+    ) -> "Cluster":
         """The cluster made of these objects, each a dictionary as Kubernetes would print it."""
-        return _cluster(read_objects(objects), partial=partial)
+        return _cluster(read_objects(objects), partial=partial).as_of(kubernetes)
+
+    def as_of(self, kubernetes: str | None) -> "Cluster":
+        """The same cluster, decided as this release of kube-scheduler does, such as "1.36"."""
+        if kubernetes is None:
+            return self
+        version = KubernetesVersion.parse(kubernetes)
+        if version is None:
+            raise InputError([f"{kubernetes!r} is not a version of Kubernetes (for example 1.36 or 1.34.9)"])
+        return replace(self, kubernetes=version)
 
 
 def read(

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from models.objects.base import KubeObject
 from models.objects.descheduler import DeschedulerPolicy
+from models.objects.device import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from models.objects.disruption import PodDisruptionBudget
+from models.objects.kubernetes_version import KubernetesVersion
 from models.objects.node import Node
 from models.objects.origin import SnapshotOrigin
 from models.objects.pod import Pod
@@ -55,11 +57,16 @@ class Snapshot:
     storage_classes: tuple[StorageClass, ...] = ()
     csi_nodes: tuple[CSINode, ...] = ()
     volume_attachments: tuple[VolumeAttachment, ...] = ()
+    resource_claims: tuple[ResourceClaim, ...] = ()
+    resource_claim_templates: tuple[ResourceClaimTemplate, ...] = ()
+    device_classes: tuple[DeviceClass, ...] = ()
     scheduler_config: KubeSchedulerConfiguration | None = None
     descheduler_policy: DeschedulerPolicy | None = None
     origin: SnapshotOrigin | None = None
     replaced: tuple[KubeObject, ...] = ()
     """What later files replaced: objects as the earlier ones have them."""
+    kubernetes: KubernetesVersion | None = None
+    """The release whose decisions somebody asked for."""
     notes: tuple[str, ...] = ()
 
     @property

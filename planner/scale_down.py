@@ -100,6 +100,7 @@ class _ScaleDown:
             controller=controller,
             best=best,
             costs=tuple(plan.DeletionCost(pod=pod.key, cost=cost) for pod, cost in costs),
+            kubernetes=self._problem.kubernetes.document,
             notes=(*self._cluster.notes, *self._problem.notes, *self._notes()),
         )
 

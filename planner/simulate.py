@@ -58,6 +58,7 @@ def simulate(
         decisions=tuple(decisions),
         spread=tuple(_change(spread_before[found.identity], found) for found in after),
         pending=tuple(_pending(decisions)),
+        kubernetes=problem.kubernetes.document,
         notes=(*cluster.notes, *problem.notes, *remarks(problem), *_drawn(scheduler, seed, preemption)),
         verbose=verbose,
     )

@@ -34,6 +34,7 @@ def survive(cluster: Cluster, key: str, *, preemption: bool = True) -> Survival:
         topology_key=key,
         domains=losses,
         failures=sum(not row.ok for loss in losses for row in loss.workloads),
+        kubernetes=before.problem.kubernetes.document,
         notes=(*cluster.notes, *before.problem.notes),
     )
 

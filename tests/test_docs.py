@@ -194,7 +194,8 @@ def test_the_guides_filter_works_when_registered(
     placed, left = simulate(cluster, preemption=False).decisions
     assert placed.node == "b"
     assert left.message == (
-        "0/3 nodes are available: 1 node(s) were reserved, 2 node(s) had too many pods with hostNetwork."
+        "0/3 nodes are available: 1 node(s) were reserved, 2 node(s) had too many pods with hostNetwork. "
+        "no new claims to deallocate"
     )
 
 

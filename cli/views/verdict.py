@@ -17,11 +17,20 @@ _NEXT_REASON = re.compile(r", (?=\d+ )")
 
 
 def reasons(message: str) -> Iterator[str]:
-    """A line for each half of the verdict, and below it one for each reason with its nodes."""
-    filtered, _, preemption = message.partition(_PREEMPTION)
+    """A line for each part of the verdict, and below it one for each reason with its nodes."""
+    before, _, preemption = message.partition(_PREEMPTION)
+    filtered, claims = _without_claims(before.removesuffix(","))
     yield from _half(filtered, "")
+    if claims:
+        yield claims
     if preemption:
         yield from _half(preemption, "preemption: ")
+
+
+def _without_claims(text: str) -> tuple[str, str]:
+    """What comes of filtering, and what DynamicResources says after it, which alone ends without a stop."""
+    filtered, stop, claims = text.rpartition(". ")
+    return (f"{filtered}.", claims) if stop and not text.endswith(".") else (text, "")
 
 
 def _half(text: str, prefix: str) -> Iterator[str]:

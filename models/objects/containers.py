@@ -36,6 +36,12 @@ class ContainerPort(KubeModel):
     host_ip: str = ""
 
 
+class ContainerRestartRule(KubeModel):
+    """What happens when the container ends in a certain way."""
+
+    action: str = ""
+
+
 class Container(KubeModel):
     """One container; an init container that restarts Always is a sidecar."""
 
@@ -44,6 +50,8 @@ class Container(KubeModel):
     ports: tuple[ContainerPort, ...] = ()
     resources: ResourceRequirements = Field(default_factory=ResourceRequirements)
     restart_policy: str | None = None
+    # Stand-in hashes are made of the repr, and stay what they were before this field was read.
+    restart_policy_rules: tuple[ContainerRestartRule, ...] = Field(default=(), repr=False)
 
     @property
     def is_sidecar(self) -> bool:

@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from models.objects.base import KubeObject
 from models.objects.descheduler import DeschedulerPolicy
+from models.objects.device import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from models.objects.disruption import PodDisruptionBudget
 from models.objects.node import Node
 from models.objects.origin import SnapshotOrigin
@@ -45,6 +46,7 @@ _GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
     "kubescheduler.config.k8s.io": (KubeSchedulerConfiguration,),
     "planner": (SnapshotOrigin,),
     "policy": (PodDisruptionBudget,),
+    "resource.k8s.io": (DeviceClass, ResourceClaim, ResourceClaimTemplate),
     "scheduling.k8s.io": (PriorityClass,),
     "storage.k8s.io": (CSINode, StorageClass, VolumeAttachment),
 }

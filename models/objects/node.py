@@ -32,6 +32,12 @@ class NodeCondition(KubeModel):
     last_heartbeat_time: Time | None = None
 
 
+class NodeSystemInfo(KubeModel):
+    """What a node says about itself."""
+
+    kubelet_version: str = ""
+
+
 class NodeStatus(KubeModel):
     """A node's room; what is allocatable defaults to the capacity."""
 
@@ -39,6 +45,8 @@ class NodeStatus(KubeModel):
     capacity: ResourceList = Field(default_factory=dict)
     images: tuple[ContainerImage, ...] = ()
     conditions: tuple[NodeCondition, ...] = ()
+    node_info: NodeSystemInfo = Field(default_factory=NodeSystemInfo)
+    declared_features: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _default_allocatable(self) -> Self:

@@ -37,9 +37,11 @@ class PodSchedulingGate(KubeModel):
 
 
 class PodResourceClaim(KubeModel):
-    """A device that the pod asks for."""
+    """Devices that the pod asks for: a claim by its name, or one made for it from a template."""
 
     name: str
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
 
 
 class PodSpec(KubeModel):
@@ -60,6 +62,8 @@ class PodSpec(KubeModel):
     preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"
     scheduling_gates: tuple[PodSchedulingGate, ...] = ()
     host_network: bool = False
+    # Stand-in hashes are made of the repr, and stay what they were before this field was read.
+    host_users: bool | None = Field(default=None, repr=False)
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
     termination_grace_period_seconds: int = 30
@@ -109,10 +113,19 @@ class PodCondition(KubeModel):
 
 
 class ContainerStatus(KubeModel):
-    """How one container fares."""
+    """How one container fares, and what it has while its spec asks for something else."""
 
     name: str = ""
     restart_count: int = 0
+    resources: ResourceRequirements | None = None
+    allocated_resources: ResourceList = Field(default_factory=dict)
+
+
+class PodResourceClaimStatus(KubeModel):
+    """The claim that was made for an entry of `resourceClaims`; none when none was needed."""
+
+    name: str
+    resource_claim_name: str | None = None
 
 
 class PodStatus(KubeModel):
@@ -124,6 +137,7 @@ class PodStatus(KubeModel):
     conditions: tuple[PodCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
 
 
 class Pod(NamespacedObject):

@@ -26,6 +26,12 @@ class EphemeralVolumeSource(KubeModel):
     volume_claim_template: ClaimTemplate | None = None
 
 
+class ImageVolumeSource(KubeModel):
+    """An image whose files are mounted."""
+
+    reference: str = ""
+
+
 class GCEPersistentDisk(KubeModel):
     """A disk of Google Cloud."""
 
@@ -90,3 +96,5 @@ class Volume(KubeModel):
     csi: CSIVolume | None = None
     empty_dir: EmptyDirVolume | None = None
     host_path: HostPathVolume | None = None
+    # Stand-in hashes are made of the repr, and stay what they were before this field was read.
+    image: ImageVolumeSource | None = Field(default=None, repr=False)

@@ -33,6 +33,9 @@ _FIELDS = {
     "StorageClass": "storage_classes",
     "CSINode": "csi_nodes",
     "VolumeAttachment": "volume_attachments",
+    "ResourceClaim": "resource_claims",
+    "ResourceClaimTemplate": "resource_claim_templates",
+    "DeviceClass": "device_classes",
 }
 _MOST_NAMES = 3
 #: Kinds outside Kubernetes that make pods, as far as they are widely used.
@@ -47,6 +50,7 @@ def assemble(documents: Sequence[Document], *, partial: bool = False) -> Snapsho
     shelf = ObjectIndex()
     shelf.put_all(documents)
     found = Snapshot(
+        kubernetes=None,
         **{field: shelf.all_of(kind) for kind, field in _FIELDS.items()},
         scheduler_config=next(iter(shelf.all_of("KubeSchedulerConfiguration")), None),
         descheduler_policy=next(iter(shelf.all_of("DeschedulerPolicy")), None),

@@ -34,6 +34,7 @@ def document(pending: Pending, found: Result, cut: str | None, *, final_state: b
         ),
         unplaced=tuple(_unplaced(pending, waiting)),
         verdicts=plan.Verdicts(sequence=in_sequence, final_state=after <= before),
+        kubernetes=problem.kubernetes.document,
         notes=(*problem.cluster.notes, *problem.notes, *_notes(found, cut, final_state=final_state)),
     )
 

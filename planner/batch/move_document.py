@@ -29,6 +29,7 @@ def move_document(pending: Pending, found: Moved, cut: str | None) -> plan.Place
         steps=tuple(_step(pending, action) for action in found.actions),
         unplaced=tuple(_unplaced(pending, found.actions)),
         verdicts=plan.Verdicts(sequence=True, final_state=after <= before),
+        kubernetes=problem.kubernetes.document,
         notes=(*problem.cluster.notes, *problem.notes, *cut_note(cut)),
     )
 

@@ -3,10 +3,12 @@
 from typing import Final
 
 from planner.constraints.balanced_allocation import NodeResourcesBalancedAllocation
+from planner.constraints.dynamic_resources import DynamicResources
 from planner.constraints.family import Filter, Score, Verdict, Violation
 from planner.constraints.image_locality import ImageLocality
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_affinity import NodeAffinity
+from planner.constraints.node_declared_features import NodeDeclaredFeatures
 from planner.constraints.node_name import NodeName
 from planner.constraints.node_ports import NodePorts
 from planner.constraints.node_resources import NodeResourcesFit
@@ -20,7 +22,7 @@ from planner.constraints.volumes import (
     VolumeZone,
 )
 
-#: Kubernetes 1.34's filters, in the order in which they are asked; the first refusal counts.
+#: kube-scheduler's filters, in the order in which they are asked; the first refusal counts.
 FILTERS: Final[tuple[type[Filter], ...]] = (
     NodeUnschedulable,
     NodeName,
@@ -34,9 +36,11 @@ FILTERS: Final[tuple[type[Filter], ...]] = (
     VolumeZone,
     PodTopologySpread,
     InterPodAffinity,
+    DynamicResources,
+    NodeDeclaredFeatures,
 )
 
-#: Kubernetes 1.34's scores and how much each counts in the default profile.
+#: kube-scheduler's scores and how much each counts in the default profile.
 WEIGHTS: Final[dict[type[Score], int]] = {
     TaintToleration: 3,
     NodeAffinity: 2,
@@ -45,6 +49,7 @@ WEIGHTS: Final[dict[type[Score], int]] = {
     InterPodAffinity: 2,
     NodeResourcesBalancedAllocation: 1,
     ImageLocality: 1,
+    DynamicResources: 2,
 }
 
 __all__ = ["FILTERS", "WEIGHTS", "Filter", "Score", "Verdict", "Violation"]

@@ -1,7 +1,9 @@
 """NodeResourcesBalancedAllocation: nodes whose resources are used in equal shares are better.
 
-Kubernetes 1.34: 100 less the standard deviation of the shares requested of cpu and memory (or of the
-resources configured), the pod counted in; skipped for pods that request none of them.
+Kubernetes: the balance is 100 less the standard deviation of the shares requested of cpu and memory
+(or of the resources configured); skipped for pods that request none of them.  Up to 1.35 the score is
+the balance with the pod counted in; from 1.36 on it is what the pod does to the balance, 75 where it
+changes nothing: `50 + (50 + with - without) / 2`.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ from planner.state.formulas import at, divisors, no_more_than, positive
 from planner.state.load_arrays import LoadArray
 from planner.state.state import State
 
+_HALF = MAX_SCORE // 2
+
 
 class NodeResourcesBalancedAllocation(Score):
-    """Likes nodes whose resources are used in equal shares."""
+    """Likes nodes whose resources are used in equal shares, or become so."""
 
     name = "NodeResourcesBalancedAllocation"
 
@@ -46,12 +50,20 @@ class NodeResourcesBalancedAllocation(Score):
         return bool(template.requests[self._rows].any())
 
     def score(self, template: Template, feasible: Feasible) -> Ints:
+        rate = self._change if self.problem.behaviour.balance_is_change else self._rate
         return self._scores.get(
             template.requests_key,
-            lambda: LoadArray(self.state, lambda where: self._rate(template, where)),
+            lambda: LoadArray(self.state, lambda where: rate(template, where)),
         ).current()
 
-    def _rate(self, template: Template, where: Where) -> Any:
+    def _change(self, template: Template, where: Where) -> Any:
+        """What the pod does to the balance: 50 at worst, 75 where nothing changes, 100 at best."""
+        change = self._rate(template, where) - self._rate(template, where, coming=False)
+        # kube divides integers, towards zero; the sum is never negative, so that is rounding down.
+        return _HALF + (_HALF + change) // 2
+
+    def _rate(self, template: Template, where: Where, *, coming: bool = True) -> Any:
+        """How equal the shares in use are, of 100, with the pod on the node or without it."""
         shares: list[Any] = []
         counted: list[Any] = []
         for row in self._rows:
@@ -59,10 +71,15 @@ class NodeResourcesBalancedAllocation(Score):
             if not request and name not in (CPU, MEMORY, EPHEMERAL_STORAGE):
                 continue
             room = at(self.problem.allocatable, row, where)
-            load = no_more_than(at(self.state.used, row, where) + request, room)
+            load = no_more_than(at(self.state.used, row, where) + request * coming, room)
             shares.append(load / at(self._divisors, row, where))
             counted.append(1 if self._everywhere[row] else (room > 0) * 1)
-        return (1.0 - _deviation(shares, counted)) * MAX_SCORE
+        return _whole((1.0 - _deviation(shares, counted)) * MAX_SCORE)
+
+
+def _whole(score: Any) -> Any:
+    """The score without its fraction."""
+    return int(score) if isinstance(score, float) else score.astype(np.int64)
 
 
 def _deviation(shares: Sequence[Any], counted: Sequence[Any]) -> Any:

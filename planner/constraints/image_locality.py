@@ -1,7 +1,8 @@
 """ImageLocality: nodes that already hold a pod's images are a little better.
 
-Kubernetes 1.34: every image of the pod that a node holds adds its size, scaled by the share of nodes
-that hold it; the sum is mapped from 23 MiB .. 1000 MiB per container onto 0 .. 100.
+Kubernetes: every image of the pod that a node holds adds its size, scaled by the share of nodes that
+hold it; the sum is mapped from 23 MiB .. 1000 MiB per container onto 0 .. 100.  From 1.36 on images that
+are mounted as volumes add theirs; from 1.37 on they raise the upper bound as a container does.
 """
 
 from __future__ import annotations
@@ -30,27 +31,40 @@ class ImageLocality(Score):
     def __init__(self, problem: Problem, state: State) -> None:
         super().__init__(problem, state)
         self._sizes: dict[str, dict[int, int]] = defaultdict(dict)
-        for position, node in enumerate(self.nodes.nodes):
+        sizes: dict[str, int] = {}
+        for node in problem.cluster.nodes:
+            position = self.nodes.index[node.name]
             for image in node.status.images:
                 for name in image.names:
-                    self._sizes[name][position] = image.size_bytes
+                    # The program's cache keeps the size that it heard of first, for all nodes.
+                    self._sizes[name][position] = sizes.setdefault(name, image.size_bytes)
         self._known: ArrayCache[Ints] = ArrayCache(self.nodes.size)
 
     def score(self, template: Template, feasible: Feasible) -> Ints | int:
         if not self._sizes:
             return 0
-        spec = template.pod.spec
-        images = tuple(_full_name(c.image) for c in (*spec.init_containers, *spec.containers))
-        return self._known.get(images, lambda: self._judge(images))
+        images, counted = self._images(template)
+        return self._known.get((images, counted), lambda: self._judge(images, counted))
 
-    def _judge(self, images: tuple[str, ...]) -> Ints:
+    def _images(self, template: Template) -> tuple[tuple[str, ...], int]:
+        """The images of a pod, and how many of them set the threshold."""
+        spec, behaviour = template.pod.spec, self.problem.behaviour
+        images = [found.image for found in (*spec.init_containers, *spec.containers)]
+        counted = len(images)
+        if behaviour.counts_image_volumes:
+            images += [volume.image.reference for volume in spec.volumes if volume.image is not None]
+        if behaviour.image_volumes_raise_threshold:
+            counted = len(images)
+        return tuple(map(_full_name, images)), counted
+
+    def _judge(self, images: tuple[str, ...], counted: int) -> Ints:
         held = np.zeros(self.nodes.size, np.int64)
         for image in images:
             sizes = self._sizes.get(image, {})
             share = len(sizes) / self.nodes.size
             for position, size in sizes.items():
                 held[position] += int(size * share)
-        most = _MOST_PER_CONTAINER * len(images)
+        most = _MOST_PER_CONTAINER * counted
         return MAX_SCORE * (np.clip(held, _LEAST, most) - _LEAST) // (most - _LEAST)
 
 

@@ -57,6 +57,8 @@ class NodeResourcesFit(Filter, Score):
         self._ignored = set(args.ignored_resources)
         self._ignored_groups = set(args.ignored_resource_groups)
         self._pods_row = problem.resource_index[PODS]
+        #: A node that has none of these leaves them to DynamicResources.
+        self._extended = frozenset(problem.extended_rows)
         rows = problem.resource_index
         self._scored = [(rows[r.name], r.weight) for r in self._strategy.resources if r.name in rows]
         self._divisors = divisors(problem.allocatable)
@@ -113,8 +115,10 @@ class NodeResourcesFit(Filter, Score):
         for bit, row in enumerate(self._rows(template), start=1):
             request, offered = template.amounts[row], at(room, row, where)
             short = request > offered - at(used, row, where)
+            if row in self._extended:
+                short = short & (offered > 0)
             if any_of(short):
-                codes = codes | short * (1 << bit) | (request > offered) * _UNRESOLVABLE
+                codes = codes | short * (1 << bit) | (short & (request > offered)) * _UNRESOLVABLE
         return codes
 
     def _judge_in_full(self, template: Template, where: Where, used: Ints) -> Any:
@@ -123,7 +127,8 @@ class NodeResourcesFit(Filter, Score):
         wanted = np.array([amount for _, amount in self.wants(template)])[:, np.newaxis]
         nodes = np.atleast_1d(np.arange(self.nodes.size)[where])
         room = self.problem.allocatable[np.ix_(rows, nodes)]
-        short = wanted > room - used[np.ix_(rows, nodes)]
+        judged = (room > 0) | ~np.isin(rows, list(self._extended))[:, np.newaxis]
+        short = judged & (wanted > room - used[np.ix_(rows, nodes)])
         hopeless = (short & (wanted > room)).any(axis=0)
         codes = [self._pattern(*found) for found in zip(map(tuple, short.T), hopeless.tolist(), strict=True)]
         return codes[0] if isinstance(where, int) else np.array(codes, np.int64)

@@ -1,7 +1,8 @@
 """TaintToleration: nodes repel pods that do not tolerate their taints.
 
-Kubernetes 1.34: the first taint with effect NoSchedule or NoExecute that no toleration matches
-refuses the node.  Scoring counts the untolerated PreferNoSchedule taints, fewest first.
+Kubernetes: the first taint with effect NoSchedule or NoExecute that no toleration matches refuses the
+node.  The message names that taint up to 1.34.8; from 1.34.9 on all such nodes are counted together.
+Scoring counts the untolerated PreferNoSchedule taints, fewest first.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from planner.problem.nodes import Feasible, Ints
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.state.state import State
+
+_REASON = "node(s) had untolerated taint(s)"
 
 
 class TaintToleration(NodeFilter, Score):
@@ -42,9 +45,13 @@ class TaintToleration(NodeFilter, Score):
 
     def _number(self, taints: Sequence[Taint], template: Template) -> int:
         position = untolerated(taints, template.pod.spec.tolerations)
-        return self._taints.setdefault(taints[position - 1], len(self._taints) + 1) if position else 0
+        if not (position and self.problem.behaviour.names_taints):
+            return int(position > 0)
+        return self._taints.setdefault(taints[position - 1], len(self._taints) + 1)
 
     def verdict(self, template: Template, code: int) -> Verdict:
+        if not self.problem.behaviour.names_taints:
+            return Verdict((_REASON,), unresolvable=True)
         taint = list(self._taints)[code - 1]
         return Verdict((f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}",), unresolvable=True)
 

@@ -19,11 +19,23 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="forbid")
 
 
+class Kubernetes(Part):
+    """The release of kube-scheduler whose decisions were copied, and what that was found by.
+
+    `asked`: by --kubernetes; `server`: by what the API server said when the snapshot was taken;
+    `kubelets`: by the newest kubelet of the nodes; `newest`: by nothing, it is the newest one known.
+    """
+
+    version: str
+    source: Literal["asked", "server", "kubelets", "newest"]
+
+
 class Document(Part):
     """What a command prints; `notes` are remarks for the reader, one sentence each."""
 
     api_version: Literal["planner/v1alpha1"] = "planner/v1alpha1"
     kind: str
+    kubernetes: Kubernetes | None = None
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:

@@ -39,6 +39,7 @@ def explain(
     return ExplanationList(
         items=tuple(_explanations(settled, wanted, Owners(cluster))),
         conflict=_conflict(cluster, settled, wanted, batch) if batch > 0 else None,
+        kubernetes=settled.problem.kubernetes.document,
         notes=(*cluster.notes, *settled.problem.notes),
     )
 

@@ -7,7 +7,7 @@ template; whatever depends on where pods *are* lives in `state.py`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,7 +18,9 @@ from models import Cluster
 from models.collector import collector_paused
 from models.objects.node import Node
 from models.objects.pod import Pod
+from planner.problem.device_claims import DeviceClaims
 from planner.problem.eligibility import Eligibility, affinity_part
+from planner.problem.kubernetes_version import copied_for
 from planner.problem.nodes import Codes, Ints, NodeAxis
 from planner.problem.requests import (
     CPU,
@@ -42,6 +44,9 @@ class Problem:
     @collector_paused()
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
+        self.kubernetes = copied_for(cluster)
+        self.behaviour = self.kubernetes.behaviour
+        self.devices = DeviceClaims(cluster)
         self.nodes = NodeAxis(cluster.nodes)
         pods = [pod for pod in cluster.pods if self._concerns(pod)]
         self.pods: tuple[Pod, ...] = tuple(pods)
@@ -62,7 +67,10 @@ class Problem:
             self._template(index, pod, labels, wanted)
             for index, ((pod, labels), wanted) in enumerate(zip(grouping.examples, requests, strict=True))
         )
-        self.notes = tuple(_notes(cluster))
+        self.notes = (
+            *self.kubernetes.notes(),
+            *self.devices.notes(pod for pod in pods if not pod.spec.node_name),
+        )
         self.priorities = np.array([t.priority for t in self.templates], np.int64)[self.template_of]
 
     def varied(
@@ -188,6 +196,13 @@ class Problem:
         return table
 
     @cached_property
+    def extended_rows(self) -> list[int]:
+        """The extended resources that a DeviceClass may stand behind; none before releases that do so."""
+        if not self.behaviour.device_classes_extend:
+            return []
+        return [row for row, name in enumerate(self.resources) if name in self.devices.extended]
+
+    @cached_property
     def pods_per_template(self) -> Ints:
         """How many pods, placed or pending, each template has."""
         return np.bincount(self.template_of, minlength=len(self.templates))
@@ -246,13 +261,6 @@ class Problem:
                 p,
             ),
         )
-
-
-def _notes(cluster: Cluster) -> Iterator[str]:
-    """What is left out of the calculation, a sentence each."""
-    claiming = [pod.key for pod in cluster.pods if pod.spec.resource_claims and not pod.spec.node_name]
-    if claiming:
-        yield f"resourceClaims are not modelled, and {len(claiming)} pending pods have some ({claiming[0]})"
 
 
 def _resource_names(cluster: Cluster, requests: Iterable[Mapping[str, int]]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from models.objects.affinity import Affinity, PodAffinityTerm, TopologySpreadCon
 from models.objects.base import OwnerReference
 from models.objects.pod import Pod, PodSpec
 from models.objects.selectors import LabelSelector
+from planner.problem.device_claims import device_keys
 from planner.problem.nodes import Ints
 from planner.problem.volume_claims import volume_keys
 
@@ -77,6 +78,7 @@ class Grouping:
             tuple(sorted(labels.items())),
             self._spec_key(pod.spec),
             tuple(volume_keys(pod)) if pod.spec.volumes else (),
+            tuple(device_keys(pod)) if pod.spec.resource_claims else (),
             None if owner is None else (owner.kind, owner.name, owner.uid),
             pod.is_terminating,
             pod.metadata.creation_timestamp is None,

@@ -64,6 +64,8 @@ def volume_keys(pod: Pod) -> Iterator[Hashable]:
         yield from (disk for disk in disks if disk is not None)
         if volume.csi is not None:
             yield volume.csi.driver
+        if volume.image is not None:
+            yield volume.image.reference
 
 
 class Claims:

@@ -63,6 +63,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
         verdicts=plan.Verdicts(
             sequence=True, final_state=after.balance.hard_violations <= before.balance.hard_violations
         ),
+        kubernetes=problem.kubernetes.document,
         notes=(*problem.cluster.notes, *problem.notes, *notes),
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from planner.constraints.dynamic_resources import NOTHING_TO_GIVE_BACK
 from planner.constraints.family import Filter, Score, Verdict
 from planner.constraints.node_affinity import NodeAffinity
 from planner.problem.array_cache import ArrayCache
@@ -17,6 +18,7 @@ from planner.problem.templates import Template
 from planner.scheduler.profile import Profile
 from planner.state.state import State
 
+_NO_NOTES = "not found"
 _NOT_NAMED = Verdict(("node(s) didn't satisfy plugin(s) [NodeAffinity]",), unresolvable=True)
 
 
@@ -67,6 +69,14 @@ class Diagnosis:
             for reason in self.rejections[number].verdict.reasons:
                 counts[reason] += times
         return unavailable(self.nodes, counts)
+
+    def refused_by(self, plugin: str) -> dict[str, Mask]:
+        """The nodes that a plugin was the first to refuse, by its first reason."""
+        return {
+            found.verdict.reasons[0]: self.first == number
+            for number, found in enumerate(self.rejections)
+            if found.plugin == plugin
+        }
 
     def resolvable(self) -> Ints:
         """The nodes on which evictions might help."""
@@ -182,6 +192,22 @@ class Framework:
                 first[codes == code] = len(rejections)
                 rejections.append(Rejection(plugin.name, plugin.verdict(plan.template, code)))
         return Diagnosis(size, None, tuple(rejections), first)
+
+    def waits_for(self, template: Template) -> str | None:
+        """Why the program does not even look at a pod before something else happens, if so."""
+        claims = self.profile.claims
+        return None if claims is None else claims.waits_for(template)
+
+    def tail(self, plan: Plan, diagnosis: Diagnosis) -> tuple[str, bool]:
+        """What the message goes on with before preemption speaks, and whether that is the end of it."""
+        claims = self.profile.claims
+        if claims is None or not diagnosis.nodes:
+            return "", False
+        if diagnosis.refusal is not None:
+            # Refused before the plugin was asked: it finds none of its notes, and nobody is asked after it.
+            own = diagnosis.refusal[0] == claims.name
+            return (NOTHING_TO_GIVE_BACK, False) if own else (_NO_NOTES, True)
+        return claims.before_preemption(plan.template, diagnosis.refused_by(claims.name)), False
 
     def scores(self, plan: Plan, feasible: Feasible) -> Iterator[tuple[str, int, Ints | int]]:
         """Every plugin's weight and score for all nodes; only the feasible ones mean anything."""

@@ -18,6 +18,7 @@ from models.objects.scheduler_config import (
 )
 from planner.constraints import FILTERS, WEIGHTS, Filter, Score
 from planner.constraints.balanced_allocation import NodeResourcesBalancedAllocation
+from planner.constraints.dynamic_resources import DynamicResources
 from planner.constraints.family import Family
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_affinity import NodeAffinity
@@ -41,6 +42,8 @@ class Profile:
     preemption: DefaultPreemptionArgs | None
     percentage: int | None = None
     """percentageOfNodesToScore, the profile's own or the configuration's; None and 0 leave it to the size."""
+    claims: DynamicResources | None = None
+    """The plugin that is asked before preemption whether a claim could be given back."""
 
     def of(self, kind: type[_Kind]) -> tuple[_Kind, ...]:
         """The plugin of a kind, if the profile runs it."""
@@ -70,11 +73,14 @@ def build(config: KubeSchedulerProfile, problem: Problem, state: State) -> Profi
         if _is_on(config, config.plugins.score, kind.name)
     ]
     preempts = _is_on(config, config.plugins.post_filter, _PREEMPTION)
+    gives_back = _is_on(config, config.plugins.post_filter, DynamicResources.name)
+    claims = made.get(DynamicResources) if gives_back else None
     return Profile(
         tuple(found for found in filters if isinstance(found, Filter)),
         tuple((found, weight) for found, weight in scores if isinstance(found, Score)),
         config.args(DefaultPreemptionArgs) if preempts else None,
         percentage=percentage_of(config, problem.cluster.scheduler_config),
+        claims=claims if isinstance(claims, DynamicResources) else None,
     )
 
 

@@ -102,7 +102,11 @@ class Scheduler:
         return self.problem.pods[pod].spec.scheduler_name
 
     def _gated(self, pod: int) -> Decision | None:
-        return Decision(pod, None, GATED) if self.problem.pods[pod].spec.scheduling_gates else None
+        """The decision about a pod that is not even looked at, by its gates or for want of its claims."""
+        if self.problem.pods[pod].spec.scheduling_gates:
+            return Decision(pod, None, GATED)
+        waits = self.framework_of(pod).waits_for(self.problem.template(pod))
+        return None if waits is None else Decision(pod, None, f"not looked at: {waits}")
 
     def decide(self, pod: int) -> Decision:
         """One scheduling cycle: bind the pod to the best node, or say why not and make room."""
@@ -150,12 +154,14 @@ class Scheduler:
         diagnosis = self._nominations.diagnose(framework, plan, pod)
         explanation = Explanation(diagnosis, self.problem.nodes.none) if self._explain else None
         message = diagnosis.message()
+        tail, last = framework.tail(plan, diagnosis)
         preemption = self._preemptions.get(self._scheduler_name(pod))
-        if preemption is None or not self.problem.nodes.size:
-            return Decision(pod, None, message, explanation=explanation)
+        if preemption is None or not self.problem.nodes.size or last:
+            return Decision(pod, None, f"{message} {tail}".rstrip(), explanation=explanation)
         outcome = preemption.attempt(plan, pod, diagnosis)
         if outcome.node is None:
-            return Decision(pod, None, f"{message} {outcome.message}", explanation=explanation)
+            tails = ", ".join(text for text in (tail, outcome.message) if text)
+            return Decision(pod, None, f"{message} {tails}", explanation=explanation)
         node = self._retry(framework, plan, pod, outcome) if outcome.victims else None
         return Decision(pod, node, message, outcome.node, outcome.victims, explanation)
 

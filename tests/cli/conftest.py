@@ -19,6 +19,9 @@ class Ended:
 
 Planner = Callable[..., Ended]
 
+#: What a person is told when nothing says which release the cluster runs.
+AS_NEWEST = "as kube-scheduler 1.36 decides, the newest one known\n"
+
 
 @pytest.fixture
 def planner(capsys: pytest.CaptureFixture[str]) -> Planner:

@@ -61,7 +61,7 @@ def test_findings_are_1(planner: Planner, broken: str, stuck: str) -> None:
     """A broken constraint and a pending pod both are findings, and no errors."""
     check, simulate = planner("check", "-f", broken), planner("simulate", "-f", stuck)
     assert (check.code, simulate.code) == (1, 1)
-    assert check.err == simulate.err == ""
+    assert (check.err, simulate.err) == ("", "")
 
 
 @pytest.mark.parametrize("output", ["json", "wide", "yaml", "name"])

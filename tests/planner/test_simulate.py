@@ -29,7 +29,8 @@ def test_the_fields_of_the_document() -> None:
     assert placed == {"pod": "default/w2", "workload": "ReplicaSet/web", **told}
     assert left["node"] is None
     assert left["message"] == (
-        "0/3 nodes are available: 1 node(s) had untolerated taint {gpu: x}, 2 Insufficient cpu. "
+        "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. "
+        "no new claims to deallocate, "
         "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
     )
 
@@ -42,7 +43,7 @@ def test_verbose_tells_every_node() -> None:
     assert decision.rejected is not None
     assert {name: (found.plugin, found.reasons) for name, found in decision.rejected.items()} == {
         "n1": ("PodTopologySpread", ("node(s) didn't match pod topology spread constraints",)),
-        "n3": ("TaintToleration", ("node(s) had untolerated taint {gpu: x}",)),
+        "n3": ("TaintToleration", ("node(s) had untolerated taint(s)",)),
     }
     assert (decision.scores, decision.totals) == ({}, {})
     document = simulate(cluster(*MACHINES, WEB, web("w1", "n1"), web("w2"), pod("q")), verbose=True).to_dict()
@@ -90,7 +91,7 @@ def test_notes() -> None:
     notes = simulate(cluster(*MACHINES, *pods, config)).notes
     for words in (
         "nowhere",
-        "resourceClaims are not modelled, and 1 pending",
+        "left undecided, for devices are not judged",
         "percentageOfNodesToScore",
         "mine",
     ):

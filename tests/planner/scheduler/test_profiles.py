@@ -30,6 +30,7 @@ ALL_SCORES = {
     "InterPodAffinity": 2,
     "NodeResourcesBalancedAllocation": 1,
     "ImageLocality": 1,
+    "DynamicResources": 2,
 }
 
 
@@ -138,7 +139,8 @@ def test_scores_count_as_configured(plugins: Object, weights: dict[str, int]) ->
     scores, totals = found.scores or {}, found.totals or {}
     nearly_full = {"NodeResourcesFit", "NodeResourcesBalancedAllocation"}
     assert set(scores) == set(weights)
-    for name in set(weights) - nearly_full:
+    # Devices make no difference to a pod that claims none.
+    for name in set(weights) - nearly_full - {"DynamicResources"}:
         assert scores[name]["n2"] == 100 * weights[name], name
     assert all(totals[name] == sum(score[name] for score in scores.values()) for name in totals)
 
@@ -233,7 +235,8 @@ def test_preemption_can_be_disabled_by_a_profile() -> None:
     config = scheduler(profile(plugins=off), profile("other"))
     full = [node("n1", cpu="1"), pod("low", "n1", cpu="1")]
     calm = simulate(cluster(*full, pod("p", cpu="1", priority=9), config)).decisions[0]
-    assert (calm.node, calm.message) == (None, "0/1 nodes are available: 1 Insufficient cpu.")
+    told = "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate"
+    assert (calm.node, calm.message) == (None, told)
     rough = simulate(cluster(*full, pod("p", cpu="1", priority=9, scheduler="other"), config)).decisions[0]
     assert rough.victims == ("default/low",)
 
@@ -244,5 +247,6 @@ def test_ignored_resources_are_not_checked() -> None:
     args = {"ignoredResources": ["example.com/a"], "ignoredResourceGroups": ["example.org"]}
     assert decide(node("n1"), wants, scheduler(profile(NodeResourcesFit=args))).node == "n1"
     assert decide(node("n1"), wants).message == (
-        "0/1 nodes are available: 1 Insufficient example.com/a, 1 Insufficient example.org/b."
+        "0/1 nodes are available: 1 Insufficient example.com/a, 1 Insufficient example.org/b. "
+        "no new claims to deallocate"
     )
