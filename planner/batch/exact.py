@@ -107,9 +107,7 @@ class Exact:
             return None
         pending = self._pending
         batch = Batch(pending.problem, pending.wanted, pending.room(pending.wanted))
-        model = Model(batch, pending.profiles(), phases=phases)
-        if one_by_one:
-            model.one_by_one()
+        model = Model(batch, pending.profiles(), phases=phases, one_by_one=one_by_one)
         if pods is not None:
             model.exactly(pods)
         soft = [

@@ -17,7 +17,7 @@ from ortools.sat.python import cp_model
 
 from planner.constraints import Filter
 from planner.cpsat.solver import solved
-from planner.cpsat.variables import Batch, Counts
+from planner.cpsat.variables import Batch, Counts, Holds
 from planner.documents.plan import PODS_PLACED
 from planner.proof.meter import Meter
 
@@ -66,25 +66,29 @@ class Model:
         *,
         phases: int = 0,
         fullness: float = 1.0,
+        one_by_one: bool = False,
     ) -> None:
         self.batch = batch
         profiles = list(profiles)
         asked = _asked(profiles)
         self._phases: list[Counts] = []
+        holds = _holds(phases, one_by_one=one_by_one)
         for _ in range(max(1, phases)):
             before = self._phases[-1] if self._phases else None
-            counts = Counts(batch, final=phases > 0, fullness=fullness, before=before)
+            counts = Counts(batch, holds, fullness=fullness, before=before)
             self._phases.append(counts)
             for families, carriers in profiles:
                 counts.carriers = carriers
                 for family in families:
                     # Of one final state the audit judges every pod, whoever was asked about it.
-                    counts.asked = batch.wanted.keys() if phases == 1 else asked[family.name]
+                    counts.asked = batch.wanted.keys() if holds is Holds.AT_THE_END else asked[family.name]
                     family.encode(counts)
         #: The last phase: its totals are of all that comes.
         self.counts = self._phases[-1]
+        if one_by_one:
+            self._one_by_one()
 
-    def one_by_one(self) -> None:
+    def _one_by_one(self) -> None:
         """No more than one pod a phase, and none after a phase without."""
         pods: list[Any] = [cp_model.LinearExpr.sum([v for *_, v in phase.coming()]) for phase in self._phases]
         for earlier, later in pairwise([*pods, 0]):
@@ -190,6 +194,14 @@ class Model:
         proto = self.counts.cp.proto
         proto.solution_hint.vars.extend(range(len(proto.variables)))
         proto.solution_hint.values.extend(solver.response_proto.solution)
+
+
+def _holds(phases: int, *, one_by_one: bool) -> Holds:
+    if not phases:
+        return Holds.AT_ANY_TURN
+    if one_by_one:
+        return Holds.AFTER_A_POD
+    return Holds.AT_THE_END if phases == 1 else Holds.AFTER_A_PHASE
 
 
 def _asked(profiles: Iterable[tuple[Iterable[Filter], Collection[int]]]) -> dict[str, set[int]]:

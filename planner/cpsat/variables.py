@@ -8,6 +8,7 @@ nodes it is a relaxation: a family says what holds for the sum over a cell.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum, auto
 from typing import Any
 
 import numpy as np
@@ -49,21 +50,33 @@ class Batch:
         return (self.problem.templates[number] for number in self.wanted)
 
 
+class Holds(Enum):
+    """When the constraints of those who come are looked at."""
+
+    #: At everybody's turn, whatever the order: what is necessary for any order.
+    AT_ANY_TURN = auto()
+    #: When a phase is over, for those who come in it.
+    AFTER_A_PHASE = auto()
+    #: The same, and a phase is one pod.
+    AFTER_A_POD = auto()
+    #: When all is placed.
+    AT_THE_END = auto()
+
+
 class Counts:
     """`x[template, cell]` and what families say about it.
 
-    `final` when constraints must hold as all is placed, rather than at some pod's turn.  `fullness`
-    below 1 leaves a part of every cell's room unused, so that its nodes need not be packed tightly.
-    What comes may come after what came `before`: totals count both, presence only the later ones.
+    `fullness` below 1 leaves a part of every cell's room unused, so that its nodes need not be packed
+    tightly.  What comes may come after what came `before`: totals count both, presence only the later ones.
     """
 
     def __init__(
-        self, batch: Batch, *, final: bool, fullness: float = 1.0, before: Counts | None = None
+        self, batch: Batch, holds: Holds, *, fullness: float = 1.0, before: Counts | None = None
     ) -> None:
         self.cp: cp_model.CpModel = cp_model.CpModel() if before is None else before.cp
         self.batch = batch
         self.cells = batch.cells
-        self.final = final
+        self.holds = holds
         self._fullness = fullness
         self._coming: _Variables = {}
         self._staying: _Variables = {}
@@ -95,6 +108,16 @@ class Counts:
             cell: self.cp.new_int_var(0, int(there[cell]), f"staying_{template}_{cell}")
             for cell in np.flatnonzero(there).tolist()
         }
+
+    @property
+    def final(self) -> bool:
+        """Whether constraints hold after all that comes, rather than at some pod's turn."""
+        return self.holds is not Holds.AT_ANY_TURN
+
+    @property
+    def one_comes(self) -> bool:
+        """Whether no more than one pod comes, beside those that came in earlier phases."""
+        return self.holds is Holds.AFTER_A_POD
 
     def judged(self) -> Iterator[Template]:
         """The templates of the batch that a rule is asked about; others may come last, past any limit."""

@@ -21,7 +21,7 @@ from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_ports import NodePorts
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
-from planner.cpsat.variables import Batch, Counts
+from planner.cpsat.variables import Batch, Counts, Holds
 from planner.documents.plan import PlacementPlan
 from planner.problem.problem import Problem
 from planner.scheduler.framework import Framework
@@ -247,7 +247,7 @@ def encoded(problem: Problem) -> set[frozenset[tuple[tuple[int, int], int]]]:
     framework = framework_of(problem, state)
     waiting = Counter(int(problem.template_of[pod]) for pod in problem.queue())
     room = Pending(problem).room(waiting)
-    counts = Counts(Batch(problem, waiting, room), final=True)
+    counts = Counts(Batch(problem, waiting, room), Holds.AT_THE_END)
     for plugin in framework.profile.filters:
         plugin.encode(counts)
     solver, collected = cp_model.CpSolver(), _Collected(counts)

@@ -11,7 +11,7 @@ Of pods that run and stay nothing is asked: the scheduler looks at newcomers alo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from planner.problem.nodes import Column
@@ -67,6 +67,27 @@ def need(x: Counts, template: Template, counts: DomainCounts, peers: Collection[
         labelled = [cell for here in domains.values() for cell in here]
         for start in starts:
             x.require_if(start, x.found(coming, labelled) == 0)
+
+
+def need_at_its_turn(x: Counts, template: Template, needs: Sequence[DomainCounts], *, itself: bool) -> None:
+    """Where the only pod that comes is one of the template, company that it needs is there.
+
+    A pod that is its own company may come where it likes while there is no other anywhere.
+    """
+    coming = {number: 1 for counts in needs for number in counts.tally.members if number in x.batch.wanted}
+    start: Any = 0
+    if itself and not any(counts.sums().any() for counts in needs):
+        start = x.start(("start", template.index))
+    for counts in needs:
+        domains = x.domains(counts.column) or {}
+        labelled = [cell for here in domains.values() for cell in here]
+        if not isinstance(start, int):
+            x.require_if(start, x.found(coming, labelled) == 0)
+        for code, here in domains.items():
+            present = x.any_of((template.index, counts.column.key, code), (template.index,), here)
+            if present is not None:
+                company = int(counts.sums()[code]) + x.found(coming, here) + start
+                x.require_if(present, company >= 1)
 
 
 def like(x: Counts, template: int, counts: DomainCounts, weight: int, itself: int) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from models.objects.scheduler_config import InterPodAffinityArgs
 from planner.constraints.family import MAX_SCORE, PLENTY, Filter, Rejects, Score, Verdict, Violation
-from planner.constraints.inter_pod_affinity.encoding import like, need, shun
+from planner.constraints.inter_pod_affinity.encoding import like, need, need_at_its_turn, shun
 from planner.constraints.inter_pod_affinity.terms import Owners, Reader, Wishes
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import ALL, Column, Feasible, Ints, Mask, Where
@@ -184,6 +184,10 @@ class InterPodAffinity(Filter, Score):
             rules = self.rules(template)
             for term in self._wishes[template.index].shuns:
                 shun(x, template, self.nodes.column(term.key), self._matched((term.selection,)).members)
+            if x.one_comes:
+                counts = [around.counts for around in rules.needs]
+                need_at_its_turn(x, template, counts, itself=rules.is_own_company)
+                continue
             for around in rules.needs:
                 need(x, template, around.counts, self._peers(template))
 

@@ -8,7 +8,7 @@ the constraint comes to a domain, at least the matching pods that it found there
 with the same constraint are counted, and the global minimum is at most the final one.  That is
 necessary, not sufficient; whether an order exists is found out by looking for one.
 
-Of pods that run and stay nothing is asked, in a domain to which nobody with the constraint comes: as at
+Of pods that run and stay nothing is asked in a domain to which nobody with the constraint comes: as at
 any bind, the scheduler would not ask them either.
 """
 
@@ -62,12 +62,18 @@ def _minimum(x: Counts, rule: Rule, domains: Mapping[int, list[int]], matched: M
 
 
 def _encode_loosely(x: Counts, rule: Rule, counted: Mapping[int, int]) -> None:
-    """Where cells hold parts of several domains: no more in a cell than all of them could take."""
+    """Where cells hold parts of several domains: no more in a cell than all of them could take or have."""
     if not counted or x.cells.single:
         return
-    room = np.maximum(rule.room(x.batch.wanted), 0)
-    parts = np.flatnonzero(rule.counts.eligible)
-    pairs = np.unique(x.cells.of[parts] * len(room) + rule.column.codes[parts])
+    eligible, running = rule.counts.eligible, x.running(counted)
+    parts = np.flatnonzero(eligible)
+    codes = rule.column.codes[parts]
+    there = np.bincount(codes, weights=running[parts], minlength=len(rule.column.values)).astype(np.int64)
+    room = np.maximum(rule.room(x.batch.wanted), there)
+    pairs = np.unique(x.cells.of[parts] * len(room) + codes)
     most = np.bincount(pairs // len(room), weights=room[pairs % len(room)], minlength=x.cells.size)
-    for cell, limit in enumerate(most.astype(np.int64).tolist()):
-        x.require(x.total(counted, x.within([cell], rule.counts.eligible)) <= limit)
+    # On nodes that are not eligible nobody is counted, so nothing keeps pods away from there.
+    uncounted = sum((x.batch.room[number] for number in counted), running)
+    most = most.astype(np.int64) + x.cells.sums(np.where(eligible, 0, uncounted))
+    for cell, limit in enumerate(most.tolist()):
+        x.require(x.total(counted, (cell,)) <= limit)

@@ -28,10 +28,7 @@ from tests.strategies import clusters, steady
 def best_of(pending: Pending, cells: NodeGroups | None = None, **how: Any) -> tuple[int, ...]:
     """The pods per priority that a model places at best, the highest priority first; all proved."""
     batch = Batch(pending.problem, pending.wanted, pending.room(pending.wanted), cells=cells)
-    one_by_one = how.pop("one_by_one", False)
     model = Model(batch, pending.profiles(), **how)
-    if one_by_one:
-        model.one_by_one()
     goals = model.pods_placed(60.0)
     found = model.solve(goals, None, Meter.of(60.0))
     if not goals:
