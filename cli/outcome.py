@@ -55,6 +55,9 @@ def notes_said() -> bool:
 
 
 def _failure(error: Exception, verbose: bool) -> int:
+    if _is_no_answer(error):
+        say(f"no answer: {error}")
+        return Exit.NO_ANSWER
     problems = _usage_problem(error) or _input_problems(error)
     if problems:
         say(*(f"error: {problem}" for problem in problems))
@@ -74,6 +77,12 @@ def _usage_problem(error: Exception) -> tuple[str, ...]:
         return ()
     plain = " ".join(str(told()).split()).replace("Value error, ", "").removesuffix(".")
     return (f"{plain} (--help shows how)",)
+
+
+def _is_no_answer(error: Exception) -> bool:
+    """Whether a limit ended a search; whoever raised that has imported the planner already."""
+    module = sys.modules.get("planner.errors")
+    return module is not None and isinstance(error, module.NoAnswer)
 
 
 def _input_problems(error: Exception) -> tuple[str, ...]:

@@ -45,14 +45,18 @@ def solve(
     if allow_moves and final_state:
         raise InputError(["--allow-moves and --final-state exclude each other: moves are a sequence"])
     if allow_moves:
-        movable = Pending(Problem(cluster), moves=True)
-        meter = Meter.of(time_limit, bell)
-        moved = MoveSearch(movable, meter, watch).run()
-        return move_document(movable, moved, meter.cut)
+        movable, meter = Pending(Problem(cluster), moves=True), Meter.of(time_limit, bell)
+        return move_document(movable, MoveSearch(movable, meter, watch).run()).cut_while(meter.cut)
     pending = Pending(Problem(cluster))
     pods = sum(pending.wanted.values())
-    kept = min(_CHECK * pods, _MOST_CHECK * time_limit)
-    meter = Meter.of(time_limit, bell, kept)
+    meter = Meter.of(time_limit, bell, kept=min(_CHECK * pods, _MOST_CHECK * time_limit))
     search = BatchSearch(pending, meter, Shape(prefer), watch)
     found = search.final_state() if final_state else search.sequence()
-    return document(pending, found, meter.cut, final_state=final_state)
+    return document(pending, found, final_state=final_state).cut_while(meter.cut)
+
+
+def solve_as_part(cluster: Cluster, meter: Meter) -> plan.PlacementPlan:
+    """The same for one question of many, whose work is counted together."""
+    pending = Pending(Problem(cluster))
+    found = BatchSearch(pending, meter, Shape.SPREAD).sequence()
+    return document(pending, found, final_state=False)

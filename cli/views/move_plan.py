@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cli.page import MANY_ROWS, Page, counted
 from cli.table import table
 from cli.views.spread import domains_changed, short_key
+from cli.views.stages import assumed, stages
 from planner.documents.move_plan import MovePlan, Place, WithLabels
 
 
@@ -92,11 +93,7 @@ def _objective(document: MovePlan, page: Page) -> Iterator[str]:
     """The stages, where something that matters is not proved, or everything is wanted."""
     if document.status == "Optimal" and not page.everything:
         return iter(())
-    rows = [
-        [stage.name, str(stage.value), str(stage.bound), "yes" if stage.proved else "no"]
-        for stage in document.objective
-    ]
-    return table(("STAGE", "VALUE", "BOUND", "PROVED"), rows, page.screen)
+    return stages(document.objective, page)
 
 
 def _curve(document: MovePlan, page: Page) -> Iterator[str]:
@@ -133,7 +130,7 @@ def _summary(document: MovePlan, page: Page) -> str:
     else:
         what = "every hard constraint holds"
     if document.status == "Optimal":
-        proof = "proved that no plan is better"
+        proof = ", ".join(["proved that no plan is better", *assumed(document.objective)])
     elif document.objective[0].proved and (least := document.objective[1].bound) is not None:
         proof = f"at least {counted(least, 'move')} needed"
     else:

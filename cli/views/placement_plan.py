@@ -7,11 +7,9 @@ from collections.abc import Iterator
 
 from cli.page import MANY_ROWS, Page, counted
 from cli.table import table
+from cli.views.stages import stages
 from cli.views.verdict import paragraphs
-from planner.documents.plan import PODS_PLACED, Objective, PendingReason, PlacementPlan
-
-#: What a proof may take for granted, as half a sentence.
-_ASSUMED = {"EvictionsFirst": "among plans that evict first"}
+from planner.documents.plan import PODS_PLACED, PendingReason, PlacementPlan
 
 
 def lines(document: PlacementPlan, page: Page) -> Iterator[str]:
@@ -60,19 +58,7 @@ def _objective(document: PlacementPlan, page: Page) -> Iterator[str]:
     told = len(pods) > 1 or not all(stage.proved for stage in document.objective)
     if not told and not page.verbose:
         return iter(())
-    rows = [[stage.name, str(stage.value), _bound(stage), _proved(stage)] for stage in document.objective]
-    return table(("STAGE", "VALUE", "BOUND", "PROVED"), rows, page.screen)
-
-
-def _bound(stage: Objective) -> str:
-    return "unknown" if stage.bound is None else str(stage.bound)
-
-
-def _proved(stage: Objective) -> str:
-    """Whether it is, and for which plans."""
-    if not stage.proved:
-        return "no"
-    return ", ".join(["yes", *(_ASSUMED[name] for name in stage.assumes)])
+    return stages(document.objective, page)
 
 
 def _unplaced(document: PlacementPlan, page: Page) -> Iterator[str]:
@@ -108,5 +94,7 @@ def _summary(document: PlacementPlan, page: Page) -> str:
         sentence = f"{placed}, {len(document.unplaced)} left over; a better plan is not ruled out"
     if not document.verdicts.sequence:
         sentence += "; no order of binds was found for it, so the pods need spec.nodeName"
+    if document.cut:
+        sentence += "; the search was cut short"
     sentence = sentence[0].upper() + sentence[1:]
     return page.screen.paint(f"{sentence}.", "red" if document.unplaced else "green")

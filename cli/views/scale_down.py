@@ -9,6 +9,7 @@ from itertools import groupby
 from cli.page import MANY_ROWS, Page, counted
 from cli.table import table
 from cli.views.spread import domains_now, short_key
+from cli.views.stages import stages
 from planner.documents.plan import ConstraintReport, ScaleDown, ScaledWorkload
 
 _COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -109,11 +110,7 @@ def _objective(document: ScaleDown, page: Page) -> Iterator[str]:
     """The stages, where something is not proved or everything is wanted."""
     if document.status == "Optimal" and not page.verbose:
         return iter(())
-    rows = [
-        [stage.name, str(stage.value), str(stage.bound), "yes" if stage.proved else "no"]
-        for stage in document.objective
-    ]
-    return table(("STAGE", "VALUE", "BOUND", "PROVED"), rows, page.screen)
+    return stages(document.objective, page)
 
 
 def _summary(document: ScaleDown, page: Page) -> str:

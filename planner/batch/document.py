@@ -13,7 +13,7 @@ from planner.proof.bounds import Stage
 from planner.scheduler.scheduler import GATED
 
 
-def document(pending: Pending, found: Result, cut: str | None, *, final_state: bool) -> plan.PlacementPlan:
+def document(pending: Pending, found: Result, *, final_state: bool) -> plan.PlacementPlan:
     """The plan with its bounds and what is left over; it has been bound, step by step, in `pending.state`."""
     waiting = {number: list(pods) for number, pods in pending.pods.items()}
     binds = [(waiting[template].pop(), node) for template, node in found.steps]
@@ -27,7 +27,6 @@ def document(pending: Pending, found: Result, cut: str | None, *, final_state: b
     stages = tuple(found.best.stages())
     return plan.PlacementPlan(
         status="Optimal" if _is_optimal(stages) else "Feasible",
-        cut=cut is not None,
         objective=tuple(stage.objective() for stage in stages),
         steps=tuple(
             plan.PlanStep(pod=problem.pods[pod].key, node=problem.nodes.names[node]) for pod, node in binds
@@ -35,7 +34,7 @@ def document(pending: Pending, found: Result, cut: str | None, *, final_state: b
         unplaced=tuple(_unplaced(pending, waiting)),
         verdicts=plan.Verdicts(sequence=in_sequence, final_state=after <= before),
         kubernetes=problem.kubernetes.document,
-        notes=(*problem.cluster.notes, *problem.notes, *_notes(found, cut, final_state=final_state)),
+        notes=(*problem.cluster.notes, *problem.notes, *_notes(found, final_state=final_state)),
     )
 
 
@@ -73,14 +72,7 @@ def line(pending: Pending, number: int) -> str:
     return framework.diagnose(framework.plan(pending.template(number))).message()
 
 
-def cut_note(cut: str | None) -> Iterator[str]:
-    """What was being looked for when the limit ended the search, if it did."""
-    if cut is not None:
-        yield f"the search was cut short while it looked for {cut}"
-
-
-def _notes(found: Result, cut: str | None, *, final_state: bool) -> Iterator[str]:
-    yield from cut_note(cut)
+def _notes(found: Result, *, final_state: bool) -> Iterator[str]:
     pods = len(found.steps)
     if not final_state and found.final_pods is not None and found.final_pods > pods:
         yield (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from planner.audit.findings import count_violations
-from planner.batch.document import cut_note, line
+from planner.batch.document import line
 from planner.batch.moves import Moved
 from planner.batch.pending import Pending
 from planner.batch.steps import Action
@@ -14,7 +14,7 @@ from planner.errors import InternalError
 from planner.scheduler.scheduler import GATED
 
 
-def move_document(pending: Pending, found: Moved, cut: str | None) -> plan.PlacementPlan:
+def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
     """The plan with its bounds and what is left over; it has been carried out in `pending.state`."""
     if not _replay(pending, found.actions):
         raise InternalError("a plan with moves broke the filters when it was replayed")
@@ -24,13 +24,12 @@ def move_document(pending: Pending, found: Moved, cut: str | None) -> plan.Place
     objective = tuple(stage.objective() for stage in found.stages)
     return plan.PlacementPlan(
         status="Optimal" if all(stage.proved for stage in objective[:-1]) else "Feasible",
-        cut=cut is not None,
         objective=objective,
         steps=tuple(_step(pending, action) for action in found.actions),
         unplaced=tuple(_unplaced(pending, found.actions)),
         verdicts=plan.Verdicts(sequence=True, final_state=after <= before),
         kubernetes=problem.kubernetes.document,
-        notes=(*problem.cluster.notes, *problem.notes, *cut_note(cut)),
+        notes=(*problem.cluster.notes, *problem.notes),
     )
 
 

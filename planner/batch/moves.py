@@ -72,6 +72,7 @@ class MoveSearch:
     def run(self) -> Moved:
         """The best plan until nothing better is possible, or the time is up."""
         self._tell()
+        self._meter.look_for("the most pods")
         if self._go_through_a_few():
             return self._moved()
         if not self._done():

@@ -17,6 +17,7 @@ from planner.batch.exact import Exact, is_small, is_tiny
 from planner.batch.goals import Shape, wishes
 from planner.batch.incumbent import Incumbent, Watch
 from planner.batch.pending import Pending
+from planner.errors import NoAnswer
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Step
 
@@ -70,6 +71,7 @@ class BatchSearch:
 
     def sequence(self) -> Result:
         """The best plan that an order of admissible binds leads to."""
+        self._meter.look_for("the most pods")
         if is_tiny(self._pending):
             self._best.offer(self._greedy)
             final_pods = None if self._best.perfect() else self._exact().run(self._best)
@@ -84,8 +86,13 @@ class BatchSearch:
 
     def final_state(self) -> Result:
         """The best placement in which every constraint holds at the end."""
+        self._meter.look_for("a final state in which every constraint holds")
         exact = self._exact()
         solved = exact.solve((), 1) if is_small(self._pending) else None
+        if solved is None and self._meter.cut is not None:
+            raise NoAnswer(
+                f"the limit ended before {self._meter.cut} was found: --time-limit sets a larger one"
+            )
         if solved is None:
             self._best.offer(self._greedy)
             return Result(self._best)

@@ -10,17 +10,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from ortools.sat.python import cp_model
 
-from planner.clock import Clock
 from planner.cpsat.region import Face, Place, Region
+from planner.cpsat.solver import solved
+from planner.proof.meter import Meter
 
-#: One worker finds the same plan on every machine.
-_WORKERS = 1
-_SEED = 1
+#: How far a bound may be rounded before it counts as the next whole number.
 _ROUNDING = 1e-6
 
 HARD_EXCESS, SOFT_EXCESS, MOVES, DISRUPTION = "hardExcess", "softExcess", "moves", "disruption"
@@ -110,16 +108,18 @@ class MoveModel:
         self.cp.add(arriving == 0).only_enforce_if(~some)
         self.cp.add(used <= free).only_enforce_if(some)
 
-    def _change(self, templates: Iterable[int], place: Place) -> tuple[list[Any], list[int], int, int]:
+    def _change(
+        self, templates: Iterable[int], sites: Sequence[int]
+    ) -> tuple[list[Any], list[int], int, int]:
         """The variables that change a count, with their signs, and by how much at most down and up."""
         variables, signs, down, up = [], [], 0, 0
         for t in templates:
-            for site in place.sites:
+            for site in sites:
                 if (t, site) in self._leave:
                     variables.append(self._leave[t, site])
                     signs.append(-1)
                     down += len(self._region.leaving[t][site])
-            here = [self._come[t, site] for site in place.sites if (t, site) in self._come]
+            here = [self._come[t, site] for site in sites if (t, site) in self._come]
             if here:
                 variables += here
                 signs += [1] * len(here)
@@ -131,7 +131,8 @@ class MoveModel:
         demand, region = face.demand, set(self._region.templates)
         members = sorted(demand.members & region)
         carriers = [t for t in demand.carriers if t in region]
-        changes = [self._change(members, place) for place in face.places]
+        asking = sorted(demand.members.intersection(carriers))
+        changes = [self._change(members, place.sites) for place in face.places]
         lows = [
             max(0, place.pods - down) for place, (_, _, down, _) in zip(face.places, changes, strict=True)
         ]
@@ -146,10 +147,16 @@ class MoveModel:
             variables, signs, _, up = change
             if place.pods + up - place.domains * (least + demand.max_skew) <= 0:
                 continue
+            if place.domains > 1:
+                # Where the others are among these domains is not known: only who asks counts for certain.
+                variables, signs, _, up = self._change(asking, place.sites)
             count = place.pods + cp_model.LinearExpr.weighted_sum(variables, signs)
             over = self.cp.new_int_var(0, place.pods + up, "")
             excess = count - place.domains * (minimum + demand.max_skew) <= over
-            self._judge(excess, carriers, place)
+            if place.domains > 1:
+                self.cp.add(excess)
+            else:
+                self._judge(excess, carriers, place)
             self._excess[demand.hard].append(over)
 
     def _minimum(self, face: Face, changes: Sequence[Any], least: int) -> Any:
@@ -165,7 +172,7 @@ class MoveModel:
 
     def _judge(self, excess: Any, carriers: Sequence[int], place: Place) -> None:
         """What is too much counts where a pod with the constraint is."""
-        variables, signs, down, _ = self._change(carriers, place)
+        variables, signs, down, _ = self._change(carriers, place.asking)
         if place.carriers > down:
             self.cp.add(excess)
             return
@@ -197,22 +204,21 @@ class MoveModel:
             terms.append(cost)
         return cp_model.LinearExpr.sum(terms)
 
-    def solve(self, stages: Sequence[str], clock: Clock, effort: float) -> Shift | None:
-        """The best found, one stage after the other; None when nothing was found in time."""
+    def solve(self, stages: Sequence[str], meter: Meter, work: float) -> Shift | None:
+        """The best that so much work on each stage finds; None when nothing was found."""
         found: Shift | None = None
         for name, expression in self._stages(stages):
             if name == DISRUPTION and found is not None and (weight := self._only_weight()):
-                found = _weighed(found, weight)
-                break
-            solver = _solver(clock, effort)
+                return _weighed(found, weight)
             self.cp.minimize(expression)
-            status = clock.watch(solver.stop_search, partial(solver.solve, self.cp))
-            if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            result = solved(self.cp, meter.part(work), work, linear=True)
+            if not result.found:
                 break
+            solver = result.solver
             value = int(solver.value(expression))
             bound = max(0, math.ceil(solver.best_objective_bound - _ROUNDING))
             found = self._read(solver, found, name, (value, bound))
-            if clock.over():
+            if meter.over():
                 break
             self.cp.add(expression <= value)
             self._hint(solver)
@@ -250,16 +256,3 @@ def _weighed(found: Shift, weight: int) -> Shift:
         values={**found.values, DISRUPTION: weight * found.values[MOVES]},
         bounds={**found.bounds, DISRUPTION: weight * found.bounds[MOVES]},
     )
-
-
-def _solver(clock: Clock, effort: float) -> cp_model.CpSolver:
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = max(0.05, clock.left())
-    solver.parameters.max_deterministic_time = effort
-    solver.parameters.num_workers = _WORKERS
-    # Counting and room are linear: with all of it in the relaxation the bound is nearly tight at once.
-    solver.parameters.linearization_level = 2
-    solver.parameters.symmetry_level = 0
-    solver.parameters.random_seed = _SEED
-    solver.parameters.catch_sigint_signal = False
-    return solver

@@ -16,9 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Domains that are counted together: the sites they lie in, how many they are, and what they hold."""
+    """Domains that are counted together: how many they are, and what they hold.
+
+    Pods are counted at the eligible `sites`; those with the constraint ask for it wherever they are in the
+    domains, at any of `asking`.
+    """
 
     sites: tuple[int, ...]
+    asking: tuple[int, ...]
     domains: int
     pods: int
     carriers: int

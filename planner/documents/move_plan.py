@@ -66,12 +66,14 @@ class CurvePoint(Part):
 class MovePlan(Document):
     """Which pods to move, in which order, so that the spread is as it should be.
 
-    `Optimal` when no plan leaves less too much, or does it with fewer or lighter moves.
+    `Optimal` when no plan leaves less too much, or does it with fewer or lighter moves; `cut` when the
+    limit ended the search, a note says where.
     """
 
     api_version: Literal["planner/v1alpha2"] = "planner/v1alpha2"  # type: ignore[assignment] # a field changed
     kind: Literal["MovePlan"] = "MovePlan"
     status: Literal["Optimal", "Feasible"]
+    cut: bool = False
     objective: tuple[Objective, ...]
     steps: tuple[MoveStep, ...]
     before: Balance

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -48,6 +48,19 @@ class Document(Part):
 
     def _not_asked_for(self) -> Any:
         return None
+
+
+class SearchDocument(Document):
+    """What a search found; `cut` when the limit or Ctrl-C ended it while it was still looking."""
+
+    cut: bool = False
+
+    def cut_while(self, looking_for: str | None) -> Self:
+        """The document of a search that was ended while it looked for something; None: it was not."""
+        if looking_for is None:
+            return self
+        note = f"cut short while looking for {looking_for}: a larger --time-limit may find more"
+        return self.model_copy(update={"cut": True, "notes": (*self.notes, note)})
 
 
 class Rejection(Part):
@@ -188,12 +201,11 @@ class Verdicts(Part):
     final_state: bool
 
 
-class PlacementPlan(Document):
-    """Where the whole batch goes; `cut` when the time ran out, or somebody stopped the search."""
+class PlacementPlan(SearchDocument):
+    """Where the whole batch goes."""
 
     kind: Literal["PlacementPlan"] = "PlacementPlan"
     status: Literal["Optimal", "Feasible"]
-    cut: bool = False
     objective: tuple[Objective, ...]
     steps: tuple[PlanStep, ...]
     unplaced: tuple[Unplaced, ...] = ()

@@ -7,7 +7,6 @@ when every answer was proved in time.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -19,7 +18,8 @@ from planner.constraints.pod_topology_spread import HARD
 from planner.documents.explanation import Conflict, ConflictField
 from planner.documents.plan import PlacementPlan
 from planner.explain.smaller_requests import without_request
-from planner.solve import solve
+from planner.proof.meter import Meter
+from planner.solve import solve_as_part
 
 Edit = Callable[[PodSpec], PodSpec]
 
@@ -38,16 +38,15 @@ class _Question:
     """Asks whether pods can be placed together, as long as there is time."""
 
     def __init__(self, seconds: float) -> None:
-        self._deadline = time.monotonic() + seconds
+        self._meter = Meter.of(seconds)
         self.proved = True
 
     def fails(self, cluster: Cluster) -> bool:
         """Whether it is proved that not all pods can be placed; an open question spoils minimality."""
-        left = self._deadline - time.monotonic()
-        if left <= 0:
+        if self._meter.over():
             self.proved = False
             return False
-        plan = solve(cluster, time_limit=left)
+        plan = solve_as_part(cluster, self._meter)
         known = not plan.unplaced or _is_proved(plan)
         self.proved = self.proved and known
         return bool(plan.unplaced) and known

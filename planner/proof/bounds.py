@@ -21,6 +21,8 @@ class Assumption(StrEnum):
 
     #: Every eviction comes before the first bind.
     EVICTIONS_FIRST = "EvictionsFirst"
+    #: No hard constraint is ever worse than before a move, and no pod without company that it needs.
+    NOTHING_WORSE = "NothingWorse"
 
 
 @dataclass(frozen=True, slots=True)

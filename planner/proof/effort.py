@@ -103,6 +103,30 @@ HOMES_WORK = 2.0
 #: all of it together.
 NEARBY_NODES, NEARBY_MOVING, NEARBY_TRIES, NEARBY_ONCE_WORK, NEARBY_WORK = 5, 4, 40, 0.1, 2.0
 
+# Moves that mend the spread
+
+#: Up to so many movable pods on so many nodes all moves may be tried out.
+EXHAUSTED_PODS, EXHAUSTED_NODES = 16, 8
+#: Work for every placement that is judged for the first time; and the first glance at them all, which is
+#: quicker than loading the solver.
+PRICE_OF_PLACEMENT, GLANCE_WORK = 1e-4, 0.3
+#: Up to so many pairs of a template and a site a region is solved as a whole.
+REGION_VARIABLES = 20_000
+#: Every stage of a relaxation, and of a model with all nodes; most are proved in a hundredth of it.
+RELAXED_REGION_WORK, EXACT_REGION_WORK = 5.0, 20.0
+#: So many pods of a domain are tried before it is given up: those after them are seldom different.
+PODS_OF_A_DOMAIN = 8
+#: How deep pods move over for each other, and how many ways are tried on each level, the deepest first.
+CHAIN_DEPTH, CHAIN_WAYS = 3, (4, 3, 4, 12)
+#: How many bystanders leave a node together on each level; those that have gaps to go to are found soon.
+CHAIN_TOGETHER = (0, 48, 3, 3)
+#: How many pods of a domain are tried with chains: each asks for every node.
+CHAIN_PODS = 2
+#: Gaps that differ by less than this part of a pod are equally tight.
+CHAIN_TIGHT = 4
+#: Nodes of a neighbourhood for each domain, one size after the other, and the work on each of them.
+NEIGHBOURHOODS, NEIGHBOURHOOD_WORK = (8, 20, 40), 5.0
+
 # Explanations
 
 #: Pods that evict each other in turn never come to rest.

@@ -1,7 +1,8 @@
 """The fewest moves that could mend one constraint, from its counts alone.
 
-With a global minimum of m every pod above m + maxSkew in its domain has to go, and every domain below
-m has to get what it lacks; one move does at most one of each.
+With a global minimum of m every pod above m + maxSkew in its domain has to go, unless all pods with the
+constraint leave the domain: nothing is too much where nobody asks.  And every domain below m has to get
+what it lacks.  One move does at most one of each.
 """
 
 from __future__ import annotations
@@ -11,26 +12,32 @@ import numpy as np
 from planner.problem.nodes import Ints
 
 
-def moves_needed(
-    counts: Ints, max_skew: int, *, few_domains: bool = False, closed: bool = True
+def moves_needed(  # noqa: PLR0913 - what a constraint's counts depend on
+    counts: Ints,
+    max_skew: int,
+    *,
+    held: Ints | None = None,
+    few_domains: bool = False,
+    closed: bool = True,
+    outside: int = 0,
 ) -> int | None:
     """The fewest moves between these domains until none has too much; None when no moves can do it.
 
-    With too few domains the global minimum is 0 whatever they hold.  Unless `closed`, pods may also
-    leave for nodes that are in no domain.
+    `held` has the pods with the constraint in every domain; without it every counted pod has it.  With too
+    few domains the global minimum is 0 whatever they hold.  Unless `closed`, pods may also leave for nodes
+    that are in no domain; so many that match are `outside` now and may come in.
     """
     if not counts.size:
         return 0
-    if few_domains:
-        over = int(np.maximum(counts - max_skew, 0).sum())
-        room = int(np.maximum(max_skew - counts, 0).sum())
-        return over if room >= over or not closed else None
+    carried = counts if held is None else held
+    anywhere = not closed or bool((carried < counts).any())
     best: int | None = None
-    for minimum in range(int(counts.sum()) // counts.size, -1, -1):
-        over = int(np.maximum(counts - minimum - max_skew, 0).sum())
-        under = int(np.maximum(minimum - counts, 0).sum())
+    top = 0 if few_domains else (int(counts.sum()) + outside) // counts.size
+    for minimum in range(top, -1, -1):
+        over = int(np.minimum(np.maximum(counts - minimum - max_skew, 0), carried).sum())
+        under = 0 if few_domains else int(np.maximum(minimum - counts, 0).sum())
         room = int(np.maximum(minimum + max_skew - counts, 0).sum())
-        if (room >= over or not closed) and (best is None or max(over, under) < best):
+        if (room >= over or anywhere) and (best is None or max(over, under) < best):
             best = max(over, under)
         if best is not None and over >= best:
             break

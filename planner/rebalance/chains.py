@@ -9,27 +9,20 @@ room at its turn.  Large pods go first, as long as the gaps are large.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
 
 from planner.problem.nodes import Ints, Mask
+from planner.proof import effort
+from planner.proof.meter import Meter
 from planner.rebalance.elsewhere import Elsewhere
 from planner.rebalance.excess_ledger import Demand, levels, worse
 from planner.rebalance.greedy import Greedy, distance
 from planner.rebalance.movable import Movable
 from planner.rebalance.openings import Openings
 from planner.rebalance.trial_cluster import Move, TrialCluster
-
-#: How deep pods move over for each other, and how many ways are tried on each level, the deepest first.
-_DEPTH, _WAYS = 3, (4, 3, 4, 12)
-#: How many bystanders leave a node together at most; those that have gaps to go to are found soon.
-_MOST = (0, 48, 3, 3)
-#: How many pods of a domain are tried.
-_SOURCES = 2
-#: Gaps that differ by less than this part of a pod are equally tight.
-_TIGHT = 4
 
 
 class Chains:
@@ -41,12 +34,12 @@ class Chains:
         movable: Movable,
         greedy: Greedy,
         stuck: set[int],
-        is_over: Callable[[], bool],
+        meter: Meter,
     ) -> None:
         self._board = board
         self._state = board.state
         self._greedy = greedy
-        self._is_over = is_over
+        self._meter = meter
         self._elsewhere = Elsewhere(board)
         self._may_go: Mask = movable.weights > 0
         self._may_go[sorted(greedy.moved)] = False
@@ -58,15 +51,15 @@ class Chains:
         self._openings = Openings(board, self._elsewhere, self._may_go, self._turns)
         self._closed: list[int] = []
 
-    def mend(self, demands: Sequence[Demand], most: int) -> list[Move]:
+    def mend(self, demands: Sequence[Demand], most: int | None) -> list[Move]:
         """Moves that bring constraints nearer to their goal, as long as any do; they have happened."""
         classes: dict[int, list[Demand]] = {}
         for demand in demands:
             classes.setdefault(self._class(demand), []).append(demand)
         moves: list[Move] = []
-        for depth in range(1, _DEPTH + 1):
+        for depth in range(1, effort.CHAIN_DEPTH + 1):
             for number in sorted(classes, reverse=True):
-                moves += self._mend_alike(classes[number], depth, most - len(moves))
+                moves += self._mend_alike(classes[number], depth, _less(most, moves))
         return moves
 
     def _class(self, demand: Demand) -> int:
@@ -74,7 +67,7 @@ class Chains:
         largest = max((float(self._elsewhere.size[template]) for template in demand.members), default=0.0)
         return math.frexp(largest)[1]
 
-    def _mend_alike(self, demands: Sequence[Demand], deepest: int, most: int) -> list[Move]:
+    def _mend_alike(self, demands: Sequence[Demand], deepest: int, most: int | None) -> list[Move]:
         moves: list[Move] = []
         for depth in range(deepest + 1):
             waiting = [demand for demand in demands if demand.excess()]
@@ -83,22 +76,23 @@ class Chains:
             while waiting:
                 bettered = []
                 for demand in waiting:
-                    found = [] if self._is_over() else self._better(demand, depth, most - len(moves))
+                    found = [] if self._meter.over() else self._better(demand, depth, _less(most, moves))
                     moves += found
                     if found and demand.excess():
                         bettered.append(demand)
                 waiting = bettered
         return moves
 
-    def _better(self, demand: Demand, depth: int, most: int) -> list[Move]:
+    def _better(self, demand: Demand, depth: int, most: int | None) -> list[Move]:
         surplus = demand.surplus()
         for domain in np.argsort(-surplus, kind="stable").tolist():
             if not surplus[domain]:
                 break
-            for pod in self._greedy.candidates(demand, domain, self._turns)[:_SOURCES]:
+            for pod in self._greedy.candidates(demand, domain, self._turns)[: effort.CHAIN_PODS]:
                 mark = self._state.mark()
                 found = self._place(pod, self._improving(pod), depth, int(surplus[domain]))
-                if found and len(found) <= most and self._greedy.bears(found):
+                short = most is None or len(found) <= most
+                if found and short and self._greedy.bears(found):
                     self._remember(found)
                     return found
                 self._undo(mark, found)
@@ -142,17 +136,19 @@ class Chains:
     def _place(self, pod: int, good: Mask, depth: int, wanted: int = 1) -> list[Move]:
         """A pod to some good node, others out of its way first; nothing happens where that fails."""
         template, source = self._board.template(pod), int(self._state.node_of[pod])
+        self._meter.spend(effort.PRICE_OF_TURN + effort.PRICE_OF_NUMBER * len(good))
         good = good.copy()
         good[[source, *self._closed]] = False
-        for node in self._gaps(template, good)[: _WAYS[0]]:
+        for node in self._gaps(template, good)[: effort.CHAIN_WAYS[0]]:
             straight = self._move(pod, source, node)
             if straight is not None:
                 return [straight]
-        if not depth or self._is_over():
+        if not depth or self._meter.over():
             return []
         self._may_go[pod] = False
-        openings = self._openings.of(template, good, wanted, straight=depth == 1, most=_MOST[depth])
-        for node in islice(openings, _WAYS[depth]):
+        together = effort.CHAIN_TOGETHER[depth]
+        openings = self._openings.of(template, good, wanted, straight=depth == 1, most=together)
+        for node in islice(openings, effort.CHAIN_WAYS[depth]):
             mark = self._state.mark()
             moves = self._open(node, template, depth, wanted)
             last = self._move(pod, source, node) if moves else None
@@ -169,7 +165,7 @@ class Chains:
         self._closed.append(node)
         while not self._elsewhere.roomy(template)[node]:
             pod = self._openings.bystander(template, node, wanted, straight=depth == 1, tried=tried)
-            if pod is None or len(tried) == _MOST[depth] or self._is_over():
+            if pod is None or len(tried) == effort.CHAIN_TOGETHER[depth] or self._meter.over():
                 self._undo(mark, moves)
                 moves = []
                 break
@@ -183,7 +179,7 @@ class Chains:
         nodes = np.flatnonzero(good & self._elsewhere.roomy(template))
         spare = self._elsewhere.spare(template, self._elsewhere.free()[:, nodes])
         wants = self._elsewhere.wants[template]
-        loose = (spare * _TIGHT // wants[wants > 0][:, np.newaxis]).min(axis=0)
+        loose = (spare * effort.CHAIN_TIGHT // wants[wants > 0][:, np.newaxis]).min(axis=0)
         ordered: list[int] = nodes[np.lexsort((nodes, self._turns[nodes], loose))].tolist()
         return ordered
 
@@ -204,3 +200,8 @@ class Chains:
                 return Move(pod, source, target)
         self._state.rollback(mark)
         return None
+
+
+def _less(most: int | None, moves: Sequence[Move]) -> int | None:
+    """How many more moves there may be."""
+    return None if most is None else most - len(moves)

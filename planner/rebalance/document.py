@@ -16,11 +16,12 @@ from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep,
 from planner.errors import InternalError
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
+from planner.proof.bounds import Claim, Measured, judge
+from planner.rebalance.lower_bounds import certain
 from planner.rebalance.movable import Movable
 from planner.rebalance.phases import Stage
 from planner.rebalance.reasons import reasons
 from planner.rebalance.replay import failures
-from planner.rebalance.search import Values
 from planner.rebalance.trial_cluster import TrialCluster
 from planner.rebalance.waves import Landing
 from planner.state.state import State
@@ -33,12 +34,14 @@ def document(  # noqa: PLR0913 - what a plan consists of
     board: TrialCluster,
     movable: Movable | None,
     waves: Sequence[Sequence[Landing]],
-    bounds: Values,
+    stages: Sequence[str],
+    claims: Sequence[Claim],
     *,
+    cut: str | None = None,
     curve: Sequence[CurvePoint] = (),
     notes: Sequence[str] = (),
 ) -> MovePlan:
-    """The plan with its bounds, before and after."""
+    """The plan with its stages, the most important first, and what is claimed of them; before and after."""
     problem = board.problem
     if waves:
         _verify(board, waves)
@@ -50,10 +53,15 @@ def document(  # noqa: PLR0913 - what a plan consists of
     after = _Count(problem, node_of) if waves else before
     if waves and after.findings > before.findings:
         raise InternalError("a plan leaves something else worse than before")
-    objective = tuple(_objective(movable, waves, bounds, after.balance))
+    values = _values(movable, waves, after.balance)
+    every = (*claims, *certain(before.balance.soft_excess))
+    order = dict.fromkeys((*stages, *values))
+    measured = [Measured(name, values[name], largest=False) for name in order]
+    judged = tuple(judge(measured, every))
     return MovePlan(
-        status="Optimal" if all(stage.proved for stage in objective[:3]) else "Feasible",
-        objective=objective,
+        status="Optimal" if all(stage.proved for stage in judged[: len(stages)]) else "Feasible",
+        cut=cut is not None,
+        objective=tuple(stage.objective() for stage in judged),
         steps=tuple(_steps(board, waves)),
         before=before.balance,
         after=after.balance,
@@ -98,23 +106,16 @@ class _Count:
         return sum(1 for _ in findings_of(self._problem, self._state))
 
 
-def _objective(
-    movable: Movable | None, waves: Sequence[Sequence[Landing]], bounds: Values, after: Balance
-) -> Iterator[plan.Objective]:
+def _values(movable: Movable | None, waves: Sequence[Sequence[Landing]], after: Balance) -> dict[str, int]:
+    """What the plan has in every stage of the objective."""
     pods = [landing.move.pod for wave in waves for landing in wave]
-    pinned = sum(not landing.natural for wave in waves for landing in wave)
-    values = {
+    return {
         "hardExcess": after.hard_excess,
         "moves": len(pods),
         "disruption": int(movable.weights[pods].sum()) if movable is not None and pods else 0,
         "softExcess": after.soft_excess,
-        "pinned": pinned,
+        "pinned": sum(not landing.natural for wave in waves for landing in wave),
     }
-    proved = True
-    for name, value in values.items():
-        bound = min(value, bounds.get(name, 0)) if proved else 0
-        proved = proved and value == bound
-        yield plan.Objective(name=name, goal="min", value=value, bound=bound, proved=proved)
 
 
 def _steps(board: TrialCluster, waves: Sequence[Sequence[Landing]]) -> Iterator[MoveStep]:

@@ -15,6 +15,7 @@ from planner.audit.spread_counts import AskedRule, asked
 from planner.constraints.pod_topology_spread import HARD
 from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
+from planner.rebalance.bounds import moves_needed
 from planner.state.state import State
 
 
@@ -48,6 +49,22 @@ class Demand:
             full[lowest] = False
             fine[lowest] = not (full & (self.held.sums() > 0)).any()
         return fine
+
+    def moves_needed(self, *, closed: bool) -> int | None:
+        """The fewest moves until nothing is too much, as far as counting goes; None when no moves can do it.
+
+        Unless `closed`, pods may also leave for, and come from, nodes that are in no domain.
+        """
+        rule, domains = self.rule, self.rule.counts.domains
+        counts = rule.counts.sums()[domains]
+        return moves_needed(
+            counts,
+            self.max_skew,
+            held=self.held.sums()[domains],
+            few_domains=rule.few_domains,
+            closed=closed,
+            outside=0 if closed else rule.tally.total - int(counts.sum()),
+        )
 
     def excess(self) -> int:
         """All that is too much, taken together."""

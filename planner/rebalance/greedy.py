@@ -16,19 +16,14 @@ import numpy as np
 
 from planner.eviction.protections import Protections
 from planner.problem.nodes import Codes, Ints, Mask
-from planner.rebalance.bounds import moves_needed
+from planner.proof import effort
 from planner.rebalance.excess_ledger import Demand, levels, worse
 from planner.rebalance.movable import Movable
 from planner.rebalance.trial_cluster import Move, TrialCluster
 
-#: So many pods of a domain are tried before it is given up.
-_MOST_SOURCES = 8
-#: What counts as far away where no number of moves can mend a constraint.
-_HOPELESS = 1_000
-
 _Key = TypeVar("_Key", int, str)
-#: The moves still needed by the constraints concerned, and what they have too much.
-Distance = tuple[int, int]
+#: How many constraints no moves can mend, the moves that the others need, and what all have too much.
+Distance = tuple[int, int, int]
 
 
 class Greedy:
@@ -43,17 +38,17 @@ class Greedy:
         self._movable = movable
         self.moved: set[int] = set()
 
-    def mend(self, demands: Iterable[Demand], most: int, *, natural: bool = False) -> list[Move]:
-        """Moves until nothing can be bettered, at most so many; they have happened on the board.
+    def mend(self, demands: Iterable[Demand], most: int | None, *, natural: bool = False) -> list[Move]:
+        """Moves until nothing can be bettered, at most so many if there is a limit; they have happened.
 
         With `natural` only the scheduler's own choices are taken.
         """
         moves: list[Move] = []
         waiting = [demand for demand in demands if demand.excess()]
-        while waiting and len(moves) < most:
+        while waiting and _may_grow(moves, most):
             bettered = []
             for demand in waiting:
-                move = self._better(demand, natural=natural) if len(moves) < most else None
+                move = self._better(demand, natural=natural) if _may_grow(moves, most) else None
                 if move is not None:
                     moves.append(move)
                     bettered.append(demand)
@@ -104,7 +99,7 @@ class Greedy:
             pod: (*self._rank(template, node, pod), 0 if turns is None else int(turns[node]), pod)
             for (template, node), pod in found.items()
         }
-        return sorted(keys, key=keys.__getitem__)[:_MOST_SOURCES]
+        return sorted(keys, key=keys.__getitem__)[: effort.PODS_OF_A_DOMAIN]
 
     def bears(self, moves: Sequence[Move]) -> bool:
         """Whether the policy's limits for each node and namespace bear these evictions too."""
@@ -159,6 +154,10 @@ class Greedy:
                 yield node
 
 
+def _may_grow(moves: Sequence[Move], most: int | None) -> bool:
+    return most is None or len(moves) < most
+
+
 def _within(before: Counter[_Key], more: Counter[_Key], most: int | None) -> bool:
     return most is None or all(before[key] + number <= most for key, number in more.items())
 
@@ -172,13 +171,12 @@ def _best_of_each(groups: Codes, mask: Mask, totals: Codes) -> Iterator[int]:
 
 def distance(demands: Iterable[Demand]) -> Distance:
     """How far constraints are from their goal."""
-    needed = excess = 0
+    beyond = needed = excess = 0
     for demand in demands:
         over = demand.excess()
         if over:
-            rule = demand.rule
-            counts = rule.counts.sums()[rule.counts.domains]
-            least = moves_needed(counts, demand.max_skew, few_domains=rule.few_domains)
-            needed += _HOPELESS if least is None else least
+            least = demand.moves_needed(closed=True)
+            beyond += least is None
+            needed += least or 0
             excess += over
-    return needed, excess
+    return beyond, needed, excess

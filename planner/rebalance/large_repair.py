@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from planner.clock import Clock
 from planner.problem.nodes import Codes
+from planner.proof import effort
+from planner.proof.meter import Meter
 from planner.rebalance.chains import Chains
 from planner.rebalance.excess_ledger import Demand
 from planner.rebalance.greedy import Greedy
@@ -20,11 +21,6 @@ from planner.rebalance.region import Regions
 from planner.rebalance.sequence import Sequencer
 from planner.rebalance.trial_cluster import Move, TrialCluster
 
-#: Nodes of a neighbourhood, for each domain.
-_NEARBY = (8, 20, 40)
-#: The seconds, and the work in the solver's own, for each neighbourhood.
-_SECONDS, _EFFORT = 10.0, 5.0
-
 Group = tuple[list[int], list[Demand]]
 
 
@@ -32,22 +28,22 @@ class LargeRepair:
     """Repairs groups of constraints on a board, wherever that stands; the moves found have happened."""
 
     def __init__(
-        self, board: TrialCluster, movable: Movable, regions: Regions, groups: Sequence[Group], clock: Clock
+        self, board: TrialCluster, movable: Movable, regions: Regions, groups: Sequence[Group], meter: Meter
     ) -> None:
         self._board = board
         self._movable = movable
         self._regions = regions
         self._groups = groups
-        self._clock = clock
+        self._meter = meter
 
     def _stuck(self) -> set[int]:
         """The templates of what is still broken; they do not move over for each other."""
         broken = [group for group in self._groups if any(demand.excess() for demand in group[1])]
         return {template for templates, _ in broken for template in templates}
 
-    def chains(self, greedy: Greedy, most: int) -> list[Move]:
+    def chains(self, greedy: Greedy, most: int | None) -> list[Move]:
         """So many moves at most, bystanders out of the way of others."""
-        chains = Chains(self._board, self._movable, greedy, self._stuck(), self._clock.over)
+        chains = Chains(self._board, self._movable, greedy, self._stuck(), self._meter)
         broken = [d for _, demands in self._groups for d in demands if d.hard and d.excess()]
         return chains.mend(broken, most)
 
@@ -55,9 +51,9 @@ class LargeRepair:
         """Moves after those of before that the solver finds, one neighbourhood after the other."""
         moves: list[Move] = []
         stuck = self._stuck()
-        for radius in _NEARBY:
+        for radius in effort.NEIGHBOURHOODS:
             for group in self._groups:
-                if self._clock.over() or not any(demand.excess() for demand in group[1]):
+                if self._meter.over() or not any(demand.excess() for demand in group[1]):
                     continue
                 moved = {move.pod for move in (*before, *moves)}
                 left = None if most is None else most - len(before) - len(moves)
@@ -75,12 +71,13 @@ class LargeRepair:
         touched = self._board.ledger.touched(every)
         region = self._regions.exact(every, touched, nodes, tight=True, moved=moved)
         model = MoveModel(region, most_moves=most)
-        shift = model.solve(("hardExcess", "moves"), self._clock.within(_SECONDS), _EFFORT)
+        work = effort.NEIGHBOURHOOD_WORK
+        shift = model.solve(("hardExcess", "moves"), self._meter.part(work), work)
         if shift is None:
             return []
         before, mark = self._board.ledger.excess(hard=True), self._board.state.mark()
         sequencer = Sequencer.following(self._board, self._movable, region, shift.leaving, shift.coming)
-        found = sequencer.run(self._clock.over)
+        found = sequencer.run(self._meter.over)
         if self._board.ledger.excess(hard=True) >= before:
             self._board.state.rollback(mark)
             return []

@@ -12,10 +12,11 @@ from planner.documents.move_plan import CurvePoint, MovePlan
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import Protections, protections_of, unmodelled
 from planner.problem.problem import Problem
+from planner.proof.meter import Meter
 from planner.rebalance.document import document
 from planner.rebalance.movable import Movable
 from planner.rebalance.phases import Stage
-from planner.rebalance.search import MoveSearch
+from planner.rebalance.search import MoveSearch, stages_of
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.waves import Landing, WaveRules, Waves
 
@@ -46,30 +47,27 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     most = _least(max_moves, protections.most)
     if not board.ledger.broken(protections.kinds):
         notes = (*unmodelled(cluster.descheduler_policy),)
-        return document(board, None, (), _nothing(board), notes=notes)
+        return document(board, None, (), stages_of(protections), (), notes=notes)
     movable = Movable(problem, protections, budgets)
-    search = MoveSearch(board, movable, protections, clock.within(clock.left() * _SHARE), most)
-    found = search.run(natural=evict_only)
+    meter = Meter.of(time_limit, bell, kept=time_limit * (1 - _SHARE))
+    found = MoveSearch(board, movable, protections, meter, most).run(natural=evict_only)
     rules = WaveRules(budgets, max_unavailable, evict_only)
     waves, left = _waves(board, found.moves, rules, clock)
-    points = [*_curve(board, movable, protections, clock, len(found.moves))] if curve else []
+    points = [*_curve(board, movable, protections, meter, len(found.moves))] if curve else []
     return document(
         board,
         movable,
         waves,
-        found.bounds,
+        found.stages,
+        found.claims,
+        cut=meter.cut,
         curve=points,
-        notes=tuple(_notes(problem, protections, left, found.moves, evict_only)),
+        notes=(*_cut(meter), *_notes(problem, protections, left, found.moves, evict_only)),
     )
 
 
 def _least(*numbers: int | None) -> int | None:
     return min((number for number in numbers if number is not None), default=None)
-
-
-def _nothing(board: TrialCluster) -> dict[str, int]:
-    """The bounds of a cluster in which no constraint is broken: what it has."""
-    return {"hardExcess": 0, "moves": 0, "disruption": 0, "softExcess": board.ledger.excess(hard=False)}
 
 
 def _waves(
@@ -101,15 +99,20 @@ def _waves(
 
 
 def _curve(
-    board: TrialCluster, movable: Movable, protections: Protections, clock: Clock, moves: int
+    board: TrialCluster, movable: Movable, protections: Protections, meter: Meter, moves: int
 ) -> Iterator[CurvePoint]:
     """The least excess for every number of moves up to those of the plan."""
     for most in range(moves + 1):
-        found = MoveSearch(board, movable, protections, clock, most).run()
-        value = found.values["hardExcess"]
-        yield CurvePoint(moves=most, hard_excess=value, proved=value == found.bounds["hardExcess"])
-        if clock.over():
+        found = MoveSearch(board, movable, protections, meter, most).run()
+        excess = next(found.judged())
+        yield CurvePoint(moves=most, hard_excess=excess.value, proved=excess.proved)
+        if meter.over():
             return
+
+
+def _cut(meter: Meter) -> Iterator[str]:
+    if meter.cut is not None:
+        yield f"the limit ended the search while it looked for {meter.cut}"
 
 
 def _notes(

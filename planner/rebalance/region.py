@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -168,27 +169,42 @@ class Regions:
 
 def _face(demand: Demand, group: Codes) -> Face | None:
     """A constraint inside a region; None where sites cut through its domains."""
-    counts = demand.rule.counts
+    counts, of = demand.rule.counts, demand.rule.column.codes
     inside = np.flatnonzero((group >= 0) & counts.eligible)
     width = max(1, len(demand.rule.column.values))
-    pairs = np.unique(group[inside] * width + demand.rule.column.codes[inside])
+    pairs = np.unique(group[inside] * width + of[inside])
     sites, codes = pairs // width, pairs % width
-    sums, held = counts.sums(), demand.held.sums()
     several = np.bincount(sites, minlength=1) > 1
-    places: list[Place] = []
-    if several.any():
-        if len(np.unique(codes)) < len(codes):
-            return None
-        for site in np.unique(sites).tolist():
-            here = codes[sites == site]
-            places.append(Place((site,), len(here), int(sums[here].sum()), int(held[here].sum())))
-    else:
-        order = np.argsort(codes, kind="stable")
-        cuts = np.flatnonzero(np.diff(codes[order])) + 1
-        for part in np.split(order, cuts) if order.size else ():
-            code = int(codes[part[0]])
-            places.append(Place(tuple(sites[part].tolist()), 1, int(sums[code]), int(held[code])))
+    if several.any() and len(np.unique(codes)) < len(codes):
+        return None
+    # Either every site has domains of its own, or every domain has sites of its own.
+    keys = sites if several.any() else codes
+    order = np.argsort(keys, kind="stable")
+    cuts = np.flatnonzero(np.diff(keys[order])) + 1
+    parts = np.split(order, cuts) if order.size else []
+    asking = _sites_of(of, group)
+    places = tuple(_place(demand, asking, sites[part], np.unique(codes[part])) for part in parts)
     outside = counts.domains.copy()
     outside[codes] = False
-    floor = int(sums[outside].min()) if outside.any() else None
-    return Face(demand, tuple(places), floor)
+    floor = int(counts.sums()[outside].min()) if outside.any() else None
+    return Face(demand, places, floor)
+
+
+def _place(demand: Demand, asking: Mapping[int, list[int]], sites: Codes, codes: Codes) -> Place:
+    where = {site for code in codes.tolist() for site in asking[code]}
+    return Place(
+        tuple(np.unique(sites).tolist()),
+        tuple(sorted(where)),
+        len(codes),
+        int(demand.rule.counts.sums()[codes].sum()),
+        int(demand.held.sums()[codes].sum()),
+    )
+
+
+def _sites_of(codes: Codes, group: Codes) -> Mapping[int, list[int]]:
+    """The sites of every domain, eligible or not."""
+    found: dict[int, list[int]] = defaultdict(list)
+    here = np.flatnonzero((group >= 0) & (codes >= 0))
+    for code, site in np.unique(np.stack([codes[here], group[here]]), axis=1).T.tolist():
+        found[code].append(site)
+    return found

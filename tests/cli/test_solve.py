@@ -148,6 +148,14 @@ def test_without_time_there_is_a_plan_all_the_same(planner: Planner, fragmented:
     assert ended.err == "".join(f"note: {note}\n" for note in plan.notes)
 
 
+def test_without_time_there_is_no_final_state(planner: Planner, fragmented: str) -> None:
+    """No answer is exit code 3, and one line says how to get one."""
+    ended = planner("solve", "-f", fragmented, "--final-state", "--time-limit", "0")
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.startswith("no answer: the limit ended before a final state")
+    assert ended.err.count("\n") == 1
+
+
 @pytest.mark.parametrize("limit", ["soon", "-1", "nan", ""])
 def test_a_bad_time_limit_is_a_usage_error(planner: Planner, fragmented: str, limit: str) -> None:
     """One line that names the option, and nothing on standard output."""

@@ -23,6 +23,7 @@ from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.cpsat.variables import Batch, Counts, Holds
 from planner.documents.plan import PlacementPlan
+from planner.errors import NoAnswer
 from planner.problem.problem import Problem
 from planner.scheduler.framework import Framework
 from planner.scheduler.profile import build, profiles_of
@@ -130,6 +131,24 @@ def test_without_time_the_plan_is_kube_schedulers() -> None:
     placed = [step.pod for step in plan.steps]
     assert placed == [decision.pod for decision in simulate(found).decisions if decision.node]
     assert plan.status == "Feasible"
+    assert plan.cut
+    assert any(note.startswith("cut short while looking for") for note in plan.notes)
+
+
+def test_without_time_there_is_no_final_state() -> None:
+    """kube-scheduler's plan would be no answer: nobody knows whether its end satisfies anything."""
+    found = Cluster.from_objects(recorded("stuck")[2].values[0]["cluster"]["items"])
+    with pytest.raises(NoAnswer, match="the limit ended before a final state"):
+        solve(found, final_state=True, time_limit=0)
+
+
+@pytest.mark.parametrize("case", recorded("stuck"))
+def test_a_plan_that_was_not_cut_is_the_same_at_a_larger_limit(case: dict[str, Any]) -> None:
+    """With steps of fixed size only the limit itself can make a difference, and then it says so."""
+    found = Cluster.from_objects(case["cluster"]["items"])
+    plans = [solve(found, time_limit=limit) for limit in (3.0, 30.0)]
+    assert not any(plan.cut for plan in plans)
+    assert plans[0].to_json() == plans[1].to_json()
 
 
 def test_the_same_batch_gives_the_same_bytes() -> None:

@@ -3,6 +3,7 @@
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import Protections, protections_of
 from planner.problem.problem import Problem
+from planner.proof.meter import Meter
 from planner.rebalance.chains import Chains
 from planner.rebalance.greedy import Greedy
 from planner.rebalance.movable import Movable
@@ -30,7 +31,7 @@ def mended(
     movable = Movable(problem, rules, Budgets(problem))
     broken = board.ledger.broken(rules.kinds)
     stuck = {template for demand in broken for template in demand.members}
-    chains = Chains(board, movable, Greedy(board, movable, rules), stuck, lambda: False)
+    chains = Chains(board, movable, Greedy(board, movable, rules), stuck, Meter.of(60))
     moves = chains.mend(broken, most)
     return [_spelled(problem, move) for move in moves], board.ledger.excess(hard=True)
 

@@ -1,0 +1,103 @@
+"""What no moves can do better than: counting, and relaxed models of constraints that share no pods.
+
+Groups of constraints that share no movable pods compete for room alone.  Room is left out of a
+relaxation, so the bounds of groups add up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from planner.proof import effort
+from planner.proof.bounds import Assumption, Bound, Claim
+from planner.proof.meter import Meter
+from planner.rebalance.excess_ledger import Demand
+from planner.rebalance.large_repair import Group
+from planner.rebalance.movable import Movable
+from planner.rebalance.region import Regions
+
+if TYPE_CHECKING:
+    from planner.cpsat.moves import Shift
+    from planner.cpsat.region import Region
+
+
+class LowerBounds:
+    """Bounds for the moves that mend some groups of constraints."""
+
+    def __init__(self, movable: Movable, regions: Regions, stages: Sequence[str], most: int | None) -> None:
+        self._movable = movable
+        self._regions = regions
+        self._stages = stages
+        self._most = most
+
+    def groups(self, broken: Iterable[Demand]) -> list[Group]:
+        """The broken constraints with all that share pods with them."""
+        groups: list[Group] = []
+        seen: set[int] = set()
+        for demand in broken:
+            if demand.number not in seen:
+                groups.append(self._regions.related([demand]))
+                seen.update(other.number for other in groups[-1][1])
+        return groups
+
+    def counted(self, groups: Sequence[Group]) -> Iterator[Claim]:
+        """What counting alone says: the moves that the constraint that needs most of each group needs."""
+        bounds = Counter(dict.fromkeys(self._stages, 0))
+        for templates, demands in groups:
+            least = max((_least_moves(demand) for demand in demands if demand.hard), default=0)
+            weights = [int(self._movable.weights[self._movable.of(t)].min()) for t in templates]
+            bounds["moves"] += least
+            bounds["disruption"] += least * min(weights, default=0)
+        return chained(self._stages, bounds, "counting")
+
+    def relaxed(self, groups: Sequence[Group], meter: Meter) -> Iterator[Claim]:
+        """What a relaxed model of each group says, where that is small enough."""
+        total = Counter(dict.fromkeys(self._stages, 0))
+        for templates, demands in groups:
+            region = self._regions.relaxed(templates, demands)
+            total.update(self._bound(region, meter) if region.size <= effort.REGION_VARIABLES else {})
+        return chained(self._stages, total, "a relaxation without room")
+
+    def _bound(self, region: Region, meter: Meter) -> Mapping[str, int]:
+        from planner.cpsat.moves import MoveModel
+
+        model = MoveModel(region, most_moves=self._most)
+        return proved_by(model.solve(self._stages, meter, effort.RELAXED_REGION_WORK), self._stages)
+
+
+def proved_by(shift: Shift | None, stages: Sequence[str]) -> Mapping[str, int]:
+    """The bounds of a model's stages, up to the first one that it did not reach."""
+    bounds: dict[str, int] = {}
+    if shift is None:
+        return bounds
+    for name in stages:
+        bounds[name] = shift.bounds.get(name, 0)
+        if shift.values.get(name) != bounds[name]:
+            break
+    return bounds
+
+
+def chained(
+    stages: Sequence[str], bounds: Mapping[str, int], source: str, *assumes: Assumption
+) -> Iterator[Claim]:
+    """A claim for every stage with a bound, about plans that reach the bounds before."""
+    given: dict[str, int] = {}
+    for name in stages:
+        if name not in bounds:
+            return
+        yield Claim(name, Bound(bounds[name], source, frozenset(assumes)), dict(given))
+        given[name] = bounds[name]
+
+
+def certain(soft_excess: int) -> Iterator[Claim]:
+    """What is true of all plans: no count is below zero, and without moves everything stays as it is."""
+    for name in ("hardExcess", "moves", "disruption", "softExcess", "pinned"):
+        yield Claim(name, Bound(0, "no count is negative"))
+    yield Claim("softExcess", Bound(soft_excess, "nothing moves"), {"moves": 0})
+
+
+def _least_moves(demand: Demand) -> int:
+    """The moves that a constraint needs at least before nothing is too much."""
+    return (demand.moves_needed(closed=False) or 0) if demand.excess() else 0

@@ -1,0 +1,117 @@
+"""Tiny clusters: what is proved, and that nothing is missed."""
+
+from typing import Any
+
+import pytest
+
+from planner import rebalance
+from planner.eviction.budgets import Budgets
+from planner.eviction.protections import Protections, protections_of
+from planner.problem.problem import Problem
+from planner.proof.meter import Meter
+from planner.rebalance.exhaustive import Exhaustive, Outcome
+from planner.rebalance.movable import Movable
+from planner.rebalance.placements import Placements
+from planner.rebalance.search import stages_of
+from planner.rebalance.trial_cluster import TrialCluster
+from tests.builders import Object, cluster, labelled, node, pod, spread
+
+HUGE = {"hardExcess": 99, "softExcess": 99, "moves": 99, "disruption": 99}
+
+
+def tried_out(
+    *objects: Object, protections: Protections | None = None, most: int | None = None, seconds: float = 60
+) -> Outcome:
+    """What trying out all moves finds, knowing nothing before."""
+    found = cluster(*objects)
+    problem = Problem(found)
+    board, rules = TrialCluster(problem), protections or protections_of(found)
+    placements = Placements(board, Movable(problem, rules, Budgets(problem)), rules)
+    floor = dict.fromkeys(HUGE, 0)
+    return Exhaustive(placements, stages_of(rules), HUGE, floor).run(most, Meter.of(seconds))
+
+
+def replica(name: str, on: str, owner: str = "new", **words: Any) -> Object:
+    """A pod of 1 cpu with a controller."""
+    return pod(name, on, app="web", cpu="1", owner=f"ReplicaSet/{owner}", **words)
+
+
+def test_old_replicas_without_the_constraint_are_nobodys_surplus() -> None:
+    """What went wrong: five old replicas and one new one were "4 moves, proved"; the new one moves."""
+    plan = rebalance(
+        cluster(
+            *(node(f"n{number}", zone="ab"[number > 1]) for number in range(4)),
+            *(replica(f"old-{number}", "n0" if number % 2 else "n1", "old") for number in range(5)),
+            replica("new", "n0", spread=[spread()]),
+        )
+    )
+    stages = {stage.name: stage for stage in plan.objective}
+    assert plan.before.hard_excess == 5
+    assert [step.pod for step in plan.steps] == ["default/new"]
+    assert (plan.status, stages["moves"].value, stages["moves"].bound) == ("Optimal", 1, 1)
+
+
+def test_a_carrier_on_a_node_that_does_not_count_may_leave_its_domain() -> None:
+    """What went wrong: the models knew it in the domain, and not that it could go."""
+    plan = rebalance(
+        cluster(
+            node("n0", zone="a"),
+            node("n1", zone="a", labels={"disk": "ssd"}),
+            node("n2", zone="b", labels={"disk": "ssd"}),
+            *(replica(f"old-{number}", "n1", "old") for number in range(4)),
+            replica("new", "n0", spread=[spread()], only_on=[labelled("disk", "Exists")]),
+        )
+    )
+    assert plan.status == "Optimal"
+    assert [(step.pod, step.node) for step in plan.steps] == [("default/new", "n2")]
+
+
+def test_a_bystander_makes_way() -> None:
+    """Two moves, the one that makes room first."""
+    found = tried_out(
+        node("a", zone="a"),
+        *(replica(f"w{number}", "a", spread=[spread()]) for number in range(3)),
+        node("b", zone="b", cpu="1"),
+        pod("x", "b", app="x", cpu="1", owner="ReplicaSet/x"),
+    )
+    assert found.moves is not None
+    assert [move.source for move in found.moves] == [1, 0]
+    assert (found.values["hardExcess"], found.complete) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("limits", "excess"),
+    [
+        (Protections(), 0),
+        (Protections(most_per_node=1), 1),
+        (Protections(most_per_namespace=1), 1),
+        (Protections(most_per_namespace=0), 3),
+    ],
+)
+def test_the_limits_of_a_policy_are_kept(limits: Protections, excess: int) -> None:
+    """So many evictions from a node, or of a namespace, and no more."""
+    objects = (
+        *(node(f"n{number}", zone="ab"[number]) for number in range(2)),
+        *(replica(f"w{number}", "n0", spread=[spread()]) for number in range(4)),
+    )
+    found = tried_out(*objects, protections=limits)
+    assert (found.values["hardExcess"], found.complete) == (excess, True)
+
+
+def test_without_work_left_nothing_is_complete() -> None:
+    """A search that was ended proves nothing."""
+    objects = (
+        *(node(f"n{number}", zone="ab"[number]) for number in range(2)),
+        *(replica(f"w{number}", "n0", spread=[spread()]) for number in range(4)),
+    )
+    assert not tried_out(*objects, seconds=0).complete
+
+
+def test_so_many_moves_at_most() -> None:
+    """What one move achieves is proved for one move."""
+    objects = (
+        *(node(f"n{number}", zone="ab"[number]) for number in range(2)),
+        *(replica(f"w{number}", "n0", spread=[spread()]) for number in range(4)),
+    )
+    found = tried_out(*objects, most=1)
+    assert (found.values["hardExcess"], found.values["moves"], found.complete) == (1, 1, True)

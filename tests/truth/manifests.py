@@ -1,0 +1,263 @@
+"""What manifests ask for, in plain words: quantities, selectors, tolerations, node choices, budgets.
+
+Written from the Kubernetes documentation for the exhaustive search; shares no line with the planner.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+Object = dict[str, Any]
+Labels = Mapping[str, str]
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+HARD = "DoNotSchedule"
+CORDON = {"key": "node.kubernetes.io/unschedulable", "value": "", "effect": "NoSchedule"}
+_SUFFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "k": 10**3, "M": 10**6, "G": 10**9}
+_SYSTEM = 2_000_000_000
+_STAYING = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
+
+
+def spelled(part: object) -> str:
+    """A part of a manifest as text, equal for equal parts."""
+    return json.dumps(part, sort_keys=True)
+
+
+def amount(text: str) -> int:
+    """A quantity in thousandths."""
+    for suffix, factor in _SUFFIXES.items():
+        if text.endswith(suffix):
+            return 1000 * factor * int(text.removesuffix(suffix))
+    return int(text[:-1]) if text.endswith("m") else 1000 * int(text)
+
+
+def asks(pod: Object) -> dict[str, int]:
+    """What the containers of a pod request together."""
+    total: dict[str, int] = {}
+    for container in pod["spec"]["containers"]:
+        for name, text in container.get("resources", {}).get("requests", {}).items():
+            total[name] = total.get(name, 0) + amount(str(text))
+    return total
+
+
+def ports(pod: Object) -> Iterator[tuple[str, str, int]]:
+    """(IP, protocol, port) of what a pod opens on its host."""
+    for container in pod["spec"]["containers"]:
+        for port in container.get("ports", ()):
+            if port.get("hostPort"):
+                yield port.get("hostIP") or "0.0.0.0", port.get("protocol", "TCP"), port["hostPort"]
+
+
+def ports_clash(one: Object, other: Object) -> bool:
+    """Whether two pods want the same port of one host."""
+    return any(
+        first[1:] == second[1:] and (first[0] == second[0] or "0.0.0.0" in (first[0], second[0]))
+        for first in ports(one)
+        for second in ports(other)
+    )
+
+
+def holds(requirement: Object, labels: Labels) -> bool:
+    """One requirement of a selector."""
+    value, wanted = labels.get(requirement["key"]), requirement.get("values") or []
+    match requirement["operator"]:
+        case "In":
+            return value in wanted
+        case "NotIn":
+            return value not in wanted
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case operator:
+            raise ValueError(f"operator {operator}")
+
+
+def selects(selector: Object | None, labels: Labels) -> bool:
+    """A label selector: without one nothing is selected, by an empty one everything."""
+    if selector is None:
+        return False
+    plain = selector.get("matchLabels") or {}
+    return all(labels.get(key) == value for key, value in plain.items()) and all(
+        holds(item, labels) for item in selector.get("matchExpressions") or []
+    )
+
+
+def requirements(selector: Object | None) -> str | None:
+    """What a selector asks for, the same for selectors that say it in another order."""
+    if selector is None:
+        return None
+    asked = [(key, "In", [value]) for key, value in (selector.get("matchLabels") or {}).items()]
+    asked += [
+        (item["key"], item["operator"], sorted(item.get("values") or []))
+        for item in selector.get("matchExpressions") or []
+    ]
+    return spelled(sorted(asked))
+
+
+def narrowed(constraint: Object, labels: Labels) -> Object | None:
+    """The selector of a spread constraint with the pod's own values of `matchLabelKeys`."""
+    selector: Object | None = constraint.get("labelSelector")
+    keys = [key for key in constraint.get("matchLabelKeys") or [] if key in labels]
+    if not keys:
+        return selector
+    more = [{"key": key, "operator": "In", "values": [labels[key]]} for key in keys]
+    found = selector or {}
+    return {**found, "matchExpressions": [*(found.get("matchExpressions") or []), *more]}
+
+
+def tolerates(pod: Object, taint: Object) -> bool:
+    """Whether a toleration of the pod matches the taint."""
+    for found in pod["spec"].get("tolerations") or ():
+        if found.get("effect", "") not in ("", taint["effect"]):
+            continue
+        if found.get("key", "") not in ("", taint["key"]):
+            continue
+        if found.get("operator", "Equal") == "Exists" or found.get("value", "") == taint.get("value", ""):
+            return True
+    return False
+
+
+def taints_tolerated(pod: Object, node: Object) -> bool:
+    """Every NoSchedule and NoExecute taint is tolerated."""
+    return all(
+        tolerates(pod, taint)
+        for taint in node["spec"].get("taints") or ()
+        if taint["effect"] in ("NoSchedule", "NoExecute")
+    )
+
+
+def chosen(pod: Object, node: Object) -> bool:
+    """The pod's nodeSelector and required node affinity match the node."""
+    labels = node["metadata"].get("labels", {})
+    wanted = pod["spec"].get("nodeSelector") or {}
+    if any(labels.get(key) != value for key, value in wanted.items()):
+        return False
+    rule = node_affinity(pod)
+    return rule is None or any(_term_matches(term, node) for term in rule["nodeSelectorTerms"])
+
+
+def node_affinity(pod: Object) -> Object | None:
+    """The required node affinity of a pod."""
+    found: Object | None = affinity(pod, "nodeAffinity").get(REQUIRED)
+    return found
+
+
+def affinity(pod: Object, kind: str) -> Object:
+    """One of the three affinities of a pod, empty where there is none."""
+    return (pod["spec"].get("affinity") or {}).get(kind) or {}
+
+
+def _term_matches(term: Object, node: Object) -> bool:
+    expressions, fields = term.get("matchExpressions") or [], term.get("matchFields") or []
+    if not expressions and not fields:
+        return False
+    name, labels = {"metadata.name": node["metadata"]["name"]}, node["metadata"].get("labels", {})
+    return all(holds(item, labels) for item in expressions) and all(holds(item, name) for item in fields)
+
+
+def may_be_on(pod: Object, node: Object) -> bool:
+    """What a node and a pod say about each other, whoever else is there."""
+    cordoned = node["spec"].get("unschedulable") and not tolerates(pod, CORDON)
+    return not cordoned and taints_tolerated(pod, node) and chosen(pod, node)
+
+
+def controller(pod: Object) -> Object | None:
+    """The owner that makes the pod anew."""
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return next((owner for owner in owners if owner.get("controller")), None)
+
+
+def workload(pod: Object, alike: Mapping[str, str]) -> str:
+    """Whose constraints a pod's are in the eyes of `check`, without Deployments above.
+
+    Bare pods that are alike count as one, under the name of the first.
+    """
+    owner = controller(pod)
+    return f"Pod/{alike[bare_key(pod)]}" if owner is None else f"{owner['kind']}/{owner['name']}"
+
+
+def bare_key(pod: Object) -> str:
+    """Equal for bare pods that differ in names, places and labels that nobody selects."""
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+
+
+def named_after(pods: Iterable[Object], objects: Iterable[Object]) -> dict[str, str]:
+    """For every pod the name of the first that is like it in all that decides on its place."""
+    selected = set(_selected_keys(objects))
+    first: dict[str, str] = {}
+    found: dict[str, str] = {}
+    for pod in pods:
+        labels = {k: v for k, v in (pod["metadata"].get("labels") or {}).items() if k in selected}
+        spec = {k: v for k, v in pod["spec"].items() if k not in ("nodeName", "volumes")}
+        key = spelled([pod["metadata"]["namespace"], labels, spec, is_live(pod), controller(pod)])
+        found[bare_key(pod)] = first.setdefault(key, pod["metadata"]["name"])
+    return found
+
+
+def _selected_keys(part: object) -> Iterator[str]:
+    """Every label key that some selector names."""
+    if isinstance(part, Mapping):
+        for name, value in part.items():
+            if name == "matchLabels":
+                yield from value
+            elif name in ("matchLabelKeys", "mismatchLabelKeys"):
+                yield from value or ()
+            elif name == "matchExpressions":
+                yield from (item["key"] for item in value or ())
+            else:
+                yield from _selected_keys(value)
+    elif isinstance(part, list | tuple):
+        for item in part:
+            yield from _selected_keys(item)
+
+
+def is_live(pod: Object) -> bool:
+    """Whether it was not told to stop."""
+    return "deletionTimestamp" not in pod["metadata"]
+
+
+def may_be_evicted(pod: Object) -> bool:
+    """The usual protections, without budgets."""
+    owner, notes = controller(pod), pod["metadata"].get("annotations") or {}
+    volumes = pod["spec"].get("volumes") or ()
+    return not (
+        owner is None
+        or owner["kind"] in ("DaemonSet", "Node")
+        or "kubernetes.io/config.mirror" in notes
+        or not is_live(pod)
+        or (pod["spec"].get("priority") or 0) >= _SYSTEM
+        or any("emptyDir" in volume or "hostPath" in volume for volume in volumes)
+        or notes.get("cluster-autoscaler.kubernetes.io/safe-to-evict") == "false"
+        or _STAYING in notes
+    )
+
+
+def covers(budget: Object, pod: Object) -> bool:
+    """Whether a PodDisruptionBudget is about a pod."""
+    same = budget["metadata"]["namespace"] == pod["metadata"]["namespace"]
+    return same and selects(budget["spec"].get("selector"), pod["metadata"].get("labels", {}))
+
+
+def allowed_disruptions(budget: Object, pods: Iterable[Object]) -> int:
+    """What the status says, or what the disruption controller would write there."""
+    if "status" in budget:
+        return int(budget["status"].get("disruptionsAllowed", 0))
+    spec, covered = budget["spec"], [pod for pod in pods if covers(budget, pod)]
+    healthy = sum(bool(pod["spec"].get("nodeName")) and is_live(pod) for pod in covered)
+    if (unavailable := spec.get("maxUnavailable")) is not None:
+        return max(0, healthy - max(0, len(covered) - _scaled(unavailable, len(covered))))
+    return max(0, healthy - _scaled(spec.get("minAvailable", 0), len(covered)))
+
+
+def _scaled(text: int | str, pods: int) -> int:
+    return text if isinstance(text, int) else math.ceil(pods * int(text.removesuffix("%")) / 100)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a whole number as annotations spell it."""
+    return text.removeprefix("-").isdigit()

@@ -1,0 +1,136 @@
+"""The fewest moves that repair the spread: breadth first over single moves, every state looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tests.truth import manifests
+from tests.truth.world import State, World
+
+#: States looked at before the search gives up.
+LIMIT = 60_000
+#: The state before the last move, and that move: kind, source, target.
+Parents = dict[State, tuple[State, int, int, int] | None]
+
+
+@dataclass
+class Moved:
+    """What moves can do at best: per number of moves the least hard excess, and the end of it all."""
+
+    excess: int
+    moves: int
+    weight: int
+    complete: bool
+    states: int
+    #: After so many moves the least hard excess.
+    curve: list[int] = field(default_factory=list)
+    path: list[tuple[int, int, int]] = field(default_factory=list)
+
+
+class Moving:
+    """The search over placements of the running pods."""
+
+    def __init__(self, world: World, limit: int = LIMIT) -> None:
+        self._world = world
+        self._limit = limit
+        self._movable = [n for n, kind in enumerate(world.kinds) if kind.movable and kind.running]
+        self.weights = self._weights()
+        self._excess: dict[State, tuple[int, ...]] = {}
+
+    def _weights(self) -> dict[int, int]:
+        """1 for the lowest priority and deletion cost among the movable, one more for each higher one."""
+        ranks = {n: (self._world.kinds[n].priority, deletion_cost(self._world, n)) for n in self._movable}
+        order = sorted(set(ranks.values()))
+        return {n: order.index(rank) + 1 for n, rank in ranks.items()}
+
+    def excess(self, state: State) -> tuple[int, ...]:
+        """What each hard constraint has too much."""
+        found = self._excess.get(state)
+        if found is None:
+            found = self._excess[state] = self._world.excess(state)
+        return found
+
+    def next(self, state: State) -> Iterator[tuple[int, int, int, State]]:
+        """Kind, source, target and what comes of it, for every single move that is allowed."""
+        world, before, lacking = self._world, self.excess(state), None
+        for kind in self._movable:
+            for source in range(len(world.nodes)):
+                if not world.count(state, kind, source):
+                    continue
+                gone = state - world.delta[kind][source]
+                targets = world.feasible(gone, kind) & ~(1 << source)
+                for target in range(len(world.nodes)):
+                    if not targets >> target & 1:
+                        continue
+                    after = gone + world.delta[kind][target]
+                    if any(one > other for one, other in zip(self.excess(after), before, strict=True)):
+                        continue
+                    if world.company:
+                        lacking = world.lacking(state) if lacking is None else lacking
+                        if not world.lacking(after) <= lacking:
+                            continue
+                    yield kind, source, target, after
+
+    def run(self) -> Moved:
+        """Level by level until nothing is too much, or nothing is new."""
+        start = self._world.start
+        least = sum(self.excess(start))
+        best = Moved(least, 0, 0, True, 1, [least])
+        parents: Parents = {start: None}
+        level: dict[State, int] = {start: 0}
+        found = start
+        while level and best.excess and best.complete:
+            level = self._following(level, parents)
+            best.complete = len(parents) <= self._limit
+            for state, weight in level.items():
+                excess = sum(self.excess(state))
+                same = excess == best.excess and best.moves == len(best.curve)
+                if excess < best.excess or (same and weight < best.weight):
+                    best.excess, best.moves, best.weight = excess, len(best.curve), weight
+                    found = state
+            best.curve.append(best.excess)
+        best.states = len(parents)
+        best.path = _path(parents, found)
+        return best
+
+    def _following(self, level: dict[State, int], parents: Parents) -> dict[State, int]:
+        """The states one move further that are new, with the least weight that leads there."""
+        following: dict[State, int] = {}
+        for state, weight in level.items():
+            for kind, source, target, after in self.next(state):
+                cost = weight + self.weights[kind]
+                if after not in parents or (after in following and cost < following[after]):
+                    parents[after] = state, kind, source, target
+                    following[after] = cost
+            if len(parents) > self._limit:
+                break
+        return following
+
+
+def _path(parents: Parents, state: State) -> list[tuple[int, int, int]]:
+    """The moves that lead to a state."""
+    path: list[tuple[int, int, int]] = []
+    while (step := parents[state]) is not None:
+        state, kind, source, target = step
+        path.insert(0, (kind, source, target))
+    return path
+
+
+def deletion_cost(world: World, kind: int) -> int:
+    """What the annotation says that it costs to delete a pod of the kind; 0 where it says nothing."""
+    notes = world.kinds[kind].pod["metadata"].get("annotations") or {}
+    text = str(notes.get("controller.kubernetes.io/pod-deletion-cost", "0"))
+    return int(text) if manifests.is_number(text) else 0
+
+
+def told(world: World, moved: Moved) -> list[str]:
+    """The moves, line by line."""
+    return [
+        f"move {_name(world, kind)} {world.names[source]} -> {world.names[target]}"
+        for kind, source, target in moved.path
+    ]
+
+
+def _name(world: World, kind: int) -> str:
+    return f"[{', '.join(name for names in world.kinds[kind].running.values() for name in names)}]"

@@ -1,0 +1,101 @@
+"""The search itself: it finds the truths that are given, and its filters are the planner's."""
+
+import gzip
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from planner.documents.plan import Objective
+from tests.truth import seeds
+from tests.truth.agreement import Walk
+from tests.truth.claims import compare
+from tests.truth.generator import draw
+from tests.truth.manifests import Object
+from tests.truth.moving import Moving
+from tests.truth.placing import Placing
+from tests.truth.world import World
+
+GIVEN = Path(__file__).parent.parent / "data" / "proofs" / "tiny.jsonl.gz"
+
+
+def given(command: str) -> Iterator[Object]:
+    """The given cases of a command."""
+    with gzip.open(GIVEN, "rt") as file:
+        yield from (case for case in map(json.loads, file) if case["command"] == command)
+
+
+def test_given_truths_of_moves_are_found() -> None:
+    """The most pods that run after evictions and binds, and the fewest evictions for that."""
+    cases = list(given("solve --allow-moves"))
+    for case in cases:
+        placed = Placing(World(case["cluster"]["items"]), moves=True).run()
+        assert placed.complete
+        assert {"placed": placed.gained, "evictions": placed.evictions} == case["truth"], case["name"]
+    assert len(cases) == 144
+
+
+def test_given_truths_of_rebalance_are_found() -> None:
+    """The given truth looks no further than the plan that was claimed; up to there it is the same."""
+    cases = list(given("rebalance"))
+    for case in cases:
+        moved = Moving(World(case["cluster"]["items"])).run()
+        curve = moved.curve[: case["claimed"]["moves"] + 1]
+        found = {"excess": curve[-1], "moves": curve.index(curve[-1])}
+        assert found == case["truth"], case["name"]
+        assert moved.complete
+        assert moved.excess <= case["truth"]["excess"]
+    assert len(cases) == 59
+
+
+def test_filters_agree_with_the_planner() -> None:
+    """On random walks through fresh clusters both accept the same nodes, and count the same excess."""
+    seed = seeds.fresh()
+    for number in range(seed, seed + 150):
+        walk = Walk(draw(number).objects, number)
+        differences = list(walk.differences(10))
+        assert not differences, f"seed {number}: {differences}"
+
+
+def test_every_state_is_seen() -> None:
+    """The most pods are found by plain trial of every order as well."""
+    seed = seeds.fresh()
+    for number in range(seed, seed + 60):
+        world = World(draw(number, "solve").objects)
+        search = Placing(world, moves=False)
+        best = search.value(world.start)[0]
+        chance = random.Random(number)
+        for _ in range(40):
+            state = world.start
+            while True:
+                ways = [
+                    (kind, node)
+                    for kind in search.value(state)[1]
+                    for node in range(len(world.names))
+                    if world.feasible(state, kind) >> node & 1
+                ]
+                if not ways:
+                    break
+                kind, node = chance.choice(ways)
+                state += world.delta[kind][node]
+            best = max(best, search.value(state)[0])
+        assert search.run().value >= best, f"seed {number}"
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "proved", "truth", "fault"),
+    [
+        (3, 3, True, 4, "false"),
+        (3, 3, False, 4, "bound"),
+        (3, 4, False, 4, "missed"),
+        (3, 3, True, 2, "beyond"),
+        (3, 3, True, 3, ""),
+    ],
+)
+def test_wrong_claims_are_noticed(value: int, bound: int, proved: bool, truth: int, fault: str) -> None:
+    """Each kind of wrong claim has its name; what is right has none."""
+    stage = Objective(name="podsPlaced/0", value=value, bound=bound, proved=proved)
+    found = [finding.fault for finding in compare([stage], [value], [truth], ())]
+    assert found == ([fault] if fault else [])
