@@ -130,7 +130,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--show",
         nargs="+",
-        default=["false", "bound", "missed", "invalid", "beyond", "worse", "crash"],
+        default=["false", "bound", "missed", "softer", "invalid", "beyond", "worse", "crash"],
         help="which faults to print",
     )
     return parser.parse_args()

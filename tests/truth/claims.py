@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from models import Cluster
@@ -19,14 +19,19 @@ from tests.truth import moving, placing, removing
 from tests.truth.generator import Case
 from tests.truth.moving import Moved, Moving
 from tests.truth.placing import Placed, Placing
+from tests.truth.wishes import Wishes
 from tests.truth.world import State, World
 
 #: `false`: proved and untrue.  `bound`: truth beats a claimed bound.  `missed`: truth is better and nobody
 #: claimed otherwise.  `invalid`: the plan does what it must not.  `beyond`: the plan is better than anything
 #: the search found, so the search is wrong or the plan stretches the rules.  `worse`: more freedom, fewer
-#: pods.  `crash`: the planner contradicts itself.
-Fault = Literal["false", "bound", "missed", "invalid", "beyond", "worse", "crash"]
+#: pods.  `crash`: the planner contradicts itself.  `away`: no fault; truth would be better if a constraint
+#: might be worse while a pod is away.
+#: `softer`: the same of a stage of `solve` that comes after the pods.
+Fault = Literal["false", "bound", "missed", "softer", "invalid", "beyond", "worse", "crash", "away"]
 TIME_LIMIT = 10.0
+#: So many states with the most pods are looked at for their softer stages.
+_MOST_STATES = 20_000
 CORRECT: frozenset[Fault] = frozenset(("false", "bound", "invalid", "worse", "crash"))
 
 
@@ -118,11 +123,12 @@ def compare(
 def _judge_solve(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
     cluster = Cluster.from_objects(case.objects)
     started = time.perf_counter()
-    plan = solve(cluster, time_limit=time_limit)
+    plan = solve(cluster, time_limit=time_limit, prefer="pack" if case.seed & 4 else "spread")
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
     world = World(case.objects)
-    yield from placing_findings(world, cluster, plan, found, moves=False)
+    wishes = Wishes(world)
+    yield from placing_findings(world, cluster, plan, found, wishes)
 
 
 def _judge_moves(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
@@ -132,7 +138,7 @@ def _judge_moves(case: Case, time_limit: float, found: Judgement) -> Iterator[Fi
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
     world = World(case.objects)
-    yield from placing_findings(world, cluster, plan, found, moves=True)
+    yield from placing_findings(world, cluster, plan, found, None)
     plain = solve(cluster, time_limit=time_limit)
     priorities = Placing(world, moves=True).priorities
     one, other = (_ran(cluster, some, priorities) for some in (plan, plain))
@@ -150,12 +156,12 @@ def _ran(cluster: Cluster, plan: PlacementPlan, priorities: Iterable[int]) -> tu
 
 
 def placing_findings(
-    world: World, cluster: Cluster, plan: PlacementPlan, found: Judgement, *, moves: bool
+    world: World, cluster: Cluster, plan: PlacementPlan, found: Judgement, wishes: Wishes | None
 ) -> Iterator[Finding]:
-    """What is wrong with a plan and its claims."""
+    """What is wrong with a plan and its claims; with moves there are no softer stages, so no wishes."""
     problems = list(_replayed(cluster, plan))
     yield from (Finding("invalid", problem) for problem in problems)
-    search = Placing(world, moves=moves)
+    search = Placing(world, moves=wishes is None, every=wishes is not None)
     end = _end(world, plan)
     evictions = sum(step.action == "evict" for step in plan.steps)
     if evictions:
@@ -169,9 +175,35 @@ def placing_findings(
         if not truth.complete and finding.fault == "beyond":
             continue
         yield finding
-    said = plan.status == "Optimal"
-    if said and best[: len(search.priorities)] > values[: len(search.priorities)]:
+    counted = len(search.priorities)
+    if plan.status == "Optimal" and best[:counted] > values[:counted]:
         yield Finding("false", f"Optimal, and {values} pods where {best} are possible", witness)
+    if wishes is not None and values == best and truth.complete:
+        yield from _softer(world, plan, wishes, end, truth)
+
+
+def _softer(
+    world: World, plan: PlacementPlan, wishes: Wishes, end: State, truth: Placed
+) -> Iterator[Finding]:
+    """What is said of the softer stages, beside all states with as many pods."""
+    stages = [stage for stage in plan.objective if stage.name in wishes.stages]
+    if not stages or len(truth.best) > _MOST_STATES:
+        return
+    counts = [wishes.stages[stage.name] for stage in stages]
+    signs = [-1 if stage.goal == "max" else 1 for stage in stages]
+
+    def rank(state: State) -> list[int]:
+        return [sign * count(state) for sign, count in zip(signs, counts, strict=True)]
+
+    best = min(truth.best, key=rank)
+    values = [count(end) for count in counts]
+    for stage, value in zip(stages, values, strict=True):
+        if stage.value != value:
+            yield Finding("invalid", f"{stage.name} is said to be {stage.value} and is {value}")
+    truth.best = [best]
+    witness = tuple(placing.told(world, truth))
+    for finding in compare(stages, values, [count(best) for count in counts], witness):
+        yield replace(finding, fault="softer") if finding.fault == "missed" else finding
 
 
 def _placed_stages(
@@ -291,6 +323,12 @@ def moving_findings(world: World, plan: MovePlan, found: Judgement) -> Iterator[
         if finding.fault != "beyond" or truth.complete:
             yield finding
     yield from _curve_wrong(plan, truth)
+    looser = Moving(world, away=False).run()
+    if looser.complete and (looser.excess, looser.moves) < (truth.excess, truth.moves):
+        text = (
+            f"excess {looser.excess} after {looser.moves} moves, {truth.excess} after {truth.moves} without"
+        )
+        yield Finding("away", text, tuple(moving.told(world, looser)))
 
 
 def _counted_wrong(stages: Sequence[Objective], names: dict[str, int]) -> Iterator[Finding]:

@@ -31,8 +31,10 @@ class Moved:
 class Moving:
     """The search over placements of the running pods."""
 
-    def __init__(self, world: World, limit: int = LIMIT) -> None:
+    def __init__(self, world: World, *, away: bool = True, limit: int = LIMIT) -> None:
+        """With `away` nothing may be worse while a pod has left and not yet landed, either."""
         self._world = world
+        self._away = away
         self._limit = limit
         self._movable = [n for n, kind in enumerate(world.kinds) if kind.movable and kind.running]
         self.weights = self._weights()
@@ -59,18 +61,24 @@ class Moving:
                 if not world.count(state, kind, source):
                     continue
                 gone = state - world.delta[kind][source]
+                if self._away and self._worse(gone, before):
+                    continue
                 targets = world.feasible(gone, kind) & ~(1 << source)
                 for target in range(len(world.nodes)):
                     if not targets >> target & 1:
                         continue
                     after = gone + world.delta[kind][target]
-                    if any(one > other for one, other in zip(self.excess(after), before, strict=True)):
+                    if self._worse(after, before):
                         continue
                     if world.company:
                         lacking = world.lacking(state) if lacking is None else lacking
                         if not world.lacking(after) <= lacking:
                             continue
                     yield kind, source, target, after
+
+    def _worse(self, state: State, before: tuple[int, ...]) -> bool:
+        """Whether some hard constraint has more too much than before."""
+        return any(one > other for one, other in zip(self.excess(state), before, strict=True))
 
     def run(self) -> Moved:
         """Level by level until nothing is too much, or nothing is new."""

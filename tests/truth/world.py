@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tests.truth import manifests
 from tests.truth.manifests import HARD, REQUIRED, Labels, Object
@@ -107,7 +108,11 @@ class World:
         self.fits = [self._checks(kind) for kind in range(len(self.kinds))]
         self.rows = list(self._rows())
         self.company = list(self._company())
-        self.start = sum(
+
+    @cached_property
+    def start(self) -> State:
+        """The cluster as it stands; no digits are added after this was asked for."""
+        return sum(
             self.delta[number][node] * len(names)
             for number, kind in enumerate(self.kinds)
             for node, names in kind.running.items()
@@ -450,14 +455,18 @@ class World:
             return all(self._means(kind, term, self.kinds[number]) for term in terms)
 
         for term in terms:
-            values = self._values(term["topologyKey"])
-            first, names = self._sums(means, values)
+            yield self._shared_domain(means, term["topologyKey"])
 
-            def judge(counts: list[int], names: list[str] = names, values: Domains = values) -> int:
-                there = {name for name, count in zip(names, counts, strict=True) if count}
-                return sum(1 << node for node, value in enumerate(values) if value in there)
+    def _shared_domain(self, counted: Counted, key: str) -> Reading:
+        """The nodes in whose domain one of the counted pods is."""
+        values = self._values(key)
+        first, names = self._sums(counted, values)
 
-            yield self._reading(first, len(names), judge)
+        def judge(counts: list[int]) -> int:
+            there = {name for name, count in zip(names, counts, strict=True) if count}
+            return sum(1 << node for node, value in enumerate(values) if value in there)
+
+        return self._reading(first, len(names), judge)
 
     def lacking(self, state: State) -> frozenset[tuple[int, int]]:
         """The kinds and nodes where somebody is without the company it needs."""
@@ -486,19 +495,19 @@ class World:
                 constraints = self._constraints(kind, hard)
                 keys = [item["topologyKey"] for item in constraints]
                 for item in constraints:
-                    identity = self._identity(kind, item, keys)
+                    identity = self._identity(kind, item, keys, self.workload(kind.pod))
                     found.setdefault(identity, (kind, item, keys, []))[3].append(number)
         for identity, (kind, item, keys, carriers) in found.items():
             yield self._row(identity, kind, item, keys, carriers)
 
-    def _identity(self, kind: Kind, item: Object, keys: Sequence[str]) -> str:
+    def _identity(self, kind: Kind, item: Object, keys: Sequence[str], owner: str) -> str:
         """Equal for the same constraint of the same workload over the same pods and nodes."""
         pod, spec = kind.pod, kind.pod["spec"]
         choice, taints = item.get("nodeAffinityPolicy", "Honor"), item.get("nodeTaintsPolicy", "Ignore")
         missing = [key for key in sorted(set(keys)) if None in self._values(key)]
         return manifests.spelled(
             [
-                [kind.namespace, self.workload(pod)],
+                [kind.namespace, owner],
                 [item["topologyKey"], item["whenUnsatisfiable"], item["maxSkew"], item.get("minDomains")],
                 manifests.requirements(manifests.narrowed(item, kind.labels)),
                 [choice, taints, sorted(set(keys)) if missing else []],
@@ -542,3 +551,32 @@ class World:
             self._several((one, other), excess),
             self._reading(one[0], len(one[1]), skew),
         )
+
+    # Wishes
+
+    def soft_rules(self, batch: Sequence[int]) -> list[tuple[Reading, Reading]]:
+        """The excess over all domains and the skew of every soft constraint of some kinds, each once."""
+        found: dict[str, tuple[Reading, Reading]] = {}
+        for number in batch:
+            kind = self.kinds[number]
+            constraints = self._constraints(kind, False)
+            keys = [item["topologyKey"] for item in constraints]
+            for item in constraints:
+                found.setdefault(self._identity(kind, item, keys, ""), self._soft(kind, item, keys))
+        return list(found.values())
+
+    def _soft(self, kind: Kind, item: Object, keys: Sequence[str]) -> tuple[Reading, Reading]:
+        selector = manifests.narrowed(item, kind.labels)
+        counting = self._values(item["topologyKey"], self._eligible(kind, item, keys))
+        first, names = self._sums(self._counted(kind, selector), counting)
+        most = item["maxSkew"]
+        return (
+            self._reading(first, len(names), lambda c: sum(max(0, n - min(c) - most) for n in c) if c else 0),
+            self._reading(first, len(names), lambda c: max(c) - min(c) if c else 0),
+        )
+
+    def company_of(self, number: int, term: Object) -> tuple[Reading, bool]:
+        """The nodes in whose domain somebody is whom a term means, and whether it means the pod itself."""
+        kind = self.kinds[number]
+        meant = {n for n, other in enumerate(self.kinds) if self._means(kind, term, other)}
+        return self._shared_domain(meant.__contains__, term["topologyKey"]), number in meant
