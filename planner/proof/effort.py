@@ -124,6 +124,8 @@ CHAIN_TOGETHER = (0, 48, 3, 3)
 CHAIN_PODS = 2
 #: Gaps that differ by less than this part of a pod are equally tight.
 CHAIN_TIGHT = 4
+#: An exchange of replicas is quick or no good; so many of each workload are tried for one gap.
+EXCHANGE_WORK, EXCHANGE_PODS = 3.0, 4
 #: Nodes of a neighbourhood for each domain, one size after the other, and the work on each of them.
 NEIGHBOURHOODS, NEIGHBOURHOOD_WORK = (8, 20, 40), 5.0
 

@@ -31,14 +31,28 @@ def moves_needed(  # noqa: PLR0913 - what a constraint's counts depend on
         return 0
     carried = counts if held is None else held
     anywhere = not closed or bool((carried < counts).any())
-    best: int | None = None
     top = 0 if few_domains else (int(counts.sum()) + outside) // counts.size
+    found = _fewest(counts, max_skew, carried, top, anywhere=anywhere)
+    return None if found is None else found[0]
+
+
+def best_minimum(counts: Ints, max_skew: int, *, few_domains: bool) -> tuple[int, int] | None:
+    """The fewest moves, all pods with the constraint, and the global minimum that is reached with them."""
+    top = 0 if few_domains else int(counts.sum()) // counts.size
+    return _fewest(counts, max_skew, counts, top, anywhere=False)
+
+
+def _fewest(
+    counts: Ints, max_skew: int, carried: Ints, top: int, *, anywhere: bool
+) -> tuple[int, int] | None:
+    """The fewest moves and their global minimum, which is `top` at most."""
+    best: tuple[int, int] | None = None
     for minimum in range(top, -1, -1):
         over = int(np.minimum(np.maximum(counts - minimum - max_skew, 0), carried).sum())
-        under = 0 if few_domains else int(np.maximum(minimum - counts, 0).sum())
+        under = int(np.maximum(minimum - counts, 0).sum())
         room = int(np.maximum(minimum + max_skew - counts, 0).sum())
-        if (room >= over or anywhere) and (best is None or max(over, under) < best):
-            best = max(over, under)
-        if best is not None and over >= best:
+        if (room >= over or anywhere) and (best is None or max(over, under) < best[0]):
+            best = max(over, under), minimum
+        if best is not None and over >= best[0]:
             break
     return best

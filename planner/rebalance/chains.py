@@ -185,21 +185,11 @@ class Chains:
 
     def _move(self, pod: int, source: int, target: int) -> Move | None:
         """One move, if the filters accept it and nothing gets worse by it."""
-        board, template = self._board, self._board.template(pod)
-        demands, mark = board.ledger.touched((template,)), self._state.mark()
-        before = levels(demands)
-        self._state.unbind(pod)
-        if (
-            not worse(before, demands)
-            and not board.forsakes(template, source)
-            and board.accepts(template, target)
-        ):
-            self._state.bind(pod, target)
-            if not worse(before, demands):
-                self._may_go[pod] = False
-                return Move(pod, source, target)
-        self._state.rollback(mark)
-        return None
+        move = Move(pod, source, target)
+        if not self._board.attempt(move):
+            return None
+        self._may_go[pod] = False
+        return move
 
 
 def _less(most: int | None, moves: Sequence[Move]) -> int | None:

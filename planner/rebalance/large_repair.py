@@ -15,6 +15,7 @@ from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.rebalance.chains import Chains
 from planner.rebalance.excess_ledger import Demand
+from planner.rebalance.exchanges import Exchanges
 from planner.rebalance.greedy import Greedy
 from planner.rebalance.movable import Movable
 from planner.rebalance.region import Regions
@@ -40,6 +41,11 @@ class LargeRepair:
         """The templates of what is still broken; they do not move over for each other."""
         broken = [group for group in self._groups if any(demand.excess() for demand in group[1])]
         return {template for templates, _ in broken for template in templates}
+
+    def exchanged(self, greedy: Greedy) -> list[Move]:
+        """Moves of the broken constraints' own pods, each to the gap that another one leaves."""
+        broken = [d for _, demands in self._groups for d in demands if d.hard and d.excess()]
+        return Exchanges(self._board, self._movable, greedy, self._meter).mend(broken)
 
     def chains(self, greedy: Greedy, most: int | None) -> list[Move]:
         """So many moves at most, bystanders out of the way of others."""

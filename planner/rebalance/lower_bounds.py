@@ -17,10 +17,14 @@ from planner.rebalance.excess_ledger import Demand
 from planner.rebalance.large_repair import Group
 from planner.rebalance.movable import Movable
 from planner.rebalance.region import Regions
+from planner.rebalance.trial_cluster import Move
 
 if TYPE_CHECKING:
     from planner.cpsat.moves import Shift
     from planner.cpsat.region import Region
+
+
+_SOFT = "softExcess"
 
 
 class LowerBounds:
@@ -31,6 +35,9 @@ class LowerBounds:
         self._regions = regions
         self._stages = stages
         self._most = most
+        self._template_of = movable.template_of
+        #: What counting says of every group.
+        self._counted: dict[int, Counter[str]] = {}
 
     def groups(self, broken: Iterable[Demand]) -> list[Group]:
         """The broken constraints with all that share pods with them."""
@@ -44,18 +51,32 @@ class LowerBounds:
 
     def counted(self, groups: Sequence[Group]) -> Iterator[Claim]:
         """What counting alone says: the moves that the constraint that needs most of each group needs."""
-        bounds = Counter(dict.fromkeys(self._stages, 0))
-        for templates, demands in groups:
+        total = Counter(dict.fromkeys(self._stages, 0))
+        for number, (templates, demands) in enumerate(groups):
             least = max((_least_moves(demand) for demand in demands if demand.hard), default=0)
             weights = [int(self._movable.weights[self._movable.of(t)].min()) for t in templates]
-            bounds["moves"] += least
-            bounds["disruption"] += least * min(weights, default=0)
-        return chained(self._stages, bounds, "counting")
+            self._counted[number] = Counter(moves=least, disruption=least * min(weights, default=0))
+            total.update(self._counted[number])
+        return chained(self._stages, total, "counting")
 
-    def relaxed(self, groups: Sequence[Group], meter: Meter) -> Iterator[Claim]:
-        """What a relaxed model of each group says, where that is small enough."""
+    def loose(self, groups: Sequence[Group], moves: Sequence[Move]) -> list[int]:
+        """The groups with more moves than counting says, or still broken on the board."""
+        found = []
+        for number, (templates, demands) in enumerate(groups):
+            pods = [move.pod for move in moves if self._template_of[move.pod] in templates]
+            has = Counter(moves=len(pods), disruption=int(self._movable.weights[pods].sum()) if pods else 0)
+            open_still = any(demand.excess() for demand in demands if demand.hard or _SOFT in self._stages)
+            if has != self._counted[number] or open_still:
+                found.append(number)
+        return found
+
+    def relaxed(self, groups: Sequence[Group], loose: Sequence[int], meter: Meter) -> Iterator[Claim]:
+        """What a relaxed model of each group says, where counting leaves it loose and it is small enough."""
         total = Counter(dict.fromkeys(self._stages, 0))
-        for templates, demands in groups:
+        for number, (templates, demands) in enumerate(groups):
+            if number not in loose:
+                total.update(self._counted[number])
+                continue
             region = self._regions.relaxed(templates, demands)
             total.update(self._bound(region, meter) if region.size <= effort.REGION_VARIABLES else {})
         return chained(self._stages, total, "a relaxation without room")

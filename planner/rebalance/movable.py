@@ -37,6 +37,11 @@ class Movable:
         self.weights: Ints = np.zeros(len(problem.pods), np.int64)
         self._weigh()
 
+    @property
+    def template_of(self) -> Codes:
+        """The template of every pod."""
+        return self._problem.template_of
+
     def _weigh(self) -> None:
         """A weight for every pod that may go: 1 for the cheapest, one more for each dearer kind."""
         costs: dict[int, tuple[int, int]] = {}

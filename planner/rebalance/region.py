@@ -205,6 +205,7 @@ def _sites_of(codes: Codes, group: Codes) -> Mapping[int, list[int]]:
     """The sites of every domain, eligible or not."""
     found: dict[int, list[int]] = defaultdict(list)
     here = np.flatnonzero((group >= 0) & (codes >= 0))
-    for code, site in np.unique(np.stack([codes[here], group[here]]), axis=1).T.tolist():
-        found[code].append(site)
+    width = int(group.max(initial=0)) + 1
+    for pair in np.unique(codes[here] * width + group[here]).tolist():
+        found[pair // width].append(pair % width)
     return found

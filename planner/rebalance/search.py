@@ -100,7 +100,7 @@ class MoveSearch:
         """What is done after the scheduler's own way, one after the other until nothing is open."""
         pairs = len([*self._movable.templates]) * self._board.problem.nodes.size
         if pairs > effort.REGION_VARIABLES:
-            return self._relaxed, self._repaired
+            return self._chained, self._relaxed, self._nearby
         if not is_tiny(self._board, self._movable):
             return self._relaxed, self._solved
         return self._glanced, self._relaxed, self._solved, self._exhausted
@@ -138,7 +138,10 @@ class MoveSearch:
     def _relaxed(self, best: Found, groups: Sequence[Group]) -> Found:
         """No other moves, but tighter bounds."""
         self._meter.look_for("bounds on the moves")
-        self._claims += self._bounds.relaxed(groups, self._meter)
+        self._set(best[0])
+        loose = self._bounds.loose(groups, best[0])
+        self._board.state.rollback(self._start)
+        self._claims += self._bounds.relaxed(groups, loose, self._meter)
         return best
 
     def _glanced(self, best: Found, _: Sequence[Group]) -> Found:
@@ -199,21 +202,29 @@ class MoveSearch:
                 return replace(shift, values={**known, **shift.values}, bounds={**known, **shift.bounds})
         return MoveModel(region, most_moves=self._most).solve(self._stages, self._meter.part(work), work)
 
-    def _repaired(self, best: Found, groups: Sequence[Group]) -> Found:
-        """Repair in a large cluster: afresh, then from where the best stands, then with the solver."""
-        self._meter.look_for("chains of moves that make room")
+    def _chained(self, best: Found, groups: Sequence[Group]) -> Found:
+        """Repair in a large cluster by chains: after an exchange, afresh, or from where the best stands."""
         floor = self._floor()["hardExcess"]
-        surroundings = LargeRepair(self._board, self._movable, self._regions, groups, self._meter)
-        for start in ([], best[0]):
+        if best[1]["hardExcess"] == floor:
+            return best
+        self._meter.look_for("chains of moves that make room")
+        repair = LargeRepair(self._board, self._movable, self._regions, groups, self._meter)
+        for start in (repair.exchanged(self._remembering([])), [], best[0]):
             if best[1]["hardExcess"] > floor and not self._meter.over():
                 self._set(start)
-                moves = [*start, *surroundings.chains(self._remembering(start), self._left(start))]
+                moves = [*start, *repair.chains(self._remembering(start), self._left(start))]
                 best = min(best, (moves, self._values(moves)), key=lambda found: self._key(found[1]))
-        self._set(best[0])
-        if best[1]["hardExcess"] > floor:
-            moves = [*best[0], *surroundings.solved(best[0], self._most)]
-            best = min(best, (moves, self._values(moves)), key=lambda found: self._key(found[1]))
         return best
+
+    def _nearby(self, best: Found, groups: Sequence[Group]) -> Found:
+        """What the solver repairs of what is still broken, a few nodes at a time."""
+        if best[1]["hardExcess"] == self._floor()["hardExcess"]:
+            return best
+        self._meter.look_for("moves on the nodes that come closest to having room")
+        self._set(best[0])
+        repair = LargeRepair(self._board, self._movable, self._regions, groups, self._meter)
+        moves = [*best[0], *repair.solved(best[0], self._most)]
+        return moves, self._values(moves)
 
     def _set(self, moves: Iterable[Move]) -> None:
         """Let just these moves have happened."""

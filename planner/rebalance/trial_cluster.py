@@ -15,7 +15,7 @@ from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.problem.nodes import Codes, Feasible, Ints
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
-from planner.rebalance.excess_ledger import Ledger
+from planner.rebalance.excess_ledger import Ledger, levels, worse
 from planner.scheduler.framework import Framework, Plan
 from planner.scheduler.profile import build, profiles_of
 from planner.state.pod_counts import DomainCounts
@@ -120,6 +120,20 @@ class TrialCluster:
         """Let a move happen."""
         self.state.unbind(move.pod)
         self.state.bind(move.pod, move.target)
+
+    def attempt(self, move: Move) -> bool:
+        """Let a move happen if the filters accept it then, and nothing gets worse by it at any time."""
+        template, mark = self.template(move.pod), self.state.mark()
+        demands = self.ledger.touched((template,))
+        before = levels(demands)
+        self.state.unbind(move.pod)
+        away = not worse(before, demands) and not self.forsakes(template, move.source)
+        if away and self.accepts(template, move.target):
+            self.state.bind(move.pod, move.target)
+            if not worse(before, demands):
+                return True
+        self.state.rollback(mark)
+        return False
 
     def forsakes(self, template: int, node: int) -> bool:
         """Whether pods on their own need the company of one that has just left a node."""
