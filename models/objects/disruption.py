@@ -1,31 +1,19 @@
 """PodDisruptionBudgets: how many pods of an application may be away at a time."""
 
-import re
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import Field, PlainValidator, model_validator
+from pydantic import Field, model_validator
 
 from models.objects.base import KubeModel, NamespacedObject
 from models.objects.selectors import LabelSelector
-
-_PERCENT = re.compile(r"[0-9]{1,9}%", re.ASCII)
-
-
-def _int_or_percent(value: object) -> object:
-    is_number = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    if value is None or is_number or (isinstance(value, str) and _PERCENT.fullmatch(value)):
-        return value
-    raise ValueError(f"expected a number or a percentage such as '50%', found {value!r}")
-
-
-IntOrPercent = Annotated[int | str | None, PlainValidator(_int_or_percent)]
+from models.objects.share import Share
 
 
 class PodDisruptionBudgetSpec(KubeModel):
     """What must stay, or may go; a number of pods or a percentage such as "50%"."""
 
-    min_available: IntOrPercent = None
-    max_unavailable: IntOrPercent = None
+    min_available: Share | None = None
+    max_unavailable: Share | None = None
     selector: LabelSelector | None = None
     unhealthy_pod_eviction_policy: Literal["IfHealthyBudget", "AlwaysAllow"] = "IfHealthyBudget"
 

@@ -7,12 +7,12 @@ budget without a status allows no disruption.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from models.objects.disruption import PodDisruptionBudget
 from models.objects.pod import Pod
+from models.objects.share import pods_of_share
 from planner.problem.problem import Problem
 
 
@@ -77,14 +77,8 @@ def _desired(budget: PodDisruptionBudget, pods: int) -> int:
     """How many pods have to stay."""
     spec = budget.spec
     if spec.max_unavailable is not None:
-        return max(0, pods - _scaled(spec.max_unavailable, pods))
-    return 0 if spec.min_available is None else _scaled(spec.min_available, pods)
-
-
-def _scaled(amount: int | str, pods: int) -> int:
-    if isinstance(amount, int):
-        return amount
-    return math.ceil(pods * int(amount.removesuffix("%")) / 100)
+        return max(0, pods - pods_of_share(spec.max_unavailable, pods, round_up=True))
+    return 0 if spec.min_available is None else pods_of_share(spec.min_available, pods, round_up=True)
 
 
 def _is_healthy(pod: Pod) -> bool:
