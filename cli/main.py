@@ -16,6 +16,7 @@ import typer
 
 from cli import options
 from cli.compare import compare
+from cli.drain import drain
 from cli.explain import explain
 from cli.outcome import Exit, ending
 from cli.rebalance import rebalance
@@ -234,6 +235,7 @@ app.command(cls=InOrder)(what_if(explain))
 app.command("scale-down", cls=InOrder)(what_if(scale_down))
 app.command("rebalance", cls=InOrder)(what_if(rebalance))
 app.command("rollout", cls=InOrder)(what_if(rollout))
+app.command("drain", cls=InOrder)(what_if(drain))
 
 
 @app.command()

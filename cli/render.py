@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import Any
 
 from cli.options import Output
 from cli.outcome import say, say_notes
@@ -11,6 +13,7 @@ from cli.page import Page
 from cli.views import (
     check_report,
     comparison,
+    drain,
     explanation,
     move_plan,
     placement_plan,
@@ -20,6 +23,7 @@ from cli.views import (
     survival,
 )
 from planner.documents.comparison import Comparison
+from planner.documents.drain import DrainPlan
 from planner.documents.explanation import Explanation, ExplanationList
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
@@ -73,44 +77,29 @@ def _yaml(document: Document) -> str:
 
 
 def _names(document: Document) -> Iterator[str]:
-    match document:
-        case Simulation():
-            yield from simulation.names(document)
-        case CheckReport():
-            yield from dict.fromkeys(check_report.names(document))
-        case PlacementPlan():
-            yield from placement_plan.names(document)
-        case Explanation() | ExplanationList():
-            yield from explanation.names(document)
-        case ScaleDown():
-            yield from scale_down.names(document)
-        case Survival() | SurvivalList():
-            yield from survival.names(document)
-        case Rollout():
-            yield from rollout.names(document)
-        case MovePlan():
-            yield from move_plan.names(document)
-        case Comparison():
-            yield from comparison.names(document)
+    return iter(dict.fromkeys(_view(document).names(document)))
 
 
 def _table(document: Document, page: Page) -> Iterator[str]:
-    match document:
-        case Simulation():
-            yield from simulation.lines(document, page)
-        case CheckReport():
-            yield from check_report.lines(document, page)
-        case PlacementPlan():
-            yield from placement_plan.lines(document, page)
-        case Explanation() | ExplanationList():
-            yield from explanation.lines(document, page)
-        case ScaleDown():
-            yield from scale_down.lines(document, page)
-        case Survival() | SurvivalList():
-            yield from survival.lines(document, page)
-        case Rollout():
-            yield from rollout.lines(document, page)
-        case MovePlan():
-            yield from move_plan.lines(document, page)
-        case Comparison():
-            yield from comparison.lines(document, page)
+    return iter(_view(document).lines(document, page))
+
+
+def _view(document: Document) -> Any:
+    """The module that knows how a person reads such a document: `lines` and `names`."""
+    return next(view for kind, view in _VIEWS.items() if isinstance(document, kind))
+
+
+_VIEWS: Mapping[type[Document], ModuleType] = {
+    CheckReport: check_report,
+    Comparison: comparison,
+    DrainPlan: drain,
+    Explanation: explanation,
+    ExplanationList: explanation,
+    MovePlan: move_plan,
+    PlacementPlan: placement_plan,
+    Rollout: rollout,
+    ScaleDown: scale_down,
+    Simulation: simulation,
+    Survival: survival,
+    SurvivalList: survival,
+}

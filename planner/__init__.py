@@ -9,6 +9,7 @@ simulation = simulate(cluster, preemption=True)
 
 from planner.check import check
 from planner.compare import compare
+from planner.drain import drain
 from planner.errors import InputError, PlannerError
 from planner.explain import explain
 from planner.rebalance import rebalance
@@ -23,6 +24,7 @@ __all__ = [
     "PlannerError",
     "check",
     "compare",
+    "drain",
     "explain",
     "rebalance",
     "rollout",

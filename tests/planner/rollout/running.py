@@ -92,3 +92,13 @@ def zones(names: str, *, cpu: str = "4") -> list[Object]:
 def manifests(*items: Object) -> Cluster:
     """What is to be applied."""
     return Cluster.from_objects(items, partial=True)
+
+
+def budget(**spec: int | str) -> Object:
+    """A PodDisruptionBudget over `web`, without a status: `maxUnavailable=1`."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, **spec},
+    }

@@ -1,0 +1,50 @@
+"""The document of `planner drain`: nodes in waves, whom each eviction lands where, and what is in the way."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from planner.documents.explanation import Fix
+from planner.documents.move_plan import Balance
+from planner.documents.plan import Document, Part, PendingReason, SpreadChange
+
+
+class DrainEviction(Part):
+    """A pod that is evicted, and where its replacement lands when ties go to the smallest name.
+
+    None where it stays pending, or where nothing makes it again.
+    """
+
+    pod: str
+    lands: str | None
+
+
+class DrainStep(Part):
+    """A node that is drained in a wave, and the evictions in their order."""
+
+    wave: int
+    node: str
+    evictions: tuple[DrainEviction, ...]
+
+
+class BlockedNode(Part):
+    """A node that is not empty in the end: a pod that stays, the eviction API's words, and what frees it."""
+
+    node: str
+    pod: str
+    message: str
+    fixes: tuple[Fix, ...] = ()
+
+
+class DrainPlan(Document):
+    """In which order nodes are drained, and what that leads to."""
+
+    kind: Literal["DrainPlan"] = "DrainPlan"
+    nodes: tuple[str, ...]
+    surge: tuple[str, ...] = ()
+    steps: tuple[DrainStep, ...]
+    blocked: tuple[BlockedNode, ...] = ()
+    before: Balance
+    after: Balance
+    pending: tuple[PendingReason, ...] = ()
+    spread: tuple[SpreadChange, ...] = ()

@@ -1,0 +1,116 @@
+"""In which order to drain nodes, where everybody lands, and who is in the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from models import Cluster
+from planner.audit.spread_counts import SpreadCounts, take
+from planner.documents.drain import BlockedNode, DrainEviction, DrainPlan, DrainStep
+from planner.documents.move_plan import Balance
+from planner.documents.plan import PendingReason
+from planner.drain.allowances import Allowances
+from planner.drain.fixes import freeing
+from planner.drain.play import Drain, Drained, pods_to_go
+from planner.errors import InputError
+from planner.problem.problem import Problem
+from planner.rollout.report import spread_changes
+from planner.rollout.world import World
+from planner.whatif.nodes import add_nodes, cordon
+
+__all__ = ["drain"]
+
+
+def drain(
+    cluster: Cluster,
+    nodes: Sequence[str],
+    *,
+    at_once: int = 1,
+    surge: int = 0,
+    preemption: bool = True,
+    fixes: bool = True,
+) -> DrainPlan:
+    """The nodes drained in waves of `at_once`, with `surge` new nodes like the first of them before."""
+    if not nodes:
+        raise InputError(["there is no node to drain"])
+    grown = add_nodes(cluster, surge, nodes[0]) if surge else cluster
+    known = {node.name for node in cluster.nodes}
+    for name in nodes:
+        grown = cordon(grown, name)
+    problem = Problem(grown)
+    numbers = [problem.nodes.index[name] for name in nodes]
+    going = pods_to_go(problem, numbers)
+    moving = [pod for node in numbers for pod in going[node]]
+    doubled = problem.with_leaving(moving)
+    doubles = {pod: len(problem.pods) + place for place, pod in enumerate(moving)}
+    world = World(doubled, doubles, (), preemption=preemption, seed=None)
+    world.schedule()
+    before = _balance(doubled, world)
+    spread = take(doubled, world.scheduler.state)
+    found = Drain(world, Allowances(problem, range(len(problem.pods))), going).run(numbers, at_once)
+    plan = DrainPlan(
+        nodes=tuple(nodes),
+        surge=tuple(node.name for node in grown.nodes if node.name not in known),
+        steps=tuple(_steps(doubled, world, found)),
+        blocked=tuple(_blocked(doubled, found)),
+        before=before,
+        after=_balance(doubled, world),
+        pending=tuple(_pending(doubled, world)),
+        spread=tuple(spread_changes(spread, take(doubled, world.scheduler.state))),
+        notes=(*grown.notes, *problem.notes),
+    )
+    if not (fixes and plan.blocked):
+        return plan
+
+    def is_free(changed: Cluster, node: str) -> bool:
+        """Whether a node is emptied in a changed cluster."""
+        again = drain(changed, nodes, at_once=at_once, surge=surge, preemption=preemption, fixes=False)
+        return all(row.node != node for row in again.blocked)
+
+    freed = (row.model_copy(update={"fixes": tuple(freeing(cluster, row, is_free))}) for row in plan.blocked)
+    return plan.model_copy(update={"blocked": tuple(freed)})
+
+
+def _steps(problem: Problem, world: World, found: Drained) -> Iterator[DrainStep]:
+    names, node_of = problem.nodes.names, world.scheduler.state.node_of
+    told: set[int] = set()
+    for wave, nodes in enumerate(found.waves, start=1):
+        for node in nodes:
+            if node in told:
+                continue
+            told.add(node)
+            evictions = tuple(
+                DrainEviction(
+                    pod=problem.pods[pod].key, lands=names[node_of[pod]] if node_of[pod] >= 0 else None
+                )
+                for pod in found.evicted[node]
+            )
+            yield DrainStep(wave=wave, node=names[node], evictions=evictions)
+
+
+def _blocked(problem: Problem, found: Drained) -> Iterator[BlockedNode]:
+    for node, (pod, message) in found.stuck.items():
+        yield BlockedNode(node=problem.nodes.names[node], pod=problem.pods[pod].key, message=message)
+
+
+def _balance(problem: Problem, world: World) -> Balance:
+    counts = take(problem, world.scheduler.state)
+    return Balance(
+        hard_violations=sum(len(item.surplus) for item in counts if item.hard),
+        hard_excess=_excess(counts, hard=True),
+        soft_excess=_excess(counts, hard=False),
+        pending=len(world.waiting),
+    )
+
+
+def _excess(counts: Sequence[SpreadCounts], *, hard: bool) -> int:
+    return sum(sum(item.surplus.values()) for item in counts if item.hard == hard)
+
+
+def _pending(problem: Problem, world: World) -> Iterator[PendingReason]:
+    """Why pods are left without a node, the most frequent reason first."""
+    left = [pod for pod in world.waiting if pod in world.messages]
+    examples = {world.messages[pod]: problem.pods[pod].key for pod in reversed(left)}
+    for message, pods in Counter(world.messages[pod] for pod in left).most_common():
+        yield PendingReason(message=message, pods=pods, example=examples[message])

@@ -1,0 +1,119 @@
+"""Nodes drained one wave after the other, as `kubectl drain` does, with the scheduler in between.
+
+All nodes are cordoned first, so that nobody lands on one that is still to be drained: no pod moves
+twice.  In a wave every pod is evicted as soon as its budget allows; its replacement is scheduled and
+becomes ready, which gives the budget back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from planner.drain.allowances import Allowances
+from planner.problem.problem import Problem
+from planner.rollout.world import World
+
+
+@dataclass(slots=True)
+class Drained:
+    """What came of the waves: the nodes of each, who was evicted from which, and who is in the way."""
+
+    waves: list[list[int]] = field(default_factory=list)
+    evicted: dict[int, list[int]] = field(default_factory=dict)
+    stuck: dict[int, tuple[int, str]] = field(default_factory=dict)
+    """For every node that is not empty a pod that stays, and why."""
+
+
+class Drain:
+    """Drains nodes of a world."""
+
+    def __init__(self, world: World, allowances: Allowances, pods_on: Mapping[int, Sequence[int]]) -> None:
+        """`pods_on` has for every node the pods that are to go, in the order in which they are asked."""
+        self._world = world
+        self._allowances = allowances
+        self._pods_on = pods_on
+        self._found = Drained()
+
+    def run(self, nodes: Sequence[int], at_once: int) -> Drained:
+        """Drain the nodes, those that are stuck again after all others, until no order helps any more."""
+        while self._let_others_act():
+            pass
+        waiting = list(nodes)
+        while waiting:
+            left = [node for wave in _waves(waiting, at_once) for node in self._wave(wave)]
+            if len(left) == len(waiting):
+                break
+            waiting = left
+        return self._found
+
+    def _wave(self, nodes: Sequence[int]) -> list[int]:
+        """Drain nodes together; those that are not empty then."""
+        moved = True
+        touched: set[int] = set()
+        while moved:
+            moved = False
+            for node in nodes:
+                if self._evict(node):
+                    touched.add(node)
+                    moved = True
+            moved |= self._let_others_act()
+        if touched:
+            self._found.waves.append([node for node in nodes if node in touched])
+        left = []
+        for node in nodes:
+            self._found.stuck.pop(node, None)
+            staying = self._staying(node)
+            if staying:
+                left.append(node)
+                self._found.stuck[node] = (staying[0], self._allowances.refusal(self._world, staying[0]))
+        return left
+
+    def _staying(self, node: int) -> list[int]:
+        node_of = self._world.scheduler.state.node_of
+        return [pod for pod in self._pods_on[node] if self._world.alive[pod] and node_of[pod] == node]
+
+    def _evict(self, node: int) -> bool:
+        """Whoever may go now goes; what a controller makes again waits for a node at once."""
+        world, gone = self._world, False
+        for pod in self._staying(node):
+            if self._allowances.refusal(world, pod):
+                continue
+            if world.ready[pod]:
+                self._allowances.lose(pod)
+            world.delete(pod)
+            self._found.evicted.setdefault(node, []).append(pod)
+            if world.problem.pods[pod].metadata.controller is not None:
+                world.create(pod)
+            gone = True
+        return gone
+
+    def _let_others_act(self) -> bool:
+        """Replacements are scheduled and become ready, old pods end; whether anything happened."""
+        world = self._world
+        moved = world.schedule()
+        for pod in list(world.starting):
+            world.become_ready(pod)
+            self._allowances.regain(pod)
+            moved = True
+        for double in list(world.leaving):
+            world.end(double)
+            moved = True
+        return moved
+
+
+def _waves(nodes: Sequence[int], at_once: int) -> Iterator[Sequence[int]]:
+    return (nodes[start : start + at_once] for start in range(0, len(nodes), at_once))
+
+
+def pods_to_go(problem: Problem, nodes: Sequence[int]) -> dict[int, list[int]]:
+    """For every node the pods that `kubectl drain` would evict: all but static pods and DaemonSets'."""
+    chosen = set(nodes)
+    found: dict[int, list[int]] = {node: [] for node in nodes}
+    for number, node in enumerate(problem.node_of.tolist()):
+        pod = problem.pods[number]
+        owner = pod.metadata.controller
+        tied = pod.is_mirror or (owner is not None and owner.kind == "DaemonSet")
+        if node in chosen and not tied and not pod.is_terminating:
+            found[node].append(number)
+    return found

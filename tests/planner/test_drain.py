@@ -1,0 +1,121 @@
+"""Draining pools: orders in which nobody is stuck, budgets that hold at every step, and what frees a node."""
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models import Cluster, InputError
+from planner import drain
+from planner.documents.drain import DrainPlan
+from tests.builders import Object, node, pod, spread, workload
+from tests.planner.rollout.running import budget, running, web, zones
+
+
+def drained(objects: list[Object], *nodes: str, **words: Any) -> DrainPlan:
+    """The nodes of these objects drained."""
+    return drain(Cluster.from_objects(objects), nodes, **words)
+
+
+def test_pods_land_elsewhere() -> None:
+    """A node for each wave, and nobody on a node that is still to be drained."""
+    objects = running(web(3, constraints=[]), ["a1", "a2", "b1"], *zones("aabb"))
+    plan = drained(objects, "a1", "a2")
+    assert [(step.wave, step.node) for step in plan.steps] == [(1, "a1"), (2, "a2")]
+    assert {row.lands for step in plan.steps for row in step.evictions} <= {"b1", "b2"}
+    assert (plan.blocked, plan.after.pending) == ((), 0)
+
+
+def test_together() -> None:
+    """So many nodes are one wave."""
+    objects = running(web(3, constraints=[]), ["a1", "a2", "b1"], *zones("aabb"))
+    assert {step.wave for step in drained(objects, "a1", "a2", at_once=2).steps} == {1}
+
+
+def test_a_budget_is_waited_for() -> None:
+    """Two pods on the node, one may be away: both go, one after the other."""
+    objects = running(web(3, constraints=[]), ["a1", "a1", "b1"], *zones("ab"))
+    plan = drained([*objects, budget(maxUnavailable=1)], "a1")
+    assert [len(step.evictions) for step in plan.steps] == [2]
+    assert plan.blocked == ()
+
+
+def test_a_budget_that_allows_nothing_blocks_and_what_frees_it_is_told() -> None:
+    """The upgrade stops at such a node; a replica more or another budget lets it go on."""
+    objects = running(web(1, constraints=[]), ["a1"], *zones("ab"))
+    plan = drained([*objects, budget(minAvailable=1)], "a1", "b1")
+    (row,) = plan.blocked
+    assert (row.node, row.pod) == ("a1", "shop/web-old-0")
+    assert row.message.startswith("Cannot evict pod as it would violate the pod's disruption budget.")
+    assert plan.steps == ()
+
+
+def test_a_hard_constraint_keeps_replacements_pending() -> None:
+    """The whole zone goes, and it counts all the same: the document says who is left and why."""
+    objects = running(web(4), ["a1", "a2", "b1", "b2"], *zones("aabb"))
+    plan = drained(objects, "a1", "a2")
+    assert plan.after.pending > 0
+    assert "didn't match pod topology spread constraints" in plan.pending[0].message
+
+
+def test_new_nodes_come_first() -> None:
+    """With a node more like the one that goes there is room, and the zone stays."""
+    objects = running(web(2), ["a1", "b1"], *zones("ab"))
+    assert drained(objects, "a1").after.pending == 1
+    plan = drained(objects, "a1", surge=1)
+    assert (plan.surge, plan.after.pending, plan.after.hard_excess) == (("a1-1",), 0, 0)
+
+
+def test_daemons_and_static_pods_stay() -> None:
+    """kubectl drain leaves them, so a node with nothing else is done."""
+    daemon = pod("log-1", on="a1", owner="DaemonSet/log")
+    assert drained([*zones("ab"), workload("DaemonSet", "log"), daemon], "a1").steps == ()
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> tuple[list[Object], list[str], int, int]:
+    """Replicas on nodes of two zones under a budget, the nodes to drain, how many at once."""
+    names = ["a1", "a2", "a3", "b1", "b2", "b3"]
+    places = draw(st.lists(st.sampled_from(names), min_size=1, max_size=8))
+    away = draw(st.integers(0, 3))
+    constraints = [spread(app="web")] if draw(st.booleans()) else []
+    owner = web(len(places), constraints=constraints, cpu="900m")
+    objects = running(owner, places, *zones("aaabbb", cpu="3"))
+    going = draw(st.lists(st.sampled_from(names), min_size=1, max_size=4, unique=True))
+    return [*objects, budget(maxUnavailable=away)], going, away, draw(st.integers(1, 3))
+
+
+@settings(max_examples=40, deadline=None)
+@given(clusters())
+def test_budgets_hold_at_every_step(case: tuple[list[Object], list[str], int, int]) -> None:
+    """No more ready pods are away at a time than the budget allows; what is emptied is empty."""
+    objects, going, away, at_once = case
+    plan = drained(objects, *going, at_once=at_once, fixes=False)
+    if away == 0:
+        assert plan.steps == ()
+    lost = sum(row.lands is None for step in plan.steps for row in step.evictions)
+    assert lost <= away
+    on = {item["metadata"]["name"]: item["spec"]["nodeName"] for item in objects if item["kind"] == "Pod"}
+    blocked = {row.node for row in plan.blocked}
+    evicted = {row.pod.partition("/")[2] for step in plan.steps for row in step.evictions}
+    for name, place in on.items():
+        if place in going and place not in blocked:
+            assert name in evicted
+    assert all(row.lands not in going for step in plan.steps for row in step.evictions)
+
+
+def test_the_order_of_names_does_not_matter_for_who_is_stuck() -> None:
+    """A node that is stuck at first is tried again when others have given their budget back."""
+    names = [f"{zone}{number}" for zone in "ab" for number in (1, 2)]
+    objects = running(web(4, constraints=[]), names, *zones("aabbcc"))
+    objects.append(budget(maxUnavailable=1))
+    order = random.sample(names[:2], 2)
+    assert drained(objects, *order).blocked == ()
+
+
+def test_no_node_without_a_name() -> None:
+    """Nodes that are not in the snapshot are an error with a suggestion."""
+    with pytest.raises(InputError, match=r"did you mean alpha\?"):
+        drained([node("alpha")], "alpah")
