@@ -23,7 +23,7 @@ def measure(case: dict[str, Any]) -> tuple[bool, bool, bool, str]:
     """Whether the bar is met, the pods placed and the moves are proved to be the best; and a row."""
     found = Cluster.from_objects(case["cluster"]["items"])
     start = time.perf_counter()
-    plan = solve(found, allow_moves=True)
+    plan = solve(found, allow_moves=True, time_limit=_SECONDS)
     seconds = time.perf_counter() - start
     stages = [(int(s.name.partition("/")[2]), s) for s in plan.objective if s.name != MOVES]
     plain = case["plainCpSat8s"]

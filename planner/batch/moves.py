@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING
 
 from planner.batch.aftermath import Aftermath
 from planner.batch.every_sequence import EverySequence, are_few
 from planner.batch.exact import is_small
+from planner.batch.filling import Filling
 from planner.batch.goals import Shape
+from planner.batch.homecoming import at_home
 from planner.batch.incumbent import Watch
 from planner.batch.move_models import exact_model, relaxation
 from planner.batch.neighbourhoods import Neighbourhoods
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
     from planner.cpsat.model import FoundCounts
 
 _Placed = tuple[int, ...]
+#: Asks whether so many pods of each priority can be packed, with so much work.
+_Question = Callable[[Mapping[int, int], Meter, float], Arrangement | bool | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +82,15 @@ class MoveSearch:
             return self._moved()
         if not self._done():
             self._relax()
-        for seed in range(effort.PACKING_SEEDS):
-            self._pack(seed)
-            if not seed:
-                self._settle(effort.QUESTION_WORK)
+        for number in count():
+            if self._done() or not self._goes_on(number):
+                break
+            self._meter.spend(effort.PRICE_OF_ROUND)
+            self._rule_out()
+            self._pack(number)
+            self._settle(effort.QUESTION_WORK * 2**number)
+            if not number and not self._done():
+                self._take_unmoved(self._meter.part(effort.UNMOVED_WORK))
         self._meter.look_for("fewer moves")
         self._pack_with_fewer_moves()
         self._save_moves(effort.MOVES_GLANCE_WORK)
@@ -89,7 +99,7 @@ class MoveSearch:
         if not (self._placed >= self._bounds and self._is_least()):
             self._go_through(self._meter)
         if not self._placed >= self._bounds:
-            self._take_unmoved()
+            self._take_unmoved(self._fixed)
         return self._moved()
 
     def _moved(self) -> Moved:
@@ -131,10 +141,10 @@ class MoveSearch:
             self._least_moves = self._moves(self._actions)
         return done
 
-    def _take_unmoved(self) -> None:
+    def _take_unmoved(self, meter: Meter) -> None:
         """Where a better plan is not ruled out, the one without moves may be better: then it is taken."""
-        if self._is_small and not self._meter.over():
-            plain = self._without_moves(self._meter)
+        if self._is_small and not meter.over():
+            plain = self._without_moves(meter)
             if self._count(plain) > self._placed:
                 self._actions, self._placed = plain, self._count(plain)
 
@@ -210,16 +220,45 @@ class MoveSearch:
     def _by_priority(self, pods: _Placed) -> dict[int, int]:
         return dict(zip(self._pending.priorities, pods, strict=True))
 
+    def _goes_on(self, number: int) -> bool:
+        """Whether a round of tries could still find or prove something."""
+        if number < effort.ROUNDS_OF_ALL:
+            return self._may_pack or self._is_small
+        return self._may_pack and not are_few(self._pending)
+
     def _pack(self, seed: int) -> None:
         """Offer packings by requests alone."""
         if self._done() or not self._may_pack:
             return
         packing = Packing(self._vectors, self._meter)
-        at_once = packing.at_once(self._start, self._by_priority(self._bounds), seed)
-        if at_once is not None:
-            self._offer(self._vectors.arrangement(at_once))
-        if not self._done():
+        if seed < effort.PACKING_SEEDS:
+            at_once = packing.at_once(self._start, self._by_priority(self._bounds), seed)
+            if at_once is not None:
+                self._offer(self._vectors.arrangement(at_once))
+        self._fill(seed)
+        if seed < effort.PACKING_SEEDS and not self._done():
             self._offer(self._vectors.arrangement(packing.climb(self._start, seed)))
+
+    def _fill(self, seed: int) -> None:
+        """Offer a packing of nodes filled one by one, with as many pods more as work out."""
+        for pods in self._hopes():
+            if self._done():
+                return
+            filled = Filling(self._vectors, self._meter, seed).place(pods)
+            if filled is not None:
+                self._refine(self._vectors.arrangement(at_home(self._vectors, filled)))
+                return
+
+    def _hopes(self) -> Iterator[dict[int, int]]:
+        """Pods of every priority down to the first that is open: as many as its bound, then fewer."""
+        if self._done():
+            return
+        stage = next(i for i, bound in enumerate(self._bounds) if self._placed[i] < bound)
+        more = self._bounds[stage] - self._placed[stage]
+        while more:
+            pods = (*self._placed[:stage], self._placed[stage] + more)
+            yield dict(zip(self._pending.priorities, pods, strict=False))
+            more //= 2
 
     def _pack_with_fewer_moves(self) -> None:
         """Offer packings of the same pods, staying at home being worth more and more."""
@@ -252,11 +291,16 @@ class MoveSearch:
         """Find out what is still open: about packings where only room decides, else by the exact model."""
         if self._done():
             return
-        if self._only_room_decides():
+        if self._only_room_decides:
             self._ask_about_packings(work)
         elif self._is_small:
             self._solve_exactly(work)
 
+    @cached_property
+    def _questions(self) -> Questions:
+        return Questions(self._pending)
+
+    @cached_property
     def _only_room_decides(self) -> bool:
         pending = self._pending
         plugins = {
@@ -268,22 +312,28 @@ class MoveSearch:
 
     def _ask_about_packings(self, work: float) -> None:
         """Lower the first bound that is not reached for as long as a packing that reaches it is ruled out."""
-        questions = Questions(self._pending)
-        while not self._done():
-            stage = next(i for i, bound in enumerate(self._bounds) if self._placed[i] < bound)
-            least = dict(
-                zip(self._pending.priorities, (*self._placed[:stage], self._bounds[stage]), strict=False)
-            )
-            answer = questions.place(least, self._meter, work)
-            if answer is None:
-                return
-            if isinstance(answer, Arrangement):
-                before = self._placed
-                self._refine(answer)
-                if self._placed <= before:
-                    return
-            else:
-                self._lower(stage)
+        while not self._done() and self._ask(self._questions.place, work):
+            pass
+
+    def _rule_out(self) -> None:
+        """The same by the patterns of nodes, which are quick or no help."""
+        if self._may_pack and self._is_small and self._only_room_decides:
+            while not self._done() and self._ask(self._questions.cover, effort.COVER_WORK):
+                pass
+
+    def _ask(self, question: _Question, work: float) -> bool:
+        """Whether an answer about the first open bound changed anything."""
+        stage = next(i for i, bound in enumerate(self._bounds) if self._placed[i] < bound)
+        pods = (*self._placed[:stage], self._bounds[stage])
+        answer = question(dict(zip(self._pending.priorities, pods, strict=False)), self._meter, work)
+        if answer is None:
+            return False
+        if not isinstance(answer, Arrangement):
+            self._lower(stage)
+            return True
+        before = self._placed
+        self._refine(answer)
+        return self._placed > before
 
     def _lower(self, stage: int) -> None:
         """One pod less at a stage; what that leaves to the stages after it is asked anew."""

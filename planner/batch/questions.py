@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from planner.batch.patterns import NodeRoom, Patterns
 from planner.batch.pending import Pending
 from planner.batch.vectors import Arrangement
 from planner.proof.meter import Meter
@@ -24,22 +25,46 @@ class Questions:
         height = len(pending.problem.resources)
         nobody = np.zeros(pending.problem.nodes.size, np.int64)
         load = np.zeros_like(pending.state.used)
-        kinds = []
+        wants = []
         for number in self._numbers:
             wanted = np.zeros(height, np.int64)
             for row, amount in pending.wants(number):
                 wanted[row] = amount
-            running = self._running.get(number, nobody)
-            load += wanted[:, np.newaxis] * running
-            kinds.append(
-                Kind(pending.wanted[number], pending.priority(number), wanted, room[number] + running)
-            )
+            wants.append(wanted)
+            load += wanted[:, np.newaxis] * self._running.get(number, nobody)
         free = np.maximum(pending.problem.allocatable - pending.state.used, load)
+        kinds = []
+        for number, own in zip(self._numbers, wants, strict=True):
+            fits = np.full_like(nobody, pending.wanted[number])
+            for row in np.flatnonzero(own).tolist():
+                fits = np.minimum(fits, free[row] // int(own[row]))
+            most = np.minimum(fits, room[number] + self._running.get(number, nobody))
+            kinds.append(Kind(pending.wanted[number], pending.priority(number), own, most))
+        self._kinds, self._free = kinds, free
         self._model = PackingModel(kinds, free)
 
     def place(self, least: Mapping[int, int], meter: Meter, work: float) -> Arrangement | bool | None:
         """A packing with at least so many pods; False when there is none, None when that stayed open."""
-        answer = self._model.place(least, meter, work)
+        return self._arranged(self._model.place(least, meter, work))
+
+    def cover(self, least: Mapping[int, int], meter: Meter, work: float) -> Arrangement | bool | None:
+        """The same by the patterns of nodes, quickly, where hardly anything may stay free."""
+        from planner.cpsat.cover import Alike, CoverModel
+
+        patterns = Patterns(np.array([kind.wanted for kind in self._kinds]), meter)
+        waste = tuple(self._model.waste(least))
+        groups = []
+        for nodes in self._model.alike():
+            free = self._free[:, nodes[0]]
+            most = tuple(min(kind.pods, int(kind.room[nodes[0]])) for kind in self._kinds)
+            found = patterns.of(NodeRoom(tuple(free.tolist()), waste, most))
+            if found is None:
+                return None
+            groups.append(Alike(tuple(nodes), free, found))
+        return self._arranged(CoverModel(groups, self._kinds, least).solve(meter, work))
+
+    def _arranged(self, answer: dict[tuple[int, int], int] | bool | None) -> Arrangement | bool | None:
+        """As many stay as run where their template goes on."""
         if not isinstance(answer, dict):
             return answer
         coming, staying = {}, {}

@@ -36,6 +36,8 @@ class Units:
     free: Floats
     priority: Ints
     allowed: Mask
+    #: For every priority how many pods run on closed nodes, where they stay out of all this.
+    aside: Mapping[int, int] = {}
 
     def _measure(self) -> None:
         """Take the sizes from what is set."""

@@ -45,7 +45,7 @@ class PackingModel:
         """
         cp = cp_model.CpModel()
         x = [self._variables(cp, kind) for kind in self._kinds]
-        self._fill(cp, x, self._waste(least))
+        self._fill(cp, x, self.waste(least))
         self._order(cp, x)
         for priority, pods in least.items():
             placed = [
@@ -71,7 +71,7 @@ class PackingModel:
         cp.add(cp_model.LinearExpr.sum(list(found.values())) <= kind.pods)
         return found
 
-    def _waste(self, least: Mapping[int, int]) -> list[int]:
+    def waste(self, least: Mapping[int, int]) -> list[int]:
         """Of every resource, how much may stay free at most when so many pods have a place."""
         needed = np.zeros(len(self._free), np.int64)
         for priority, pods in least.items():
@@ -104,7 +104,7 @@ class PackingModel:
         """Among nodes that are alike, the largest pods choose in order."""
         scale = 1.0 / np.maximum(self._free.sum(axis=1), 1)
         largest = sorted(range(len(x)), key=lambda number: -float(self._kinds[number].wanted @ scale))
-        for nodes in self._alike():
+        for nodes in self.alike():
             before = 0
             for number in largest:
                 pods = self._kinds[number].pods
@@ -115,7 +115,7 @@ class PackingModel:
                 if before >= len(nodes):
                     break
 
-    def _alike(self) -> Iterable[list[int]]:
+    def alike(self) -> Iterable[list[int]]:
         """Nodes that have the same free and take the same pods."""
         groups: dict[bytes, list[int]] = defaultdict(list)
         rooms = np.array([kind.room for kind in self._kinds])

@@ -13,7 +13,7 @@ search at a larger one.
 
 #: Of every second of `--time-limit`, so much work for questions that stay open; the rest of the second
 #: is for what comes after them and for a machine that is slower than usual.
-WORK_PER_SECOND = 0.75
+WORK_PER_SECOND = 0.65
 
 #: One worker finds the same plan however many cores there are; a seed makes it the same each time.
 SOLVER_WORKERS, SOLVER_SEED = 1, 1
@@ -21,7 +21,7 @@ SOLVER_WORKERS, SOLVER_SEED = 1, 1
 #: reading it in.
 PRICE_OF_MODEL = 1e-5
 #: Work for each number that a turn of a search looks at, and for the turn itself.
-PRICE_OF_NUMBER, PRICE_OF_TURN = 1e-8, 1e-4
+PRICE_OF_NUMBER, PRICE_OF_TURN = 2.5e-8, 2.5e-4
 
 # Orders of binds
 
@@ -81,18 +81,55 @@ TABU_NOISE = 1e-6
 #: Turns to repair all pods at once, and to fit one more in: longer runs seldom end better than new ones.
 TURNS_AT_ONCE, TURNS_FOR_ONE = 250, 250
 
+# Packings of nodes that have to be full
+
+#: Amounts of two resources times kinds of pods, as bits: up to so many, the patterns of a node are looked
+#: for; that is 150 MB.
+PATTERN_BITS = 1_200_000_000
+#: Beyond so many patterns of a node, or steps on the way to them, a cover by patterns is not decided.
+PATTERNS_OF_NODE, PATTERN_STEPS = 6_000, 400_000
+#: Work for each of those bits, and for each step.
+PRICE_OF_BIT, PRICE_OF_STEP = 1.5e-10, 2e-6
+#: Whether patterns cover the nodes is decided at once, or hardly at all.
+COVER_WORK = 2.0
+#: The first question about a packing has so much work, and each one after it twice as much.
+QUESTION_WORK = 1.2
+#: A node is filled so often from another start, unless so small a share of it stays free before.
+FILL_TRIES, FILL_ENOUGH = 3, 0.001
+#: Pods that may come last to a node, and sets of three of them that are looked at: more find a better
+#: fit so seldom that another try is worth more.
+FILL_PODS, FILL_TRIPLES = 220, 100_000
+#: A set of three may leave so large a share of a resource free.
+FILL_WINDOW = 0.02
+#: The last three have room for so many mean pods; the largest pod comes first, give or take.
+FILL_LAST, FILL_ANCHOR_SHAKE = 3.4, 0.02
+#: What stays free counts by its scarcity to this power.
+FILL_SHARPNESS = 8
+#: Work for each set that is looked at, and for looking at all.
+PRICE_OF_SET, PRICE_OF_FIT = 3e-7, 5e-4
+#: So many nodes are left for pods that change places, one try after the other.
+FILL_LOOSE = (8, 12, 6, 10)
+#: Which pods stay outside is shaken by so much of their size.
+FILL_SHAKE = 0.15
+#: Turns for the loose nodes.
+FILL_TURNS = 600
+
 # Moves of running pods
 
 #: Up to so many pairs of a pod and a node packings are tried; a turn then takes some milliseconds.
 PACKED_PLACES = 2_000_000
-#: Packings are tried with so many seeds before the solver's answers are worth more.
-PACKING_SEEDS = 3
+#: Everybody is packed at once, and one pod after the other, with so many seeds; fillings find more later.
+PACKING_SEEDS = 2
+#: A round of tries costs so much at least, so that rounds come to an end.
+PRICE_OF_ROUND = 0.01
+#: So many rounds where packings cannot be tried, or where all sequences can be gone through afterwards.
+ROUNDS_OF_ALL = 3
+#: The plan without moves, where it may be better than what was found at first.
+UNMOVED_WORK = 2.0
 #: Up to so many pairs of a template and a cell a relaxation tells nodes apart.
 RELAXED_PAIRS = 20_000
 #: A relaxation is quick or no good.
 RELAXATION_WORK = 1.0
-#: The first question whether one more pod can be packed.
-QUESTION_WORK = 1.2
 #: Few moves: first a glance, then a look after packings and neighbourhoods gave a better start.
 MOVES_GLANCE_WORK, MOVES_WORK = 0.1, 0.4
 #: What staying at home is worth, one packing after the other.
