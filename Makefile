@@ -23,7 +23,7 @@ test: $(READY)  ## All tests
 	$(BIN)/python -m pytest $(TESTS)
 
 e2e: $(READY)  ## Stories on a real control plane, minutes; skipped where ../shared/control-plane is not there
-	$(BIN)/python -m pytest $(or $(E2E),tests/e2e)
+	$(BIN)/python -m pytest $(or $(E2E),tests/e2e tests/control_plane)
 
 check: $(READY)  ## Lint, format, types, and who may import whom
 	$(BIN)/ruff check .

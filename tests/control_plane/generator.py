@@ -19,6 +19,7 @@ from tests.builders import (
     node,
     pod,
     selector,
+    service,
     spread,
     storage_class,
     term,
@@ -52,10 +53,11 @@ def story(draw: random.Random, most_nodes: int = 60, pods: int = 40) -> Story:
         {**storage_class("now"), "volumeBindingMode": "Immediate"},
         *_nodes(draw, names),
         *_budgets(draw),
+        *_services(draw),
         *_volumes(draw),
     ]
     kinds = [_kind(draw, most_wishes=1) for _ in range(4)]
-    for number in range(len(names) * draw.choice((0, 1, 2, 3))):
+    for number in range(len(names) * draw.choice((0, 1, 2, 4))):
         before.append(_made(draw, f"r{number:03}", kinds, on=draw.choice(names)))
     wishes = [_kind(draw, most_wishes=4) for _ in range(draw.choice((4, 8, 12)))]
     return Story(before, [_made(draw, f"p{number:02}", wishes) for number in range(pods)])
@@ -79,6 +81,7 @@ def _nodes(draw: random.Random, names: list[str]) -> Iterator[Object]:
         if draw.random() < 0.3:
             del labels[RACK]
         gpus = {GPU: draw.choice(("1", "4"))} if draw.random() < 0.3 else {}
+        gpus["ephemeral-storage"] = draw.choice(("10Gi", "20Gi"))
         taints = draw.sample(TAINTS, draw.choice((1, 1, 2))) if draw.random() < 0.25 else []
         found = node(
             name,
@@ -109,12 +112,20 @@ def _budgets(draw: random.Random) -> Iterator[Object]:
         }
 
 
+def _services(draw: random.Random) -> Iterator[Object]:
+    """Pods of a Service have the default spread constraints."""
+    for app in draw.sample(APPS, draw.choice((0, 0, 1, 2))):
+        found = service(app, app=app)
+        found["spec"]["ports"] = [{"port": 80}]
+        yield found
+
+
 def _volumes(draw: random.Random) -> Iterator[Object]:
     for number in range(draw.choice((0, 3, 6))):
         zones = draw.choice((("a",), ("b",), ("a", "b")))
         yield volume(f"pv{number}", zones, size=draw.choice(("1Gi", "5Gi")), hostPath={"path": "/none"})
     for number in range(draw.choice((0, 4))):
-        yield claim(f"c{number}")
+        yield claim(f"c{number}", modes=[draw.choice(("ReadWriteMany", "ReadWriteOncePod"))])
     if draw.random() < 0.3:
         yield {**claim("stuck"), "spec": {**claim("stuck")["spec"], "storageClassName": "now"}}
 
@@ -135,9 +146,12 @@ def _kind(draw: random.Random, most_wishes: int) -> Object:
                 {"cpu": "6"},
                 {"cpu": "300m", GPU: "1"},
                 {"memory": "1500Mi"},
+                {"cpu": "250m", "ephemeral-storage": "6Gi"},
             )
         ),
     }
+    if draw.random() < 0.4:
+        words["priorityClassName"] = draw.choice(("low", "high", "high") if most_wishes > 1 else ("low",))
     for word in draw.sample(WISHES, draw.randint(0, most_wishes)):
         words |= deepcopy(_wish(draw, word))
     return words
@@ -156,7 +170,12 @@ SIMPLE_WISHES: dict[str, tuple[Object, ...]] = {
     "priority": tuple({"priorityClassName": name} for name in (*PRIORITIES, "middle", "high")),
     "claims": tuple({"claims": [name]} for name in ("c0", "c1", "c2", "c3", "stuck", "missing")),
     "image": ({"image": "web:v1"}, {"image": "db:v1"}),
-    "initial": ({"initial": {"cpu": "1"}}, {"initial": {"cpu": "3", "memory": "1Gi"}}),
+    "initial": (
+        {"initial": {"resources": {"requests": {"cpu": "1"}}}},
+        {"initial": {"resources": {"requests": {"cpu": "3", "memory": "1Gi"}}}},
+        {"initial": {"resources": {"requests": {"cpu": "200m"}}, "restartPolicy": "Always"}},
+    ),
+    "whole": ({"resources": {"requests": {"cpu": "1500m", "memory": "1Gi"}}},),
 }
 WISHES = ("spread", "spread", "near", "apart", "likes", "dislikes", "rather", *SIMPLE_WISHES, "priority")
 
@@ -164,9 +183,15 @@ WISHES = ("spread", "spread", "near", "apart", "likes", "dislikes", "rather", *S
 def _wish(draw: random.Random, word: str) -> Object:
     """What one word adds to a kind."""
     if word == "spread":
-        return {"spread": [_spread(draw) for _ in range(draw.choice((1, 1, 2)))]}
+        found = [_spread(draw) for _ in range(draw.choice((1, 1, 2)))]
+        return {
+            "spread": list(
+                {(wish["topologyKey"], wish["whenUnsatisfiable"]): wish for wish in found}.values()
+            )
+        }
     if word in ("near", "apart"):
-        return {word: [term(draw.choice((ZONE, HOST, RACK)), draw.choice(APPS))]}
+        more: Object = draw.choice(({}, {}, {"namespaceSelector": {}}, {"namespaces": ["shop"]}))
+        return {word: [term(draw.choice((ZONE, HOST, RACK)), draw.choice(APPS), **more)]}
     if word in ("likes", "dislikes"):
         wish = term(draw.choice((ZONE, HOST)), draw.choice(APPS))
         return {word: [weighted(draw.choice((1, 50, 100)), wish)]}
@@ -201,10 +226,11 @@ def _made(draw: random.Random, name: str, kinds: list[Object], on: str = "") -> 
     spec["terminationGracePeriodSeconds"] = 0
     for container in spec["containers"]:
         container["image"] = image
-        wanted = container["resources"]["requests"]
+        wanted = {} if "resources" in spec else container["resources"]["requests"]
+        container["resources"]["requests"] = wanted
         container["resources"]["limits"] = {GPU: wanted[GPU]} if GPU in wanted else {}
     if initial:
-        spec["initContainers"] = [{"name": "first", "image": "none", "resources": {"requests": initial}}]
+        spec["initContainers"] = [{"name": "first", "image": "none", **initial}]
     if rather:
         affinity = spec.setdefault("affinity", {}).setdefault("nodeAffinity", {})
         affinity["preferredDuringSchedulingIgnoredDuringExecution"] = [
