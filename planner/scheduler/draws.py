@@ -29,7 +29,7 @@ class Draws:
         self._draw = random.Random(seed)
         self._size = problem.nodes.size
         self._sampling = Sampling(problem, self._draw)
-        self._takes_first = True
+        self._takes_first = problem.behaviour.first_found_wins
 
     def find(self, framework: Framework, plan: Plan, feasible: Feasible) -> Found:
         """Those of the feasible nodes that the program finds before it has enough."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.control_plane.api import Api
 from tests.control_plane.generator import story
-from tests.control_plane.replay import Replay
+from tests.control_plane.replay import Replay, wake
 from tests.e2e.control_plane import running
 
 
@@ -24,6 +24,7 @@ def main() -> int:
     wrong = 0
     with tempfile.TemporaryDirectory() as home, running(Path(home)) as plane:
         api = Api(plane)
+        wake(api)
         for seed in range(asked.seed, asked.seed + asked.clusters):
             began = time.monotonic()
             replay = Replay(api, story(random.Random(seed), asked.nodes, asked.pods))

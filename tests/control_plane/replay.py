@@ -20,6 +20,7 @@ from planner.problem.problem import Problem
 from planner.scheduler.framework import Plan
 from planner.scheduler.preemption import Findings, Preemption
 from planner.scheduler.scheduler import Decision, Scheduler
+from tests.builders import node, pod
 from tests.control_plane.api import PATHS, Api
 from tests.control_plane.generator import Story
 from tests.e2e.control_plane import Manifest
@@ -148,6 +149,21 @@ class Replay:
     def _rested(self) -> list[Manifest] | None:
         found = [item for kind in PATHS for item in self._api.list(kind)]
         return found if all(map(_rests, found)) else None
+
+
+def wake(api: Api) -> None:
+    """Wait until the scheduler of a fresh control plane works.
+
+    Nodes that it finds when it starts are in no order; those that come later are in that of their coming,
+    by which it takes the size of an image from the first node that has it.
+    """
+    scout, first = node("scout"), pod("scout", containers=[{"name": "c", "image": "none"}])
+    api.create(scout)
+    made = {**api.create(first), "kind": "Pod"}
+    until("scheduler at work", lambda: True if _node(api.get(made) or made) else None)
+    for item in (first, scout):
+        api.delete(item)
+    until("end of the scout", lambda: None if api.list("Pod") else True)
 
 
 class Judgement:

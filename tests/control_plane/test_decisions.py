@@ -10,14 +10,16 @@ import pytest
 from tests.builders import node, pod
 from tests.control_plane.api import Api
 from tests.control_plane.generator import story
-from tests.control_plane.replay import Judgement, Replay
+from tests.control_plane.replay import Judgement, Replay, wake
 from tests.e2e.control_plane import ControlPlane
 
 
 @pytest.fixture
 def api(live: ControlPlane) -> Api:
     """A line to a fresh control plane."""
-    return Api(live)
+    line = Api(live)
+    wake(line)
+    return line
 
 
 def test_the_program_decides_as_the_planner_says(api: Api) -> None:

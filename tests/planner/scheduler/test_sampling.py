@@ -99,6 +99,17 @@ def test_a_scheduler_that_has_bound_pods_may_stand_anywhere() -> None:
         assert fewest <= len(first) <= most
 
 
+def test_ties_are_drawn_up_to_1_34_and_go_to_the_first_found_since() -> None:
+    """On a fresh cluster of 150 equal nodes, over 60 seeds: mostly another one, or the same few."""
+    items = [node(f"n{index:03}", zone="abc"[index % 3]) for index in range(150)]
+    drawn, first = (
+        {simulate(cluster, seed=seed).decisions[0].node for seed in range(60)}
+        for cluster in (Cluster.from_objects([*items, pod("p")], kubernetes=v) for v in ("1.34", "1.35"))
+    )
+    assert len(drawn) > 30
+    assert len(first) < 15
+
+
 def test_notes_say_that_nodes_were_sampled_and_how_far_that_matters() -> None:
     """Only with a seed, and only where not all nodes are looked at."""
     pods = [pod(f"p{number}", cpu="100m") for number in range(5)]
