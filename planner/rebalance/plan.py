@@ -60,10 +60,9 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         waves,
         found.stages,
         found.claims,
-        cut=meter.cut,
         curve=points,
-        notes=(*_cut(meter), *_notes(problem, protections, left, found.moves, evict_only)),
-    )
+        notes=tuple(_notes(problem, movable, left, found.moves, evict_only)),
+    ).cut_while(meter.cut)
 
 
 def _least(*numbers: int | None) -> int | None:
@@ -110,15 +109,13 @@ def _curve(
             return
 
 
-def _cut(meter: Meter) -> Iterator[str]:
-    if meter.cut is not None:
-        yield f"the limit ended the search while it looked for {meter.cut}"
-
-
 def _notes(
-    problem: Problem, protections: Protections, left: Sequence[Move], moves: Sequence[Move], evict_only: bool
+    problem: Problem, movable: Movable, left: Sequence[Move], moves: Sequence[Move], evict_only: bool
 ) -> Iterator[str]:
+    protections = movable.protections
     yield from unmodelled(problem.cluster.descheduler_policy)
+    if protections.min_age is not None and movable.now is not None:
+        yield f"minPodAge counts up to {movable.now.isoformat()}, the newest time of any pod in the snapshot"
     if left and evict_only:
         yield f"{len(left)} of {len(moves)} moves are left out: their pods would not land there by themselves"
     elif left:
