@@ -73,6 +73,11 @@ def line(pending: Pending, number: int) -> str:
 
 
 def _notes(found: Result, *, final_state: bool) -> Iterator[str]:
+    if found.is_reference:
+        yield (
+            "no final state was looked for among so many pods and nodes, or none was found in time: these "
+            "are kube-scheduler's own binds, as far as every constraint holds after them"
+        )
     pods = len(found.steps)
     if not final_state and found.final_pods is not None and found.final_pods > pods:
         yield (

@@ -30,7 +30,6 @@ from planner.batch.questions import Questions
 from planner.batch.search import BatchSearch
 from planner.batch.steps import Action, Sequencer, arrangement_of, can_evict_first
 from planner.batch.vectors import Arrangement, Vectors
-from planner.constraints.node_resources import NodeResourcesFit
 from planner.documents.plan import MOVES, PODS_PLACED
 from planner.problem.nodes import Codes
 from planner.proof import effort
@@ -302,13 +301,7 @@ class MoveSearch:
 
     @cached_property
     def _only_room_decides(self) -> bool:
-        pending = self._pending
-        plugins = {
-            type(plugin)
-            for number in pending.pods
-            for plugin in pending.framework(number).plan(pending.template(number)).changing
-        }
-        return plugins <= {NodeResourcesFit} and not pending.budgets
+        return self._pending.only_room_decides()
 
     def _ask_about_packings(self, work: float) -> None:
         """Lower the first bound that is not reached for as long as a packing that reaches it is ruled out."""
