@@ -75,8 +75,8 @@ def line(pending: Pending, number: int) -> str:
 def _notes(found: Result, *, final_state: bool) -> Iterator[str]:
     if found.is_reference:
         yield (
-            "no final state was looked for among so many pods and nodes, or none was found in time: these "
-            "are kube-scheduler's own binds, as far as every constraint holds after them"
+            "the batch is too large to be searched for a final state: these are kube-scheduler's own binds, "
+            "as far as no more constraints are broken after them than before"
         )
     pods = len(found.steps)
     if not final_state and found.final_pods is not None and found.final_pods > pods:
