@@ -95,7 +95,7 @@ class MoveSearch:
         self._save_moves(effort.MOVES_GLANCE_WORK)
         self._look_nearby()
         self._save_moves(effort.MOVES_WORK)
-        if not (self._placed >= self._bounds and self._is_least()):
+        if not self._only_room_decides and not (self._placed >= self._bounds and self._is_least()):
             self._go_through(self._meter)
         if not self._placed >= self._bounds:
             self._take_unmoved(self._fixed)
