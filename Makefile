@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 DEMO ?= examples/01-one-constraint
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test e2e check format bench bench-solve clean
+.PHONY: help setup demo test e2e e2e-long check format bench bench-solve clean
 
 help:  ## This list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## */make \1\t/' | expand -t 18
@@ -24,6 +24,9 @@ test: $(READY)  ## All tests
 
 e2e: $(READY)  ## Stories on a real control plane, minutes; skipped where ../shared/control-plane is not there
 	$(BIN)/python -m pytest $(or $(E2E),tests/e2e tests/control_plane)
+
+e2e-long: $(READY)  ## The same many times over, and struck at random moments; RUNS, KILLS and SEED, the better part of an hour
+	$(BIN)/python -m pytest -v -rP $(or $(E2E),tests/e2e/long_runs.py)
 
 check: $(READY)  ## Lint, format, types, and who may import whom
 	$(BIN)/ruff check .

@@ -14,7 +14,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import typer
 
-from cli import options
+from cli import again, options
 from cli.compare import compare
 from cli.drain import drain
 from cli.explain import explain
@@ -22,6 +22,7 @@ from cli.outcome import Exit, ending
 from cli.rebalance import rebalance
 from cli.rollout import rollout
 from cli.scale_down import scale_down
+from cli.solve import solve
 from cli.what_if import Changes, InOrder, what_if
 
 app = typer.Typer(
@@ -47,6 +48,7 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line, and get its exit code."""
+    again.remember(arguments)
     verbose = not {"-v", "--verbose"}.isdisjoint(arguments)
     return ending(lambda: app(args=list(arguments), standalone_mode=False), verbose=verbose)
 
@@ -139,6 +141,7 @@ def simulate(
     namespace: options.Namespace = None,
     all_namespaces: options.AllNamespaces = False,
     selector: options.Selector = None,
+    gated: options.Gated = False,
     no_preemption: options.NoPreemption = False,
     seed: options.Seed = None,
     output: options.Format = None,
@@ -162,9 +165,12 @@ def simulate(
     from cli.scope import Scope
     from cli.source import load
     from planner import simulate as schedule
+    from planner.whatif import open_gates
 
     scope = Scope.of(namespace, all_namespaces, selector)
     cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes)
+    if gated:
+        cluster = open_gates(cluster)
     scope.check(cluster)
     with meter("pods") as progress:
         simulation = schedule(
@@ -176,60 +182,7 @@ def simulate(
         raise typer.Exit(Exit.FINDINGS)
 
 
-@app.command(cls=InOrder)
-@what_if
-def solve(
-    filename: options.Filename = None,
-    recursive: options.Recursive = False,
-    final_state: options.FinalState = False,
-    allow_moves: options.AllowMoves = False,
-    prefer: options.Prefer = options.Shape.SPREAD,
-    time_limit: options.TimeLimit = 30.0,
-    output: options.Format = None,
-    verbose: options.Verbose = False,
-    context: options.Context = None,
-    kubeconfig: options.Kubeconfig = None,
-    changes: Changes = (),
-) -> None:
-    """Where should the whole batch go?
-
-    kube-scheduler takes pods one by one and gets stuck; the batch as a whole often fits. The plan
-    is a sequence of binds, each of which the scheduler's filters accept at its turn, that places
-    the most pods, those of the highest priority first. It never has fewer than kube-scheduler
-    places without preemption.
-
-    Then come the softer stages, each with its bound: ScheduleAnyway constraints, preferred
-    affinities, and the shape that --prefer asks for. -v shows them.
-
-    With --allow-moves running pods that a controller recreates may be evicted, to be bound elsewhere
-    or to stay pending: never so that fewer pods of their priority or a higher one run, and as few as
-    possible. Budgets hold. Softer stages are left out.
-
-    Ctrl-C prints the best plan so far. Exit code 1 when a pod is left over. `-o name` prints those pods.
-    """
-    from cli.changes import changed
-    from cli.interrupt import bell
-    from cli.progress import meter
-    from cli.render import Page, show
-    from cli.source import load
-    from planner import solve as place
-
-    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
-    with meter("pods") as watch, bell() as rung:
-        plan = place(
-            cluster,
-            time_limit=time_limit,
-            final_state=final_state,
-            allow_moves=allow_moves,
-            prefer=prefer.value,
-            watch=watch,
-            bell=rung,
-        )
-    show(plan, Page.of(output, verbose))
-    if plan.unplaced:
-        raise typer.Exit(Exit.FINDINGS)
-
-
+app.command(cls=InOrder)(what_if(solve))
 app.command(cls=InOrder)(what_if(compare))
 app.command(cls=InOrder)(what_if(explain))
 app.command("scale-down", cls=InOrder)(what_if(scale_down))

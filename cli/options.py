@@ -15,6 +15,21 @@ class Output(StrEnum):
     NAME = "name"
 
 
+class ScriptOutput(StrEnum):
+    """What `-o` takes where a plan can be carried out: the usual forms, and a shell script."""
+
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    NAME = "name"
+    SCRIPT = "script"
+
+
+def plain(output: ScriptOutput | None) -> Output | None:
+    """A form that every document has."""
+    return None if output is None else Output(output.value)
+
+
 class Shape(StrEnum):
     """What `--prefer` takes; the engine's own list, which is not imported just to print help."""
 
@@ -66,6 +81,13 @@ Kubeconfig = Annotated[
 Format = Annotated[
     Output | None,
     typer.Option("--output", "-o", metavar="FORMAT", help="wide, json, yaml or name."),
+]
+ScriptFormat = Annotated[
+    ScriptOutput | None,
+    typer.Option("--output", "-o", metavar="FORMAT", help="wide, json, yaml, name or script."),
+]
+Gated = Annotated[
+    bool, typer.Option("--gated", help="Take in pods that a scheduling gate holds back, as if it were open.")
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Leave nothing out.")]
 NoPreemption = Annotated[bool, typer.Option("--no-preemption", help="No pod makes room by evicting others.")]

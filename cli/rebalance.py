@@ -1,6 +1,5 @@
 """The command `planner rebalance`."""
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -9,22 +8,6 @@ from cli import options
 from cli.outcome import Exit
 from cli.what_if import Changes
 
-
-class MoveOutput(StrEnum):
-    """What `-o` takes: the usual forms, and two that a cluster understands."""
-
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    NAME = "name"
-    EVICTION = "eviction"
-    SCRIPT = "script"
-
-
-Format = Annotated[
-    MoveOutput | None,
-    typer.Option("--output", "-o", metavar="FORMAT", help="wide, json, yaml, name, eviction or script."),
-]
 Policy = Annotated[
     str | None,
     typer.Option("--policy", metavar="FILE", help="A DeschedulerPolicy: what it protects stays."),
@@ -41,6 +24,10 @@ EvictOnly = Annotated[
     bool,
     typer.Option("--evict-only", help="Only moves that need no pin: evict, and the scheduler does the rest."),
 ]
+Waves = Annotated[
+    int | None,
+    typer.Option("--waves", metavar="N", min=1, help="Only the first N waves; plan again after them."),
+]
 Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
 
 
@@ -51,9 +38,10 @@ def rebalance(
     max_moves: MaxMoves = None,
     max_unavailable: MaxUnavailable = 1,
     evict_only: EvictOnly = False,
+    waves: Waves = None,
     curve: Curve = False,
     time_limit: options.TimeLimit = 60.0,
-    output: Format = None,
+    output: options.ScriptFormat = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
@@ -65,16 +53,18 @@ def rebalance(
     a wave finishes first, budgets hold, every replacement has room, and nothing gets worse. A natural
     landing needs only the eviction; a pinned one needs what the plan prints. Nothing is left Pending.
 
-    -o eviction prints policy/v1 Eviction objects; -o script a shell script that makes the moves wave by
-    wave and stops when a replacement lands elsewhere than planned.
+    -o script prints a shell script that makes the moves wave by wave. It checks first that the cluster
+    is the one of the plan, can be interrupted and started again, and stops when a replacement lands
+    where it was not meant to; `--dry-run` asks the API server and changes nothing.
 
     Exit code 1 when a constraint stays broken. `-o name` prints the pods to evict.
     """
+    from cli.again import again
     from cli.changes import changed
     from cli.interrupt import bell
     from cli.render import Page, show, show_lines
     from cli.source import load, with_policy
-    from cli.views import evictions, move_script
+    from cli.views.scripts import moves
     from planner import rebalance as plan_moves
 
     cluster = changed(load(filename, recursive, context, kubeconfig), changes)
@@ -87,15 +77,12 @@ def rebalance(
             max_unavailable=max_unavailable,
             evict_only=evict_only,
             curve=curve,
+            first_waves=waves,
             bell=rung,
         )
-    match output:
-        case MoveOutput.EVICTION:
-            show_lines(plan, evictions.lines(plan))
-        case MoveOutput.SCRIPT:
-            show_lines(plan, move_script.lines(plan))
-        case _:
-            form = None if output is None else options.Output(output.value)
-            show(plan, Page.of(form, verbose))
+    if output == options.ScriptOutput.SCRIPT:
+        show_lines(plan, moves.lines(plan, cluster, again(cluster)))
+    else:
+        show(plan, Page.of(options.plain(output), verbose))
     if plan.after.hard_violations:
         raise typer.Exit(Exit.FINDINGS)

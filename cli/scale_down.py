@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from cli import options
-from cli.outcome import Exit, say_notes
+from cli.outcome import Exit
 from cli.what_if import Changes
-
-
-class Form(StrEnum):
-    """What `-o` takes here."""
-
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    NAME = "name"
-    SCRIPT = "script"
-
 
 Wanted = Annotated[
     list[str],
@@ -31,10 +19,6 @@ Wanted = Annotated[
         show_default=False,
     ),
 ]
-Format = Annotated[
-    Form | None,
-    typer.Option("--output", "-o", metavar="FORMAT", help="wide, json, yaml, name or script."),
-]
 
 
 def scale_down(
@@ -42,7 +26,7 @@ def scale_down(
     filename: options.Filename = None,
     recursive: options.Recursive = False,
     time_limit: options.TimeLimit = 30.0,
-    output: Format = None,
+    output: options.ScriptFormat = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
@@ -53,29 +37,29 @@ def scale_down(
     The pods whose going leaves the rest best spread, beside those that the controllers would take: by
     hard constraints first, then soft ones, then skew. Several workloads are looked at together.
 
-    `-o script` prints the annotations that make the controllers take exactly these pods, and the
-    scaling. Deployments, ReplicaSets and ReplicationControllers look at them; StatefulSets and Jobs
-    do not.
+    `-o script` prints a shell script that annotates the pods so that the controllers take exactly these,
+    scales, and takes the annotations off again. Deployments, ReplicaSets and ReplicationControllers look
+    at them; StatefulSets and Jobs do not.
 
     Exit code 1 when even the best choice leaves a DoNotSchedule constraint broken. `-o name` prints
     the pods that should go.
     """
+    from cli.again import again
     from cli.changes import changed
     from cli.interrupt import bell
-    from cli.render import Page, show
+    from cli.render import Page, show, show_lines
     from cli.source import load
-    from cli.views.scale_down import script
+    from cli.views.scripts import scale_down as script
     from planner import scale_down as choose
 
     wanted = _parsed(workloads)
     cluster = changed(load(filename, recursive, context, kubeconfig), changes)
     with bell() as rung:
         document = choose(cluster, wanted, time_limit=time_limit, bell=rung)
-    if output == Form.SCRIPT:
-        say_notes(document.notes)
-        print("\n".join(script(document)))
+    if output == options.ScriptOutput.SCRIPT:
+        show_lines(document, script.lines(document, cluster, again(cluster)))
     else:
-        show(document, Page.of(options.Output(output) if output else None, verbose))
+        show(document, Page.of(options.plain(output), verbose))
     if document.best.hard_excess:
         raise typer.Exit(Exit.FINDINGS)
 

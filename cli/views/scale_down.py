@@ -1,20 +1,14 @@
-"""A ScaleDown: who goes by whose choice, what that does to the spread, and a script that makes it so."""
+"""A ScaleDown: who goes by whose choice, and what that does to the spread."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from cli.page import MANY_ROWS, Page, counted
 from cli.table import table
 from cli.views.spread import domains_now, short_key
 from cli.views.stages import stages
-from planner.documents.plan import ConstraintReport, ScaleDown, ScaledWorkload
-
-_COST = "controller.kubernetes.io/pod-deletion-cost"
-#: How many pods are annotated by one call of kubectl.
-_AT_ONCE = 10
+from planner.documents.plan import ConstraintReport, ScaleDown
 
 
 def lines(document: ScaleDown, page: Page) -> Iterator[str]:
@@ -30,42 +24,6 @@ def lines(document: ScaleDown, page: Page) -> Iterator[str]:
 def names(document: ScaleDown) -> Iterator[str]:
     """The pods that should go."""
     return (f"pod/{victim}" for victim in document.best.victims)
-
-
-def script(document: ScaleDown) -> Iterator[str]:
-    """A shell script that annotates the pods and then scales the workloads."""
-    yield "#!/bin/sh"
-    yield "set -eu"
-    priced = sorted((item.pod.partition("/")[0], item.cost, item.pod) for item in document.costs)
-    for (namespace, cost), found in groupby(priced, key=lambda item: item[:2]):
-        pods = [pod.partition("/")[2] for _, _, pod in found]
-        for first in range(0, len(pods), _AT_ONCE):
-            some = pods[first : first + _AT_ONCE]
-            yield _quoted(
-                "kubectl", "annotate", "--overwrite", "pod", "-n", namespace, *some, f"{_COST}={cost}"
-            )
-    for workload in document.workloads:
-        if not workload.steerable:
-            yield f"# {_one_line(workload.workload)} does not look at deletion costs"
-        yield _scaling(workload)
-
-
-def _scaling(workload: ScaledWorkload) -> str:
-    """Scales, if the number of replicas is still the one that was seen."""
-    kind, _, name = workload.workload.partition("/")
-    if kind == "Job":
-        patch = f'{{"spec":{{"parallelism":{workload.replicas}}}}}'
-        return _quoted("kubectl", "patch", "-n", workload.namespace, "job", name, "--type=merge", "-p", patch)
-    before, after = f"--current-replicas={workload.replicas_before}", f"--replicas={workload.replicas}"
-    return _quoted("kubectl", "scale", "-n", workload.namespace, f"{kind.lower()}/{name}", before, after)
-
-
-def _quoted(*words: str) -> str:
-    return " ".join(map(shlex.quote, words))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _victims(document: ScaleDown, page: Page) -> Iterator[str]:

@@ -34,11 +34,13 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     max_unavailable: int = 1,
     evict_only: bool = False,
     curve: bool = False,
+    first_waves: int | None = None,
     bell: threading.Event | None = None,
 ) -> MovePlan:
     """The fewest moves after which hard spread constraints hold, in waves.
 
     With `evict_only` no replacement needs a pin.  `curve` adds what fewer moves would achieve.
+    With `first_waves` only so many waves are in the plan, for whoever plans anew after them.
     """
     clock = Clock(time_limit, bell)
     problem = Problem(cluster)
@@ -53,16 +55,23 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     found = MoveSearch(board, movable, protections, meter, most).run(natural=evict_only)
     rules = WaveRules(budgets, max_unavailable, evict_only)
     waves, left = _waves(board, found.moves, rules, clock)
+    shown = waves[:first_waves]
     points = [*_curve(board, movable, protections, meter, len(found.moves))] if curve else []
     return document(
         board,
         movable,
-        waves,
+        shown,
         found.stages,
-        found.claims,
+        # What was found out about the whole plan says nothing about its beginning.
+        found.claims if len(shown) == len(waves) else (),
+        cut=meter.cut,
         curve=points,
-        notes=tuple(_notes(problem, movable, left, found.moves, evict_only)),
-    ).cut_while(meter.cut)
+        notes=(
+            *_cut(meter),
+            *_notes(problem, protections, left, found.moves, evict_only),
+            *_rest(waves, shown),
+        ),
+    )
 
 
 def _least(*numbers: int | None) -> int | None:
@@ -97,6 +106,13 @@ def _waves(
     return best
 
 
+def _rest(waves: Sequence[Sequence[Landing]], shown: Sequence[Sequence[Landing]]) -> Iterator[str]:
+    """What is not shown of the plan."""
+    if len(shown) < len(waves):
+        later = sum(map(len, waves[len(shown) :]))
+        yield f"{len(shown)} of {len(waves)} waves; as things are {later} moves come after them"
+
+
 def _curve(
     board: TrialCluster, movable: Movable, protections: Protections, meter: Meter, moves: int
 ) -> Iterator[CurvePoint]:
@@ -109,13 +125,15 @@ def _curve(
             return
 
 
+def _cut(meter: Meter) -> Iterator[str]:
+    if meter.cut is not None:
+        yield f"the limit ended the search while it looked for {meter.cut}"
+
+
 def _notes(
-    problem: Problem, movable: Movable, left: Sequence[Move], moves: Sequence[Move], evict_only: bool
+    problem: Problem, protections: Protections, left: Sequence[Move], moves: Sequence[Move], evict_only: bool
 ) -> Iterator[str]:
-    protections = movable.protections
     yield from unmodelled(problem.cluster.descheduler_policy)
-    if protections.min_age is not None and movable.now is not None:
-        yield f"minPodAge counts up to {movable.now.isoformat()}, the newest time of any pod in the snapshot"
     if left and evict_only:
         yield f"{len(left)} of {len(moves)} moves are left out: their pods would not land there by themselves"
     elif left:

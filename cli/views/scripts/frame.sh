@@ -1,0 +1,139 @@
+# ---- What every script of the planner does alike ----------------------------------------------
+
+KUBECTL=${KUBECTL:-kubectl}
+TIMEOUT=${TIMEOUT:-600}
+DRY_RUN=''
+
+say() { printf '%s\n' "$*"; }
+complain() { printf '%s\n' "$*" >&2; }
+one_line() { printf '%s' "$*" | tr '\n' ' ' | sed 's/ *$//'; }
+
+# kubectl for this cluster; nothing on standard input.
+k() { k_given "$@" </dev/null; }
+k_given() { "$KUBECTL" ${CONTEXT:+"--context=$CONTEXT"} --request-timeout=60s "$@"; }
+
+# Changes objects, or only asks whether the API server would.
+patch() { k patch "$@" ${DRY_RUN:+--dry-run=server}; }
+
+# Before anything is changed: another start will not help.
+refuse() {
+    complain "refused, nothing was changed: $*"
+    exit 2
+}
+
+# The cluster is not as planned: WHY
+stop() {
+    complain "stopped: $*; plan again: $AGAIN"
+    exit 1
+}
+
+usage() {
+    sed -n '2,/^set -u/{/^#/!d;s/^# \{0,1\}//;p;}' "$0"
+}
+
+options() {
+    for word; do
+        case $word in
+        --dry-run) DRY_RUN=yes ;;
+        -h | --help)
+            usage
+            exit 0
+            ;;
+        *) refuse "$word: only --dry-run and --help are understood" ;;
+        esac
+    done
+}
+
+# The cluster of the plan, and no other.
+check_cluster() {
+    command -v "$KUBECTL" >/dev/null || refuse "$KUBECTL cannot be found"
+    found=$(k get namespace kube-system -o 'jsonpath={.metadata.uid}' 2>&1)
+    code=$?
+    if [ -n "$CLUSTER" ]; then
+        [ "$code" -eq 0 ] || refuse "the cluster cannot be told: $(one_line "$found")"
+        [ "$found" = "$CLUSTER" ] || refuse "another cluster: its kube-system is $found, the plan's $CLUSTER"
+    fi
+}
+
+# Notes what may not be done: NAMESPACE VERB RESOURCE [SUBRESOURCE]
+MISSING='' GRANTED=''
+need() {
+    case $GRANTED in *" $2 $3/${4-} "*) return 0 ;; esac
+    if k auth can-i "$2" "$3" ${4:+"--subresource=$4"} --all-namespaces >/dev/null 2>&1; then
+        GRANTED="$GRANTED $2 $3/${4-} "
+    elif [ -z "$1" ] || ! k auth can-i "$2" "$3" ${4:+"--subresource=$4"} "--namespace=$1" >/dev/null 2>&1; then
+        MISSING="$MISSING, $2 $3${4:+/$4}${1:+ in $1}"
+    fi
+}
+
+check_rights() {
+    [ -z "$MISSING" ] || refuse "this user may not${MISSING#,}"
+}
+
+# The nodes of the plan are there, and open or cordoned as they were.
+check_nodes() {
+    line='N|{.metadata.name}|{.metadata.uid}|{.spec.unschedulable}'
+    found=$(k get nodes -o "jsonpath={range .items[*]}$line{'\n'}{end}" 2>&1) ||
+        refuse "nodes cannot be read: $(one_line "$found")"
+    wrong=$(printf '%s\n' "$found" "---" "$PLAN" | awk -F'|' '
+        $1 == "---" { planned = 1 }
+        $1 == "N" && !planned { uid[$2] = $3; cordoned[$2] = $4 == "true" }
+        $1 == "N" && planned {
+            if (!($2 in uid) || ($3 != "" && uid[$2] != $3)) print "node " $2 " is not there any more"
+            else if (cordoned[$2] != ($4 == "cordoned")) print "node " $2 " is " (cordoned[$2] ? "" : "not ") "cordoned"
+        }')
+    [ -z "$wrong" ] || stop "$(first_of "$wrong"); nothing was changed"
+}
+
+# The budgets of the plan say what they said.
+check_budgets() {
+    for namespace in $(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "B" && !seen[$2]++ { print $2 }'); do
+        line='B|{.metadata.name}|{.spec.minAvailable}|{.spec.maxUnavailable}'
+        found=$(k get poddisruptionbudgets -n "$namespace" -o "jsonpath={range .items[*]}$line{'\n'}{end}" 2>&1) ||
+            refuse "budgets cannot be read: $(one_line "$found")"
+        wrong=$(printf '%s\n' "$found" "---" "$PLAN" | awk -F'|' -v namespace="$namespace" '
+            $1 == "---" { planned = 1 }
+            $1 == "B" && !planned { now[$2] = $3 "|" $4 }
+            $1 == "B" && planned && $2 == namespace {
+                if (now[$3] != $4 "|" $5) print "budget " namespace "/" $3 " has changed"
+            }')
+        [ -z "$wrong" ] || stop "$(first_of "$wrong"); nothing was changed"
+    done
+}
+
+# `the first, and 3 more` of several lines.
+first_of() {
+    printf '%s\n' "$1" | awk 'NR == 1 { first = $0 } END { print first (NR > 1 ? ", and " NR - 1 " more" : "") }'
+}
+
+# Evicts through the API, so that budgets hold: NAMESPACE POD UID [ONLY ASK].  False when not yet, or not any more.
+TOLD=''
+evict() {
+    delete=${3:+"\"preconditions\":{\"uid\":\"$3\"}"}
+    [ -z "$DRY_RUN${4-}" ] || delete="$delete${delete:+,}\"dryRun\":[\"All\"]"
+    body=$(printf '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"%s","namespace":"%s"},"deleteOptions":{%s}}' \
+        "$2" "$1" "$delete")
+    answer=$(printf '%s' "$body" |
+        k_given create --raw "/api/v1/namespaces/$1/pods/$2/eviction" -f - 2>&1 >/dev/null) && return 0
+    case $answer in
+    *"(NotFound)"* | *"(Conflict)"*) return 1 ;; # the next look at the pods tells
+    *"(Forbidden)"* | *"(BadRequest)"* | *"(Invalid)"*) stop "$1/$2 was not evicted: $(one_line "$answer")" ;;
+    esac
+    case $TOLD in
+    *" $1/$2 "*) ;;
+    *)
+        say "$1/$2 cannot go yet: $(one_line "$answer")"
+        TOLD="$TOLD $1/$2 "
+        ;;
+    esac
+    return 1
+}
+
+# However it ends, put_back of the script has the last word.
+guard() {
+    trap put_back EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 141' PIPE
+    trap 'exit 143' TERM
+}

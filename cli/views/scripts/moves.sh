@@ -1,0 +1,345 @@
+# ---- Moves: the pods are looked at, whatever is due is done, and they are looked at again ------
+#
+# Nothing is remembered between two looks, so it does not matter when this was interrupted.
+
+# The plan as a table; what is written above as commands becomes its rows.
+node() { printf 'N|%s|%s|%s\n' "$@"; }
+budget() { printf 'B|%s|%s|%s|%s\n' "$@"; }
+nodes_of() { printf 'S|%s|%s\n' "$@"; }
+owner() { printf 'O|%s|%s|%s|%s\n' "$@"; }
+wave() { WAVE=$1; }
+move() { printf 'M|%s|%s|%s|%s|%s|%s|%s|%s\n' "$WAVE" "$1" "$2" "$3" "$4" "$5" "$6" "${7-}"; }
+
+# Every pod of the namespaces that has not run to its end: P|NAMESPACE|UID|NAME|NODE|DELETED|READY|KIND/NAME|UID of the controller
+read_pods() {
+    by='.metadata.ownerReferences[?(@.controller==true)]'
+    line="{.metadata.uid}|{.metadata.name}|{.spec.nodeName}|{.metadata.deletionTimestamp}"
+    line="$line|{.status.conditions[?(@.type=='Ready')].status}|{$by.kind}/{$by.name}|{$by.uid}"
+    read=''
+    for namespace in $NAMESPACES; do
+        found=$(k get pods -n "$namespace" --field-selector='status.phase!=Succeeded,status.phase!=Failed' \
+            --sort-by=.metadata.creationTimestamp -o "jsonpath={range .items[*]}P|$namespace|$line{'\n'}{end}" 2>&1) || {
+            TROUBLE=$(one_line "$found")
+            return 1
+        }
+        read="$read$found
+"
+    done
+    PODS=$read
+}
+
+# The nodes behind every label selector of the plan: S|SELECTOR|NAMES
+read_sets() {
+    SETS=$(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "M" && $8 ~ / in \(/ && !seen[$8]++ { print $8 }' |
+        while read -r selector; do
+            printf 'S|%s|%s\n' "$selector" "$(k get nodes -l "$selector" -o 'jsonpath={.items[*].metadata.name}')"
+        done)
+}
+
+# How far the plan is.  A move is `todo`, `away` (evicted, no replacement on a node yet), `landed` or
+# `done` (and ready); the rows that come out are those of the wave that is due, and of the one before:
+#   T|MOVES DONE|MOVES|WAVE DUE|WAVES     ?|WHAT IS NOT AS PLANNED
+#   todo|NAMESPACE|POD|UID|FROM|KIND/NAME|TO|REPLACEMENT|ITS NODE|PIN     (away, landed, done alike)
+assess() {
+    printf '%s\n' "$SETS" "$PODS" "$PLAN" | awk -F'|' -v told="$TOLD_WAVE" '
+        $1 == "S" { n = split($3, names, " "); sets[$2] = 1; for (i = 1; i <= n; i++) member[$2, names[i]] = 1 }
+        $1 == "P" {
+            id = $2 "/" $4; there[id] = 1; uid_now[id] = $3; node_now[id] = $5; leaving[id] = $6 != ""; ready[id] = $7 == "True"
+            if ($6 == "") { live[$2 " " $8] = live[$2 " " $8] " " $4; by[$2 " " $8] = $9 }
+        }
+        $1 == "O" { owners[++o] = $2 " " $3; owner_uid[$2 " " $3] = $4; known[$2 " " $3] = $5 }
+        $1 == "M" {
+            m++; wave[m] = $2; space[m] = $3; pod[m] = $4; uid[m] = $5; from[m] = $6; own[m] = $3 " " $7; to[m] = $8
+            pin[m] = $9; for (i = 10; i <= NF; i++) pin[m] = pin[m] "|" $i
+            moved[$3 "/" $4] = m
+        }
+        function fits(set, node) {
+            return set in sets ? (set, node) in member : index("," set ",", "," node ",") > 0
+        }
+        function wrong(what) { print "?|" what; troubles++ }
+        # Whether the very pod that was planned is still there.
+        function stays(i, id) {
+            return id in there && (uid[i] == "" ? node_now[id] == from[i] : uid_now[id] == uid[i]) && !leaving[id]
+        }
+        # The oldest new pod of the owner, not yet taken, that is in the set, waiting, or anywhere.
+        function newcomer(i, how,    n, names, j, id) {
+            n = split(fresh[own[i]], names, " ")
+            for (j = 1; j <= n; j++) {
+                id = space[i] "/" names[j]
+                if (id in taken || own[i] ~ / StatefulSet\// && names[j] != pod[i]) continue
+                if (how == "in the set" && (node_now[id] == "" || !fits(to[i], node_now[id]))) continue
+                if (how == "waiting" && node_now[id] != "") continue
+                taken[id] = 1
+                return names[j]
+            }
+            return ""
+        }
+        END {
+            for (i = 1; i <= m; i++) {
+                id = space[i] "/" pod[i]
+                state[i] = stays(i, id) ? "todo" : "away"
+                if (state[i] == "todo" && node_now[id] != from[i]) wrong(id " is on " node_now[id] ", not on " from[i])
+            }
+            for (j = 1; j <= o; j++) {
+                who = owners[j]; split(who, part, " ")
+                if (owner_uid[who] != "" && who in by && by[who] != owner_uid[who]) wrong(part[2] " in " part[1] " has been made anew")
+                split("", listed)
+                n = split(known[who], names, " ")
+                for (i = 1; i <= n; i++) {
+                    split(names[i], where, "@"); id = part[1] "/" where[1]; listed[where[1]] = 1
+                    if (id in moved) continue
+                    if (!(id in there) || leaving[id]) wrong(id " is gone, and not by this plan")
+                    else if (where[2] != "" && node_now[id] != where[2]) wrong(id " is on " node_now[id] ", not on " where[2])
+                }
+                n = split(live[who], names, " ")
+                for (i = 1; i <= n; i++) {
+                    id = part[1] "/" names[i]
+                    if (names[i] in listed && !(id in moved && state[moved[id]] == "away")) continue
+                    fresh[who] = fresh[who] " " names[i]
+                }
+            }
+            for (i = 1; i <= m; i++) if (state[i] == "away") {
+                new[i] = newcomer(i, "in the set")
+                if (new[i] != "") { state[i] = ready[space[i] "/" new[i]] ? "done" : "landed"; continue }
+                new[i] = newcomer(i, "waiting")
+                if (new[i] != "") continue
+                new[i] = newcomer(i, "anywhere")
+                if (new[i] != "") { id = space[i] "/" new[i]; wrong(id " has landed on " node_now[id] ", planned was " to[i]) }
+            }
+            for (j = 1; j <= o; j++) {
+                split(owners[j], part, " "); n = split(fresh[owners[j]], names, " ")
+                for (i = 1; i <= n; i++) if (!((part[1] "/" names[i]) in taken)) wrong(part[1] "/" names[i] " is new, and not by this plan")
+            }
+            for (i = 1; i <= m; i++) {
+                finished += state[i] == "done"
+                if (state[i] != "done" && !due) due = wave[i]
+                if ((state[i] == "todo" || state[i] == "away") && !first) first = wave[i]
+                if (first && wave[i] > first && state[i] != "todo") wrong(space[i] "/" pod[i] " is gone before its turn")
+            }
+            printf "T|%d|%d|%d|%d\n", finished, m, due, wave[m]
+            for (i = 1; i <= m; i++) if (wave[i] == due || wave[i] == told) {
+                node = new[i] == "" ? "" : node_now[space[i] "/" new[i]]
+                split(own[i], part, " ")
+                print state[i] "|" space[i] "|" pod[i] "|" uid[i] "|" from[i] "|" part[2] "|" to[i] "|" new[i] "|" node "|" pin[i]
+            }
+        }'
+}
+
+# Looks at the pods; false when they cannot be read just now.
+look() {
+    read_pods || return 1
+    STATE=$(assess)
+    NOT_AS_PLANNED=$(printf '%s\n' "$STATE" | sed -n 's/^?|//p')
+    total=$(printf '%s\n' "$STATE" | sed -n 's/^T|//p')
+    DONE=${total%%|*} total=${total#*|}
+    MOVES=${total%%|*} total=${total#*|}
+    DUE=${total%%|*} WAVES=${total#*|}
+}
+
+# As look, and once more with the labels of the nodes as they are now before anything is called astray.
+look_twice() {
+    look || return 1
+    [ -n "$NOT_AS_PLANNED" ] || return 0
+    read_sets
+    look
+}
+
+# What the cluster looks like, for whoever has to decide how to go on.
+picture() {
+    complain "$DONE of $MOVES moves are done${DUE:+, wave $DUE of $WAVES is due}"
+    printf '%s\n' "$PODS" "$PLAN" | awk -F'|' '
+        $1 == "P" && $6 == "" { on[$2 " " $8] = on[$2 " " $8] " " ($5 == "" ? "(no-node)" : $5) }
+        $1 == "O" {
+            n = split(on[$2 " " $3], nodes, " "); split("", count); line = ""
+            for (i = 1; i <= n; i++) count[nodes[i]]++
+            for (i = 1; i <= n; i++) if (nodes[i] in count) { line = line " " nodes[i] ":" count[nodes[i]]; delete count[nodes[i]] }
+            print "  " $2 " " $3 " now:" line
+        }' >&2
+    printf '%s\n' "$STATE" | awk -F'|' '$1 == "away" && $8 != "" { print $2, $8 }' |
+        while read -r namespace pod; do
+            why=$(k get pod "$pod" -n "$namespace" -o "jsonpath={.status.conditions[?(@.type=='PodScheduled')].message}")
+            complain "  $namespace/$pod has no node: $why"
+        done
+}
+
+astray() {
+    picture
+    stop "$*"
+}
+
+# Tells what has landed, and takes the pins off that have done their work.
+settle() {
+    while IFS='|' read -r state namespace _ _ _ _ _ new on _; do
+        case $state in landed | done) announce "$namespace/$new" "$on" ;; esac
+    done <<END
+$STATE
+END
+    while IFS='|' read -r namespace owner; do
+        if [ -n "$owner" ] && ! is_under_way "$namespace" "$owner"; then
+            unpin "$namespace" "$owner" || stop "the pin of $owner in $namespace could not be taken off"
+        fi
+    done <<END
+$PINNED
+END
+}
+
+ANNOUNCED=''
+announce() {
+    case $ANNOUNCED in *" $1 "*) return 0 ;; esac
+    ANNOUNCED="$ANNOUNCED $1 "
+    say "$1 has landed on $2"
+}
+
+# Whether a controller's replacement is still on its way: NAMESPACE KIND/NAME
+is_under_way() {
+    printf '%s\n' "$STATE" | awk -F'|' -v n="$1" -v o="$2" '$1 == "away" && $2 == n && $6 == o { found = 1 } END { exit !found }'
+}
+
+# Everything that is due in this wave: one move at a time of a controller, others side by side.
+act() {
+    busy=''
+    while IFS='|' read -r state namespace pod _ _ owner _ new _ pin; do
+        case $state in away | landed) busy="$busy $namespace|$owner " ;; esac
+        if [ "$state" = away ] && [ -n "$pin" ]; then steer "$namespace" "$owner" "$pod" "$pin" "$new"; fi
+    done <<END
+$STATE
+END
+    while IFS='|' read -r state namespace pod uid from owner _ _ _ pin; do
+        [ "$state" = todo ] || continue
+        case $busy in *" $namespace|$owner "*) continue ;; esac
+        busy="$busy $namespace|$owner "
+        if [ -z "$pin" ]; then
+            if evict "$namespace" "$pod" "$uid"; then say "evicted $namespace/$pod from $from"; fi
+        elif evict "$namespace" "$pod" "$uid" "only ask" && pin "$namespace" "$owner" "$pod" "$pin"; then
+            if evict "$namespace" "$pod" "$uid"; then say "evicted $namespace/$pod from $from"; fi
+        fi
+    done <<END
+$STATE
+END
+}
+
+# A replacement that is on its way has its pin; one that was made without it is made once more.
+steer() {
+    is_pinned "$1" "$2" || { pin "$1" "$2" "$3" "$4" && if [ -n "$5" ]; then let_go_of_waiting "$1" "$2"; fi; }
+}
+
+carry_out() {
+    waited=0 before='' TROUBLE=''
+    while :; do
+        if look_twice; then
+            settle
+            [ -z "$NOT_AS_PLANNED" ] || astray "$(first_of "$NOT_AS_PLANNED")"
+            [ "$DONE" -lt "$MOVES" ] || return 0
+            [ "$DUE" -eq "$TOLD_WAVE" ] || say "wave $DUE of $WAVES"
+            TOLD_WAVE=$DUE
+            [ "$STATE" = "$before" ] || waited=0
+            before=$STATE
+            act
+        fi
+        [ "$waited" -lt "$TIMEOUT" ] || astray "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}"
+        sleep 1
+        waited=$((waited + 1))
+    done
+}
+
+# A replacement that is about to land gets ten seconds to do so under its pin.
+put_back() {
+    code=$?
+    trap '' HUP INT TERM PIPE
+    trap - EXIT
+    [ -z "$PINNED" ] || complain "putting back what was changed"
+    for second in 1 2 3 4 5 6 7 8 9 10; do
+        if [ -z "$PINNED" ] || ! look 2>/dev/null; then break; fi
+        printf '%s\n' "$STATE" | grep -q '^away|.*|[^|]\{1,\}$' || break
+        [ "$second" -eq 10 ] || sleep 1
+    done
+    while [ -n "$PINNED" ]; do
+        item=${PINNED%%
+*}
+        if unpin "${item%%|*}" "${item#*|}" 2>/dev/null; then
+            let_go_of_waiting "${item%%|*}" "${item#*|}"
+        else
+            complain "the pin of ${item#*|} in ${item%%|*} is still on: start this again and it comes off"
+            PINNED=${PINNED#*
+}
+        fi
+    done
+    exit "$code"
+}
+
+# What a killed script left behind: its pin stays where this plan goes on with that move, else it comes off.
+take_over() {
+    left=$(left_pinned | awk -F'|' '$3 != ""')
+    while IFS='|' read -r namespace owner pod; do
+        [ -n "$pod" ] || continue
+        if printf '%s\n' "$STATE" | awk -F'|' -v n="$namespace" -v p="$pod" -v o="$owner" '
+            $1 == "away" && $2 == n && $3 == p && $6 == o && $10 != "" { found = 1 } END { exit !found }'; then
+            PINNED="$PINNED$namespace|$owner
+"
+        elif [ -n "$DRY_RUN" ]; then
+            say "$namespace: $owner is still pinned by a script that was killed; that would be put back"
+        else
+            unpin "$namespace" "$owner" || stop "$owner in $namespace is still pinned, and could not be put back"
+            let_go_of_waiting "$namespace" "$owner"
+            say "$namespace: $owner was still pinned by a script that was killed; put back"
+        fi
+    done <<END
+$left
+END
+}
+
+check_moves() {
+    for namespace in $NAMESPACES; do
+        need "$namespace" list pods
+        need "$namespace" create pods eviction
+    done
+    need '' list nodes
+    for namespace in $(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "M" && $9 != "" && !seen[$3]++ { print $3 }'); do
+        for kind in replicasets.apps replicationcontrollers deployments.apps; do
+            need "$namespace" get "$kind"
+            need "$namespace" patch "$kind"
+        done
+        need "$namespace" delete pods
+    done
+    check_rights
+}
+
+# Asks the API server about every change that is still to be made.
+rehearse() {
+    say "dry run: $DONE of $MOVES moves are done"
+    rows=$(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "M"')
+    while IFS='|' read -r _ number namespace pod uid from owner to pin; do
+        if [ -z "$pod" ] || [ "$number" -lt "$DUE" ]; then continue; fi
+        if [ -n "$pin" ]; then pin "$namespace" "$owner" "$pod" "$pin"; fi
+        if evict "$namespace" "$pod" "$uid"; then say "wave $number: $namespace/$pod would go from $from to $to"; fi
+    done <<END
+$rows
+END
+}
+
+main() {
+    options "$@"
+    PLAN=$(plan)
+    NAMESPACES=$(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "M" && !seen[$3]++ { print $3 }')
+    check_cluster
+    [ -z "$PLAN" ] || check_moves
+    TROUBLE='' TOLD_WAVE=0
+    read_sets
+    look_twice || refuse "the pods cannot be read: $TROUBLE"
+    guard
+    take_over
+    look_twice || stop "the pods cannot be read: $TROUBLE"
+    if [ "$MOVES" -eq 0 ]; then
+        say "nothing to move"
+        exit "$NOTHING_TO_MOVE"
+    fi
+    [ -z "$NOT_AS_PLANNED" ] || stop "$(first_of "$NOT_AS_PLANNED"); nothing was changed"
+    check_nodes
+    check_budgets
+    if [ -n "$DRY_RUN" ]; then
+        rehearse
+        exit 0
+    fi
+    carry_out
+    say "done: $MOVES move$([ "$MOVES" -eq 1 ] || printf s)"
+}

@@ -1,0 +1,260 @@
+# ---- Placing: one step after the other, each looked at first, so an earlier start does not matter -----
+
+# The plan as a table; what is written above as commands becomes its rows.
+node() { printf 'N|%s|%s|%s\n' "$@"; }
+budget() { printf 'B|%s|%s|%s|%s\n' "$@"; }
+room() { printf 'R|%s|%s\n' "$@"; }
+owner() { printf 'O|%s|%s|%s|%s\n' "$@"; }
+open_gate() { printf 'X|open|%s|%s|%s|%s|%s|%s\n' "$@"; }
+bind() { printf 'X|bind|%s|%s|%s|%s||\n' "$@"; }
+evict_pod() { printf 'X|evict|%s|%s|%s|%s|%s|%s\n' "$@"; }
+replace() { printf 'X|replace|%s|%s||%s|%s|%s\n' "$@"; }
+
+rows() { printf '%s\n' "$PLAN" | sed -n "s/^$1|//p"; }
+
+# Every pod of the namespaces: P|NAMESPACE|UID|NAME|NODE|DELETED|GATES|KIND/NAME of its controller
+read_pods() {
+    by='.metadata.ownerReferences[?(@.controller==true)]'
+    line="{.metadata.uid}|{.metadata.name}|{.spec.nodeName}|{.metadata.deletionTimestamp}"
+    line="$line|{.spec.schedulingGates[*].name}|{$by.kind}/{$by.name}"
+    read=''
+    for namespace in $NAMESPACES; do
+        found=$(k get pods -n "$namespace" --field-selector='status.phase!=Succeeded,status.phase!=Failed' \
+            --sort-by=.metadata.creationTimestamp -o "jsonpath={range .items[*]}P|$namespace|$line{'\n'}{end}" 2>&1) || {
+            TROUBLE=$(one_line "$found")
+            return 1
+        }
+        read="$read$found
+"
+    done
+    PODS=$read
+}
+
+# What is not as planned, before anything is done.
+check_pods() {
+    wrong=$(printf '%s\n' "$PODS" "$PLAN" | awk -F'|' '
+        $1 == "P" { id = $2 "/" $4; uid[id] = $3; node[id] = $5; gates[id] = $7; leaving[id] = $6 != "" }
+        $1 == "X" && $2 != "replace" { id = $3 "/" $4 }
+        $1 == "X" && ($2 == "open" || $2 == "bind") {
+            if (!(id in uid) || ($5 != "" && uid[id] != $5) || leaving[id]) print id " is not there any more"
+            else if (node[id] != "" && node[id] != $6) print id " is on " node[id] ", planned was " $6
+            else if (node[id] == "" && $2 == "open" && gates[id] != "" && gates[id] != $7) print id " has other gates now"
+        }
+        $1 == "X" && $2 == "evict" && id in uid && uid[id] == $5 && node[id] != $6 { print id " is on " node[id] ", not on " $6 }')
+    [ -z "$wrong" ] || stop "$(first_of "$wrong"); nothing was changed"
+}
+
+# A node on which a pod is bound without asking the scheduler has to hold just what it held.
+check_room() {
+    found=$(rows R)
+    while IFS='|' read -r node planned; do
+        [ -n "$node" ] || continue
+        now=$(k get pods -A --field-selector="spec.nodeName=$node,status.phase!=Succeeded,status.phase!=Failed" \
+            -o 'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name} {end}')
+        for pod in $now; do
+            case " $planned " in *" $pod "*) ;; *) stop "$pod is on $node now; nothing was changed" ;; esac
+        done
+    done <<END
+$found
+END
+}
+
+# One pod as it is: sets NOW_ON, GATES and UID; empty UID when there is none.
+look_at() {
+    found=$(k get pod "$2" -n "$1" --ignore-not-found \
+        -o 'jsonpath={.metadata.uid}|{.spec.nodeName}|{.spec.schedulingGates[*].name}' 2>&1) || {
+        TROUBLE=$(one_line "$found")
+        return 1
+    }
+    UID_NOW=${found%%|*} found=${found#*|}
+    NOW_ON=${found%%|*} GATES=${found#*|}
+}
+
+give_up() {
+    why=$(k get pod "$2" -n "$1" -o "jsonpath={.status.conditions[?(@.type=='PodScheduled')].message}" 2>/dev/null)
+    complain "$DONE of $STEPS steps are done; $1/$2 has no node${why:+: $why}"
+    stop "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}"
+}
+
+# Waits until a pod is on its node; any other node ends it: NAMESPACE POD NODE
+await_pod() {
+    waited=0
+    while :; do
+        if look_at "$1" "$2"; then
+            [ "$NOW_ON" != "$3" ] || return 0
+            [ -z "$NOW_ON" ] || stop "$1/$2 is on $NOW_ON, planned was $3"
+            [ -n "$UID_NOW" ] || stop "$1/$2 is gone"
+        fi
+        [ "$waited" -lt "$((TIMEOUT * 5))" ] || give_up "$1" "$2"
+        sleep 0.2 2>/dev/null || { sleep 1 && waited=$((waited + 4)); }
+        waited=$((waited + 1))
+    done
+}
+
+# Narrows the affinity of a held pod to its node and takes the gates off, in one patch: NAMESPACE POD UID NODE PATCH
+do_open() {
+    look_at "$1" "$2" || :
+    if [ -n "${GATES-}" ]; then
+        patch pod "$2" -n "$1" --type=json -p "$5" >/dev/null || stop "the gates of $1/$2 could not be taken off"
+    fi
+    [ -n "$DRY_RUN" ] || await_pod "$1" "$2" "$4"
+}
+
+# Posts a Binding: NAMESPACE POD UID NODE
+do_bind() {
+    look_at "$1" "$2" || :
+    if [ -z "${NOW_ON-}" ]; then
+        printf '{"apiVersion":"v1","kind":"Binding","metadata":{"name":"%s","namespace":"%s","uid":"%s"},"target":{"apiVersion":"v1","kind":"Node","name":"%s"}}' \
+            "$2" "$1" "$3" "$4" |
+            k_given create --raw "/api/v1/namespaces/$1/pods/$2/binding${DRY_RUN:+?dryRun=All}" -f - >/dev/null 2>&1 ||
+            complain "$1/$2 could not be bound to $4; somebody else may have been faster"
+    fi
+    [ -n "$DRY_RUN" ] || await_pod "$1" "$2" "$4"
+}
+
+# Evicts, with new pods of the controller held back until their turn: NAMESPACE POD UID OWNER PATCH
+do_evict() {
+    waited=0
+    while :; do
+        if look_at "$1" "$2"; then
+            if [ "$UID_NOW" != "$3" ]; then return 0; fi
+            if evict "$1" "$2" "$3" "only ask"; then
+                pin "$1" "$4" "$2" "$5"
+                if [ -n "$DRY_RUN" ]; then return 0; fi
+                evict "$1" "$2" "$3" || :
+            fi
+        fi
+        [ "$waited" -lt "$TIMEOUT" ] || stop "$1/$2 is still there after $TIMEOUT seconds"
+        sleep 1
+        waited=$((waited + 1))
+    done
+}
+
+# The controller's new pods on a node: NAMESPACE OWNER NODE
+new_on() {
+    read_pods || return 1
+    printf '%s\n' "$PODS" "$PLAN" | awk -F'|' -v n="$1" -v o="$2" -v node="$3" '
+        $1 == "P" && $2 == n && $8 == o && $6 == "" && $5 == node { pods[$4] = 1 }
+        $1 == "O" && $2 == n && $3 == o { split($5, names, " "); for (i in names) delete pods[names[i]] }
+        END { for (name in pods) count++; print count + 0 }'
+}
+
+# One more new pod of a controller comes to a node: NAMESPACE OWNER NODE HOW-MANY-THEN PATCH
+do_replace() {
+    waited=0
+    [ -z "$DRY_RUN" ] || return 0
+    while [ "$(new_on "$1" "$2" "$3")" -lt "$4" ]; do
+        if [ "$waited" -eq 0 ]; then
+            pin "$1" "$2" "" "$5"
+            k patch "$2" -n "$1" --type=json -p "$5" >/dev/null || stop "$2 in $1 could not be pinned"
+            let_go_of_waiting "$1" "$2" 1
+        fi
+        [ "$waited" -lt "$TIMEOUT" ] || stop "no new pod of $2 in $1 has come to $3 within $TIMEOUT seconds"
+        sleep 1
+        waited=$((waited + 1))
+    done
+}
+
+place() {
+    DONE=0
+    found=$(rows X)
+    while IFS='|' read -r what namespace name uid on more patch; do
+        case $what in
+        open) do_open "$namespace" "$name" "$uid" "$on" "$patch" ;;
+        bind) do_bind "$namespace" "$name" "$uid" "$on" ;;
+        evict) do_evict "$namespace" "$name" "$uid" "$more" "$patch" ;;
+        replace) do_replace "$namespace" "$name" "$on" "$more" "$patch" ;;
+        esac
+        DONE=$((DONE + 1))
+        case $what in
+        evict) say "$namespace/$name ${WOULD}leaves $on" ;;
+        *) say "$namespace/$name ${WOULD}comes to $on" ;;
+        esac
+    done <<END
+$found
+END
+}
+
+# Nothing is held back any longer; pods that wait for good are made anew without the pin.
+release() {
+    while [ -n "$PINNED" ]; do
+        item=${PINNED%%
+*}
+        if unpin "${item%%|*}" "${item#*|}" 2>/dev/null; then
+            let_go_of_waiting "${item%%|*}" "${item#*|}"
+        else
+            complain "the pin of ${item#*|} in ${item%%|*} is still on: start this again and it comes off"
+            PINNED=${PINNED#*
+}
+        fi
+    done
+}
+
+put_back() {
+    code=$?
+    trap '' HUP INT TERM PIPE
+    trap - EXIT
+    release
+    exit "$code"
+}
+
+# What a killed script left behind: this plan goes on with its own controllers, all others are put back.
+take_over() {
+    left=$(left_pinned | awk -F'|' '$3 != ""')
+    while IFS='|' read -r namespace controller _; do
+        [ -n "$controller" ] || continue
+        if rows O | grep -qF "$namespace|$controller|"; then
+            PINNED="$PINNED$namespace|$controller
+"
+        elif [ -z "$DRY_RUN" ]; then
+            unpin "$namespace" "$controller" || stop "$controller in $namespace is still pinned, and could not be put back"
+            let_go_of_waiting "$namespace" "$controller"
+            say "$namespace: $controller was still pinned by a script that was killed; put back"
+        fi
+    done <<END
+$left
+END
+}
+
+check_rights_to_place() {
+    for namespace in $NAMESPACES; do
+        need "$namespace" list pods
+        need "$namespace" get pods
+        if rows X | grep -q "^open|$namespace|"; then need "$namespace" patch pods; fi
+        if rows X | grep -q "^bind|$namespace|"; then need "$namespace" create pods binding; fi
+        if rows X | grep -q "^evict|$namespace|"; then
+            need "$namespace" create pods eviction
+            need "$namespace" delete pods
+            for kind in replicasets.apps replicationcontrollers deployments.apps; do
+                need "$namespace" get "$kind"
+                need "$namespace" patch "$kind"
+            done
+        fi
+    done
+    need '' list nodes
+    check_rights
+}
+
+main() {
+    options "$@"
+    PLAN=$(plan)
+    NAMESPACES=$(rows X | awk -F'|' '!seen[$2]++ { print $2 }')
+    STEPS=$(rows X | grep -c '|')
+    TROUBLE='' WOULD=${DRY_RUN:+'(dry run) '}
+    check_cluster
+    if [ "$STEPS" -eq 0 ]; then
+        say "nothing to do"
+        exit 0
+    fi
+    check_rights_to_place
+    guard
+    take_over
+    read_pods || refuse "the pods cannot be read: $TROUBLE"
+    check_pods
+    check_nodes
+    check_budgets
+    check_room
+    place
+    release
+    say "${WOULD}done: $STEPS steps"
+}

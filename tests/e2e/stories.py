@@ -1,0 +1,123 @@
+"""What stories have in common: clusters out of balance, scripts, and what must hold at the end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.control_plane import ControlPlane, Manifest
+from tests.e2e.manifests import ZONE, budget, node, spread, workload
+
+#: What scripts leave on objects while they are at work.
+MARKS = ("planner/pinned-for", "planner/affinity", "planner/resume", "planner/deletion-cost")
+
+
+def zone_that_came_back(live: ControlPlane) -> int:
+    """Thirty nodes in three zones, 99 pods of eight Deployments with budgets, none of them in zone c.
+
+    Returns the number of pods.
+    """
+    replicas = (6, 9, 9, 12, 12, 15, 18, 18)
+    live.create(*(node(f"n{zone}{n}", zone=zone) for zone in "ab" for n in range(10)))
+    for number, many in enumerate(replicas):
+        name = f"app{number}"
+        live.create(workload(name, many, spread(name), cpu="200m"), budget(name, maxUnavailable=1))
+    live.at_rest(sum(replicas), 120)
+    live.create(*(node(f"nc{n}", zone="c") for n in range(10)))
+    return sum(replicas)
+
+
+def lopsided(live: ControlPlane, **words: Any) -> None:
+    """Four pods in zone a, and a zone b that has come since: two moves, which the filter leads."""
+    live.create(node("a1"), node("a2"), workload("web", 4, spread("web"), **words))
+    live.at_rest(4)
+    live.create(node("b1", zone="b"))
+
+
+def planned(live: ControlPlane, folder: Path, *command: str) -> Path:
+    """The script that the planner prints for the live cluster."""
+    ended = live.planner(*command, "-o", "script")
+    assert ended.returncode in (0, 1), ended.stderr
+    script = folder / "script.sh"
+    script.write_text(ended.stdout)
+    return script
+
+
+def carried_out(
+    live: ControlPlane, script: Path, *words: str, **settings: str
+) -> subprocess.CompletedProcess[str]:
+    """A script, run to its end."""
+    environment = {**live.environment, "TIMEOUT": "60", **settings}
+    return subprocess.run(
+        ["sh", str(script), *words], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def too_many(live: ControlPlane) -> int:
+    """Violations, as the planner counts them afresh."""
+    ended = live.planner("check", "-o", "json")
+    found: int = json.loads(ended.stdout)["violations"]
+    return found
+
+
+def per_zone(live: ControlPlane, app: str) -> Counter[str]:
+    """How many pods of an app there are in each zone."""
+    zones = {item["metadata"]["name"]: item["metadata"]["labels"][ZONE] for item in live.get("nodes")}
+    return Counter(zones.get(pod["spec"].get("nodeName", ""), "-") for pod in live.pods("-l", f"app={app}"))
+
+
+def evictions(live: ControlPlane, before: list[Manifest]) -> int:
+    """How many of the pods that were there are gone."""
+    now = {pod["metadata"]["uid"] for pod in live.get("pods")}
+    return len({pod["metadata"]["uid"] for pod in before} - now)
+
+
+def left_behind(live: ControlPlane) -> list[str]:
+    """Whatever is paused, pinned, cordoned or marked."""
+    found = []
+    items = live.get("deployments,replicasets,nodes,pods")
+    affinities = {
+        item["metadata"]["name"]: item["spec"]["template"]["spec"].get("affinity")
+        for item in items
+        if item["kind"] == "Deployment"
+    }
+    for item in items:
+        name = f"{item['kind']}/{item['metadata']['name']}"
+        marks = set(item["metadata"].get("annotations", {})).intersection(MARKS)
+        if marks or item["spec"].get("paused") or item["spec"].get("unschedulable"):
+            found.append(name)
+        if item["kind"] == "ReplicaSet":
+            above = item["metadata"]["ownerReferences"][0]["name"]
+            if item["spec"]["template"]["spec"].get("affinity") != affinities[above]:
+                found.append(f"{name} affinity")
+    return found
+
+
+_STOPPER = """#!/bin/sh
+# kubectl that strikes the script: before its $AT-th call, or right after it.
+number=$(($(cat "$COUNTER") + 1))
+echo "$number" >"$COUNTER"
+[ "$WHEN$number" != "before$AT" ] || kill "-$SIGNAL" "$(cat "$TARGET")"
+kubectl "$@"
+code=$?
+[ "$WHEN$number" != "after$AT" ] || kill "-$SIGNAL" "$(cat "$TARGET")"
+exit "$code"
+"""
+
+
+def strike(live: ControlPlane, script: Path, name: str, at: int, when: str) -> int:
+    """Run a script whose n-th call of kubectl brings it a signal; its exit code."""
+    kubectl, counter, target = (script.with_name(name) for name in ("kubectl", "counter", "target"))
+    kubectl.write_text(_STOPPER)
+    kubectl.chmod(0o755)
+    counter.write_text("0")
+    words = {"COUNTER": str(counter), "TARGET": str(target), "SIGNAL": name, "AT": str(at), "WHEN": when}
+    return subprocess.run(
+        ["sh", "-c", 'echo $$ >"$TARGET"; exec sh "$0"', str(script)],
+        env={**live.environment, "TIMEOUT": "60", "KUBECTL": str(kubectl), **words},
+        capture_output=True,
+        check=False,
+    ).returncode

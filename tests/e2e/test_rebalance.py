@@ -1,0 +1,344 @@
+"""`planner rebalance -o script` on a real cluster, from manifests to the end state."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.views.scripts.moves import lines
+from cli.views.scripts.surroundings import owner_of
+from models import Cluster
+from planner.documents.move_plan import Balance, MovePlan, MoveStep, OnNodes
+from planner.documents.plan import Verdicts
+from tests.e2e.control_plane import ControlPlane, Manifest, wait_for
+from tests.e2e.manifests import HOSTNAME, budget, node, pod, spread, workload
+from tests.e2e.stories import (
+    carried_out,
+    evictions,
+    left_behind,
+    lopsided,
+    per_zone,
+    planned,
+    strike,
+    too_many,
+    zone_that_came_back,
+)
+
+
+def moves(script: Path) -> int:
+    """How many moves a script has."""
+    return sum(line.startswith("    move ") for line in script.read_text().splitlines())
+
+
+def test_a_zone_that_came_back(live: ControlPlane, tmp_path: Path) -> None:
+    """99 pods of eight Deployments with budgets go back to thirds, in as many evictions as planned."""
+    zone_that_came_back(live)
+    script, before = planned(live, tmp_path, "rebalance"), live.get("pods")
+    ended = carried_out(live, script)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (too_many(live), evictions(live, before), left_behind(live)) == (0, 33, [])
+    assert moves(script) == 33
+
+
+def test_a_dry_run_changes_nothing(live: ControlPlane, tmp_path: Path) -> None:
+    """It says what would be done, through the API server, and no object is another afterwards."""
+    lopsided(live)
+    script, before = planned(live, tmp_path, "rebalance"), versions(live)
+    ended = carried_out(live, script, "--dry-run")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.count("would go from") == 2
+    assert versions(live) == before
+
+
+def versions(live: ControlPlane) -> dict[str, str]:
+    """The version of every object that a script might touch."""
+    found = live.get("pods,replicasets,deployments,nodes")
+    return {item["metadata"]["uid"]: item["metadata"]["resourceVersion"] for item in found}
+
+
+def test_a_second_start_has_nothing_to_do(live: ControlPlane, tmp_path: Path) -> None:
+    """A script that is through says so when it is started again."""
+    lopsided(live)
+    script = planned(live, tmp_path, "rebalance")
+    assert carried_out(live, script).returncode == 0
+    before = versions(live)
+    again = carried_out(live, script)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert versions(live) == before
+
+
+def test_a_stateful_set(live: ControlPlane, tmp_path: Path) -> None:
+    """A replacement with the name of the evicted pod is told from it by its uid."""
+    live.create(node("a1"), node("a2"), workload("db", 4, spread("db"), kind="StatefulSet"))
+    live.at_rest(4)
+    live.create(node("b1", zone="b"))
+    before = live.get("pods")
+    ended = carried_out(live, planned(live, tmp_path, "rebalance", "--evict-only"))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (per_zone(live, "db"), evictions(live, before)) == ({"a": 2, "b": 2}, 2)
+
+
+def test_a_budget_that_says_not_now(live: ControlPlane, tmp_path: Path) -> None:
+    """An eviction that is answered 429 is tried again until the budget allows it."""
+    lopsided(live)
+    other = pod("other", "other")
+    both = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["web", "other"]}]}
+    live.create(other, budget("web", minAvailable=4, selector=both))
+    wait_for("a count of the budget", lambda: allowed(live) or None)
+    script, before = planned(live, tmp_path, "rebalance"), live.get("pods", "-l", "app=web")
+    # A pod that is not ready for a while uses the budget up.
+    live.kubectl("delete", "pod", "other")
+    live.create({**other, "metadata": {**other["metadata"], "annotations": {"stand-in/ready-after": "8"}}})
+    wait_for("end of the budget", lambda: True if allowed(live) == 0 else None)
+    ended = carried_out(live, script)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "cannot go yet: Error from server (TooManyRequests)" in ended.stdout
+    assert (too_many(live), evictions(live, before), left_behind(live)) == (0, 2, [])
+
+
+def allowed(live: ControlPlane) -> int | None:
+    """How many evictions the only budget allows just now."""
+    found: int | None = live.get("pdb")[0].get("status", {}).get("disruptionsAllowed")
+    return found
+
+
+def test_a_budget_that_never_allows_it(live: ControlPlane, tmp_path: Path) -> None:
+    """When the time is over it stops, says why, and has changed nothing."""
+    lopsided(live)
+    script, before = planned(live, tmp_path, "rebalance"), live.get("pods")
+    live.create(budget("web", maxUnavailable=0))
+    wait_for("a count of the budget", lambda: allowed(live) == 0 or None)
+    ended = carried_out(live, script, TIMEOUT="4")
+    assert ended.returncode == 1
+    assert "nothing has happened for 4 seconds" in ended.stderr
+    assert "plan again: planner rebalance -o script --context local" in ended.stderr
+    assert evictions(live, before) == 0
+
+
+def test_a_stranger_takes_the_room(live: ControlPlane, tmp_path: Path) -> None:
+    """The replacement finds no node; the script stops and says what the cluster looks like."""
+    live.create(node("a1"), node("a2"), workload("web", 4, spread("web"), cpu="1"))
+    live.at_rest(4)
+    live.create(node("b1", zone="b", cpu="2"))
+    script = planned(live, tmp_path, "rebalance")
+    live.create(pod("stranger", cpu="1500m", nodeSelector={HOSTNAME: "b1"}))
+    live.at_rest(5)
+    ended = carried_out(live, script, TIMEOUT="5")
+    assert ended.returncode == 1
+    assert "has no node: 0/3 nodes are available" in ended.stderr
+    assert "ReplicaSet/web-" in ended.stderr
+    assert "plan again: planner rebalance" in ended.stderr
+    assert left_behind(live) == []
+
+
+def test_a_replacement_that_lands_elsewhere(live: ControlPlane, tmp_path: Path) -> None:
+    """A node that joins meanwhile takes the replacement; it is not in the plan's set, so the script stops."""
+    lopsided(live)
+    script = planned(live, tmp_path, "rebalance")
+    live.create(node("c1", zone="c"))
+    live.kubectl("label", "node", "b1", "topology.kubernetes.io/zone=a", "--overwrite")
+    ended = carried_out(live, script)
+    assert ended.returncode == 1
+    assert "has landed on c1" in ended.stderr
+    assert left_behind(live) == []
+
+
+def test_no_rights(live: ControlPlane, tmp_path: Path) -> None:
+    """Who may not evict is refused in one line, before anything is touched."""
+    lopsided(live)
+    script, before = planned(live, tmp_path, "rebalance"), live.get("pods")
+    live.kubectl("create", "serviceaccount", "reader")
+    live.kubectl(
+        "create", "clusterrolebinding", "reader", "--clusterrole=view", "--serviceaccount=default:reader"
+    )
+    config = json.loads(live.kubeconfig.read_text())
+    config["users"][0]["user"]["token"] = live.kubectl("create", "token", "reader").strip()
+    (tmp_path / "reader").write_text(json.dumps(config))
+    (tmp_path / "reader").chmod(0o600)
+    ended = carried_out(live, script, KUBECONFIG=str(tmp_path / "reader"))
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+    assert "refused, nothing was changed: " in ended.stderr
+    assert evictions(live, before) == 0
+
+
+def test_another_cluster(start: Callable[..., ControlPlane], tmp_path: Path) -> None:
+    """A script is for one cluster, told by the uid of kube-system."""
+    one, other = start(), start()
+    lopsided(one)
+    script = planned(one, tmp_path, "rebalance")
+    lopsided(other)
+    before = other.get("pods")
+    ended = carried_out(other, script)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+    assert "another cluster" in ended.stderr
+    nowhere = carried_out(one, script, CONTEXT="elsewhere")
+    assert (nowhere.returncode, nowhere.stderr.count("\n")) == (2, 1)
+    assert evictions(other, before) == 0
+
+
+@pytest.mark.parametrize("what", ["pod", "node", "replicas", "budget"])
+def test_a_cluster_that_changed(live: ControlPlane, tmp_path: Path, what: str) -> None:
+    """A pod that is gone, a cordoned node, another number of replicas, another budget: plan again."""
+    lopsided(live)
+    live.create(budget("web", maxUnavailable=1))
+    wait_for("a count of the budget", lambda: allowed(live) or None)
+    script = planned(live, tmp_path, "rebalance")
+    change(live, what, script)
+    before = versions(live)
+    ended = carried_out(live, script)
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
+    assert "nothing was changed; plan again" in ended.stderr
+    assert versions(live) == before
+
+
+def change(live: ControlPlane, what: str, script: Path) -> None:
+    """Something that a plan cannot know of."""
+    match what:
+        case "pod":
+            planned_to_go = script.read_text()
+            names = [item["metadata"]["name"] for item in live.pods()]
+            live.kubectl("delete", "pod", next(n for n in names if f"move default {n}" not in planned_to_go))
+        case "node":
+            live.kubectl("cordon", "b1")
+        case "replicas":
+            live.kubectl("scale", "deployment/web", "--replicas=5")
+            live.at_rest(5)
+        case "budget":
+            live.kubectl("patch", "pdb", "web", "-p", '{"spec":{"maxUnavailable":2}}')
+    live.at_rest(5 if what == "replicas" else 4)
+
+
+@pytest.mark.parametrize("pinned", [False, True], ids=["landing-by-itself", "pinned"])
+def test_interrupted_in_every_place(live: ControlPlane, tmp_path: Path, pinned: bool) -> None:
+    """Struck at one call of kubectl after the other, each time by another signal, it gets there."""
+    if pinned:
+        free(live)
+    else:
+        lopsided(live)
+    script = pinned_moves(live, tmp_path) if pinned else planned(live, tmp_path, "rebalance")
+    before = live.get("pods")
+    for at in range(80):
+        name = ("KILL", "TERM", "HUP", "INT")[at % 4]
+        # The first calls of kubectl only look.
+        code = strike(live, script, name, 4 + at // 2, ("before", "after")[at % 2])
+        if code == 0:
+            break
+        # By the signal itself as long as there is nothing to put back.
+        number = signal.Signals[f"SIG{name}"]
+        assert code in (-number, 128 + number), code
+        if name != "KILL":
+            assert left_behind(live) == [], (at, name)
+    assert at > 10
+    assert (code, too_many(live), left_behind(live), evictions(live, before)) == (0, 0, [], 2)
+    assert on_b1(live) == 2
+
+
+def pinned_moves(live: ControlPlane, folder: Path) -> Path:
+    """A script of two moves whose replacements have to be pinned to b1; left alone they would go anywhere."""
+    assert live.planner("snapshot", "-o", str(folder / "snapshot.json")).returncode == 0
+    cluster = Cluster.load(folder / "snapshot.json")
+    place, none = OnNodes(nodes=("b1",)), Balance(hard_violations=0, hard_excess=0, soft_excess=0, pending=0)
+    steps = [
+        MoveStep(
+            wave=number,
+            pod=found.key,
+            workload="Deployment/web",
+            owner=owner_of(found),
+            source=found.node_name,
+            node="b1",
+            landing="pinned",
+            lands=place,
+            pin=place,
+            why="for the sake of it",
+        )
+        for number, found in enumerate(cluster.pods[:2], start=1)
+    ]
+    verdicts = Verdicts(sequence=True, final_state=True)
+    plan = MovePlan(
+        status="Feasible", objective=(), steps=tuple(steps), before=none, after=none, verdicts=verdicts
+    )
+    script = folder / "script.sh"
+    script.write_text("\n".join(lines(plan, cluster, "planner rebalance")))
+    return script
+
+
+def on_b1(live: ControlPlane) -> int:
+    """How many pods run there."""
+    return sum(item["spec"].get("nodeName") == "b1" for item in live.pods())
+
+
+def free(live: ControlPlane) -> None:
+    """Four pods without constraints on one node, and more nodes than one that would take them."""
+    affinity: Manifest = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}
+    live.create(node("a1"), workload("web", 4, affinity=affinity))
+    live.at_rest(4)
+    live.create(node("b1"), node("c1"), node("d1"))
+
+
+def test_a_pin(live: ControlPlane, tmp_path: Path) -> None:
+    """The template is narrowed for just so long; nothing is rolled out, and it is as it was afterwards."""
+    free(live)
+    script, before = pinned_moves(live, tmp_path), live.get("pods")
+    templates = [item["spec"]["template"] for item in live.get("replicasets,deployments")]
+    ended = carried_out(live, script)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (on_b1(live), evictions(live, before), left_behind(live)) == (2, 2, [])
+    assert [item["spec"]["template"] for item in live.get("replicasets,deployments")] == templates
+    assert len(live.get("replicasets")) == 1
+
+
+def test_a_pin_that_leads_nowhere(live: ControlPlane, tmp_path: Path) -> None:
+    """When the pinned node takes nobody, the replacement is let go, and finds another node unpinned."""
+    free(live)
+    script = pinned_moves(live, tmp_path)
+    live.create(pod("stranger", cpu="3950m", nodeSelector={HOSTNAME: "b1"}))
+    live.at_rest(5)
+    ended = carried_out(live, script, TIMEOUT="4")
+    assert ended.returncode == 1
+    assert "has no node" in ended.stderr
+    assert left_behind(live) == []
+    live.at_rest(5)
+
+
+def test_a_lost_terminal(live: ControlPlane, tmp_path: Path) -> None:
+    """When the terminal goes away in the middle, everything is put back, and a second start goes on."""
+    lopsided(live, annotations={"stand-in/ready-after": "2"})
+    script, before = planned(live, tmp_path, "rebalance"), live.get("pods")
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvpe("sh", ["sh", str(script)], live.environment)
+    wait_for("eviction", lambda: evictions(live, before) or None)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 128 + signal.SIGHUP
+    assert left_behind(live) == []
+    assert carried_out(live, script).returncode == 0
+    assert (too_many(live), evictions(live, before)) == (0, 2)
+
+
+def test_wave_by_wave(live: ControlPlane, tmp_path: Path) -> None:
+    """The loop of docs/scripts.md: plan a wave, carry it out, until nothing is left to plan."""
+    lopsided(live)
+    before = live.get("pods")
+    text = (Path(__file__).parents[2] / "docs/scripts.md").read_text()
+    [loop] = [block for block in re.findall(r"```sh\n(.*?)```", text, re.S) if "until planner" in block]
+    command = tmp_path / "planner"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "from cli.main import main; main()" "$@"\n')
+    command.chmod(0o755)
+    path = f"{tmp_path}:{live.environment['PATH']}"
+    ended = subprocess.run(
+        ["sh", "-c", loop],
+        cwd=tmp_path,
+        env={**live.environment, "PATH": path, "PYTHONPATH": os.getcwd()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, too_many(live), evictions(live, before)) == (0, 0, 2), ended.stderr
+    assert ended.stdout.count("done: 1 move") == 2
