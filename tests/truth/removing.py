@@ -73,13 +73,13 @@ class Removing:
         return _Group(forced, alike, going - len(forced))
 
     def _own_rows(self, replicas: Mapping[str, int]) -> list[Row]:
-        """The constraints of the workloads that are scaled."""
+        """The constraints of the live pods of the workloads that are scaled."""
         asked = set()
         for name in replicas:
             kind, _, rest = name.partition("/")
             own, _, space = rest.partition(".")
             asked.add((space, kind, own))
-        return [row for row in self._world.rows if (row.namespace, *row.owner) in asked]
+        return [row for row in self._world.rows if row.live and (row.namespace, *row.owner) in asked]
 
     def worth(self, victims: Collection[str]) -> tuple[int, int, int, int]:
         """Hard excess, soft excess, skew, and how many of them the controllers take anyhow."""

@@ -71,6 +71,8 @@ class Row:
     #: Kind, in small letters, and name.
     owner: tuple[str, str]
     hard: bool
+    #: Whether some pod that was not told to stop carries it.
+    live: bool
     excess: Reading
     skew: Reading
 
@@ -548,6 +550,7 @@ class World:
             kind.namespace,
             (owned.lower(), name),
             item["whenUnsatisfiable"] == HARD,
+            bool(live),
             self._several((one, other), excess),
             self._reading(one[0], len(one[1]), skew),
         )
