@@ -1,0 +1,40 @@
+"""Some commands, however they are run, print the same bytes; `benchmarks/same_bytes.py` runs them all."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from same_bytes import COMMANDS, WAYS, Printed, examples, recorded, run
+
+
+def test_a_way_that_slows_down_slows_down() -> None:
+    """And what is printed is what the command prints at full speed."""
+    name, files = next(examples())
+    printed = run(["check", *files, "-o", "json"], next(way for way in WAYS if way.slowed))
+    assert printed == run(["check", *files, "-o", "json"], WAYS[0])
+    assert printed.out.startswith(b"{"), name
+
+
+def test_the_same_bytes_in_every_way(tmp_path: Path) -> None:
+    """A few commands about a few snapshots, drawn anew every time."""
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    draw = random.Random(seed)
+    snapshots = [*examples(), *recorded(tmp_path)]
+    for _ in range(2):
+        name, files = draw.choice(snapshots)
+        arguments = [*draw.choice(COMMANDS), *files, "-o", "json"]
+        plain = run(arguments, WAYS[0])
+        for way in (draw.choice(WAYS[1:6]), *WAYS[6:]):
+            printed = run(arguments, way)
+            if not (plain.cut or printed.cut):
+                assert printed == plain, (seed, way.name, name, arguments)
+
+
+@pytest.mark.parametrize("text", [b'{"cut": true}', b"the search was cut short"])
+def test_what_was_cut_is_seen(text: bytes) -> None:
+    """In a document and in a table."""
+    assert Printed(text, 1).cut
+    assert not Printed(b'{"cut": false}', 1).cut
