@@ -227,7 +227,7 @@ def test_interrupted_in_every_place(live: ControlPlane, tmp_path: Path, pinned: 
     for at in range(80):
         name = ("KILL", "TERM", "HUP", "INT")[at % 4]
         # The first calls of kubectl only look.
-        code = strike(live, script, name, 4 + at // 2, ("before", "after")[at % 2])
+        code = strike(live, script, name, 4 + at, ("before", "after")[at % 2])
         if code == 0:
             break
         # By the signal itself as long as there is nothing to put back.

@@ -71,7 +71,7 @@ def test_interrupted_in_every_place(live: ControlPlane, tmp_path: Path) -> None:
     script = planned(live, tmp_path, "scale-down", "deployment/web=4")
     for at in range(60):
         name = ("KILL", "TERM", "HUP", "INT")[at % 4]
-        code = strike(live, script, name, 3 + at // 2, ("before", "after")[at % 2])
+        code = strike(live, script, name, 3 + at, ("before", "after")[at % 2])
         if code == 0:
             break
         # By the signal itself as long as there is nothing to put back.

@@ -67,7 +67,8 @@ def _whereabouts(snapshot: Snapshot) -> Iterator[str]:
     if kubeconfig:
         yield f"KUBECONFIG=${{KUBECONFIG-{shlex.quote(kubeconfig)}}}"
         yield "export KUBECONFIG"
-    yield f"CLUSTER={shlex.quote(snapshot.uid)} # the uid of kube-system"
+    known = "the uid of kube-system" if snapshot.uid else "not in the snapshot: uids of objects have to do"
+    yield f"CLUSTER={shlex.quote(snapshot.uid)} # {known}"
 
 
 def command(*words: str) -> str:

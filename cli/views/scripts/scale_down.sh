@@ -158,7 +158,8 @@ check_scaling() {
         *) kind=jobs.batch ;;
         esac
         need "$namespace" get "$kind"
-        if [ "$kind" = jobs.batch ]; then need "$namespace" patch "$kind"; else need "$namespace" update "$kind" scale; fi
+        if [ "$kind" = jobs.batch ]; then need "$namespace" patch "$kind"; fi
+        if [ "$kind" != jobs.batch ]; then need "$namespace" update "$kind" scale; fi
     done <<END
 $found
 END

@@ -22,10 +22,11 @@ def nodes(snapshot: Snapshot, names: Iterable[str]) -> Iterator[str]:
 
 def budgets(snapshot: Snapshot, pods: Collection[Pod]) -> Iterator[str]:
     """Every PodDisruptionBudget over one of the pods."""
+    alike = {(pod.namespace, tuple(sorted(pod.metadata.labels.items()))): pod for pod in pods}.values()
     rows = [
         command("budget", budget.namespace, budget.name, *_amounts(budget.spec))
         for budget in snapshot.pod_disruption_budgets
-        if any(_covers(budget, pod) for pod in pods)
+        if any(_covers(budget, pod) for pod in alike)
     ]
     if rows:
         yield "# budget NAMESPACE NAME MIN-AVAILABLE MAX-UNAVAILABLE"

@@ -1,0 +1,118 @@
+"""What `-o script` prints: no finding of shellcheck, nothing private, and the cluster that it is for."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.builders import Object, node, pod, spread
+from tests.cli.conftest import Planner
+
+SECRET = "do-not-tell"
+ORIGIN = {
+    "apiVersion": "planner/v1alpha1",
+    "kind": "SnapshotOrigin",
+    "cluster": "0815-4711",
+    "context": "prod eu",
+    "kubeconfig": "/etc/it's/config",
+}
+
+
+def lopsided(path: Path, *more: Object) -> str:
+    """Three replicas on one of three nodes in as many zones, and things in them that are private."""
+    owner: Object = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web"}}
+    template = {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": pod("w", app="web", spread=[spread()])["spec"],
+    }
+    owner["spec"] = {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    pods = [
+        pod(f"w{n}", "n0", app="web", owner="ReplicaSet/web", cpu="1", spread=[spread()], uid=f"u{n}")
+        for n in range(3)
+    ]
+    for item in pods:
+        item["spec"]["containers"][0]["env"] = [{"name": "TOKEN", "value": SECRET}]
+        item["metadata"].setdefault("annotations", {})["note"] = SECRET
+        item["metadata"]["labels"]["team"] = SECRET
+    nodes = [node(f"n{number}", zone=zone) for number, zone in enumerate("abc")]
+    for item in nodes:
+        item["metadata"]["annotations"] = {"note": SECRET}
+    held = pod("held", app="held", created="2026-01-01T00:00:00Z", uid="h")
+    held["spec"]["schedulingGates"] = [{"name": "example.com/batch"}]
+    held["spec"]["containers"][0]["env"] = [{"name": "TOKEN", "value": SECRET}]
+    items = [*more, *nodes, owner, *pods, held]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return str(path)
+
+
+COMMANDS = [
+    ("rebalance",),
+    ("rebalance", "--waves", "1"),
+    ("scale-down", "replicaset/web=1"),
+    ("solve", "--gated"),
+    ("solve",),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_scripts_are_sound(planner: Planner, tmp_path: Path, command: tuple[str, ...]) -> None:
+    """A shell reads them, shellcheck finds nothing, and nothing private is in them."""
+    ended = planner(*command, "-f", lopsided(tmp_path / "c.json", ORIGIN), "-o", "script")
+    script = tmp_path / "script.sh"
+    script.write_text(ended.out)
+    assert ended.code in (0, 1)
+    assert SECRET not in ended.out
+    for shell in ("sh", "bash", "dash"):
+        if shutil.which(shell):
+            assert subprocess.run([shell, "-n", str(script)], check=False).returncode == 0
+    if shutil.which("shellcheck"):
+        found = subprocess.run(["shellcheck", str(script)], capture_output=True, text=True, check=False)
+        assert found.stdout == ""
+
+
+def test_scripts_know_their_cluster(planner: Planner, tmp_path: Path) -> None:
+    """Context, kubeconfig and uid of the snapshot, and the command that plans again without its files."""
+    file = lopsided(tmp_path / "c.json", ORIGIN)
+    out = planner("rebalance", "-f", file, "--evict-only", "-oscript").out.splitlines()
+    assert "CONTEXT=${CONTEXT-'prod eu'}" in out
+    assert "KUBECONFIG=${KUBECONFIG-'/etc/it'\"'\"'s/config'}" in out
+    assert "CLUSTER=0815-4711 # the uid of kube-system" in out
+    assert "AGAIN='planner rebalance --evict-only -o script --context '\"'\"'prod eu'\"'\"''" in out
+
+
+def test_help_and_mistakes(planner: Planner, tmp_path: Path) -> None:
+    """A script says what it does, and refuses what it does not understand, without any kubectl."""
+    script = tmp_path / "script.sh"
+    script.write_text(planner("rebalance", "-f", lopsided(tmp_path / "c.json"), "-o", "script").out)
+    asked = subprocess.run(["sh", str(script), "--help"], capture_output=True, text=True, check=False)
+    assert asked.returncode == 0
+    assert asked.stdout.splitlines()[0].startswith("2 moves in ")
+    for words in (["--dryrun"], ["now"]):
+        wrong = subprocess.run(["sh", str(script), *words], capture_output=True, text=True, check=False)
+        assert (wrong.returncode, wrong.stdout, wrong.stderr.count("\n")) == (2, "", 1)
+
+
+def test_waves(planner: Planner, tmp_path: Path) -> None:
+    """--waves has the beginning of the plan, a note about the rest, and exit code 1 while there is one."""
+    file = lopsided(tmp_path / "c.json")
+    whole = json.loads(planner("rebalance", "-f", file, "-o", "json").out)
+    ended = planner("rebalance", "-f", file, "--waves", "1", "-o", "json")
+    first = json.loads(ended.out)
+    assert first["steps"] == [step for step in whole["steps"] if step["wave"] == 1]
+    assert 0 < len(first["steps"]) < len(whole["steps"])
+    assert (ended.code, first["status"], first["after"]["hardViolations"] > 0) == (1, "Feasible", True)
+    assert any("1 of 2 waves" in note for note in first["notes"])
+
+
+def test_gated_pods_are_taken_in(planner: Planner, tmp_path: Path) -> None:
+    """Without --gated they stay where they are, and with it they get a node."""
+    file = lopsided(tmp_path / "c.json")
+    assert "scheduling gated" in planner("simulate", "-f", file).out
+    decided = json.loads(planner("simulate", "-f", file, "--gated", "-o", "json").out)["decisions"]
+    assert [item["pod"] for item in decided if item["node"]] == ["default/held"]
+    out = planner("solve", "-f", file, "--gated", "-o", "script").out
+    [line] = [line for line in out.splitlines() if line.startswith("    open_gate ")]
+    assert '"key":"metadata.name","operator":"In","values":' in line
+    assert '{"op":"add","path":"/spec/schedulingGates","value":[]}' in line
