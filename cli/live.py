@@ -30,6 +30,13 @@ _WANTED = (
     "csinodes.storage.k8s.io",
     "volumeattachments.storage.k8s.io",
 )
+#: Devices came with resource.k8s.io/v1; a server without it is asked for the rest alone.
+_DEVICES = (
+    "resourceclaims.resource.k8s.io",
+    "resourceclaimtemplates.resource.k8s.io",
+    "deviceclasses.resource.k8s.io",
+)
+_UNKNOWN = re.compile(r"the server doesn't have a resource type")
 _FORBIDDEN = re.compile(r"\(Forbidden\): (?:\S+\s)*?(\S+) is forbidden")
 _KLOG = re.compile(r"[IWEF]\d{4} |Warning: ")
 #: An unreachable server is retried by kubectl for minutes; one that answers may take its time.
@@ -45,9 +52,15 @@ def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, lis
     command += [] if context is None else ["--context", context]
     command += [] if kubeconfig is None else ["--kubeconfig", kubeconfig]
     version = _knock(command)
-    answer = _run([*command, "get", ",".join((*_NEEDED, *_WANTED)), "--all-namespaces", "--output", "json"])
+    answer = _list(command, (*_NEEDED, *_WANTED, *_DEVICES))
+    if answer.returncode and any(_UNKNOWN.search(line) for line in _told(answer)):
+        answer = _list(command, (*_NEEDED, *_WANTED))
     remarks = list(_remarks(_told(answer))) if answer.returncode else []
     return _with_first(answer.stdout, _origin(command, version, context, kubeconfig)), remarks
+
+
+def _list(command: Sequence[str], kinds: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
+    return _run([*command, "get", ",".join(kinds), "--all-namespaces", "--output", "json"])
 
 
 def _knock(command: Sequence[str]) -> str:

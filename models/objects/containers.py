@@ -27,6 +27,12 @@ class ResourceRequirements(KubeModel):
         return {**self.limits, **self.requests}
 
 
+class ResourcesInUse(KubeModel):
+    """What runs with while something else may be asked for already."""
+
+    requests: ResourceList = Field(default_factory=dict)
+
+
 class ContainerPort(KubeModel):
     """A port that a container opens, on the host too when `host_port` is set."""
 

@@ -19,7 +19,7 @@ from models.objects.base import (
     ObjectMeta,
     Time,
 )
-from models.objects.containers import Container, ResourceRequirements
+from models.objects.containers import Container, ResourceRequirements, ResourcesInUse
 from models.objects.quantity import ResourceList
 from models.objects.volumes import Volume
 
@@ -117,7 +117,7 @@ class ContainerStatus(KubeModel):
 
     name: str = ""
     restart_count: int = 0
-    resources: ResourceRequirements | None = None
+    resources: ResourcesInUse | None = None
     allocated_resources: ResourceList = Field(default_factory=dict)
 
 
@@ -138,6 +138,8 @@ class PodStatus(KubeModel):
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
+    resources: ResourcesInUse | None = None
+    allocated_resources: ResourceList = Field(default_factory=dict)
 
 
 class Pod(NamespacedObject):
@@ -198,6 +200,12 @@ class Pod(NamespacedObject):
         text = self.metadata.annotations.get(DELETION_COST, "")
         cost = int(text) if _COST.fullmatch(text) else 0
         return cost if -_INT32 <= cost < _INT32 else 0
+
+    @property
+    def is_resize_infeasible(self) -> bool:
+        """Whether its node has refused the resources that its spec asks for now."""
+        pending = (item for item in self.status.conditions if item.type == "PodResizePending")
+        return any(item.reason == "Infeasible" for item in pending)
 
     @property
     def is_mirror(self) -> bool:

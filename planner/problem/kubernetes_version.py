@@ -38,6 +38,10 @@ class Behaviour:
     """NodeDeclaredFeatures keeps pods from nodes that lack a feature of the kubelet."""
     device_classes_extend: bool = False
     """An extended resource that a node lacks and a DeviceClass maps is left to DynamicResources."""
+    resizes_pods: bool = False
+    """A resize of pod-level requests counts like one of a container."""
+    resize_takes_sums: bool = False
+    """A pod in resize counts the largest of three sums, not the sum of the largest of each container."""
 
 
 _ROWS: Final[Mapping[str, Mapping[str, bool]]] = {
@@ -49,10 +53,12 @@ _ROWS: Final[Mapping[str, Mapping[str, bool]]] = {
         "counts_image_volumes": True,
         "matches_declared_features": True,
         "device_classes_extend": True,
+        "resizes_pods": True,
     },
     "1.37": {
         "recorded": False,
         "image_volumes_raise_threshold": True,
+        "resize_takes_sums": True,
     },
 }
 

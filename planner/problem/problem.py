@@ -28,6 +28,7 @@ from planner.problem.requests import (
     MEMORY,
     PODS,
     SCORING_DEFAULTS,
+    Resize,
     in_units,
     pod_requests,
 )
@@ -46,6 +47,7 @@ class Problem:
         self.cluster = cluster
         self.kubernetes = copied_for(cluster)
         self.behaviour = self.kubernetes.behaviour
+        self._resize = Resize(self.behaviour.resizes_pods, self.behaviour.resize_takes_sums)
         self.devices = DeviceClaims(cluster)
         self.nodes = NodeAxis(cluster.nodes)
         pods = [pod for pod in cluster.pods if self._concerns(pod)]
@@ -58,7 +60,7 @@ class Problem:
         self._selected_keys = selected_keys(cluster)
         grouping = Grouping(pods, self._selected_keys)
         self.template_of = np.array(grouping.template_of, np.int64)
-        requests = [pod_requests(pod) for pod, _ in grouping.examples]
+        requests = [self.requests_of(pod) for pod, _ in grouping.examples]
         self.resources = _resource_names(cluster, requests)
         self.resource_index = {name: position for position, name in enumerate(self.resources)}
         self.allocatable = self._read_allocatable()
@@ -100,7 +102,7 @@ class Problem:
         """Append pods, each with a template of its own; those with a node name are there."""
         first, known = len(self.templates), len(self.pods)
         self.templates += tuple(
-            self._template(number, pod, self._seen_labels(pod), pod_requests(pod))
+            self._template(number, pod, self._seen_labels(pod), self.requests_of(pod))
             for number, pod in enumerate(more, start=first)
         )
         self.pods += tuple(more)
@@ -147,12 +149,16 @@ class Problem:
         """Finished pods, and pods on nodes that are not in the snapshot, take no part."""
         return not pod.is_finished and (not pod.spec.node_name or pod.spec.node_name in self.nodes.index)
 
+    def requests_of(self, pod: Pod, defaults: Mapping[str, int] | None = None) -> dict[str, int]:
+        """What a pod counts by resource; `defaults` stand in where a container asks for nothing."""
+        return pod_requests(pod, defaults, resize=self._resize)
+
     def _template(
         self, index: int, pod: Pod, labels: Mapping[str, str], wanted: Mapping[str, int]
     ) -> Template:
-        scored = pod_requests(pod, SCORING_DEFAULTS)
+        scored = self.requests_of(pod, SCORING_DEFAULTS)
         requests = self._vector({**wanted, PODS: 1})
-        asked = self._vector(pod_requests(pod, SCORING_DEFAULTS, pod_level=False))
+        asked = self._vector(pod_requests(pod, SCORING_DEFAULTS, pod_level=False, resize=self._resize))
         return Template(
             index=index,
             pod=pod,

@@ -13,6 +13,7 @@ from models.objects.pod import Pod, PodSpec
 from models.objects.selectors import LabelSelector
 from planner.problem.device_claims import device_keys
 from planner.problem.nodes import Ints
+from planner.problem.requests import resize_key
 from planner.problem.volume_claims import volume_keys
 
 #: Fields of a pod's spec on which its placement does not depend, or which are keyed separately.
@@ -79,6 +80,7 @@ class Grouping:
             self._spec_key(pod.spec),
             tuple(volume_keys(pod)) if pod.spec.volumes else (),
             tuple(device_keys(pod)) if pod.spec.resource_claims else (),
+            resize_key(pod) if pod.spec.node_name else (),
             None if owner is None else (owner.kind, owner.name, owner.uid),
             pod.is_terminating,
             pod.metadata.creation_timestamp is None,
