@@ -28,6 +28,8 @@ class Behaviour:
     """DynamicResources is one of the scores."""
     first_found_wins: bool = False
     """Of equal totals the root of a heap of the nodes found is taken; before, one was drawn."""
+    copies_zone_labels: bool = False
+    """A pod that is bound gets the zone and region labels of its node, and selectors can match them."""
     balance_is_change: bool = False
     """NodeResourcesBalancedAllocation rates what the pod does to the balance, not the balance itself."""
     counts_image_volumes: bool = False
@@ -47,7 +49,7 @@ class Behaviour:
 _ROWS: Final[Mapping[str, Mapping[str, bool]]] = {
     "1.34": {},
     "1.34.9": {"names_taints": False},
-    "1.35": {"scores_devices": True, "first_found_wins": True},
+    "1.35": {"scores_devices": True, "first_found_wins": True, "copies_zone_labels": True},
     "1.36": {
         "balance_is_change": True,
         "counts_image_volumes": True,

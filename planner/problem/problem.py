@@ -21,7 +21,7 @@ from models.objects.pod import Pod
 from planner.problem.device_claims import DeviceClaims
 from planner.problem.eligibility import Eligibility, affinity_part
 from planner.problem.kubernetes_version import copied_for
-from planner.problem.nodes import Codes, Ints, NodeAxis
+from planner.problem.nodes import Codes, Column, Ints, NodeAxis
 from planner.problem.requests import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -32,8 +32,11 @@ from planner.problem.requests import (
     in_units,
     pod_requests,
 )
-from planner.problem.selection import LabelIndex, Selection
+from planner.problem.selection import LabelIndex, Members, PlacedLabels, Selection
 from planner.problem.templates import Grouping, Template, selected_keys
+
+#: Labels of its node that a pod gets when it is bound.
+_COPIED = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 #: A pod without a creation time is yet to be created, after all that exist.
 _NOT_CREATED = datetime.max.replace(tzinfo=UTC)
@@ -244,13 +247,30 @@ class Problem:
         seen.update((namespace.name, namespace.metadata.labels) for namespace in self.cluster.namespaces)
         return seen
 
-    def members(self, selection: Selection, *, terminating: bool) -> dict[int, int]:
+    def members(self, selection: Selection, *, terminating: bool) -> Members:
         """The templates that a selection matches, as tally members; without terminating pods on request."""
-        return {
-            number: 1
-            for number in self.labels.matched(selection)
-            if terminating or not self.templates[number].terminating
-        }
+        if self.behaviour.copies_zone_labels and selection.names(_COPIED):
+            found = self._members_by_place(selection)
+        else:
+            found = Members(dict.fromkeys(self.labels.matched(selection), 1))
+        for number in [n for n in found if self.templates[n].terminating and not terminating]:
+            del found[number]
+        return found
+
+    def _members_by_place(self, selection: Selection) -> Members:
+        """The same where the selector looks at labels that a pod gets from its node."""
+        found = Members()
+        columns = [self.nodes.column(key) for key in _COPIED]
+        codes_of = np.stack([column.codes for column in columns])
+        places, place_of = np.unique(codes_of, axis=1, return_inverse=True)
+        added = [_labels(columns, codes) for codes in places.T.tolist()]
+        for number, template in enumerate(self.templates):
+            placed = (PlacedLabels(template.namespace, {**template.labels, **more}) for more in added)
+            matched = [selection.matches(labels) for labels in placed]
+            if any(matched):
+                found[number] = 1
+                found.where[number] = np.array(matched, np.bool_)[place_of.reshape(-1)]
+        return found
 
     def template(self, pod: int) -> Template:
         """The template of a pod."""
@@ -276,3 +296,9 @@ def _resource_names(cluster: Cluster, requests: Iterable[Mapping[str, int]]) -> 
         seen.update(wanted)
     first = (CPU, MEMORY, EPHEMERAL_STORAGE)
     return (*first, *sorted(seen - {*first, PODS}), PODS)
+
+
+def _labels(columns: Iterable[Column], codes: Iterable[int]) -> dict[str, str]:
+    """The labels that these codes stand for; -1 is none."""
+    pairs = zip(columns, codes, strict=True)
+    return {column.key: column.values[code] for column, code in pairs if code >= 0}

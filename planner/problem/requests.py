@@ -70,7 +70,8 @@ def pod_requests(
         running = _by_containers(pod, held, defaults)
         if whole:
             running.update(_of_the_pod(pod, running, resize))
-        _raise_to(total, running)
+        _raise_to(running, total)
+        total = running
     _add(total, pod.spec.overhead)
     return {name: in_units(name, amount) for name, amount in total.items()}
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from models.objects.selectors import LabelSelector
+from planner.problem.nodes import Mask
 
 
 class Labelled(Protocol):
@@ -21,6 +22,37 @@ class Labelled(Protocol):
     def namespace(self) -> str: ...
     @property
     def labels(self) -> Mapping[str, str]: ...
+
+
+class Members(dict[int, int]):
+    """Templates that belong to a tally, each with how much a pod counts.
+
+    `where` has the nodes on which the pods of a template belong to it, if that is not everywhere.
+    """
+
+    def __init__(self, amounts: Mapping[int, int] | None = None) -> None:
+        super().__init__(amounts or {})
+        self.where: dict[int, Mask] = {}
+
+    def common(self, others: Iterable[Members]) -> Members:
+        """The templates that belong to all, where they do."""
+        found = Members(self)
+        found.where = dict(self.where)
+        for other in others:
+            for number in [number for number in found if number not in other]:
+                del found[number]
+            for number in found.keys() & other.where.keys():
+                mask = found.where.get(number)
+                found.where[number] = other.where[number] if mask is None else mask & other.where[number]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedLabels:
+    """A template's labels as its pods have them on some node."""
+
+    namespace: str
+    labels: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +72,11 @@ class Selection:
         if self.selector is None or (self.namespaces is not None and pod.namespace not in self.namespaces):
             return False
         return self.selector.matches(pod.labels)
+
+    def names(self, keys: Iterable[str]) -> bool:
+        """Whether the selector looks at any of these labels."""
+        asked = () if self.selector is None else self.selector.requirements
+        return not {key for key, _, _ in asked}.isdisjoint(keys)
 
     def anchor(self) -> tuple[str, Sequence[str]] | None:
         """A label and the values it must have one of, where the selector says so."""

@@ -41,6 +41,21 @@ class PodCounts:
             self.epoch += 1
 
 
+class CountsWhere:
+    """A tally as the pods of one template reach it, which belong to it on some nodes alone."""
+
+    __slots__ = ("_tally", "_where")
+
+    def __init__(self, tally: PodCounts, where: Mask) -> None:
+        self._tally = tally
+        self._where = where
+
+    def add(self, node: int, amount: int) -> None:
+        """Count `amount` more pods where they belong."""
+        if self._where[node]:
+            self._tally.add(node, amount)
+
+
 class DomainCounts:
     """A tally summed over the domains of a label, counting only the eligible nodes."""
 

@@ -15,8 +15,9 @@ from models.collector import collector_paused
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import Codes, Column, Ints, Mask
 from planner.problem.problem import Problem
+from planner.problem.selection import Members
 from planner.problem.volume_claims import Claims
-from planner.state.pod_counts import DomainCounts, PodCounts
+from planner.state.pod_counts import CountsWhere, DomainCounts, PodCounts
 
 
 class Step(NamedTuple):
@@ -45,7 +46,7 @@ class State:
         self._journal: list[Step] = []
         self._tallies: dict[Hashable, PodCounts] = {}
         self._domain_counts: ArrayCache[DomainCounts] = ArrayCache(problem.nodes.size)
-        self._tallies_of: list[list[tuple[PodCounts, int]]] = [[] for _ in problem.templates]
+        self._tallies_of: list[list[tuple[PodCounts | CountsWhere, int]]] = [[] for _ in problem.templates]
         self._template_of: list[int] = problem.template_of.tolist()
         self._requests = [template.requests for template in problem.templates]
         self._scored = [template.scored for template in problem.templates]
@@ -77,12 +78,15 @@ class State:
 
     def _make_tally(self, members: Mapping[int, int]) -> PodCounts:
         counts = np.zeros(self.problem.nodes.size, np.int64)
+        where = members.where if isinstance(members, Members) else {}
         for template, amount in members.items():
             nodes = self.node_of[self.problem.pods_of(template)]
-            np.add.at(counts, nodes[nodes >= 0], amount)
+            nodes = nodes[nodes >= 0]
+            np.add.at(counts, nodes[where[template][nodes]] if template in where else nodes, amount)
         tally = PodCounts(members, counts)
         for template, amount in members.items():
-            self._tallies_of[template].append((tally, amount))
+            counted = CountsWhere(tally, where[template]) if template in where else tally
+            self._tallies_of[template].append((counted, amount))
         return tally
 
     def domain_counts(

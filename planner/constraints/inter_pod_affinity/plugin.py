@@ -16,7 +16,7 @@ from planner.constraints.inter_pod_affinity.terms import Owners, Reader, Wishes
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import ALL, Column, Feasible, Ints, Mask, Where
 from planner.problem.problem import Problem
-from planner.problem.selection import Selection
+from planner.problem.selection import Members, Selection
 from planner.problem.templates import Template
 from planner.state.pod_counts import DomainCounts, PodCounts
 from planner.state.state import State
@@ -99,9 +99,9 @@ class InterPodAffinity(Filter, Score):
         """The pods that match all these selections."""
         return self.state.tally((self.name, selections), lambda: self._match_all(selections))
 
-    def _match_all(self, selections: tuple[Selection, ...]) -> Mapping[int, int]:
+    def _match_all(self, selections: tuple[Selection, ...]) -> Members:
         first, *others = (self.problem.members(selection, terminating=True) for selection in selections)
-        return {number: 1 for number in first if all(number in other for other in others)}
+        return first.common(others)
 
     def rules(self, template: Template) -> AffinityRules:
         """What decides about a template, with live counts."""
