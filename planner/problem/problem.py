@@ -32,11 +32,8 @@ from planner.problem.requests import (
     in_units,
     pod_requests,
 )
-from planner.problem.selection import LabelIndex, Members, PlacedLabels, Selection
+from planner.problem.selection import PLACE_LABELS, LabelIndex, Members, PlacedLabels, Selection
 from planner.problem.templates import Grouping, Template, selected_keys
-
-#: Labels of its node that a pod gets when it is bound.
-_COPIED = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 #: A pod without a creation time is yet to be created, after all that exist.
 _NOT_CREATED = datetime.max.replace(tzinfo=UTC)
@@ -249,7 +246,7 @@ class Problem:
 
     def members(self, selection: Selection, *, terminating: bool) -> Members:
         """The templates that a selection matches, as tally members; without terminating pods on request."""
-        if self.behaviour.copies_zone_labels and selection.names(_COPIED):
+        if self.behaviour.copies_zone_labels and selection.names(PLACE_LABELS):
             found = self._members_by_place(selection)
         else:
             found = Members(dict.fromkeys(self.labels.matched(selection), 1))
@@ -258,14 +255,21 @@ class Problem:
         return found
 
     def _members_by_place(self, selection: Selection) -> Members:
-        """The same where the selector looks at labels that a pod gets from its node."""
+        """The same where the selector looks at labels that a pod gets from its node.
+
+        A pod that runs in the snapshot without them came before there was such a thing, and has none.
+        """
         found = Members()
-        columns = [self.nodes.column(key) for key in _COPIED]
+        columns = [self.nodes.column(key) for key in PLACE_LABELS]
         codes_of = np.stack([column.codes for column in columns])
         places, place_of = np.unique(codes_of, axis=1, return_inverse=True)
         added = [_labels(columns, codes) for codes in places.T.tolist()]
         for number, template in enumerate(self.templates):
-            placed = (PlacedLabels(template.namespace, {**template.labels, **more}) for more in added)
+            gets_them = template.labels.keys() & set(PLACE_LABELS) or not template.pod.spec.node_name
+            placed = (
+                PlacedLabels(template.namespace, {**template.labels, **(more if gets_them else {})})
+                for more in added
+            )
             matched = [selection.matches(labels) for labels in placed]
             if any(matched):
                 found[number] = 1

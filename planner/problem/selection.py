@@ -24,6 +24,10 @@ class Labelled(Protocol):
     def labels(self) -> Mapping[str, str]: ...
 
 
+#: Labels of its node that a pod gets when it is bound.
+PLACE_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+
+
 class Members(dict[int, int]):
     """Templates that belong to a tally, each with how much a pod counts.
 

@@ -14,6 +14,7 @@ from models.objects.selectors import LabelSelector
 from planner.problem.device_claims import device_keys
 from planner.problem.nodes import Ints
 from planner.problem.requests import resize_key
+from planner.problem.selection import PLACE_LABELS
 from planner.problem.volume_claims import volume_keys
 
 #: Fields of a pod's spec on which its placement does not depend, or which are keyed separately.
@@ -64,6 +65,7 @@ class Grouping:
         self.examples: list[tuple[Pod, Mapping[str, str]]] = []
         self.template_of: list[int] = []
         self._numbers: dict[Hashable, int] = {}
+        self._by_place = not selected_keys.isdisjoint(PLACE_LABELS)
         self._spec_keys: dict[Hashable, str] = {}
         for pod in pods:
             labels = {key: value for key, value in pod.metadata.labels.items() if key in selected_keys}
@@ -81,6 +83,7 @@ class Grouping:
             tuple(volume_keys(pod)) if pod.spec.volumes else (),
             tuple(device_keys(pod)) if pod.spec.resource_claims else (),
             resize_key(pod) if pod.spec.node_name else (),
+            self._by_place and bool(pod.spec.node_name),
             None if owner is None else (owner.kind, owner.name, owner.uid),
             pod.is_terminating,
             pod.metadata.creation_timestamp is None,
