@@ -22,8 +22,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     asked = parser.parse_args()
     wrong = 0
-    with tempfile.TemporaryDirectory() as home, running(Path(home)) as plane:
-        api = Api(plane)
+    with tempfile.TemporaryDirectory() as home, running(Path(home)) as plane, Api(plane) as api:
         wake(api)
         for seed in range(asked.seed, asked.seed + asked.clusters):
             began = time.monotonic()

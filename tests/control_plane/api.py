@@ -6,7 +6,7 @@ import http.client
 import json
 import ssl
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from tests.e2e.control_plane import ControlPlane, Manifest
@@ -39,6 +39,12 @@ class Api:
         self._token = read["users"][0]["user"]["token"]
         context = ssl._create_unverified_context()
         self._line = http.client.HTTPSConnection(str(server.hostname), server.port, context=context)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._line.close()
 
     def call(
         self, method: str, path: str, body: Manifest | None = None, kind: str = "application/json"

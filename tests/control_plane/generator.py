@@ -229,7 +229,7 @@ def _made(draw: random.Random, name: str, kinds: list[Object], on: str = "") -> 
         wanted = {} if "resources" in spec else container["resources"]["requests"]
         container["resources"]["requests"] = wanted
         container["resources"]["limits"] = {GPU: wanted[GPU]} if GPU in wanted else {}
-    if initial:
+    if initial and "resources" not in spec:
         spec["initContainers"] = [{"name": "first", "image": "none", **initial}]
     if rather:
         affinity = spec.setdefault("affinity", {}).setdefault("nodeAffinity", {})

@@ -4,6 +4,7 @@
 """
 
 import random
+from collections.abc import Iterator
 
 import pytest
 
@@ -15,11 +16,11 @@ from tests.e2e.control_plane import ControlPlane
 
 
 @pytest.fixture
-def api(live: ControlPlane) -> Api:
+def api(live: ControlPlane) -> Iterator[Api]:
     """A line to a fresh control plane."""
-    line = Api(live)
-    wake(line)
-    return line
+    with Api(live) as line:
+        wake(line)
+        yield line
 
 
 def test_the_program_decides_as_the_planner_says(api: Api) -> None:
