@@ -9,25 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.problem.nodes import ALL, Ints, Where
-from planner.state.state import State
+from planner.state.state import LoadKey, State
 
 #: Beyond this share of changed nodes one sweep over all is cheaper than picking them out.
 _SWEEP_SHARE = 4
 #: Up to so many changed nodes plain numbers, one node after the other, are cheaper than arrays.
 _FEW = 3
 
-#: A formula over some nodes: arrays for several, plain numbers for one.
+#: So many answers for single nodes are kept: alike nodes have few loads, others none in common.
+_REMEMBERED = 512
+
+#: A formula over some nodes: arrays for several, plain numbers for one.  It reads nothing of a node but
+#: what `State.load_key` has.
 Formula = Callable[[Where], Any]
 
 
 class LoadArray:
     """A formula over all nodes, kept current against the state's log of changed nodes."""
 
-    __slots__ = ("_epoch", "_formula", "_position", "_state", "_values", "version")
+    __slots__ = ("_epoch", "_formula", "_known", "_position", "_state", "_values", "version")
 
     def __init__(self, state: State, formula: Formula) -> None:
         self._state = state
         self._formula = formula
+        self._known: dict[LoadKey, int] = {}
         self._values = self._whole()
         self._epoch, self._position = state.epoch, len(state.log)
         #: The state's version when a value last changed; equal versions mean equal values, even for
@@ -56,7 +61,12 @@ class LoadArray:
         return self._values
 
     def _update(self, node: int) -> None:
-        value = int(self._formula(node))
+        key = self._state.load_key(node)
+        value = self._known.get(key)
+        if value is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            value = self._known[key] = int(self._formula(node))
         if self._values[node] != value:
             self._values[node] = value
             self.version = self._state.version

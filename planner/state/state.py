@@ -29,6 +29,10 @@ class Step(NamedTuple):
     detail: int
 
 
+#: All that formulas over loads read of a node; see `State.load_key`.
+LoadKey = tuple[bytes, bytes, bytes]
+
+
 class State:
     """The load of every node, the node of every pod, and the tallies, all current."""
 
@@ -42,6 +46,8 @@ class State:
         self.log: list[int] = []
         self.epoch = 0
         self.version = 0
+        self._key_of = (-1, -1)
+        self._key: LoadKey = (b"", b"", b"")
         self._log_limit = max(256, problem.nodes.size)
         self._journal: list[Step] = []
         self._tallies: dict[Hashable, PodCounts] = {}
@@ -68,6 +74,17 @@ class State:
         """What some of the placed pods use together: a row for every resource, a column for every node."""
         templates, nodes = self.problem.template_of[pods], self.node_of[pods]
         return _summed(self._table[:, templates], nodes, self.problem.nodes.size)
+
+    def load_key(self, node: int) -> LoadKey:
+        """What a node has and how it is loaded: nodes with equal keys are alike to formulas over loads."""
+        if self._key_of != (self.version, node):
+            self._key_of = (self.version, node)
+            self._key = (
+                self.problem.allocatable[:, node].tobytes(),
+                self.used[:, node].tobytes(),
+                self.scored[:, node].tobytes(),
+            )
+        return self._key
 
     def tally(self, key: Hashable, members: Callable[[], Mapping[int, int]]) -> PodCounts:
         """The tally under a key; made on first use from the templates that belong to it."""
