@@ -24,7 +24,10 @@ def lines(document: Rollout, page: Page) -> Iterator[str]:
         if number == 1:
             yield "Each of these lets every draw complete with all constraints held:"
         yield from fix_lines(number, fix, page)
-    yield from ("",) if document.fixes else ()
+    if not document.fixes and (document.broken or not document.completes):
+        yield "No change that was tried lets every draw complete with all constraints held."
+    well = document.completes and not document.broken
+    yield from () if well else ("",)
     yield _summary(document, page)
 
 

@@ -46,7 +46,17 @@ class Allowances:
             return "" if always or left >= 0 else _TOO_MANY
         if left > 0:
             return ""
-        return f"{_TOO_MANY} The disruption budget {budget.name} allows none now."
+        return f"{_TOO_MANY} {self._needs(covering[0], left)}"
+
+    def _needs(self, number: int, left: int) -> str:
+        """The cause that the eviction API names."""
+        budget = self._budgets.budgets[number]
+        status = budget.status
+        if status is None or status.expected_pods == 0:
+            return f"The disruption budget {budget.name} allows none now."
+        wanted = status.desired_healthy
+        there = wanted + left
+        return f"The disruption budget {budget.name} needs {wanted} healthy pods and has {there} currently"
 
     def lose(self, pod: int) -> None:
         """A ready pod was evicted."""
