@@ -15,6 +15,10 @@ k_given() { "$KUBECTL" ${CONTEXT:+"--context=$CONTEXT"} --request-timeout=60s "$
 # Changes objects, or only asks whether the API server would.
 patch() { k patch "$@" ${DRY_RUN:+--dry-run=server}; }
 
+# The plan as a table: what is written above as commands becomes its rows.  These are in every plan.
+node() { printf 'N|%s|%s|%s\n' "$@"; }
+budget() { printf 'B|%s|%s|%s|%s\n' "$@"; }
+
 # Before anything is changed: another start will not help.
 refuse() {
     complain "refused, nothing was changed: $*"

@@ -3,8 +3,6 @@
 # Nothing is remembered between two looks, so it does not matter when this was interrupted.
 
 # The plan as a table; what is written above as commands becomes its rows.
-node() { printf 'N|%s|%s|%s\n' "$@"; }
-budget() { printf 'B|%s|%s|%s|%s\n' "$@"; }
 nodes_of() { printf 'S|%s|%s\n' "$@"; }
 owner() { printf 'O|%s|%s|%s|%s\n' "$@"; }
 wave() { WAVE=$1; }

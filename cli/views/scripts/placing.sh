@@ -1,8 +1,6 @@
 # ---- Placing: one step after the other, each looked at first, so an earlier start does not matter -----
 
 # The plan as a table; what is written above as commands becomes its rows.
-node() { printf 'N|%s|%s|%s\n' "$@"; }
-budget() { printf 'B|%s|%s|%s|%s\n' "$@"; }
 room() { printf 'R|%s|%s\n' "$@"; }
 owner() { printf 'O|%s|%s|%s|%s\n' "$@"; }
 open_gate() { printf 'X|open|%s|%s|%s|%s|%s|%s\n' "$@"; }
