@@ -24,7 +24,7 @@ def test_a_held_batch(live: ControlPlane, tmp_path: Path) -> None:
     """Every pod comes to its planned node, though nothing but its gate held it back."""
     stuck(live)
     assert live.planner("simulate", "--gated").returncode == 1
-    script = planned(live, tmp_path, "solve", "--gated")
+    script = planned(live, tmp_path, "solve", "--gated", "--time-limit", "5")
     dry = carried_out(live, script, "--dry-run")
     assert (dry.returncode, dry.stderr, dry.stdout.count("(dry run)")) == (0, "", 4)
     assert all(item["spec"]["schedulingGates"] == GATES for item in live.pods())
@@ -38,7 +38,7 @@ def test_a_held_batch(live: ControlPlane, tmp_path: Path) -> None:
 def test_a_held_batch_that_changed(live: ControlPlane, tmp_path: Path) -> None:
     """A pod made anew, or held by another gate, is not the plan's: nothing is touched."""
     stuck(live)
-    script = planned(live, tmp_path, "solve", "--gated")
+    script = planned(live, tmp_path, "solve", "--gated", "--time-limit", "5")
     live.kubectl("delete", "pod", "large")
     live.create(pod("large", "batch", cpu="4", schedulingGates=GATES))
     ended = carried_out(live, script)
@@ -52,7 +52,7 @@ def test_a_recorded_batch(live: ControlPlane, tmp_path: Path, case: dict[str, ob
     """Batches that kube-scheduler gets stuck with, held and then let go in order."""
     if not create_held(live, case):
         pytest.skip("the API server takes not all of its objects")
-    script = planned(live, tmp_path, "solve", "--gated")
+    script = planned(live, tmp_path, "solve", "--gated", "--time-limit", "5")
     ended = carried_out(live, script)
     assert (ended.returncode, ended.stderr) == (0, "")
     placed_as_planned(live, script)
@@ -98,7 +98,7 @@ def test_what_is_not_applied_yet(live: ControlPlane, tmp_path: Path) -> None:
     web["spec"]["template"]["spec"].update(gate)
     live.create(web)
     wait_for("held pods", lambda: len(live.pods()) == 4 or None)
-    script = planned(live, tmp_path, "solve", "--gated")
+    script = planned(live, tmp_path, "solve", "--gated", "--time-limit", "5")
     ended = carried_out(live, script)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert placed_as_planned(live, script) == 4

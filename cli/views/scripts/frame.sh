@@ -51,10 +51,9 @@ options() {
 # The cluster of the plan, and no other.
 check_cluster() {
     command -v "$KUBECTL" >/dev/null || refuse "$KUBECTL cannot be found"
-    found=$(k get namespace kube-system -o 'jsonpath={.metadata.uid}' 2>&1)
-    code=$?
     if [ -n "$CLUSTER" ]; then
-        [ "$code" -eq 0 ] || refuse "the cluster cannot be told: $(one_line "$found")"
+        found=$(k get namespace kube-system -o 'jsonpath={.metadata.uid}' 2>/dev/null) ||
+            refuse "the cluster cannot be told: $(one_line "$(k get namespace kube-system 2>&1)")"
         [ "$found" = "$CLUSTER" ] || refuse "another cluster: its kube-system is $found, the plan's $CLUSTER"
     fi
 }

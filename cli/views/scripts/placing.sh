@@ -60,8 +60,8 @@ END
 # One pod as it is: sets NOW_ON, GATES and UID; empty UID when there is none.
 look_at() {
     found=$(k get pod "$2" -n "$1" --ignore-not-found \
-        -o 'jsonpath={.metadata.uid}|{.spec.nodeName}|{.spec.schedulingGates[*].name}' 2>&1) || {
-        TROUBLE=$(one_line "$found")
+        -o 'jsonpath={.metadata.uid}|{.spec.nodeName}|{.spec.schedulingGates[*].name}' 2>/dev/null) || {
+        TROUBLE=$(one_line "$(k get pod "$2" -n "$1" 2>&1)")
         return 1
     }
     UID_NOW=${found%%|*} found=${found#*|}

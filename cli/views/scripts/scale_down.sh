@@ -49,7 +49,7 @@ field_of() {
 
 # How many replicas a workload is to have now: NAMESPACE KIND/NAME
 replicas_of() {
-    k get "$2" -n "$1" -o "jsonpath={.spec.$(field_of "$2")}" 2>&1
+    k get "$2" -n "$1" -o "jsonpath={.spec.$(field_of "$2")}" 2>/dev/null
 }
 
 # Sets TO_SCALE to the workloads that have their old number; any number but the old and the new ends it.
@@ -57,7 +57,8 @@ look_at_workloads() {
     TO_SCALE=''
     found=$(rows W)
     while IFS='|' read -r namespace workload before after; do
-        now=$(replicas_of "$namespace" "$workload") || stop "$workload in $namespace: $(one_line "$now")"
+        now=$(replicas_of "$namespace" "$workload") ||
+            stop "$workload in $namespace: $(one_line "$(k get "$workload" -n "$namespace" 2>&1)")"
         if [ "$now" = "$before" ]; then
             TO_SCALE="$TO_SCALE$namespace|$workload|$before|$after
 "
