@@ -5,15 +5,27 @@ from pathlib import Path
 
 import pytest
 
-from tests.truth.claims import judge
+from tests.truth.claims import Finding, judge
 from tests.truth.generator import Case
 
-FILES = sorted((Path(__file__).parent.parent / "data" / "regressions").glob("*.json"))
+FOLDER = Path(__file__).parent.parent / "data" / "regressions"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
 def test_stays_mended(path: Path) -> None:
     """Everything claimed about it is true now, and nothing better was missed."""
+    assert not faults(path)
+
+
+@pytest.mark.xfail(strict=False, reason="known and open: see test_claims.OPEN, and misses with time left")
+@pytest.mark.parametrize("path", sorted((FOLDER / "open").glob("*.json")), ids=lambda path: path.stem)
+def test_is_still_open(path: Path) -> None:
+    """What is mended here moves one folder up."""
+    assert not faults(path)
+
+
+def faults(path: Path) -> list[Finding]:
+    """What is not as claimed about a cluster; that a looser rule would allow more is no fault."""
     found = json.loads(path.read_text())
     case = Case(found["seed"], found["command"], found["cluster"]["items"], found["replicas"])
-    assert not [finding for finding in judge(case).findings if finding.fault != "away"]
+    return [finding for finding in judge(case).findings if finding.fault != "away"]
