@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from cli.page import MANY_ROWS, Page, counted
 from cli.table import table
-from cli.views.stages import stages
+from cli.views.stages import assumed, stages
 from cli.views.verdict import paragraphs
 from planner.documents.plan import PODS_PLACED, PendingReason, PlacementPlan
 
@@ -90,6 +90,8 @@ def _summary(document: PlacementPlan, page: Page) -> str:
         sentence = f"{placed}: all of them"
     elif document.status == "Optimal":
         sentence = f"{placed}, {len(document.unplaced)} left over: proved that no plan is better"
+        pods = [stage for stage in document.objective if stage.name.startswith(PODS_PLACED)]
+        sentence = " ".join([sentence, *assumed(pods)])
     else:
         sentence = f"{placed}, {len(document.unplaced)} left over; a better plan is not ruled out"
     if not document.verdicts.sequence:

@@ -28,7 +28,7 @@ from planner.batch.packing import Packing
 from planner.batch.pending import Pending
 from planner.batch.questions import Questions
 from planner.batch.search import BatchSearch
-from planner.batch.steps import Action, Sequencer, arrangement_of, can_evict_first
+from planner.batch.steps import Action, Sequencer, arrangement_of
 from planner.batch.vectors import Arrangement, Vectors
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.documents.plan import MOVES, PODS_PLACED
@@ -67,6 +67,8 @@ class MoveSearch:
         self._first = self._schedule(meter) if self._is_small else self._without_moves(meter)
         self._actions: Sequence[Action] = self._first
         self._placed = self._count(self._actions)
+        #: Whether what the plan has can be had with all evictions before the first bind.
+        self._evicts_first = True
         self._meter = meter
         #: For steps of fixed size, which only the clock ends.
         self._fixed = meter.step(math.inf)
@@ -107,13 +109,14 @@ class MoveSearch:
         names = [f"{PODS_PLACED}{priority}" for priority in self._pending.priorities]
         moves = Measured(MOVES, self._moves(self._actions), largest=False)
         measured = [Measured(name, pods) for name, pods in zip(names, self._placed, strict=True)]
-        late = not can_evict_first(self._actions, self._pending)
-        breaks = {Assumption.EVICTIONS_FIRST} if late else set[Assumption]()
+        breaks = set[Assumption]() if self._evicts_first else {Assumption.EVICTIONS_FIRST}
         return Moved(self._actions, tuple(judge([*measured, moves], self._claims(names), breaks=breaks)))
 
     def _claims(self, names: Sequence[str]) -> list[Claim]:
         """What is known of every stage; each bound presumes that those before it are reached."""
-        first, given = frozenset({Assumption.EVICTIONS_FIRST}), dict[str, int]()
+        # Where only room decides, a bind that is accepted with others still there is accepted without them.
+        first = frozenset() if self._only_room_decides else frozenset({Assumption.EVICTIONS_FIRST})
+        given: dict[str, int] = {}
         claims = [Claim(MOVES, Bound(0, "the count of evictions"))]
         for name, bound, pods in zip(names, self._bounds, self._all_pods(), strict=True):
             claims.append(Claim(name, Bound(pods, "the count of pods")))
@@ -134,7 +137,8 @@ class MoveSearch:
         search = EverySequence(self._pending, meter, self._aftermath.is_no_worse)
         done = search.run(self._placed, self._bounds, self._moves(self._actions))
         if search.best is not None:
-            self._actions = self._sequencer.after(search.best.evictions, search.best.binds)
+            course = self._sequencer.after(search.best.evictions, search.best.binds)
+            self._actions, self._evicts_first = course
             self._placed = self._count(self._actions)
         if done:
             self._source, self._bounds = "the search through all sequences", self._placed
@@ -146,7 +150,7 @@ class MoveSearch:
         if self._is_small and not meter.over():
             plain = self._without_moves(meter)
             if self._count(plain) > self._placed:
-                self._actions, self._placed = plain, self._count(plain)
+                self._actions, self._placed, self._evicts_first = plain, self._count(plain), True
 
     def _done(self) -> bool:
         """Whether no plan places more, or it is time to think of the moves."""
@@ -189,13 +193,13 @@ class MoveSearch:
 
     def _offer(self, arrangement: Arrangement, *, thorough: bool = False) -> None:
         """Keep a plan if it places more than the best so far, or as many with fewer evictions."""
-        actions = self._sequencer.actions(arrangement, thorough=thorough)
+        actions, evicts_first = self._sequencer.course(arrangement, thorough=thorough)
         if not self._within_budgets(actions):
             return
         placed = self._count(actions)
         better = (placed, -self._moves(actions)) > (self._placed, -self._moves(self._actions))
         if better and self._aftermath.allows(actions):
-            self._actions, self._placed = actions, placed
+            self._actions, self._placed, self._evicts_first = actions, placed, evicts_first
             self._tell()
 
     def _within_budgets(self, actions: Sequence[Action]) -> bool:

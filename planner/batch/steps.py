@@ -7,8 +7,9 @@ as long as the filters accept the binds without it: a pod that moves leaves righ
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from planner.batch.pending import Pending
 from planner.batch.vectors import Arrangement
@@ -26,6 +27,13 @@ class Action:
     source: int | None
 
 
+class Course(NamedTuple):
+    """What to do in its order, and whether the same can be had with all evictions before the first bind."""
+
+    actions: Sequence[Action]
+    evicts_first: bool
+
+
 class Sequencer:
     """Brings arrangements into an order, on a state without the pods that may be evicted."""
 
@@ -36,7 +44,7 @@ class Sequencer:
         self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
         self._homes = dict(pending.homes())
 
-    def actions(self, arrangement: Arrangement, *, thorough: bool) -> list[Action]:
+    def course(self, arrangement: Arrangement, *, thorough: bool) -> Course:
         """What to do, as far as an order was found; what is left over goes where it fits."""
         mark = self._state.mark()
         going = self._going(arrangement.staying)
@@ -46,10 +54,12 @@ class Sequencer:
         waiting = self._waiting(going)
         steps = self._orderer.extend(self._in_order(arrangement.coming, waiting, thorough), waiting)
         self._state.rollback(mark)
-        return self._put_off(steps, going)
+        actions = self._put_off(steps, going)
+        planned = _is_as_planned(actions, steps, going)
+        return Course(actions, planned or _can_evict_first(actions, self._pending))
 
-    def after(self, evictions: Mapping[Step, int], steps: Sequence[Step]) -> list[Action]:
-        """The actions of a known order of binds that follow some evictions, each put off where it can be."""
+    def after(self, evictions: Mapping[Step, int], steps: Sequence[Step]) -> Course:
+        """A known order of binds that follow some evictions, each of them put off where it can be."""
         running = self._pending.running
         staying = {
             (number, node): len(pods) - evictions.get((number, node), 0)
@@ -58,11 +68,12 @@ class Sequencer:
         }
         going = self._going(staying)
         late = self._put_off(steps, going)
-        if Counter(a.node is not None for a in late) == {True: len(steps), False: len(going)}:
-            return late
+        if _is_as_planned(late, steps, going):
+            return Course(late, evicts_first=True)
         first = [Action(pod, None, node) for pod, node in going.items()]
         binds = self._named(steps, going)
-        return [*first, *(Action(pod, node, going.get(pod)) for pod, node in binds)]
+        then = [Action(pod, node, going.get(pod)) for pod, node in binds]
+        return Course([*first, *then], evicts_first=True)
 
     def _named(self, steps: Sequence[Step], going: dict[int, int]) -> list[tuple[int, int]]:
         """The pods that are bound, and where."""
@@ -167,7 +178,13 @@ class Sequencer:
         return framework.fits(framework.plan(self._pending.template(number)), node)
 
 
-def can_evict_first(actions: Sequence[Action], pending: Pending) -> bool:
+def _is_as_planned(actions: Sequence[Action], steps: Sequence[Step], going: Collection[int]) -> bool:
+    """Whether all that was to be evicted and bound is, in whatever order."""
+    evictions = sum(action.node is None for action in actions)
+    return evictions == len(going) and len(actions) - evictions == len(steps)
+
+
+def _can_evict_first(actions: Sequence[Action], pending: Pending) -> bool:
     """Whether the same binds are accepted in the same order when all evictions come before them.
 
     `pending.state` is without the pods that may be evicted, and is left so.

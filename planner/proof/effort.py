@@ -48,7 +48,7 @@ EXACT_PODS_WORK, EXACT_SOFT_WORK = 20.0, 1.0
 #: Up to so many pods, nodes and choices of evictions all sequences may be gone through.
 SEQUENCE_PODS, SEQUENCE_NODES, EVICTION_CHOICES = 24, 12, 20_000
 #: A batch of up to so many pods is begun with: nearly always that takes a moment, and all is known.
-SEQUENCES_AT_ONCE, SEQUENCES_WORK = 12, 0.5
+SEQUENCES_AT_ONCE, SEQUENCES_WORK = 12, 2.0
 #: Work for each position that is looked at.
 PRICE_OF_POSITION = 1e-4
 
