@@ -144,9 +144,11 @@ NEARBY_NODES, NEARBY_MOVING, NEARBY_TRIES, NEARBY_ONCE_WORK, NEARBY_WORK = 5, 4,
 
 #: Up to so many movable pods on so many nodes all moves may be tried out.
 EXHAUSTED_PODS, EXHAUSTED_NODES = 16, 8
-#: Work for every placement that is judged for the first time; and the first glance at them all, which is
-#: quicker than loading the solver.
-PRICE_OF_PLACEMENT, GLANCE_WORK = 1e-4, 0.3
+#: Work for every placement that is judged for the first time, and for each number in it.
+PRICE_OF_PLACEMENT, PRICE_OF_COUNT = 1e-4, 1e-6
+#: The first glance at all placements of a tiny cluster, quicker than loading the solver; and at those of a
+#: larger one, where it sees when nobody has room to move.
+GLANCE_WORK, GLIMPSE_WORK = 0.3, 0.05
 #: Up to so many pairs of a template and a site a region is solved as a whole.
 REGION_VARIABLES = 20_000
 #: Every stage of a relaxation, and of a model with all nodes; most are proved in a hundredth of it.

@@ -99,7 +99,8 @@ class Exhaustive:
                     continue
                 found[after] = weight
                 self._ways[after] = _Way(weight, placement, step)
-            meter.spend(effort.PRICE_OF_PLACEMENT * (1 + self._placements.looked_at - looked_at))
+            price = effort.PRICE_OF_PLACEMENT + effort.PRICE_OF_COUNT * len(placement)
+            meter.spend(price * (1 + self._placements.looked_at - looked_at))
         return found
 
     def _is_hopeless(self, placement: Placement, depth: int) -> bool:

@@ -102,7 +102,7 @@ class MoveSearch:
         if pairs > effort.REGION_VARIABLES:
             return self._chained, self._relaxed, self._nearby
         if not is_tiny(self._board, self._movable):
-            return self._relaxed, self._solved
+            return self._glanced, self._relaxed, self._chained, self._solved
         return self._glanced, self._relaxed, self._solved, self._exhausted
 
     def _is_open(self, found: Found) -> bool:
@@ -146,7 +146,8 @@ class MoveSearch:
 
     def _glanced(self, best: Found, _: Sequence[Group]) -> Found:
         """What trying out everything comes to soon."""
-        return self._tried_out(best, self._meter.step(effort.GLANCE_WORK))
+        tiny = is_tiny(self._board, self._movable)
+        return self._tried_out(best, self._meter.step(effort.GLANCE_WORK if tiny else effort.GLIMPSE_WORK))
 
     def _exhausted(self, best: Found, _: Sequence[Group]) -> Found:
         """What trying out everything comes to."""
@@ -203,7 +204,7 @@ class MoveSearch:
         return MoveModel(region, most_moves=self._most).solve(self._stages, self._meter.part(work), work)
 
     def _chained(self, best: Found, groups: Sequence[Group]) -> Found:
-        """Repair in a large cluster by chains: after an exchange, afresh, or from where the best stands."""
+        """Repair by chains: after an exchange, afresh, or from where the best stands."""
         floor = self._floor()["hardExcess"]
         if best[1]["hardExcess"] == floor:
             return best

@@ -1,5 +1,10 @@
 """Exchanges of replicas in a full cluster: who leaves decides who has room."""
 
+import random
+
+import pytest
+
+from planner import rebalance
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import Protections, protections_of
 from planner.problem.problem import Problem
@@ -9,6 +14,7 @@ from planner.rebalance.greedy import Greedy
 from planner.rebalance.movable import Movable
 from planner.rebalance.trial_cluster import TrialCluster
 from tests.builders import Object, cluster, node, pod, spread
+from tests.planner.rebalance.test_recordings import wrong_in
 
 
 def replica(app: str, number: int, on: str, cpu: str) -> Object:
@@ -59,3 +65,50 @@ def test_no_bystander_moves() -> None:
 def test_an_exchange_keeps_to_a_policys_limits() -> None:
     """What a policy does not let go stays."""
     assert exchanged(*lopsided(), protections=Protections(most_per_namespace=0)) == ([], 4)
+
+
+def tight(seed: int) -> list[Object]:
+    """Nine to 24 nodes in three zones, next to full, with lopsided workloads of several sizes."""
+    draw = random.Random(seed)
+    count, cpu, part = draw.choice((9, 12, 18, 24)), draw.choice((8, 10, 16)), draw.choice((0.9, 0.95))
+    left = [cpu] * count
+    kinds = [
+        (
+            f"w{number}",
+            draw.choice((1, 1, 2, 3, 4)),
+            draw.random() < 0.6,
+            [draw.random() + 0.2 for _ in "abc"],
+        )
+        for number in range(draw.randint(3, 8))
+    ]
+    pods: list[Object] = []
+    for _ in range(2000):
+        app, size, spreads, taste = draw.choice(kinds)
+        zone = draw.choices(range(3), taste)[0]
+        fits = [number for number in range(zone, count, 3) if left[number] >= size]
+        if fits and sum(left) > (1 - part) * count * cpu:
+            chosen = draw.choice(fits)
+            left[chosen] -= size
+            words = {"spread": [spread(app=app)]} if spreads else {}
+            name, on = f"p{len(pods)}", f"n{chosen}"
+            pods.append(pod(name, on, cpu=str(size), owner=f"ReplicaSet/{app}", app=app, **words))
+    return [*(node(f"n{number}", zone="abc"[number % 3], cpu=str(cpu)) for number in range(count)), *pods]
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_small_clusters_without_room_are_repaired(number: int) -> None:
+    """What went wrong: the model's final state had no order, and what chains repair was left broken."""
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}, case {number}")
+    found = cluster(*tight(seed))
+    plan = rebalance(found, time_limit=30)
+    assert wrong_in(found, plan) == []
+    assert plan.after.hard_excess <= plan.before.hard_excess
+    stages = {stage.name: stage for stage in plan.objective}
+    assert not stages["moves"].proved or stages["hardExcess"].proved
+
+
+@pytest.mark.parametrize("seed", [7, 18])
+def test_chains_come_before_the_exact_model(seed: int) -> None:
+    """What went wrong: five and three pods stayed too many, where chains mend everything."""
+    assert rebalance(cluster(*tight(seed)), time_limit=60).after.hard_excess == 0
