@@ -34,6 +34,7 @@ class Coarse:
         self._orderer = orderer
         self._meter = meter
         self._room = pending.room(pending.wanted)
+        self._more = effort.WORK_PER_POD * sum(pending.wanted.values())
         most = effort.CELL_PAIRS // max(1, len(pending.pods))
         self._cells = NodeGroups.alike(pending.problem.nodes.size, pending.traits(), most)
         self._soft = SpreadExcess(pending).rules
@@ -46,7 +47,7 @@ class Coarse:
             return
         placement, quotas = made
         if not best.promises(placement):
-            work = self._meter.step(effort.REPACK_WORK)
+            work = self._meter.step(effort.REPACK_WORK + self._more)
             placement = Repack(self._pending, self._cells, self._room, work).improve(placement, quotas)
         steps = self._orderer.follow([placement], self._pending.pods)
         best.offer(self._orderer.extend(steps, self._pending.pods))
@@ -82,7 +83,7 @@ class Coarse:
     def _deal(self, quotas: Placement) -> Counter[Step]:
         """As many pods of the quotas as are found a node."""
         dealt = Assignment(self._pending, self._cells, self._room).deal(quotas)
-        work = self._meter.step(effort.REPAIR_WORK)
+        work = self._meter.step(effort.REPAIR_WORK + self._more)
         return Repair(self._pending, self._cells, self._room, work).improve(dealt, quotas)
 
     def _solve(self, fullness: float, *, even: bool) -> tuple[Placement, Proof] | None:

@@ -65,10 +65,10 @@ QUOTAS_WORK = 3.0
 #: Pods change places among so many nodes, so many turns for each pod left over: beyond that, what is
 #: found no longer pays.
 REPAIR_NODES, REPAIR_TURNS = 48, 80
-#: All repairs of one try together.
-REPAIR_WORK = 8.0
-#: So many nodes are packed anew at once, a cell so often, each with so much work; and all of it together.
-REPACK_NODES, REPACK_TRIES, REPACK_ONCE_WORK, REPACK_WORK = 12, 12, 0.2, 8.0
+#: All repairs of one try together, and all packing anew: something, and more for every pod.
+REPAIR_WORK, REPACK_WORK, WORK_PER_POD = 1.0, 1.0, 2e-4
+#: So many nodes are packed anew at once, a cell so often, each with so much work.
+REPACK_NODES, REPACK_TRIES, REPACK_ONCE_WORK = 12, 12, 0.2
 
 # Tabu search of packings
 
