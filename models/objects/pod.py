@@ -44,6 +44,13 @@ class PodResourceClaim(KubeModel):
     resource_claim_template_name: str | None = None
 
 
+class PodSchedulingGroup(KubeModel):
+    """The group that the pod is scheduled with, where an alpha feature is switched on."""
+
+    name: str = ""
+    pod_group_name: str = ""
+
+
 class PodSpec(KubeModel):
     """Everything that decides where a pod may run."""
 
@@ -66,6 +73,9 @@ class PodSpec(KubeModel):
     host_users: bool | None = Field(default=None, repr=False)
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
+    # As host_users; 1.35 calls it workloadRef, 1.36 schedulingGroup.
+    scheduling_group: PodSchedulingGroup | None = Field(default=None, repr=False)
+    workload_ref: PodSchedulingGroup | None = Field(default=None, repr=False)
     termination_grace_period_seconds: int = 30
 
     @model_validator(mode="after")

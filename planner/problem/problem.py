@@ -7,7 +7,7 @@ template; whatever depends on where pods *are* lives in `state.py`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -72,6 +72,7 @@ class Problem:
         self.notes = (
             *self.kubernetes.notes(),
             *self.devices.notes(pod for pod in pods if not pod.spec.node_name),
+            *_group_notes(pod for pod in pods if not pod.spec.node_name),
         )
         self.priorities = np.array([t.priority for t in self.templates], np.int64)[self.template_of]
 
@@ -306,3 +307,14 @@ def _labels(columns: Iterable[Column], codes: Iterable[int]) -> dict[str, str]:
     """The labels that these codes stand for; -1 is none."""
     pairs = zip(columns, codes, strict=True)
     return {column.key: column.values[code] for column, code in pairs if code >= 0}
+
+
+def _group_notes(pending: Iterable[Pod]) -> Iterator[str]:
+    """One note about all pods that ask to be scheduled as a group, which is alpha."""
+    grouped = [pod.key for pod in pending if pod.spec.scheduling_group or pod.spec.workload_ref]
+    if grouped:
+        pods = "1 pending pod asks" if len(grouped) == 1 else f"{len(grouped)} pending pods ask"
+        yield (
+            f"{pods} to be scheduled as part of a group ({grouped[0]}): gang scheduling and placement of "
+            "groups by topology are alpha and not modelled, every pod is decided by itself"
+        )

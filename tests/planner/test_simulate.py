@@ -86,12 +86,14 @@ def test_notes() -> None:
         pod("device-there", "n1", resourceClaims=[{"name": "gpu", "resourceClaimName": "c"}]),
         pod("lost", "nowhere"),
         pod("other", scheduler="mine"),
+        pod("gang", schedulingGroup={"podGroupName": "train"}),
     ]
     config = scheduler({"schedulerName": "default-scheduler"}, percentageOfNodesToScore=10)
     notes = simulate(cluster(*MACHINES, *pods, config)).notes
     for words in (
         "nowhere",
         "left undecided, for devices are not judged",
+        "1 pending pod asks to be scheduled as part of a group (default/gang)",
         "percentageOfNodesToScore",
         "mine",
     ):
