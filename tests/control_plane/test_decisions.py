@@ -4,6 +4,7 @@
 """
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,7 @@ from tests.builders import node, pod
 from tests.control_plane.api import Api
 from tests.control_plane.generator import story
 from tests.control_plane.replay import Judgement, Replay, wake
+from tests.control_plane.sampling import _tail, probability
 from tests.e2e.control_plane import ControlPlane
 
 
@@ -46,3 +48,12 @@ def test_the_comparison_notices_a_difference() -> None:
     fate = pod("p", "n1")
     assert list(room.unlike_preemption(fate, {"default/r"}, "p")) == []
     assert list(room.unlike_preemption(fate, set(), "p"))
+
+
+def test_chi_squared_is_as_in_the_tables() -> None:
+    """The 5 per cent points of one to five degrees of freedom; equal samples cannot differ more."""
+    for freedom, squares in enumerate((3.841, 5.991, 7.815, 9.488, 11.070), start=1):
+        assert _tail(squares, freedom) == pytest.approx(0.05, abs=1e-4)
+    even = Counter(a=500, b=500)
+    assert probability(even, Counter(a=50, b=50)) == pytest.approx(1.0)
+    assert probability(even, Counter(a=70, b=30)) < 0.001
