@@ -122,6 +122,23 @@ def test_a_budget_that_never_allows_it(live: ControlPlane, tmp_path: Path) -> No
     assert evictions(live, before) == 0
 
 
+def test_a_full_zone(live: ControlPlane, tmp_path: Path) -> None:
+    """A bystander that could be elsewhere goes first, and only then there is room in its zone."""
+    live.create(node("a1"), node("a2"), workload("web", 2, spread("web"), cpu="1"))
+    live.at_rest(2)
+    live.kubectl("cordon", "a1")
+    live.kubectl("cordon", "a2")
+    live.create(node("b1", zone="b", cpu="2"), workload("filler", 1, cpu="1500m"))
+    live.at_rest(3)
+    live.kubectl("uncordon", "a1")
+    live.kubectl("uncordon", "a2")
+    script, before = planned(live, tmp_path, "rebalance"), live.get("pods")
+    ended = carried_out(live, script)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (per_zone(live, "web"), per_zone(live, "filler")) == ({"a": 1, "b": 1}, {"a": 1})
+    assert (evictions(live, before), left_behind(live)) == (2, [])
+
+
 def test_a_stranger_takes_the_room(live: ControlPlane, tmp_path: Path) -> None:
     """The replacement finds no node; the script stops and says what the cluster looks like."""
     live.create(node("a1"), node("a2"), workload("web", 4, spread("web"), cpu="1"))
