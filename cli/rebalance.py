@@ -28,6 +28,7 @@ Waves = Annotated[
     int | None,
     typer.Option("--waves", metavar="N", min=1, help="Only the first N waves; plan again after them."),
 ]
+Soft = Annotated[bool, typer.Option("--soft", help="Mend ScheduleAnyway constraints as well.")]
 Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
 
 
@@ -39,6 +40,7 @@ def rebalance(
     max_unavailable: MaxUnavailable = 1,
     evict_only: EvictOnly = False,
     waves: Waves = None,
+    soft: Soft = False,
     curve: Curve = False,
     time_limit: options.TimeLimit = 60.0,
     output: options.ScriptFormat = None,
@@ -50,8 +52,9 @@ def rebalance(
     """Which few moves repair the spread, and in which order?
 
     The fewest evictions after which every DoNotSchedule constraint holds, in waves: whichever move of
-    a wave finishes first, budgets hold, every replacement has room, and nothing gets worse. A natural
-    landing needs only the eviction; a pinned one needs what the plan prints. Nothing is left Pending.
+    a wave finishes first, budgets hold, every replacement has room, and nothing gets worse. A replacement
+    lands on any of the nodes in the plan, held there by the scheduler's filters, by its scores, or by a
+    pin that the plan prints. Nothing is left Pending.
 
     -o script prints a shell script that makes the moves wave by wave. It checks first that the cluster
     is the one of the plan, can be interrupted and started again, and stops when a replacement lands
@@ -76,6 +79,7 @@ def rebalance(
             max_moves=max_moves,
             max_unavailable=max_unavailable,
             evict_only=evict_only,
+            soft=soft,
             curve=curve,
             first_waves=waves,
             bell=rung,

@@ -8,7 +8,7 @@ from cli.page import MANY_ROWS, Page, counted
 from cli.table import table
 from cli.views.spread import domains_changed, short_key
 from cli.views.stages import assumed, stages
-from planner.documents.move_plan import MovePlan, Place, WithLabels
+from planner.documents.move_plan import Balance, MovePlan, MoveStep, Place, WithLabels
 
 
 def lines(document: MovePlan, page: Page) -> Iterator[str]:
@@ -63,13 +63,21 @@ def _steps(document: MovePlan, page: Page) -> Iterator[str]:
             str(step.wave),
             *step.pod.split("/", 1),
             step.source,
-            step.node,
+            _to(step),
             page.screen.paint(step.landing, "yellow") if step.landing == "pinned" else step.landing,
             step.why,
         ]
         for step in steps
     ]
     return table(heads, rows, page.screen)
+
+
+def _to(step: MoveStep) -> str:
+    """Where a replacement lands: a node, or any of several."""
+    if isinstance(step.lands, WithLabels):
+        return ", ".join(f"{short_key(key)} {' or '.join(found)}" for key, found in step.lands.labels.items())
+    others = len(step.lands.nodes) - 1
+    return f"{step.node} or {counted(others, 'other')}" if others else step.node
 
 
 def _pins(document: MovePlan, page: Page) -> Iterator[str]:
@@ -118,7 +126,7 @@ def _summary(document: MovePlan, page: Page) -> str:
     """`2 moves in 2 waves, 1 pinned: every hard constraint holds, and no plan does it with fewer.`"""
     after, moves = document.after, len(document.steps)
     if not moves and not after.hard_violations:
-        return page.screen.paint("Balanced: no hard constraint is broken, nothing has to move.", "green")
+        return _nothing_to_move(after, page)
     pinned = sum(step.landing == "pinned" for step in document.steps)
     waves = max((step.wave for step in document.steps), default=0)
     done = "No moves"
@@ -136,3 +144,12 @@ def _summary(document: MovePlan, page: Page) -> str:
     else:
         proof = "a better plan is not ruled out"
     return page.screen.paint(f"{done}: {what}; {proof}.", "red" if after.hard_violations else "green")
+
+
+def _nothing_to_move(after: Balance, page: Page) -> str:
+    if not after.soft_excess:
+        return page.screen.paint("Balanced: no constraint is broken, nothing has to move.", "green")
+    pods = counted(after.soft_excess, "pod")
+    return (
+        f"No hard constraint is broken, nothing has to move; ScheduleAnyway constraints have {pods} too many."
+    )

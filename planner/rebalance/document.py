@@ -12,18 +12,18 @@ from models.objects.pod import Pod
 from planner.audit import spread_counts
 from planner.audit.findings import findings_of
 from planner.documents import plan
-from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep, OnNodes
+from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep
 from planner.errors import InternalError
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.proof.bounds import Claim, Measured, judge
+from planner.rebalance.landings import Landing
 from planner.rebalance.lower_bounds import certain
 from planner.rebalance.movable import Movable
 from planner.rebalance.phases import Stage
 from planner.rebalance.reasons import reasons
 from planner.rebalance.replay import failures
 from planner.rebalance.trial_cluster import TrialCluster
-from planner.rebalance.waves import Landing
 from planner.state.state import State
 
 #: Random orders in which a plan is played through before it is printed.
@@ -44,7 +44,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
     """The plan with its stages, the most important first, and what is claimed of them; before and after."""
     problem = board.problem
     if waves:
-        _verify(board, waves)
+        _verify(board, waves, soft="softExcess" in stages)
     node_of = problem.node_of.astype(np.intp).copy()
     for wave in waves:
         for landing in wave:
@@ -72,14 +72,32 @@ def document(  # noqa: PLR0913 - what a plan consists of
             sequence=True, final_state=after.balance.hard_violations <= before.balance.hard_violations
         ),
         kubernetes=problem.kubernetes.document,
-        notes=(*problem.cluster.notes, *problem.notes, *notes),
+        notes=(
+            *problem.cluster.notes,
+            *problem.notes,
+            *notes,
+            *(() if "softExcess" in stages else _not_asked(after)),
+        ),
     )
 
 
-def _verify(board: TrialCluster, waves: Sequence[Sequence[Landing]]) -> None:
+def _not_asked(after: _Count) -> Iterator[str]:
+    """That constraints are exceeded which nobody asked to have mended."""
+    exceeded = sum(1 for found in after.spread if not found.hard and found.surplus)
+    if exceeded:
+        these = (
+            "1 ScheduleAnyway constraint is"
+            if exceeded == 1
+            else f"{exceeded} ScheduleAnyway constraints are"
+        )
+        pods = after.balance.soft_excess
+        yield f"{these} exceeded, {pods} {'pod' if pods == 1 else 'pods'} too many: --soft mends them as well"
+
+
+def _verify(board: TrialCluster, waves: Sequence[Sequence[Landing]], *, soft: bool) -> None:
     stage = Stage(board.problem, [landing.move for wave in waves for landing in wave], board)
     for seed in _SEEDS:
-        wrong = [*failures(stage, waves, seed=seed)][:1]
+        wrong = [*failures(stage, waves, seed=seed, soft=soft)][:1]
         if wrong:
             raise InternalError(f"a plan did not hold when it was played through: {wrong[0]}")
 
@@ -114,7 +132,7 @@ def _values(movable: Movable | None, waves: Sequence[Sequence[Landing]], after: 
         "moves": len(pods),
         "disruption": int(movable.weights[pods].sum()) if movable is not None and pods else 0,
         "softExcess": after.soft_excess,
-        "pinned": sum(not landing.natural for wave in waves for landing in wave),
+        "pinned": sum(landing.kind == "pinned" for wave in waves for landing in wave),
     }
 
 
@@ -132,9 +150,9 @@ def _steps(board: TrialCluster, waves: Sequence[Sequence[Landing]]) -> Iterator[
                 owner=_owner(problem.pods[move.pod]),
                 source=names[move.source],
                 node=names[move.target],
-                landing="scores" if landing.natural else "pinned",
-                lands=OnNodes(nodes=(names[move.target],)),
-                pin=None if landing.natural else OnNodes(nodes=(names[move.target],)),
+                landing=landing.kind,
+                lands=landing.place,
+                pin=landing.place if landing.kind == "pinned" else None,
                 why=reason,
             )
 

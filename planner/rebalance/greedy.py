@@ -110,13 +110,13 @@ class Greedy:
             self._left_namespaces, namespaces, rules.most_per_namespace
         )
 
-    def _rank(self, template: int, node: int, pod: int) -> tuple[int, int]:
-        crowd = 0
+    def _rank(self, template: int, node: int, pod: int) -> tuple[int, int, int]:
+        crowds = {True: 0, False: 0}
         for demand in self._board.ledger.of(template):
             code = int(demand.rule.column.codes[node])
-            if demand.hard and code >= 0 and demand.rule.counts.eligible[node]:
-                crowd += int(demand.rule.counts.sums()[code])
-        return int(self._movable.weights[pod]), -crowd
+            if code >= 0 and demand.rule.counts.eligible[node]:
+                crowds[demand.hard] += int(demand.rule.counts.sums()[code])
+        return int(self._movable.weights[pod]), -crowds[True], -crowds[False]
 
     def _try(self, pod: int, *, natural: bool) -> Move | None:
         """The best move of a pod, if any brings its constraints nearer to their goal."""

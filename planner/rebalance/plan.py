@@ -10,20 +10,19 @@ from models import Cluster
 from planner.clock import Clock
 from planner.documents.move_plan import CurvePoint, MovePlan
 from planner.eviction.budgets import Budgets
-from planner.eviction.protections import Protections, protections_of, unmodelled
+from planner.eviction.protections import HARD, SOFT, Protections, protections_of, unmodelled
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
+from planner.rebalance.deals import deal
 from planner.rebalance.document import document
+from planner.rebalance.landings import Landing
 from planner.rebalance.movable import Movable
-from planner.rebalance.phases import Stage
 from planner.rebalance.search import MoveSearch, stages_of
 from planner.rebalance.trial_cluster import Move, TrialCluster
-from planner.rebalance.waves import Landing, WaveRules, Waves
+from planner.rebalance.waves import WaveRules
 
 #: Some of the time is kept for waves and for playing the plan through.
 _SHARE = 0.8
-#: How often waves are dealt before they follow the order in which the moves were found.
-_DEALS = 3
 
 
 def rebalance(  # noqa: PLR0913 - the options of the command
@@ -33,11 +32,12 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     max_moves: int | None = None,
     max_unavailable: int = 1,
     evict_only: bool = False,
+    soft: bool = False,
     curve: bool = False,
     first_waves: int | None = None,
     bell: threading.Event | None = None,
 ) -> MovePlan:
-    """The fewest moves after which hard spread constraints hold, in waves.
+    """The fewest moves after which hard spread constraints hold, in waves; with `soft` all constraints.
 
     With `evict_only` no replacement needs a pin.  `curve` adds what fewer moves would achieve.
     With `first_waves` only so many waves are in the plan, for whoever plans anew after them.
@@ -45,6 +45,8 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     clock = Clock(time_limit, bell)
     problem = Problem(cluster)
     board, protections = TrialCluster(problem), protections_of(cluster)
+    if soft:
+        protections = replace(protections, kinds=frozenset((HARD, SOFT)))
     budgets = Budgets(problem)
     most = _least(max_moves, protections.most)
     if not board.ledger.broken(protections.kinds):
@@ -52,10 +54,14 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         return document(board, None, (), stages_of(protections), (), notes=notes)
     movable = Movable(problem, protections, budgets)
     meter = Meter.of(time_limit, bell, kept=time_limit * (1 - _SHARE))
-    found = MoveSearch(board, movable, protections, meter, most).run(natural=evict_only)
-    rules = WaveRules(budgets, max_unavailable, evict_only)
-    waves, left = _waves(board, found.moves, rules, clock)
-    shown = waves[:first_waves]
+    search = MoveSearch(board, movable, protections, meter, most)
+    rules = WaveRules(budgets, max_unavailable, evict_only, protections.kinds)
+    found = search.run()
+    dealt = deal(board, found.moves, found.values, rules, clock)
+    if evict_only and (dealt.left or dealt.misses(found.values)):
+        other = search.run(natural=True)
+        dealt = min(dealt, deal(board, other.moves, other.values, rules, clock), key=lambda one: one.key)
+    shown = dealt.waves[:first_waves]
     points = [*_curve(board, movable, protections, meter, len(found.moves))] if curve else []
     return document(
         board,
@@ -63,47 +69,19 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         shown,
         found.stages,
         # What was found out about the whole plan says nothing about its beginning.
-        found.claims if len(shown) == len(waves) else (),
+        found.claims if len(shown) == len(dealt.waves) else (),
         cut=meter.cut,
         curve=points,
         notes=(
             *_cut(meter),
-            *_notes(problem, protections, left, found.moves, evict_only),
-            *_rest(waves, shown),
+            *_notes(board, protections, dealt.left, found.moves, evict_only),
+            *_rest(dealt.waves, shown),
         ),
     )
 
 
 def _least(*numbers: int | None) -> int | None:
     return min((number for number in numbers if number is not None), default=None)
-
-
-def _waves(
-    board: TrialCluster, moves: Sequence[Move], rules: WaveRules, clock: Clock
-) -> tuple[list[list[Landing]], Sequence[Move]]:
-    """The moves in waves, and those without a safe turn.
-
-    Moves that found no turn keep their room the next time, when replicas also go one by one; at last the
-    waves follow the moves' own order.
-    """
-    best: tuple[list[list[Landing]], Sequence[Move]] = ([], moves)
-    reserved: set[int] = set()
-    careful = replace(rules, max_unavailable=1)
-    for number in range(_DEALS + 1):
-        if not best[1] or (best[0] and clock.over()):
-            break
-        dealer = Waves(
-            Stage(board.problem, moves, board),
-            moves,
-            careful if number else rules,
-            reserved=reserved,
-            strict=number == _DEALS,
-        )
-        left = dealer.deal(clock.over)
-        if len(left) < len(best[1]):
-            best = (dealer.waves, left)
-        reserved |= {move.pod for move in left}
-    return best
 
 
 def _rest(waves: Sequence[Sequence[Landing]], shown: Sequence[Sequence[Landing]]) -> Iterator[str]:
@@ -131,8 +109,13 @@ def _cut(meter: Meter) -> Iterator[str]:
 
 
 def _notes(
-    problem: Problem, protections: Protections, left: Sequence[Move], moves: Sequence[Move], evict_only: bool
+    board: TrialCluster,
+    protections: Protections,
+    left: Sequence[Move],
+    moves: Sequence[Move],
+    evict_only: bool,
 ) -> Iterator[str]:
+    problem = board.problem
     yield from unmodelled(problem.cluster.descheduler_policy)
     if left and evict_only:
         yield f"{len(left)} of {len(moves)} moves are left out: their pods would not land there by themselves"

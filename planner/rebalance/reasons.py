@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planner.rebalance.landings import Landing
 from planner.rebalance.trial_cluster import Move, TrialCluster
-from planner.rebalance.waves import Landing
 
 
 def reasons(board: TrialCluster, waves: Sequence[Sequence[Landing]]) -> list[list[str]]:

@@ -1,6 +1,7 @@
 """A plan played through once more from the start, in the order it is printed and in others.
 
-Every eviction, end and landing is one event; within a wave they come in any order that nature allows.
+Every eviction, end and landing is one event; within a wave they come in any order that nature allows,
+and every replacement lands on any node that its kind of landing leaves it.
 """
 
 from __future__ import annotations
@@ -8,40 +9,70 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
+from planner.problem.nodes import Mask
 from planner.rebalance.excess_ledger import levels, worse
+from planner.rebalance.landings import Landing
 from planner.rebalance.phases import Phase, Stage
-from planner.rebalance.waves import Landing
+from planner.rebalance.trial_cluster import Move, TrialCluster
 
 
-def failures(stage: Stage, waves: Sequence[Sequence[Landing]], *, seed: int | None) -> Iterator[str]:
+def failures(
+    stage: Stage, waves: Sequence[Sequence[Landing]], *, seed: int | None, soft: bool = False
+) -> Iterator[str]:
     """What goes otherwise than planned: one after the other without a seed, else in a random mixture.
 
+    Hard constraints end as planned wherever replacements land; with `soft` the others as well.
+    Without a seed the smallest name wins, and everybody has to land on the very node that was told.
     The stage is left as it was found.
     """
     draw = None if seed is None else random.Random(seed)
     start = stage.board.state.mark()
     for number, wave in enumerate(waves, start=1):
         demands = {
-            landing: stage.board.ledger.touched((stage.board.template(landing.move.pod),)) for landing in wave
+            landing.move.pod: stage.board.ledger.touched((stage.board.template(landing.move.pod),))
+            for landing in wave
         }
-        before = {landing: levels(found) for landing, found in demands.items()}
+        before = {pod: levels(found) for pod, found in demands.items()}
         for landing, phase in _events(stage, wave, draw):
+            move = landing.move
             if phase is Phase.LANDED:
-                yield from _misses(stage, number, landing)
-            stage.put(landing.move, phase)
+                move = _landed(stage, landing, draw)
+                if not landing.nodes[move.target]:
+                    yield f"wave {number}: {_name(stage, landing)} does not land where it was told"
+                    stage.board.state.rollback(start)
+                    return
+            stage.put(move, phase)
             # No other constraint than those of its own template can be worse by this event.
-            if worse(before[landing], demands[landing]):
+            if worse(before[move.pod], demands[move.pod]):
                 name = _name(stage, landing)
                 yield f"wave {number}: a constraint is worse than before with {name} {phase.name}"
-        stage.put_all((landing.move for landing in wave), Phase.LANDED)
+    yield from _end(stage, waves, soft=soft)
     stage.board.state.rollback(start)
+
+
+def _end(stage: Stage, waves: Sequence[Sequence[Landing]], *, soft: bool) -> Iterator[str]:
+    """Whether constraints end as they do where the smallest name wins."""
+    found = _standing(stage, soft=soft)
+    for wave in waves:
+        stage.put_all((landing.move for landing in wave), Phase.LANDED)
+    planned = _standing(stage, soft=soft)
+    if planned != found:
+        yield f"the plan ends with {found[0]} too many in {found[1]} domains, not with {planned}"
+
+
+def _standing(stage: Stage, *, soft: bool) -> tuple[int, int, int]:
+    """What hard constraints have too much, in how many domains, and what soft ones have if they matter."""
+    ledger = stage.board.ledger
+    return ledger.excess(hard=True), ledger.violations(), ledger.excess(hard=False) if soft else 0
 
 
 def _events(
     stage: Stage, wave: Sequence[Landing], draw: random.Random | None
 ) -> Iterator[tuple[Landing, Phase]]:
     """What happens in a wave, and when; a pod may end before or after its replacement has landed."""
-    lines = [[(landing, Phase.LEAVING), *_rest(stage, landing, draw)] for landing in wave]
+    lines = [[(landing, phase) for phase in _phases(stage, landing, draw)] for landing in wave]
     if draw is None:
         for line in lines:
             yield from line
@@ -50,20 +81,33 @@ def _events(
         yield draw.choice([line for line in lines if line]).pop(0)
 
 
-def _rest(stage: Stage, landing: Landing, draw: random.Random | None) -> list[tuple[Landing, Phase]]:
-    ends_first = stage.waits_for_the_end(landing.move) or draw is None or draw.random() < 0.5  # noqa: PLR2004
-    return [(landing, phase) for phase in ((Phase.GONE,) if ends_first else ())] + [(landing, Phase.LANDED)]
+def _phases(stage: Stage, landing: Landing, draw: random.Random | None) -> list[Phase]:
+    waits = stage.waits_for_the_end(landing.move)
+    ends_first = waits or (draw is not None and draw.random() < 0.5)  # noqa: PLR2004
+    return [Phase.LEAVING, *((Phase.GONE,) if ends_first else ()), Phase.LANDED]
 
 
-def _misses(stage: Stage, number: int, landing: Landing) -> Iterator[str]:
-    """Why a landing is not as planned, if so."""
-    board, move = stage.board, landing.move
-    template = board.template(move.pod)
-    accepts = board.accepts if landing.natural else board.accepts_pinned
-    if not accepts(template, move.target):
-        yield f"wave {number}: {_name(stage, landing)} has no place on its target"
-    elif landing.natural and board.first_choice(template) != move.target:
-        yield f"wave {number}: {_name(stage, landing)} would land elsewhere"
+def _landed(stage: Stage, landing: Landing, draw: random.Random | None) -> Move:
+    """The move to where the replacement lands; with nowhere to go, to its source."""
+    nodes = np.flatnonzero(_choices(stage.board, landing))
+    if not nodes.size:
+        return Move(landing.move.pod, landing.move.source, landing.move.source)
+    if draw is None and landing.move.target in nodes:
+        return landing.move
+    target = nodes[0] if draw is None else draw.choice(nodes.tolist())
+    return Move(landing.move.pod, landing.move.source, int(target))
+
+
+def _choices(board: TrialCluster, landing: Landing) -> Mask:
+    """All nodes where a replacement may land now."""
+    template = board.template(landing.move.pod)
+    if landing.kind == "pinned":
+        return board.open_to(template, landing.nodes)
+    if landing.kind == "filters":
+        return board.open_to(template)
+    feasible, totals = board.choice(template)
+    found: Mask = feasible.mask & (totals == totals[feasible.mask].max(initial=0))
+    return found
 
 
 def _name(stage: Stage, landing: Landing) -> str:

@@ -11,8 +11,8 @@ import numpy as np
 from planner.audit.spread_counts import Owners
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.inter_pod_affinity.plugin import Around
-from planner.constraints.pod_topology_spread import PodTopologySpread
-from planner.problem.nodes import Codes, Feasible, Ints
+from planner.constraints.pod_topology_spread import PodTopologySpread, Rule
+from planner.problem.nodes import Codes, Feasible, Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.rebalance.excess_ledger import Ledger, levels, worse
@@ -86,6 +86,20 @@ class TrialCluster:
                         return False
         return self.accepts(template, node)
 
+    def open_to(self, template: int, pinned: Mask | None = None) -> Mask:
+        """The nodes that all filters leave a pod of a template now, or one that is pinned to some nodes."""
+        if pinned is None:
+            return self.framework(template).feasible(self.plan(template)).mask
+        plan = self.plan(template)
+        mask = plan.settled & pinned
+        for plugin in plan.changing:
+            if isinstance(plugin, PodTopologySpread):
+                for rule in plugin.hard(plan.template):
+                    mask = mask & ~_too_full(rule, pinned)
+            else:
+                mask = mask & (plugin.reject(plan.template) == 0)
+        return mask
+
     def choice(self, template: int) -> tuple[Feasible, Ints]:
         """The nodes that the filters leave a template now, and every node's total score."""
         framework, plan = self.framework(template), self.plan(template)
@@ -156,6 +170,19 @@ class TrialCluster:
                 tally = self.state.tally(("rebalance", (number,)), partial(_once, number))
                 for around in plugin.rules(template).needs:
                     yield _Company(around, self.state.domain_counts(tally, around.column))
+
+
+def _too_full(rule: Rule, pinned: Mask) -> Mask:
+    """The nodes that a constraint refuses a pinned pod: where affinity counts, it sees no other nodes."""
+    counts, asked = rule.counts, rule.constraint
+    inside = counts.eligible & (pinned if asked.node_affinity_policy == "Honor" else True)
+    codes, size = rule.column.codes[inside], len(rule.column.values)
+    sums = np.bincount(codes, weights=rule.tally.counts[inside], minlength=size).astype(np.int64)
+    seen = np.unique(codes)
+    few = len(seen) < (asked.min_domains or 1)
+    minimum = 0 if few or not seen.size else int(sums[seen].min())
+    found: Mask = np.append(sums + rule.own - minimum > asked.max_skew, True)[rule.column.codes]
+    return found
 
 
 def _is_alone(company: _Company, node: int) -> bool:

@@ -1,68 +1,82 @@
 """Moves in waves: whatever is under way together holds, whichever of it finishes first.
 
-Moves of a wave touch different nodes.  So each of them sees a node that another one touches in one of
-two loads, with that pod or without, and asking with all others before their move, on their way and
-at their goal covers every mixture.  Moves that are kin by a count that both change are few in a wave
-and looked at in all combinations.
+Every move is judged alone first, then together with the others of its wave: what they leave, and what
+they may take wherever they land.  Moves that would need a pin wait as long as others can go before
+them: what those change may make the pin needless.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 
 from planner.eviction.budgets import Budgets
-from planner.rebalance.excess_ledger import levels, worse
-from planner.rebalance.interference import Interference
+from planner.problem.nodes import Codes, Ints, Mask
+from planner.rebalance.crowds import crowds
+from planner.rebalance.excess_ledger import Demand
+from planner.rebalance.landings import Landing, Landings, Wishes
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.trial_cluster import Move
 
-#: So many moves of a wave may be kin.
+#: So many moves of a wave may change the same counts.
 _MOST_KIN = 3
-#: Up to so many moves times nodes there may be more waves for the sake of natural landings.
-_MOST_PATIENCE = 100_000
-_OTHERS = (Phase.BEFORE, Phase.GONE, Phase.LANDED)
-
-
-@dataclass(frozen=True, slots=True)
-class Landing:
-    """A move of a wave, and whether the scheduler makes it of its own accord."""
-
-    move: Move
-    natural: bool
+#: So many moves times nodes are judged with care; beyond that every move is pinned to where it was planned.
+_MOST_WORK = 6_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class WaveRules:
-    """What may be under way at the same time."""
+    """What may be under way at the same time, what may not be pinned, and which constraints matter."""
 
     budgets: Budgets
     max_unavailable: int = 1
     evict_only: bool = False
+    kinds: frozenset[str] = frozenset(("DoNotSchedule",))
 
 
-class _Waiting:
-    """Moves that were passed over: whoever comes after them in the plan does not take what they need."""
+@dataclass(frozen=True, slots=True)
+class Care:
+    """What is heeded when waves are dealt, because it went wrong without.
 
-    def __init__(self, kinship: Interference) -> None:
-        self._kinship = kinship
-        self._targets: set[int] = set()
-        self._templates: set[int] = set()
+    Nobody takes the room that reserved pods are to have, with `strict` that of any move; whatever counts
+    together with `as_planned` pods lands in the domains that were planned, and together with fixed pods on
+    nodes that are known beforehand, where that can be.
+    """
 
-    def add(self, move: Move, template: int) -> None:
-        """Pass a move over."""
-        self._targets.add(move.target)
-        self._templates.add(template)
+    reserved: Collection[int] = ()
+    as_planned: Collection[int] = ()
+    fixed: Collection[int] = ()
+    strict: bool = False
 
-    def before(self, move: Move, template: int) -> bool:
-        """Whether a move has to wait for one of them: it would take its room, or change its counts."""
-        return move.target in self._targets or any(
-            self._kinship.related(template, other) for other in self._templates
+
+class _Load:
+    """What is away at the same time, of workloads, under budgets and in crowds."""
+
+    def __init__(self, waves: Waves) -> None:
+        self._waves = waves
+        self._workloads: Counter[str] = Counter()
+        self._budgets: Counter[int] = Counter()
+        self._kin: Counter[int] = Counter()
+
+    def bears(self, move: Move) -> bool:
+        """Whether one more pod may be away."""
+        rules = self._waves.rules
+        workload, crowd = self._waves.groups_of(move)
+        return (
+            self._workloads[workload] < rules.max_unavailable
+            and all(self._budgets[n] < rules.budgets.allowed[n] for n in rules.budgets.of(move.pod))
+            and self._kin[crowd] < (_MOST_KIN if rules.max_unavailable > 1 else 1)
         )
+
+    def add(self, move: Move) -> None:
+        """Let one more pod be away."""
+        workload, crowd = self._waves.groups_of(move)
+        self._workloads[workload] += 1
+        self._kin[crowd] += 1
+        self._budgets.update(self._waves.rules.budgets.of(move.pod))
 
 
 class Waves:
@@ -73,22 +87,47 @@ class Waves:
         stage: Stage,
         moves: Sequence[Move],
         rules: WaveRules,
-        *,
-        reserved: Container[int] = (),
-        strict: bool = False,
+        care: Care | None = None,
     ) -> None:
-        """Waves for moves; nobody takes what the pods of reserved moves need, or with `strict` any move."""
+        """Waves for moves, dealt with some care."""
+        care = care or Care()
         self._stage = stage
         self._board = stage.board
         self._left = list(moves)
-        self._rules = rules
-        self._reserved = reserved
-        self._strict = strict
-        self._kinship = Interference(self._board)
-        self._natural_alone: set[int] = set()
-        #: What was found out about the next move of a pod since the last wave.
-        self._known: dict[int, tuple[bool, int | None]] = {}
+        self.rules = rules
+        self._care = care
+        times = Counter(move.pod for move in moves)
+        sources: dict[int, list[int]] = {}
+        for move in moves:
+            sources.setdefault(self._board.template(move.pod), []).append(move.source)
+        self._crowds = crowds(self._board, sources, self._matters)
+        certain = {id(self._crowds[self._board.template(pod)]) for pod in care.fixed if pod in times}
+        kept = {id(self._crowds[self._board.template(pod)]) for pod in care.as_planned if pod in times}
+        #: Templates whose moves keep to their order and to the domains that were planned.
+        self._as_planned = {t for t, crowd in self._crowds.items() if id(crowd) in kept}
+        self._certain = {pod for pod in times if id(self._crowds[self._board.template(pod)]) in certain}
+        self._landings = Landings(
+            stage,
+            self._crowds,
+            Wishes(
+                evict_only=rules.evict_only,
+                again={pod for pod, number in times.items() if number > 1},
+                certain=self._certain,
+                as_planned=self._as_planned,
+            ),
+        )
+        self._promised = self._promises()
+        self._refused: dict[Move, object] = {}
+        self._work = 0
         self.waves: list[list[Landing]] = []
+
+    def _matters(self, demand: Demand) -> bool:
+        return demand.hard or demand.rule.constraint.when_unsatisfiable in self.rules.kinds
+
+    def groups_of(self, move: Move) -> tuple[str, int]:
+        """The workload of a move's pod, and what tells its crowd."""
+        template = self._board.template(move.pod)
+        return self._board.workloads[template], id(self._crowds[template])
 
     def deal(self, is_over: Callable[[], bool]) -> Sequence[Move]:
         """All waves; the moves for which there was no safe turn are returned."""
@@ -96,194 +135,132 @@ class Waves:
             wave = self._next_wave()
             if not wave:
                 break
-            self.waves.append(wave)
-            done = {landing.move.pod for landing in wave}
-            first = {pod: next(m for m in self._left if m.pod == pod) for pod in done}
-            self._left = [move for move in self._left if first.get(move.pod) is not move]
-            self._stage.put_all((landing.move for landing in wave), Phase.LANDED)
+            done = [landing.move for landing in wave]
+            self._left = [move for move in self._left if move not in done]
+            self.waves.append(self._landings.commit(wave))
             self._board.state.forget_history()
         return self._left
 
     def _next_wave(self) -> list[Landing]:
-        """As many moves as hold together; a lone one that does not hold is passed over."""
-        refused: set[int] = set()
-        self._known.clear()
-        while True:
-            wave = list(self._gather(refused))
-            if not wave:
-                return []
-            landings = self._judge(wave)
-            failed = {move.pod for move, found in zip(wave, landings, strict=True) if found is None}
-            failed = failed or self._better_alone(wave, landings)
-            if not failed:
-                return [found for found in landings if found is not None]
-            refused |= failed
+        """As many moves as hold together; pinned ones only when no others are left to go first."""
+        self._promised, pins = self._promises(), not self.rules.evict_only
+        free = self._alone(self._ready(), pins=False) if self._work <= _MOST_WORK or not pins else []
+        known = [landing for landing in free if landing.kind == "scores"]
+        if known:
+            # As long as all is certain: what comes to any of several nodes is not certain any more.
+            return self._hold_together([found for found in free if int(found.nodes.sum()) == 1] or known)
+        fixed = self._alone((m for m in self._ready() if m.pod in self._certain), pins=pins)
+        if not fixed and not free:
+            free = self._alone(self._ready(), pins=pins, again=True)
+        return self._hold_together(fixed or free)
 
-    def _better_alone(self, wave: Sequence[Move], landings: Sequence[Landing | None]) -> set[int]:
-        """The moves that would be natural in a later wave, where there is time for more waves."""
-        if len(self._left) * self._stage.problem.nodes.size > _MOST_PATIENCE or len(wave) < 2:  # noqa: PLR2004
-            return set()
-        late = {
-            found.move.pod
-            for found in landings
-            if found is not None and not found.natural and found.move.pod in self._natural_alone
-        }
-        return late - {wave[0].pod}
+    def _alone(self, moves: Iterable[Move], *, pins: bool, again: bool = False) -> list[Landing]:
+        """The landings of those moves that hold by themselves, as many as may be away at once.
 
-    def _gather(self, refused: set[int]) -> Iterator[Move]:
-        """The moves that may be in the next wave, in their order; those refused before are not."""
-        nodes: set[int] = set()
-        pods: set[int] = set()
-        workloads: Counter[str] = Counter()
-        budgets: Counter[int] = Counter()
-        wave: list[Move] = []
-        waiting = _Waiting(self._kinship)
+        Those that were refused before are asked again when their counts or their target have changed.
+        """
+        found, load, free = list[Landing](), _Load(self), self._landings.room.free()
+        for move in moves:
+            crowd = self._crowds[self._board.template(move.pod)]
+            stamp = crowd.tableaus, free[:, move.target].tobytes(), pins
+            if not load.bears(move) or (self._refused.get(move) == stamp and not again):
+                continue
+            landing = None
+            if self._can_leave([move]):
+                self._work += self._board.problem.nodes.size
+                plain = pins and self._work > _MOST_WORK
+                landing = self._landings.judge([move], self._kept_free, pins=pins, plain=plain)[0]
+            if landing is None:
+                self._refused[move] = stamp
+            else:
+                found.append(landing)
+                load.add(move)
+        return found
+
+    def _hold_together(self, alone: Sequence[Landing]) -> list[Landing]:
+        """The most of some moves that keep their kind of landing when they are under way together."""
+        first = {landing.move.pod: landing for landing in alone}
+        wave = [*self._gather([landing.move for landing in alone])]
+        known = first
+        while len(wave) > 1:
+            held = self._judged(wave, known)
+            if any((found.nodes & ~known[found.move.pod].nodes).any() for found in held):
+                # The others were judged by a set of nodes that is too small.
+                known = known | {found.move.pod: _widened(found, known[found.move.pod]) for found in held}
+                wave = [found.move for found in held]
+            elif held and self._can_leave([found.move for found in held]):
+                return held
+            else:
+                wave, known = wave[: len(wave) // 2], first
+        return [first[move.pod] for move in wave]
+
+    def _judged(self, wave: Sequence[Move], known: Mapping[int, Landing]) -> list[Landing]:
+        """Those of a wave that hold together, by the same kind of landing as alone."""
+        pins = any(landing.kind == "pinned" for landing in known.values())
+        plain = pins and self._work > _MOST_WORK
+        judged = self._landings.judge(wave, self._kept_free, known, pins=pins, plain=plain)
+        return [
+            found
+            for found in judged
+            if found is not None and _RANK[found.kind] <= _RANK[known[found.move.pod].kind]
+        ]
+
+    def _ready(self) -> Iterator[Move]:
+        """The next move of every pod, or of every crowd that keeps to the plan."""
+        seen: set[tuple[str, int]] = set()
         for move in self._left:
             template = self._board.template(move.pod)
-            first = move.pod not in pods
-            pods.add(move.pod)
-            may = first and move.pod not in refused and self._in_time(move, workloads, budgets)
-            may = may and not waiting.before(move, template)
-            placed = self._placed(move, nodes) if may else None
-            if placed is None or self._too_many_kin(placed, wave):
-                if self._strict or move.pod in self._reserved:
-                    waiting.add(move, template)
-                continue
-            nodes |= {placed.source, placed.target}
-            workloads[self._workload(placed)] += 1
-            budgets.update(self._rules.budgets.of(placed.pod))
-            wave.append(placed)
-            yield placed
+            keys = {("pod", move.pod)}
+            if template in self._as_planned:
+                keys.add(("crowd", id(self._crowds[template])))
+            if not keys & seen:
+                yield move
+            seen |= keys
 
-    def _workload(self, move: Move) -> str:
-        return self._board.workloads[self._board.template(move.pod)]
+    def _gather(self, moves: Sequence[Move]) -> Iterator[Move]:
+        """Those of some moves that workloads and budgets bear at once."""
+        load = _Load(self)
+        for move in moves:
+            if load.bears(move):
+                load.add(move)
+                yield move
 
-    def _in_time(self, move: Move, workloads: Counter[str], budgets: Counter[int]) -> bool:
-        """Whether budgets and workload bear one more pod away."""
-        rules = self._rules
-        return workloads[self._workload(move)] < rules.max_unavailable and all(
-            budgets[number] < rules.budgets.allowed[number] for number in rules.budgets.of(move.pod)
-        )
-
-    def _too_many_kin(self, move: Move, wave: Sequence[Move]) -> bool:
-        return len(self._kin(move, wave)) + 1 > _MOST_KIN or any(
-            len(self._kin(other, [*wave, move])) + 1 > _MOST_KIN for other in self._kin(move, wave)
-        )
-
-    def _kin(self, move: Move, wave: Iterable[Move]) -> list[Move]:
-        template = self._board.template(move.pod)
-        return [
-            other
-            for other in wave
-            if other is not move and self._kinship.related(template, self._board.template(other.pod))
-        ]
-
-    def _placed(self, move: Move, nodes: set[int]) -> Move | None:
-        """The move, with the scheduler's own node where that serves as well; None when it cannot be made."""
-        if move.source in nodes:
-            return None
-        accepted, best = self._options(move)
-        target = move.target if accepted and move.target not in nodes else None
-        if best is not None and best not in nodes:
-            target = best
-        self._natural_alone.discard(move.pod)
-        if target is not None and target == best:
-            self._natural_alone.add(move.pod)
-        return None if target is None else replace(move, target=target)
-
-    def _options(self, move: Move) -> tuple[bool, int | None]:
-        """Whether the target accepts the pod now, and the scheduler's own node if that would do as well."""
-        found = self._known.get(move.pod)
-        if found is None:
-            board, template = self._board, self._board.template(move.pod)
-            mark = board.state.mark()
-            board.state.unbind(move.pod)
-            accepted = board.accepts(template, move.target)
-            best = None if self._strict else board.first_choice(template)
-            serves = best == move.target or (
-                best is not None and best != move.source and self._serves(template, best, move)
-            )
-            board.state.rollback(mark)
-            found = self._known[move.pod] = accepted, best if serves else None
-        return found
-
-    def _serves(self, template: int, node: int, move: Move) -> bool:
-        """Whether another node is as good as the planned one, and nobody else is to come to its room."""
-        for demand in self._board.ledger.of(template):
-            codes = demand.rule.column.codes
-            if demand.hard and codes[node] != codes[move.target]:
-                counts = demand.rule.counts.padded()
-                several = len(demand.rule.column.values) * 2 > len(codes)
-                if not several or counts[codes[node]] > counts[codes[move.target]]:
-                    return False
-        problem, state = self._board.problem, self._board.state
-        coming = [other for other in self._left if other.target == node and other is not move]
-        wanted = problem.templates[template].requests + sum(
-            problem.template(other.pod).requests for other in coming
-        )
-        return not coming or bool((state.used[:, node] + wanted <= problem.allocatable[:, node]).all())
-
-    def _judge(self, wave: Sequence[Move]) -> list[Landing | None]:
-        """Every move's landing whatever the others do; None where it does not hold."""
-        steady = self._steady(wave)
-        natural = np.ones(len(wave), np.bool_)
-        holds = np.ones(len(wave), np.bool_)
-        kin = [self._kin(move, wave) for move in wave]
+    def _can_leave(self, wave: Sequence[Move]) -> bool:
+        """Whether nobody is left without the company that he needs when all of them are away."""
         mark = self._board.state.mark()
-        for others in _OTHERS:
-            self._stage.put_all(wave, others)
-            for number, move in enumerate(wave):
-                if not holds[number]:
-                    continue
-                inner = self._board.state.mark()
-                accepted, first = self._lands(move, kin[number], wants_first=bool(natural[number]))
-                holds[number] &= accepted
-                natural[number] &= first
-                self._board.state.rollback(inner)
+        self._stage.put_all(wave, Phase.GONE)
+        found = any(self._board.forsakes(self._board.template(move.pod), move.source) for move in wave)
         self._board.state.rollback(mark)
-        if self._rules.evict_only:
-            holds &= natural
-        return [
-            Landing(move, bool(natural[number])) if holds[number] and steady[number] else None
-            for number, move in enumerate(wave)
-        ]
+        return not found
 
-    def _lands(self, move: Move, kin: Sequence[Move], *, wants_first: bool) -> tuple[bool, bool]:
-        """Whether the target accepts the replacement, and is the first choice, however far its kin are."""
-        own = (Phase.GONE,) if self._stage.waits_for_the_end(move) else (Phase.LEAVING, Phase.GONE)
-        template, natural = self._board.template(move.pod), wants_first
-        pinned = True
-        for phases in product(Phase, repeat=len(kin)):
-            for other, phase in zip(kin, phases, strict=True):
-                self._stage.put(other, phase)
-            for phase in own:
-                self._stage.put(move, phase)
-                if natural:
-                    natural = self._board.first_choice(template) == move.target
-                pinned = pinned and self._board.accepts_pinned(template, move.target)
-                if not (natural or pinned):
-                    return False, False
-        return True, natural
+    def _promises(self) -> tuple[Codes, Ints]:
+        """The nodes that reserved moves are to come to, and what is free there when all have moved."""
+        care, board = self._care, self._board
+        coming = [move for move in self._left if care.strict or move.pod in care.reserved]
+        nodes = np.array(sorted({move.target for move in coming}), np.intp)
+        takes, free = self._landings.room.takes, self._landings.room.free()
+        for move in self._left:
+            free[:, move.source] += takes[board.template(move.pod)]
+        for move in coming:
+            free[:, move.target] -= takes[board.template(move.pod)]
+        return nodes, free[:, nodes]
 
-    def _steady(self, wave: Sequence[Move]) -> list[bool]:
-        """For every move whether no constraint is worse than before at any time, together with its kin."""
-        board, found = self._board, []
-        for move in wave:
-            group = [move, *self._kin(move, wave)]
-            templates = {board.template(member.pod) for member in group}
-            demands = board.ledger.touched(templates)
-            before, mark = levels(demands), board.state.mark()
-            fine = True
-            for phases in product((Phase.BEFORE, Phase.GONE, Phase.LANDED), repeat=len(group)):
-                for member, phase in zip(group, phases, strict=True):
-                    self._stage.put(member, phase)
-                left = any(
-                    phase is not Phase.BEFORE and board.forsakes(board.template(member.pod), member.source)
-                    for member, phase in zip(group, phases, strict=True)
-                )
-                fine = fine and not left and not worse(before, demands)
-                if not fine:
-                    break
-            board.state.rollback(mark)
-            found.append(fine)
-        return found
+    def _kept_free(self, move: Move) -> Mask:
+        """The nodes on which a replacement would take room that others are to have."""
+        kept = np.zeros(self._board.problem.nodes.size, np.bool_)
+        nodes, free = self._promised
+        if nodes.size:
+            template = self._board.template(move.pod)
+            if self._care.strict or move.pod in self._care.reserved:
+                free = free.copy()
+                free[:, nodes == move.target] += self._landings.room.takes[template][:, np.newaxis]
+            kept[nodes] = ~self._landings.room.fits(template, free)
+        return kept
+
+
+def _widened(found: Landing, known: Landing) -> Landing:
+    """A landing with all nodes of both answers."""
+    return replace(known, nodes=known.nodes | found.nodes)
+
+
+_RANK = {"filters": 0, "scores": 1, "pinned": 2}

@@ -28,7 +28,7 @@ def test_json_has_the_contracts_fields(tmp_path: Path, capsys: pytest.CaptureFix
     assert plan["kind"] == "MovePlan"
     step = plan["steps"][0]
     assert (step["wave"], step["pod"], step["from"], step["node"]) == (1, "default/w0", "n0", "n1")
-    assert step["landing"] == "scores"
+    assert step["landing"] == "filters"
     assert plan["before"] == {"hardViolations": 1, "hardExcess": 2, "softExcess": 0, "pending": 0}
     assert plan["after"]["hardViolations"] == 0
 
@@ -36,7 +36,7 @@ def test_json_has_the_contracts_fields(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_balanced_cluster_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No moves, exit code 0."""
     assert run(["rebalance", "-f", str(snapshot(tmp_path, "a"))]) == 0
-    assert capsys.readouterr().out == "Balanced: no hard constraint is broken, nothing has to move.\n"
+    assert capsys.readouterr().out == "Balanced: no constraint is broken, nothing has to move.\n"
 
 
 def test_what_stays_broken_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

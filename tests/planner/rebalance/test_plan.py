@@ -34,10 +34,10 @@ def test_a_balanced_cluster_has_no_moves() -> None:
 
 
 def test_a_lopsided_workload_is_evened_out() -> None:
-    """3-0 becomes 2-1 with one natural move."""
+    """3-0 becomes 2-1 with one eviction."""
     given_ = cluster(*zones("a", "b"), *(web(f"w{n}", "n0") for n in range(3)))
     plan = rebalance(given_)
-    assert [(step.source, step.node, step.landing) for step in plan.steps] == [("n0", "n1", "scores")]
+    assert [(step.source, step.node, step.landing) for step in plan.steps] == [("n0", "n1", "filters")]
     assert (plan.before.hard_excess, plan.after.hard_excess, plan.status) == (2, 0, "Optimal")
 
 

@@ -2,21 +2,23 @@
 
 import gzip
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from models import Cluster
 from models.objects.pod import Pod
 from planner import check, rebalance
-from planner.documents.move_plan import MovePlan
+from planner.documents.move_plan import MovePlan, OnNodes, Place
 from planner.problem.problem import Problem
+from planner.rebalance.landings import Landing
 from planner.rebalance.phases import Stage
 from planner.rebalance.replay import failures
 from planner.rebalance.trial_cluster import Move
-from planner.rebalance.waves import Landing
 
 Case = dict[str, Any]
 RECORDED = Path(__file__).parents[2] / "data" / "rebalance" / "rebalance.jsonl.gz"
@@ -38,21 +40,35 @@ def upstream() -> list[Any]:
 def landings(cluster: Cluster, plan: MovePlan) -> tuple[Problem, list[list[Landing]]]:
     """The plan's steps as the replay wants them."""
     problem = Problem(cluster)
+    names = problem.nodes.names
     waves: list[list[Landing]] = []
     for step in plan.steps:
         move = Move(
             problem.pod_index[step.pod], problem.nodes.index[step.source], problem.nodes.index[step.node]
         )
         waves += [[] for _ in range(step.wave - len(waves))]
-        waves[step.wave - 1].append(Landing(move, step.landing != "pinned"))
+        nodes = np.array([on(problem, step.lands, number) for number in range(len(names))])
+        waves[step.wave - 1].append(Landing(move, step.landing, nodes, step.lands))
     return problem, waves
 
 
-def wrong_in(cluster: Cluster, plan: MovePlan, *, orders: int = 5) -> list[str]:
+def on(problem: Problem, place: Place, number: int) -> bool:
+    """Whether a node is meant by a place of a document."""
+    node = problem.nodes.nodes[number]
+    if isinstance(place, OnNodes):
+        return node.name in place.nodes
+    return all(node.metadata.labels.get(key) in values for key, values in place.labels.items())
+
+
+def wrong_in(cluster: Cluster, plan: MovePlan, *, orders: int = 100, soft: bool = False) -> list[str]:
     """What goes otherwise than planned, as printed and in random orders within each wave."""
     problem, waves = landings(cluster, plan)
     stage = Stage(problem, [landing.move for wave in waves for landing in wave])
-    return [line for seed in (None, *range(orders)) for line in failures(stage, waves, seed=seed)]
+    return [
+        f"{line} (seed {seed})"
+        for seed in (None, *(random.randrange(1 << 32) for _ in range(orders)))
+        for line in failures(stage, waves, seed=seed, soft=soft)
+    ]
 
 
 def moved(cluster: Cluster, plan: MovePlan) -> Cluster:

@@ -4,14 +4,14 @@ from planner.eviction.budgets import Budgets
 from planner.problem.problem import Problem
 from planner.rebalance.phases import Stage
 from planner.rebalance.trial_cluster import Move, TrialCluster
-from planner.rebalance.waves import WaveRules, Waves
+from planner.rebalance.waves import Care, WaveRules, Waves
 from tests.builders import cluster, node, pod
 
 
 def dealt(reserved: set[str], *, strict: bool = False) -> tuple[list[list[str]], list[str]]:
     """The pods of every wave, and those without one.
 
-    Two pods want the same gap; the one that comes first in the plan has to wait for another replica.
+    Two replicas go to two gaps, one after the other, and somebody else to the room that the first leaves.
     """
     found = cluster(
         *(node(name, cpu="2") for name in ("s0", "s1", "s2", "gap0", "gap1")),
@@ -25,15 +25,14 @@ def dealt(reserved: set[str], *, strict: bool = False) -> tuple[list[list[str]],
     moves = [
         Move(pods["w0"], at["s0"], at["gap0"]),
         Move(pods["w1"], at["s1"], at["gap1"]),
-        Move(pods["x"], at["s2"], at["gap1"]),
+        Move(pods["x"], at["s2"], at["s0"]),
     ]
     rules = WaveRules(Budgets(problem))
     dealer = Waves(
         Stage(problem, moves, TrialCluster(problem)),
         moves,
         rules,
-        reserved={pods[name] for name in reserved},
-        strict=strict,
+        Care(reserved={pods[name] for name in reserved}, strict=strict),
     )
     left = dealer.deal(lambda: False)
     names = [[problem.pods[landing.move.pod].name for landing in wave] for wave in dealer.waves]
@@ -41,15 +40,15 @@ def dealt(reserved: set[str], *, strict: bool = False) -> tuple[list[list[str]],
 
 
 def test_a_later_move_takes_room_that_is_free_now() -> None:
-    """The second replica has to wait for the first, and finds its target taken."""
-    assert dealt(set()) == ([["w0", "x"]], ["w1"])
+    """The second replica has to wait for the first; somebody else goes with that one."""
+    assert dealt(set()) == ([["w0", "x"], ["w1"]], [])
 
 
 def test_a_reserved_move_keeps_its_room() -> None:
-    """Dealt again, whoever comes after the move that found no turn leaves its room alone."""
-    assert dealt({"w1"}) == ([["w0"], ["w1"]], ["x"])
+    """Dealt again, nobody comes before a move that found no turn where it would take its room."""
+    assert dealt({"w1"}) == ([["w0"], ["w1"], ["x"]], [])
 
 
 def test_strict_waves_follow_the_moves_own_order() -> None:
-    """Nobody overtakes a move that goes to the same node."""
-    assert dealt(set(), strict=True) == ([["w0"], ["w1"]], ["x"])
+    """All keep off the room that others are to have."""
+    assert dealt(set(), strict=True) == ([["w0"], ["w1", "x"]], [])

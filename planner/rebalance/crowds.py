@@ -1,0 +1,453 @@
+"""What spread constraints may come to count while replacements land wherever they are let.
+
+Moves change the counts of a few constraints.  Constraints that share moving templates are one crowd: its
+nodes are put into cells that no constraint of it tells apart, nodes that pods leave in a cell each.  A
+tableau says how many nodes of every cell hold how many pods; which of them does not matter.  A crowd
+keeps all tableaus that may have come about, and every one is followed through every order of events.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.problem.nodes import Codes, Ints, Mask
+from planner.rebalance.bounds import moves_needed
+from planner.rebalance.excess_ledger import Demand
+from planner.rebalance.trial_cluster import TrialCluster
+from planner.state.pod_counts import PodCounts
+
+#: So many tableaus of a crowd are kept in mind; a landing that leads to more is not made.
+_MOST_TABLEAUS = 256
+#: Constraints with more domains are judged by what is too much alone, not by the moves still needed.
+_MOST_DOMAINS = 64
+
+#: So few domains are told apart even if they are single nodes.
+_FEW_DOMAINS = 8
+
+#: For every tally of a crowd, the pods on a node.
+Level = tuple[int, ...]
+#: For every cell, how many of its nodes are at each level.
+Tableau = tuple[tuple[tuple[Level, int], ...], ...]
+#: A cell and the level of the node in it that a pod may come to.
+Option = tuple[int, Level]
+#: Whether one of a mover's options has room for certain.
+Exists = Callable[[int, Tableau, frozenset[Option]], bool]
+
+
+class Standing(NamedTuple):
+    """Where a constraint stands: the moves it still needs, the pods too many, the domains that hold them."""
+
+    needed: int
+    excess: int
+    violated: int
+
+
+class Restriction(NamedTuple):
+    """What a replacement is held to: these options, and any in these cells.
+
+    `pinned` says by its own spec, `alone` on one node.
+    """
+
+    options: frozenset[Option]
+    cells: frozenset[int]
+    pinned: frozenset[int] | None = None
+    alone: bool = False
+
+    def allows(self, option: Option) -> bool:
+        """Whether it may come to this."""
+        return option[0] in self.cells or option in self.options
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """A pod that leaves a node in a cell of its own; `target` is the cell it was planned to come to."""
+
+    template: int
+    cell: int
+    target: int
+    restriction: Restriction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How a wave may go: the tableaus at its end, and the options that every mover may meet."""
+
+    ends: frozenset[Tableau]
+    options: tuple[frozenset[Option], ...]
+
+
+class _Figures:
+    """One constraint over the cells of a crowd."""
+
+    def __init__(self, demand: Demand, tally: int, held: int, representative: Codes) -> None:
+        rule = demand.rule
+        self.demand = demand
+        self.tally, self.held = tally, held
+        self.max_skew = demand.max_skew
+        self.own = rule.own
+        self.few = rule.few_domains
+        self.min_domains = rule.constraint.min_domains or 1
+        self.honors = rule.constraint.node_affinity_policy == "Honor"
+        self.by_node = is_by_node(demand)
+        self.code: list[int] = rule.column.codes[representative].tolist()
+        self.counts: list[bool] = rule.counts.eligible[representative].tolist()
+        self.domains: list[int] = np.flatnonzero(rule.counts.domains).tolist()
+
+    def sums(self, tableau: Tableau, tally: int, *, everywhere: bool = False) -> dict[int, int]:
+        """The pods of every shared domain."""
+        found = dict.fromkeys(self.domains, 0)
+        for cell, levels in enumerate(tableau):
+            code = self.code[cell]
+            if code >= 0 and (everywhere or self.counts[cell]):
+                found[code] = found.get(code, 0) + sum(level[tally] * nodes for level, nodes in levels)
+        return found
+
+    def minimum(self, tableau: Tableau, cells: Iterable[int] | None = None) -> int:
+        """The global minimum, or that among some cells alone; of nodes or of shared domains."""
+        inside = [c for c in (range(len(tableau)) if cells is None else cells) if self.counts[c]]
+        if self.by_node:
+            nodes = sum(number for c in inside for _, number in tableau[c])
+            few = self.few if cells is None else nodes < self.min_domains
+            return (
+                0 if few else min((level[self.tally] for c in inside for level, _ in tableau[c]), default=0)
+            )
+        codes = self.domains if cells is None else {self.code[c] for c in inside if self.code[c] >= 0}
+        few = self.few if cells is None else len(codes) < self.min_domains
+        sums = self.sums(tableau, self.tally)
+        return 0 if few else min((sums[code] for code in codes), default=0)
+
+    def standing(self, tableau: Tableau) -> Standing:
+        """Where the constraint stands."""
+        most = self.minimum(tableau) + self.max_skew
+        if self.by_node:
+            over = [
+                (level[self.tally] - most, nodes)
+                for cell, levels in enumerate(tableau)
+                if self.counts[cell]
+                for level, nodes in levels
+                if level[self.held] and level[self.tally] > most
+            ]
+            excess, violated = sum(pods * nodes for pods, nodes in over), sum(nodes for _, nodes in over)
+        else:
+            held = self.sums(tableau, self.held, everywhere=True)
+            sums = self.sums(tableau, self.tally)
+            found = [pods - most for code, pods in sums.items() if pods > most and held.get(code)]
+            excess, violated = sum(found), len(found)
+        return Standing(self._needed(tableau) if excess else 0, excess, violated)
+
+    def _needed(self, tableau: Tableau) -> int:
+        if len(self.domains) > _MOST_DOMAINS:
+            return 0
+        if self.by_node:
+            levels = [
+                (level[self.tally], nodes)
+                for cell, found in enumerate(tableau)
+                if self.counts[cell]
+                for level, nodes in found
+            ]
+            counts = np.repeat([pods for pods, _ in levels], [nodes for _, nodes in levels])
+        else:
+            sums = self.sums(tableau, self.tally)
+            counts = np.array([sums[code] for code in self.domains], np.int64)
+        least = moves_needed(counts, self.max_skew, few_domains=self.few)
+        return -1 if least is None else least
+
+
+def is_by_node(demand: Demand) -> bool:
+    """Whether the domains of a constraint are single nodes, too many of them to be told apart."""
+    column = demand.rule.column
+    return len(column.values) > _FEW_DOMAINS and len(column.values) == int(column.present.sum())
+
+
+class Crowd:
+    """Constraints that share moving templates, and all tableaus of their counts that may have come about."""
+
+    def __init__(
+        self, board: TrialCluster, demands: Sequence[Demand], templates: Sequence[int], sources: Iterable[int]
+    ) -> None:
+        self.demands = demands
+        self.cell_of = _cells(board, demands, templates, sources)
+        shared = [d.rule.column.codes + 1 for d in demands if not is_by_node(d)]
+        #: A number for every node, equal where all shared domains are the same.
+        self.domains = _numbered(len(self.cell_of), [codes.astype(np.int64) for codes in shared])
+        representative = np.unique(self.cell_of, return_index=True)[1]
+        self.sizes: list[int] = np.bincount(self.cell_of).tolist()
+        self._tallies: list[PodCounts] = []
+        self._figures = [
+            _Figures(d, self._number(d.rule.tally), self._number(d.held.tally), representative)
+            for d in demands
+        ]
+        self._settled = {t: board.plan(t).settled[representative].tolist() for t in templates}
+        self._weights = {t: tuple(tally.members.get(t, 0) for tally in self._tallies) for t in templates}
+        self._carried = {
+            t: [f for f in self._figures if f.demand.hard and t in f.demand.asked.carriers] for t in templates
+        }
+        self._known: dict[Tableau, tuple[Standing, ...]] = {}
+        self._known_outcomes: _Outcomes | None = None
+        self.tableaus: frozenset[Tableau] = frozenset((self.seen(),))
+
+    def _number(self, tally: PodCounts) -> int:
+        for number, known in enumerate(self._tallies):
+            if known.members == tally.members:
+                return number
+        self._tallies.append(tally)
+        return len(self._tallies) - 1
+
+    def levels(self, without: Iterable[tuple[int, int]] = ()) -> Codes:
+        """A row for every tally: the pods on every node, less some of a template on a node."""
+        size = len(self.cell_of)
+        found = np.array([tally.counts for tally in self._tallies], np.int64).reshape(-1, size)
+        for template, node in without:
+            found[:, node] -= np.array(self._weights.get(template, (0,) * len(found)), np.int64)
+        return found
+
+    def seen(self) -> Tableau:
+        """The tableau that the board shows."""
+        levels = self.levels().T.tolist()
+        cells: list[Counter[Level]] = [Counter() for _ in self.sizes]
+        for cell, level in zip(self.cell_of.tolist(), levels, strict=True):
+            cells[cell][tuple(level)] += 1
+        return tuple(tuple(sorted(found.items())) for found in cells)
+
+    def standing(self, tableau: Tableau) -> tuple[Standing, ...]:
+        """Where every constraint stands."""
+        found = self._known.get(tableau)
+        if found is None:
+            if len(self._known) > 50 * _MOST_TABLEAUS:
+                self._known.clear()
+            found = self._known[tableau] = tuple(f.standing(tableau) for f in self._figures)
+        return found
+
+    def options(self, tableau: Tableau, mover: Mover) -> Iterator[Option]:
+        """Where the filters of spread, and all that never change, let a replacement come."""
+        held = mover.restriction
+        pinned = None if held is None else held.pinned
+        limits = [
+            (figures, self._limit(figures, tableau, pinned, alone=held is not None and held.alone))
+            for figures in self._carried[mover.template]
+        ]
+        sums = {id(f): f.sums(tableau, f.tally) for f, limit in limits if not f.by_node and limit is not None}
+        for cell, levels in enumerate(tableau):
+            if not self._settled[mover.template][cell]:
+                continue
+            if any(f.code[cell] < 0 for f, _ in limits):
+                continue
+            if any(
+                limit is not None and not f.by_node and sums[id(f)].get(f.code[cell], 0) > limit
+                for f, limit in limits
+            ):
+                continue
+            for level, _ in levels:
+                if (held is None or held.allows((cell, level))) and all(
+                    limit is None or not f.by_node or (level[f.tally] if f.counts[cell] else 0) <= limit
+                    for f, limit in limits
+                ):
+                    yield cell, level
+
+    @staticmethod
+    def _limit(
+        figures: _Figures, tableau: Tableau, pinned: frozenset[int] | None, *, alone: bool
+    ) -> int | None:
+        """The most pods of a domain that still let one more come; None when a pin leaves no other domain."""
+        if pinned is None or not figures.honors:
+            return figures.minimum(tableau) + figures.max_skew - figures.own
+        if figures.min_domains <= 1 and (alone or not figures.by_node):
+            return None
+        low = 0 if alone else figures.minimum(tableau, pinned)
+        return low + figures.max_skew - figures.own
+
+    def course(self, movers: Sequence[Mover], exists: Exists) -> Course | None:
+        """All ways in which movers may leave and land; None when one finds no place, or something is worse.
+
+        `exists` says whether one of a mover's options has room for certain.
+        """
+        ends: set[Tableau] = set()
+        met: list[set[Option]] = [set() for _ in movers]
+        for start in self.tableaus:
+            if not self._follow(start, movers, exists, ends, met):
+                return None
+        if len(ends) > _MOST_TABLEAUS:
+            return None
+        return Course(frozenset(ends), tuple(frozenset(found) for found in met))
+
+    def _follow(
+        self,
+        start: Tableau,
+        movers: Sequence[Mover],
+        exists: Exists,
+        ends: set[Tableau],
+        met: Sequence[set[Option]],
+    ) -> bool:
+        before = self.standing(start)
+        waiting = [(start, (0,) * len(movers))]
+        seen = set(waiting)
+        while waiting:
+            tableau, phases = waiting.pop()
+            if any(
+                now.excess > then.excess for now, then in zip(self.standing(tableau), before, strict=True)
+            ):
+                return False
+            if min(phases) == _LANDED:
+                ends.add(tableau)
+            for number, mover in enumerate(movers):
+                if phases[number] == _LANDED:
+                    continue
+                following = [self.left(tableau, mover)]
+                if phases[number]:
+                    options = frozenset(self.options(tableau, mover))
+                    if not options or not exists(number, tableau, options):
+                        return False
+                    met[number].update(options)
+                    following = [self.landed(tableau, mover.template, option) for option in options]
+                after = (*phases[:number], phases[number] + 1, *phases[number + 1 :])
+                fresh = {(found, after) for found in following} - seen
+                seen |= fresh
+                waiting += fresh
+            if len(seen) > 10 * _MOST_TABLEAUS:
+                return False
+        return True
+
+    def left(self, tableau: Tableau, mover: Mover) -> Tableau:
+        """The tableau when a pod has gone."""
+        ((level, _),) = tableau[mover.cell]
+        less = tuple(a - b for a, b in zip(level, self._weights[mover.template], strict=True))
+        return (*tableau[: mover.cell], ((less, 1),), *tableau[mover.cell + 1 :])
+
+    def landed(self, tableau: Tableau, template: int, option: Option) -> Tableau:
+        """The tableau when a replacement has come to a node of a cell and level."""
+        cell, level = option
+        levels = Counter(dict(tableau[cell]))
+        levels[level] -= 1
+        levels[tuple(a + b for a, b in zip(level, self._weights[template], strict=True))] += 1
+        return (*tableau[:cell], tuple(sorted((+levels).items())), *tableau[cell + 1 :])
+
+    def worse_options(self, mover: Mover, *, as_planned: bool) -> frozenset[Option]:
+        """Where a lone replacement makes something worse, or does less for the constraints than elsewhere.
+
+        With `as_planned` less than in the planned cell.
+        """
+        outcomes, best = self._outcomes(mover), self.best(mover, as_planned=as_planned)
+        return frozenset(option for option, found in outcomes.items() if found != {best})
+
+    def best(self, mover: Mover, *, as_planned: bool) -> tuple[int, ...] | None:
+        """Where the constraints together can stand when a lone replacement has landed."""
+        outcomes = self._outcomes(mover)
+        every = {s for found in outcomes.values() for s in found if s is not None}
+        there = [found for (cell, _), found in outcomes.items() if as_planned and cell == mover.target]
+        planned = {s for found in there for s in found if s is not None}
+        return min(planned or every, default=None)
+
+    def _outcomes(self, mover: Mover) -> dict[Option, set[tuple[int, ...] | None]]:
+        """For every option where the constraints stand then; None where one is worse than before."""
+        known = self._known_outcomes
+        if known is None or known[:2] != (mover, self.tableaus):
+            found: dict[Option, set[tuple[int, ...] | None]] = {}
+            for start in self.tableaus:
+                gone = self.left(start, mover)
+                for option in self.options(gone, mover):
+                    found.setdefault(option, set()).add(self._outcome(start, gone, mover, option))
+            known = self._known_outcomes = (mover, self.tableaus, found)
+        return known[2]
+
+    def _outcome(self, start: Tableau, gone: Tableau, mover: Mover, option: Option) -> tuple[int, ...] | None:
+        before, after = self.standing(start), self.standing(self.landed(gone, mover.template, option))
+        if any(now.excess > then.excess for now, then in zip(after, before, strict=True)):
+            return None
+        return _together(after)
+
+    def serves(self, start: Tableau, mover: Mover, nodes: Mask, wanted: tuple[int, ...] | None) -> bool:
+        """Whether a replacement on any of these nodes does what is wanted, and nothing is worse meanwhile."""
+        gone = self.left(start, mover)
+        before = self.standing(start)
+        if any(now.excess > then.excess for now, then in zip(self.standing(gone), before, strict=True)):
+            return False
+        levels = self.levels([])[:, nodes].T.tolist()
+        cells = self.cell_of[nodes].tolist()
+        options = {(cell, tuple(level)) for cell, level in zip(cells, levels, strict=True)}
+        return all(self._outcome(start, gone, mover, option) == wanted for option in options)
+
+    def nodes_at(self, options: Iterable[Option], levels: Codes, unsure: Mask) -> Mask:
+        """The nodes that are one of these options, or may be, as more pods may be there than is known."""
+        found = np.zeros(len(self.cell_of), np.bool_)
+        for cell, level in options:
+            nodes = np.flatnonzero(self.cell_of == cell)
+            wanted, here = np.array(level, np.int64)[:, np.newaxis], levels[:, nodes]
+            found[nodes[(here == wanted).all(axis=0)]] = True
+            found[nodes[unsure[nodes] & (here <= wanted).all(axis=0)]] = True
+        return found
+
+    def restriction(self, nodes: Mask, levels: Codes, unsure: Mask, *, pinned: bool) -> Restriction:
+        """What it means for a replacement to be held to some nodes."""
+        cells = frozenset(np.unique(self.cell_of[nodes & unsure]).tolist())
+        known = np.flatnonzero(nodes & ~unsure)
+        options = {
+            (cell, tuple(level))
+            for cell, level in zip(self.cell_of[known].tolist(), levels[:, known].T.tolist(), strict=True)
+        }
+        every = frozenset(np.unique(self.cell_of[nodes]).tolist())
+        return Restriction(frozenset(options), cells, every if pinned else None, alone=int(nodes.sum()) == 1)
+
+    def alike(self, tableaus: Iterable[Tableau]) -> bool:
+        """Whether all constraints together stand the same in all of them."""
+        return len({_together(self.standing(tableau)) for tableau in tableaus}) <= 1
+
+
+_LANDED = 2
+_Outcomes = tuple[Mover, frozenset[Tableau], dict[Option, set[tuple[int, ...] | None]]]
+
+
+def _together(standings: Iterable[Standing]) -> tuple[int, ...]:
+    """Where all constraints of a crowd stand taken together."""
+    return tuple(np.array([*standings], np.int64).reshape(-1, 3).sum(axis=0).tolist())
+
+
+def _cells(
+    board: TrialCluster, demands: Sequence[Demand], templates: Iterable[int], sources: Iterable[int]
+) -> Codes:
+    """A number for every node, equal where nothing tells nodes apart; nodes that pods leave are alone."""
+    of = np.zeros(board.problem.nodes.size, np.int64)
+    alone = sorted(set(sources))
+    of[np.array(alone, np.intp)] = 1 + np.arange(len(alone))
+    traits: list[Ints] = [board.plan(template).settled.astype(np.int64) for template in templates]
+    for demand in demands:
+        column = demand.rule.column
+        traits.append((column.present if is_by_node(demand) else column.codes + 1).astype(np.int64))
+        traits.append(demand.rule.counts.eligible.astype(np.int64))
+    return _numbered(len(of), [of, *traits])
+
+
+def _numbered(size: int, traits: Iterable[Ints]) -> Codes:
+    """A number for every node, equal where all traits are."""
+    of = np.zeros(size, np.int64)
+    for trait in traits:
+        _, of = np.unique(of * (int(trait.max(initial=0)) + 1) + trait, return_inverse=True)
+    return of.astype(np.intp)
+
+
+def crowds(
+    board: TrialCluster, moves: Mapping[int, Sequence[int]], cares: Callable[[Demand], bool]
+) -> dict[int, Crowd]:
+    """For every moving template its crowd; `moves` has the nodes that pods of a template leave."""
+    found: dict[int, Crowd] = {}
+    for template in moves:
+        if template in found:
+            continue
+        demands: dict[int, Demand] = {}
+        templates, waiting = [template], [template]
+        while waiting:
+            for demand in board.ledger.of(waiting.pop()):
+                if cares(demand) and demand.number not in demands:
+                    demands[demand.number] = demand
+                    touched = demand.members.union(demand.carriers)
+                    fresh = [t for t in moves if t in touched and t not in templates]
+                    templates += fresh
+                    waiting += fresh
+        sources = [node for member in templates for node in moves[member]]
+        crowd = Crowd(board, [demands[number] for number in sorted(demands)], sorted(templates), sources)
+        found |= dict.fromkeys(templates, crowd)
+    return found

@@ -1,0 +1,89 @@
+"""Moves dealt out to waves, again with more care as long as something is left over or stays broken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from planner.clock import Clock
+from planner.eviction.protections import SOFT
+from planner.rebalance.landings import Landing
+from planner.rebalance.phases import Stage
+from planner.rebalance.room import Room
+from planner.rebalance.trial_cluster import Move, TrialCluster
+from planner.rebalance.waves import Care, WaveRules, Waves
+
+#: How often waves are dealt before they follow the order in which the moves were found.
+_DEALS = 3
+#: Where no more than this part of the nodes has room, everybody keeps off what others are to have.
+_SCARCE = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Dealt:
+    """Waves, the moves without a safe turn, and what hard and, where they matter, soft constraints keep."""
+
+    waves: Sequence[Sequence[Landing]]
+    left: Sequence[Move]
+    excess: tuple[int, int]
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """The smaller, the better: what is too much, moves, pins, landings that rely on scores."""
+        kinds = [landing.kind for wave in self.waves for landing in wave]
+        return *self.excess, len(kinds), kinds.count("pinned"), kinds.count("scores")
+
+    def misses(self, planned: Mapping[str, int]) -> bool:
+        """Whether more is too much than the moves were to leave."""
+        return self.excess > (planned["hardExcess"], planned["softExcess"])
+
+
+def deal(
+    board: TrialCluster, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules, clock: Clock
+) -> Dealt:
+    """The moves in waves.
+
+    Moves that found no turn keep their room the next time, when replicas also go one by one and where they
+    were planned; at last the waves follow the moves' own order.
+    """
+    best: Dealt | None = None
+    reserved, fixed, tight = set[int](), set[int](), _tight(board, moves)
+    for number in range(_DEALS + 1):
+        stage = Stage(board.problem, moves, board)
+        care = Care(frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), number == _DEALS)
+        dealer = Waves(stage, moves, replace(rules, max_unavailable=1) if number else rules, care)
+        left = dealer.deal(clock.over)
+        found = Dealt(dealer.waves, left, _excess(stage, rules))
+        best = found if best is None else min(best, found, key=lambda one: one.key)
+        fresh = {move.pod for move in left} | _of_broken(stage, moves, rules)
+        if not (left or found.misses(planned)) or fresh <= fixed or clock.over():
+            break
+        fixed |= fresh & reserved
+        reserved |= fresh
+    return best or Dealt((), moves, _excess(Stage(board.problem, moves, board), rules))
+
+
+def _excess(stage: Stage, rules: WaveRules) -> tuple[int, int]:
+    ledger = stage.board.ledger
+    return ledger.excess(hard=True), ledger.excess(hard=False) if SOFT in rules.kinds else 0
+
+
+def _tight(board: TrialCluster, moves: Sequence[Move]) -> set[int]:
+    """The pods for which few nodes have room."""
+    room, found = Room(board), set[int]()
+    free, known = room.free(), dict[int, bool]()
+    for move in moves:
+        template = board.template(move.pod)
+        if template not in known:
+            settled = board.plan(template).settled
+            fits = room.fits(template, free) & settled
+            known[template] = int(fits.sum()) <= _SCARCE * int(settled.sum())
+        if known[template]:
+            found.add(move.pod)
+    return found
+
+
+def _of_broken(stage: Stage, moves: Sequence[Move], rules: WaveRules) -> set[int]:
+    """The moves of pods that count for what is still broken."""
+    broken = {t for demand in stage.board.ledger.broken(rules.kinds) for t in demand.members}
+    return {move.pod for move in moves if stage.board.template(move.pod) in broken}

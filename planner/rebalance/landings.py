@@ -1,0 +1,471 @@
+"""Where replacements land: all nodes that are as good as planned, and what holds them to these.
+
+Filters: no other node is left by the scheduler's filters, whatever came before, whoever of the wave is
+under way, with the old pod still there or gone.  Scores: no other node has the highest score; judged
+only where all that scores look at is certain.  Pinned: held by the pod's own spec, as widely as serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from planner.constraints.family import Filter
+from planner.constraints.inter_pod_affinity import InterPodAffinity
+from planner.constraints.node_resources import NodeResourcesFit
+from planner.constraints.pod_topology_spread import PodTopologySpread
+from planner.documents.move_plan import Place
+from planner.errors import InternalError
+from planner.problem.nodes import Codes, Ints, Mask
+from planner.rebalance.crowds import Crowd, Level, Mover, Option, Tableau
+from planner.rebalance.interference import Interference
+from planner.rebalance.phases import Phase, Stage
+from planner.rebalance.places import Places
+from planner.rebalance.room import Rival, Room
+from planner.rebalance.trial_cluster import Move, TrialCluster
+from planner.rebalance.worlds import Worlds
+
+Kind = Literal["filters", "scores", "pinned"]
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """A move, the nodes that its replacement may come to, and what holds it there.
+
+    `place` says the nodes to a person; the move's own target is where the smallest name leads.
+    """
+
+    move: Move
+    kind: Kind
+    nodes: Mask
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A move of a wave with what room and all rules but spread say about nodes.
+
+    `may` are the nodes that can ever be open to the replacement while the wave is under way, `sure` those
+    that always are unless a rival takes the room; `free` is the least room.
+    """
+
+    move: Move
+    template: int
+    may: Mask
+    sure: Mask
+    free: Ints
+    rivals: tuple[Rival, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How replacements should land beyond being as good as planned.
+
+    Without pins; on the very nodes that were planned (`again`, as these pods move once more); on nodes that
+    are known beforehand, if that can be (`certain`); for templates, in the domains that were planned.
+    """
+
+    evict_only: bool = False
+    again: Collection[int] = ()
+    certain: Collection[int] = ()
+    as_planned: Collection[int] = ()
+
+
+class Landings:
+    """Judges the moves of a wave on a stage, whose crowds and room it keeps."""
+
+    def __init__(self, stage: Stage, crowds: Mapping[int, Crowd], wishes: Wishes) -> None:
+        self._stage = stage
+        self._board: TrialCluster = stage.board
+        self._crowds = crowds
+        self._wishes = wishes
+        self._pins = self._plain = False
+        self._reads = Interference(self._board).reads
+        self._places = Places(stage.board)
+        self._worlds = Worlds(stage)
+        self.room = Room(stage.board)
+
+    def judge(
+        self,
+        wave: Sequence[Move],
+        kept_free: Callable[[Move], Mask],
+        landed: Mapping[int, Landing] | None = None,
+        *,
+        pins: bool = True,
+        plain: bool = False,
+    ) -> list[Landing | None]:
+        """A landing for every move, if there is one whatever the others do; `landed` has first answers.
+
+        `kept_free` says on which nodes a replacement would take room that is meant for others.  `plain`
+        asks for nothing but a pin to the very node that was planned.
+        """
+        self._plain = plain
+        cases = self._cases(wave, landed or {})
+        self._pins = pins and not self._wishes.evict_only
+        groups: dict[int, list[_Case]] = {}
+        for case in cases:
+            groups.setdefault(id(self._crowds[case.template]), []).append(case)
+        found: dict[Move, Landing | None] = dict.fromkeys(wave)
+        for group in groups.values():
+            if len(group) == 1:
+                found[group[0].move] = self._alone(group[0], kept_free(group[0].move))
+            else:
+                found |= self._together(group, [kept_free(case.move) for case in group])
+        return [found[move] for move in wave]
+
+    # What room and other rules say
+
+    def _cases(self, wave: Sequence[Move], landed: Mapping[int, Landing]) -> list[_Case]:
+        least, most = self.room.free(), self.room.free()
+        for move in wave:
+            most[:, move.source] += self.room.takes[self._board.template(move.pod)]
+        masks = [self._others(move, wave) for move in wave]
+        mays = [
+            self._settled(move) & self.room.fits(self._board.template(move.pod), most) & may
+            for move, (may, _) in zip(wave, masks, strict=True)
+        ]
+        rivals = [
+            Rival(
+                self._board.template(move.pod),
+                landed[move.pod].nodes if move.pod in landed else may,
+                source=move.source,
+            )
+            for move, may in zip(wave, mays, strict=True)
+        ]
+        return [
+            self._case(move, may, sure, least, [*rivals[:number], *rivals[number + 1 :]])
+            for number, (move, may, (_, sure)) in enumerate(zip(wave, mays, masks, strict=True))
+        ]
+
+    def _case(self, move: Move, may: Mask, sure: Mask, free: Ints, mates: Sequence[Rival]) -> _Case:
+        template = self._board.template(move.pod)
+        if self._stage.waits_for_the_end(move):
+            free = free.copy()
+            free[:, move.source] += self.room.takes[template]
+        sure = self._settled(move) & self.room.fits(template, free) & sure
+        return _Case(move, template, may, sure, free, (*self.room.astray, *mates))
+
+    def _settled(self, move: Move) -> Mask:
+        return self._board.plan(self._board.template(move.pod)).settled
+
+    def _others(self, move: Move, wave: Sequence[Move]) -> tuple[Mask, Mask]:
+        """What rules other than those of room and spread say: the nodes ever open, and those always open."""
+        board, template = self._board, self._board.template(move.pod)
+        rules = self._rules(template)
+        every = board.problem.nodes.every
+        if not rules:
+            return every, every
+        kin = {board.template(other.pod) for other in wave if other is not move}
+        kin |= {rival.template for rival in self.room.astray}
+        if any(_bears_on(plugin, board, template, kin) for plugin in rules):
+            return every, board.problem.nodes.none
+        mark, sure = board.state.mark(), every
+        for rival in self.room.astray:
+            board.state.unbind(rival.pod)
+        for phase in self._own_phases(move):
+            self._stage.put(move, phase)
+            sure = sure & self._asked(rules, template)
+        self._stage.put_all(wave, Phase.GONE)
+        may = self._asked(rules, template)
+        board.state.rollback(mark)
+        return may, sure & may
+
+    def _rules(self, template: int) -> list[Filter]:
+        """The filters whose answer changes, but for those of room and spread."""
+        return [
+            plugin
+            for plugin in self._board.plan(template).changing
+            if not isinstance(plugin, NodeResourcesFit | PodTopologySpread)
+        ]
+
+    def _asked(self, rules: Iterable[Filter], template: int) -> Mask:
+        mask = self._board.problem.nodes.every
+        for plugin in rules:
+            mask = mask & (plugin.reject(self._board.problem.templates[template]) == 0)
+        return mask
+
+    # The three kinds
+
+    def _alone(self, case: _Case, kept_free: Mask) -> Landing | None:
+        """The landing of the only move of its crowd in the wave."""
+        crowd = self._crowds[case.template]
+        mover = self._mover(case, crowd)
+        good = self._good(case, crowd, mover, kept_free)
+        return next(self._kinds(case, crowd, mover, good, kept_free), None)
+
+    def _kinds(
+        self, case: _Case, crowd: Crowd, mover: Mover, good: Mask, kept_free: Mask
+    ) -> Iterator[Landing]:
+        if self._plain:
+            yield from self._pinned(case, crowd, mover, good)
+            return
+        certain = case.move.pod in self._wishes.certain
+        open_now = self._open(case, crowd, mover, kept=None)
+        by_filters = None
+        if open_now is not None and not (open_now & ~good).any():
+            place = self._places.of(open_now, kept_free, case.template)
+            by_filters = Landing(case.move, "filters", open_now, place)
+            if not certain or int(open_now.sum()) == 1:
+                yield by_filters
+        best = self._by_scores(case, crowd, mover, self._shut(case, crowd, kept_free))
+        if best is not None:
+            yield Landing(case.move, "scores", best, self._places.named(best))
+        if self._pins:
+            yield from self._pinned(case, crowd, mover, good)
+        if by_filters is not None:
+            yield by_filters
+
+    def _mover(self, case: _Case, crowd: Crowd) -> Mover:
+        cells = crowd.cell_of
+        return Mover(case.template, int(cells[case.move.source]), int(cells[case.move.target]))
+
+    def _good(self, case: _Case, crowd: Crowd, mover: Mover, kept_free: Mask) -> Mask:
+        """The nodes where a replacement is as good as on the planned one."""
+        bad = crowd.worse_options(mover, as_planned=case.template in self._wishes.as_planned)
+        worse = crowd.nodes_at(bad, self._levels(crowd, [case.move]), self._unsure(case, crowd))
+        good: Mask = ~worse & ~self._shut(case, crowd, kept_free)
+        return good
+
+    def _shut(self, case: _Case, crowd: Crowd, kept_free: Mask) -> Mask:
+        """The nodes where a replacement should not land, whatever it does for constraints."""
+        shut = kept_free.copy()
+        shut[case.move.source] = True
+        if case.template in self._wishes.as_planned:
+            shut |= crowd.domains != crowd.domains[case.move.target]
+        if case.move.pod in self._wishes.again:
+            shut[:] = True
+            shut[case.move.target] = False
+        return shut
+
+    def _open(
+        self, case: _Case, crowd: Crowd, mover: Mover, kept: Mask | None, *, pinned: bool = False
+    ) -> Mask | None:
+        """The nodes that may be open to a replacement; None when it may find none, or makes things worse.
+
+        With `kept` it is held to these nodes, by scores or by a pin.
+        """
+        if kept is not None:
+            unsure = self._unsure(case, crowd)
+            held = crowd.restriction(kept, self._levels(crowd, [case.move]), unsure, pinned=pinned)
+            mover = replace(mover, restriction=held)
+        inside = case.sure if kept is None else case.sure & kept
+        course = crowd.course(
+            [mover], lambda _, tableau, options: self._exists(case, crowd, inside, tableau, options)
+        )
+        if course is None:
+            return None
+        found = case.may & crowd.nodes_at(
+            course.options[0], self._levels(crowd, [case.move]), self._unsure(case, crowd)
+        )
+        return found if kept is None else found & kept
+
+    def _exists(
+        self, case: _Case, crowd: Crowd, inside: Mask, tableau: Tableau, options: Collection[Option]
+    ) -> bool:
+        """Whether one of the options has room for certain, wherever rivals are."""
+        allowed: dict[int, set[Level]] = {}
+        for cell, level in options:
+            allowed.setdefault(cell, set()).add(level)
+        there = np.bincount(crowd.cell_of[inside], minlength=len(crowd.sizes))
+        certain = 0
+        for cell, several in allowed.items():
+            shut = sum(nodes for level, nodes in tableau[cell] if level not in several)
+            least = max(0, int(there[cell]) - shut)
+            if shut and there[cell]:
+                least = max(least, self._open_for_certain(case, crowd, inside, cell, several))
+            certain += least
+        if certain > len(case.rivals):
+            return True
+        nodes = np.flatnonzero(inside & np.isin(crowd.cell_of, [*allowed]))
+        return certain > self.room.filled(
+            case.template, case.free, nodes, case.rivals, room_alone=not self._rules(case.template)
+        )
+
+    def _open_for_certain(
+        self, case: _Case, crowd: Crowd, inside: Mask, cell: int, several: Collection[Level]
+    ) -> int:
+        """How many nodes of a cell are at one of these levels, wherever rivals of the crowd are."""
+        here = inside & (crowd.cell_of == cell)
+        levels, found = self._levels(crowd, [case.move])[:, here], np.zeros(int(here.sum()), np.bool_)
+        for level in several:
+            found |= (levels == np.array(level, np.int64)[:, np.newaxis]).all(axis=0)
+        kin = (r for r in case.rivals if self._crowds.get(r.template) is crowd)
+        return int(found.sum()) - sum(bool(rival.nodes[here].any()) for rival in kin)
+
+    def _levels(self, crowd: Crowd, gone: Iterable[Move]) -> Codes:
+        """The pods of a crowd on every node for certain, when some of them have gone."""
+        away = [(r.template, r.node) for r in self.room.astray if self._crowds.get(r.template) is crowd]
+        return crowd.levels((*away, *((self._board.template(move.pod), move.source) for move in gone)))
+
+    def _unsure(self, case: _Case, crowd: Crowd) -> Mask:
+        """The nodes that may hold more pods of a crowd than is known for certain."""
+        found = np.zeros_like(case.may)
+        for rival in case.rivals:
+            if self._crowds.get(rival.template) is crowd:
+                found |= rival.nodes
+                if rival.node < 0:
+                    found[rival.source] = True
+        return found
+
+    def _by_scores(self, case: _Case, crowd: Crowd, mover: Mover, shut: Mask) -> Mask | None:
+        """The nodes that may have the highest score, if that is known and each of them is as good."""
+        apart = [rival for rival in case.rivals if not rival.told_apart]
+        read = {number for tally in self._reads(case.template) for number in tally.members}
+        if any((rival.nodes & case.may).any() or rival.template in read for rival in apart):
+            return None
+        if any(case.may[rival.source] for rival in apart if rival.source >= 0):
+            return None
+        wanted = crowd.best(mover, as_planned=case.template in self._wishes.as_planned)
+        found = np.zeros_like(case.may)
+        for _ in self._worlds.each():
+            tops = [self._worlds.tops(case.move, phase) for phase in self._own_phases(case.move)]
+            if not all(top.any() and not (top & shut).any() for top in tops):
+                return None
+            if not crowd.serves(crowd.seen(), mover, np.logical_or.reduce(tops), wanted):
+                return None
+            found |= np.logical_or.reduce(tops)
+        return found
+
+    def _own_phases(self, move: Move) -> tuple[Phase, ...]:
+        """How far a pod may be when its replacement is scheduled."""
+        return (Phase.GONE,) if self._stage.waits_for_the_end(move) else (Phase.LEAVING, Phase.GONE)
+
+    def _pinned(self, case: _Case, crowd: Crowd, mover: Mover, good: Mask) -> Iterator[Landing]:
+        """Pins, the widest first."""
+        held = any(d.hard and case.template in d.asked.carriers for d in crowd.demands)
+        for place, nodes in self._places.pins(
+            case.template, good & case.may, case.may & ~good, case.move.target, many=not held
+        ):
+            if self._plain and int(nodes.sum()) > 1:
+                continue
+            inside = nodes & case.may
+            if not inside.any() or (inside & ~good).any():
+                continue
+            open_now = self._open(case, crowd, mover, kept=inside, pinned=True)
+            if open_now is not None and open_now.any():
+                yield Landing(case.move, "pinned", open_now, place)
+
+    def _together(self, cases: Sequence[_Case], kept_free: Sequence[Mask]) -> dict[Move, Landing | None]:
+        """The landings of several moves of a crowd: all by filters, or none of them."""
+        crowd = self._crowds[cases[0].template]
+        movers = [self._mover(case, crowd) for case in cases]
+        course = crowd.course(
+            movers,
+            lambda number, tableau, options: self._exists(
+                cases[number], crowd, cases[number].sure, tableau, options
+            ),
+        )
+        if course is None or not crowd.alike(course.ends):
+            return {case.move: None for case in cases}
+        levels, found = self._levels(crowd, [case.move for case in cases]), dict[Move, Landing | None]()
+        for case, options, shut in zip(cases, course.options, kept_free, strict=True):
+            nodes = case.may & crowd.nodes_at(options, levels, self._unsure(case, crowd))
+            if (nodes & shut).any() or case.move.pod in self._wishes.again:
+                return {case.move: None for case in cases}
+            place = self._places.of(nodes, shut, case.template)
+            found[case.move] = Landing(case.move, "filters", nodes, place)
+        return found
+
+    # What has happened then
+
+    def commit(self, wave: Sequence[Landing]) -> list[Landing]:
+        """Let a wave have happened; its landings with the nodes to which the smallest name leads."""
+        led = [landing.move for landing in wave if landing.kind == "scores"]
+        worlds = self._worlds.after(led, {move.pod: self._own_phases(move) for move in led})
+        for crowd, landings in self._by_crowd(wave).values():
+            crowd.tableaus = self._ends(crowd, landings)
+        done = [replace(landing, move=self._nominal(landing)) for landing in wave]
+        self._worlds.become(worlds)
+        if worlds is None:
+            self.room.tell_nobody_apart()
+        for landing in done:
+            if int(landing.nodes.sum()) > 1:
+                template, told_apart = self._board.template(landing.move.pod), landing.kind == "scores"
+                self.room.add(
+                    Rival(
+                        template,
+                        landing.nodes,
+                        landing.move.pod,
+                        landing.move.target,
+                        told_apart=told_apart and worlds is not None,
+                    )
+                )
+        for crowd, _ in self._by_crowd(wave).values():
+            kin = [rival for rival in self.room.astray if self._crowds.get(rival.template) is crowd]
+            if all(rival.told_apart for rival in kin):
+                crowd.tableaus = frozenset([crowd.seen() for _ in self._worlds.each()])
+        return done
+
+    def _ends(self, crowd: Crowd, landings: Sequence[Landing]) -> frozenset[Tableau]:
+        """All tableaus that landings may lead to; one by scores is the only one of its crowd."""
+        movers = [self._held(landing, crowd) for landing in landings]
+        if landings[0].kind == "scores":
+            gone = [crowd.left(tableau, movers[0]) for tableau in crowd.tableaus]
+            return frozenset(
+                crowd.landed(tableau, movers[0].template, option)
+                for tableau in gone
+                for option in crowd.options(tableau, movers[0])
+            )
+        course = crowd.course(movers, _somewhere)
+        if course is None:
+            raise InternalError("a wave that was judged to hold does not")
+        return course.ends
+
+    def _by_crowd(self, wave: Sequence[Landing]) -> dict[int, tuple[Crowd, list[Landing]]]:
+        found: dict[int, tuple[Crowd, list[Landing]]] = {}
+        for landing in wave:
+            crowd = self._crowds[self._board.template(landing.move.pod)]
+            found.setdefault(id(crowd), (crowd, []))[1].append(landing)
+        return found
+
+    def _held(self, landing: Landing, crowd: Crowd) -> Mover:
+        """A move of a crowd with what its landing is held to."""
+        cells, move = crowd.cell_of, landing.move
+        mover = Mover(self._board.template(move.pod), int(cells[move.source]), int(cells[move.target]))
+        if landing.kind == "filters":
+            return mover
+        unsure = np.zeros_like(landing.nodes)
+        for rival in self.room.astray:
+            if self._crowds.get(rival.template) is crowd:
+                unsure |= rival.nodes
+        pinned = landing.kind == "pinned"
+        return replace(
+            mover,
+            restriction=crowd.restriction(
+                landing.nodes, self._levels(crowd, [landing.move]), unsure, pinned=pinned
+            ),
+        )
+
+    def _nominal(self, landing: Landing) -> Move:
+        """The move to where the smallest name leads, when all before it have landed; it has happened."""
+        board, template = self._board, self._board.template(landing.move.pod)
+        self._stage.put(landing.move, self._own_phases(landing.move)[0])
+        feasible, totals = board.choice(template)
+        pinned = landing.kind == "pinned"
+        nodes = landing.nodes & (board.open_to(template, landing.nodes) if pinned else feasible.mask)
+        if not nodes.any() or (landing.kind == "filters" and (feasible.mask & ~landing.nodes).any()):
+            raise InternalError("a replacement lands where it was ruled out")
+        found = np.flatnonzero(nodes)
+        move = replace(landing.move, target=int(found[np.argmax(totals[found])]))
+        self._stage.put(move, Phase.LANDED)
+        return move
+
+
+def _somewhere(number: int, tableau: Tableau, options: frozenset[Option]) -> bool:
+    """That there is room has been found out before."""
+    return True
+
+
+def _bears_on(plugin: Filter, board: TrialCluster, template: int, others: Collection[int]) -> bool:
+    """Whether pods that others may bring or take decide by more than room what a filter says."""
+    if not isinstance(plugin, InterPodAffinity) or not others:
+        return False
+    rules = plugin.rules(board.problem.templates[template])
+    return any(
+        other in around.counts.tally.members
+        for around in (*rules.needs, *rules.shuns, *rules.shunned_by)
+        for other in others
+    )

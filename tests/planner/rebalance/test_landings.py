@@ -1,0 +1,97 @@
+"""Where replacements land: any node that is as good, whatever order, ties and old pods make of it."""
+
+import random
+from collections import Counter
+
+import pytest
+
+from models import Cluster
+from planner import rebalance
+from planner.documents.move_plan import OnNodes, WithLabels
+from tests.builders import HARD, HOST, SOFT, ZONE, Object, cluster, node, pod, spread
+from tests.planner.rebalance.lopsided import KINDS, lopsided
+from tests.planner.rebalance.test_recordings import wrong_in
+
+
+def racks(when: str) -> Cluster:
+    """Sixteen nodes in four racks, one of which was away: Descheduler evicts 26 of the 64 pods."""
+    counts = (6, 6, 5, 4, 6, 5, 5, 5, 0, 0, 0, 0, 6, 6, 5, 5)
+    nodes, pods = list[Object](), list[Object]()
+    for number, count in enumerate(counts):
+        nodes.append(node(f"n{number:02}", zone=None, cpu="16"))
+        nodes[-1]["metadata"]["labels"]["rack"] = f"rack{number // 4 + 1}"
+        for _ in range(count):
+            words = {"owner": "ReplicaSet/web", "app": "web", "cpu": "1"}
+            constraints = [spread("rack"), spread(HOST, when=when)]
+            pods.append(pod(f"web-{len(pods):02}", f"n{number:02}", spread=constraints, **words))
+    return cluster(*nodes, *pods)
+
+
+@pytest.mark.parametrize("when", [HARD, SOFT])
+@pytest.mark.parametrize("evict_only", [False, True])
+def test_a_rack_that_came_back_takes_sixteen_evictions(when: str, evict_only: bool) -> None:
+    """No pin, nothing too much, and with hostname as a wish nothing too much there either."""
+    given = racks(when)
+    plan = rebalance(given, evict_only=evict_only)
+    assert Counter(step.landing for step in plan.steps) == {"filters": 16}
+    assert (plan.after.hard_excess, plan.after.soft_excess, plan.status) == (0, 0, "Optimal")
+    assert wrong_in(given, plan, orders=20) == []
+
+
+def test_a_zone_is_told_by_its_label() -> None:
+    """Two nodes that are as good are their zone; a lone one is its name."""
+    pods = [
+        pod(f"w{n}", "n0", app="web", owner="ReplicaSet/web", cpu="1", spread=[spread()]) for n in range(3)
+    ]
+    one = [node("n0", zone="a"), node("n1", zone="b")]
+    (alone,) = rebalance(cluster(*one, *pods)).steps
+    (several,) = rebalance(cluster(*one, node("n2", zone="b"), node("n3", zone="a"), *pods)).steps
+    assert (alone.landing, alone.lands) == ("filters", OnNodes(nodes=("n1",)))
+    assert (several.landing, several.lands) == ("filters", WithLabels(labels={ZONE: ("b",)}))
+
+
+def test_what_may_come_straight_back_is_pinned_or_left() -> None:
+    """A bystander that makes room has to stay away; without pins it does not move at all."""
+    given = cluster(
+        node("n0", zone="a", cpu="3"),
+        node("n1", zone="b", cpu="1"),
+        node("n2", zone=None, cpu="1"),
+        *(
+            pod(f"w{n}", "n0", app="web", owner="ReplicaSet/web", cpu="1", spread=[spread()])
+            for n in range(3)
+        ),
+        pod("x", "n1", cpu="1", owner="ReplicaSet/x", app="x"),
+    )
+    plan = rebalance(given)
+    assert plan.steps[0].landing == "pinned"
+    assert plan.steps[0].pin == plan.steps[0].lands == OnNodes(nodes=("n2",))
+    assert (plan.after.hard_excess, wrong_in(given, plan, orders=20)) == (0, [])
+    assert rebalance(given, evict_only=True).after.hard_excess == plan.before.hard_excess
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("soft", [False, True])
+def test_every_plan_holds_wherever_replacements_land(kind: str, soft: bool) -> None:
+    """Fresh clusters: a hundred random ways through the plan all end as the document says."""
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")
+    given = lopsided(seed, kind, soft_alone=soft)
+    plan = rebalance(given, soft=soft, time_limit=5)
+    assert plan.after.hard_excess <= plan.before.hard_excess
+    assert plan.after.pending == 0
+    assert wrong_in(given, plan, orders=100, soft=soft) == []
+
+
+def test_soft_constraints_are_mended_on_request() -> None:
+    """Eight replicas in one of three zones are not called balanced, and --soft spreads them."""
+    pods = [
+        pod(f"w{n}", "n0", app="web", owner="ReplicaSet/web", cpu="1", spread=[spread(when=SOFT)])
+        for n in range(8)
+    ]
+    given = cluster(*(node(f"n{n}", zone=zone, cpu="16") for n, zone in enumerate("abc")), *pods)
+    assert rebalance(given).notes == (
+        "1 ScheduleAnyway constraint is exceeded, 7 pods too many: --soft mends them as well",
+    )
+    plan = rebalance(given, soft=True)
+    assert (plan.after.soft_excess, len(plan.steps), plan.status) == (0, 5, "Optimal")
+    assert wrong_in(given, plan, orders=20, soft=True) == []
