@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,16 +22,20 @@ from models.objects.pod import Pod
 from models.objects.workload import Workload
 from planner.audit import spread_counts
 from planner.audit.findings import report_of
-from planner.clock import Clock
 from planner.cpsat.replicas import Removal
 from planner.documents import plan
 from planner.errors import InputError, InternalError
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
+from planner.proof.bounds import Bound, Claim, Measured, Stage, judge
+from planner.proof.meter import Meter
 from planner.scaledown.deletion_costs import Share, annotated, is_steerable
 from planner.scaledown.lots import Open, in_numbers
 from planner.state.state import State
 from planner.whatif.scaling import Replicas, scalable, surplus_of
+
+if TYPE_CHECKING:
+    from planner.cpsat.lots import LotStage
 
 #: The parts of the objective, the most important first; the last one is to be large, the others small.
 _SPREAD = ("hardExcess", "softExcess", "skew")
@@ -48,8 +53,8 @@ def scale_down(
 
     When `bell` is set, the best choice so far is the answer.
     """
-    clock = Clock(time_limit, bell)
-    return _ScaleDown(cluster, _targets(cluster, replicas)).document(clock)
+    meter = Meter.of(time_limit, bell)
+    return _ScaleDown(cluster, _targets(cluster, replicas)).document(meter).cut_while(meter.cut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +73,10 @@ class _Target:
 
 @dataclass(frozen=True, slots=True)
 class _Solution:
-    """Victims; bound and proof of the stages of the objective that were solved, None without a choice."""
+    """Victims, and what is claimed of all choices."""
 
     victims: tuple[Pod, ...]
-    stages: tuple[tuple[int, bool], ...] | None
+    claims: tuple[Claim, ...]
 
 
 class _ScaleDown:
@@ -83,19 +88,19 @@ class _ScaleDown:
         self._shares = [Share.of(found) for target in targets for found in target.replicas]
         self._problem = Problem(cluster)
 
-    def document(self, clock: Clock) -> plan.ScaleDown:
+    def document(self, meter: Meter) -> plan.ScaleDown:
         """The answer, after everything in it was checked."""
         taken = tuple(pod for share in self._shares for pod in share.replicas.victims)
         controller = self._choice(taken)
-        solution = self._solve(clock)
+        solution = self._solve(meter)
         best = self._choice(solution.victims)
         if _worth(controller) < _worth(best):
-            solution, best = _Solution(taken, solution.stages), controller
-        objective = tuple(self._objective(solution, best, taken))
+            solution, best = _Solution(taken, solution.claims), controller
+        stages = tuple(self._judged(solution, best, taken))
         costs = self._costs(solution.victims)
         return plan.ScaleDown(
-            status="Optimal" if all(stage.proved for stage in objective) else "Feasible",
-            objective=objective,
+            status="Optimal" if all(stage.proved for stage in stages) else "Feasible",
+            objective=tuple(stage.objective() for stage in stages),
             workloads=tuple(map(_scaled, self._targets)),
             controller=controller,
             best=best,
@@ -130,37 +135,35 @@ class _ScaleDown:
             constraints=tuple(map(report_of, found)),
         )
 
-    def _solve(self, clock: Clock) -> _Solution:
+    def _solve(self, meter: Meter) -> _Solution:
         """The victims of the best choice, those that go in any case included."""
         forced = tuple(pod for share in self._shares for pod in share.forced)
         groups = [share.open for share in self._shares]
         if not any(0 < group.going < len(group.pods) for group in groups):
-            return _Solution((*forced, *(pod for group in groups for pod in group.taken)), None)
+            victims = (*forced, *(pod for group in groups for pod in group.taken))
+            return _Solution(victims, tuple(self._only(victims)))
         from planner.cpsat.lots import RemovalModel
 
+        meter.look_for("the best replicas to go")
         removal = in_numbers(self._problem, self._without(forced), groups, self._templates)
-        chosen = RemovalModel(removal).solve(clock)
+        chosen = RemovalModel(removal).solve(meter)
         victims = (*forced, *_picked(removal, chosen.numbers, groups))
-        return _Solution(victims, tuple((stage.bound, stage.proved) for stage in chosen.stages))
+        return _Solution(victims, tuple(_claims(chosen.stages, len(forced))))
 
-    def _objective(
+    def _only(self, victims: Sequence[Pod]) -> Iterator[Claim]:
+        """What is claimed where there is but one choice: it is what it is."""
+        for name, value in zip(_SPREAD, _worth(self._choice(victims)), strict=True):
+            yield Claim(name, Bound(value, "the only choice"))
+
+    def _judged(
         self, solution: _Solution, best: plan.ScaleDownChoice, taken: Sequence[Pod]
-    ) -> Iterator[plan.Objective]:
+    ) -> Iterator[Stage]:
         """Every stage as it was counted, with what no choice can beat."""
         shared = len({pod.key for pod in taken} & {pod.key for pod in solution.victims})
-        values = (*_worth(best), shared)
-        if solution.stages is None:
-            stages = [(value, True) for value in values]
-        else:
-            # The model counts agreement downwards, and only among those that need not go.
-            forced = sum(len(share.forced) for share in self._shares)
-            unsolved = [(0, False)] * len(_SPREAD) + [(forced - len(taken), False)]
-            stages = [*solution.stages, *unsolved[len(solution.stages) :]]
-            stages[-1] = (forced - stages[-1][0], stages[-1][1])
-        for name, value, (bound, proved) in zip((*_SPREAD, _SHARED), values, stages, strict=True):
-            if proved and value != bound:
-                raise InternalError(f"{name}: {value} was counted where the solver proved {bound}")
-            yield plan.Objective(name=name, value=value, bound=bound, proved=proved)
+        measured = [Measured(*found, largest=False) for found in zip(_SPREAD, _worth(best), strict=True)]
+        certain = [Claim(name, Bound(0, "no count is negative")) for name in _SPREAD]
+        most = Claim(_SHARED, Bound(len(taken), "the controllers take no more"))
+        return judge([*measured, Measured(_SHARED, shared)], [*solution.claims, *certain, most])
 
     def _costs(self, victims: Sequence[Pod]) -> list[tuple[Pod, int]]:
         """The annotations that make it so, tried out on the controllers."""
@@ -223,6 +226,18 @@ def _picked(removal: Removal, numbers: Sequence[int], groups: Sequence[Open]) ->
             if left[lot_of[pod.key]]:
                 left[lot_of[pod.key]] -= 1
                 yield pod
+
+
+def _claims(stages: Sequence[LotStage], forced: int) -> Iterator[Claim]:
+    """The model's bounds, each on choices that have its own values before.
+
+    It counts agreement downwards, and only among those that need not go.
+    """
+    given: dict[str, int] = {}
+    for name, stage in zip((*_SPREAD, _SHARED), stages, strict=False):
+        bound = stage.bound if name != _SHARED else forced - stage.bound
+        yield Claim(name, Bound(bound, "a model of all lots"), dict(given))
+        given[name] = stage.value
 
 
 def _worth(choice: plan.ScaleDownChoice) -> tuple[int, int, int]:

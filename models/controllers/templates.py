@@ -71,3 +71,8 @@ def stand_in_hash(owner: NamespacedObject, template: PodTemplateSpec) -> str:
 def stand_in_uid(kind: str, key: str) -> str:
     """A uid for an object that the cluster does not know yet, always the same."""
     return str(uuid.uuid5(_STAND_IN, f"{kind}/{key}"))
+
+
+def is_stand_in(pod: Pod) -> bool:
+    """Whether the pod was made here, where a controller would make it."""
+    return pod.metadata.uid == stand_in_uid("Pod", pod.key)

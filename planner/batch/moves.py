@@ -30,7 +30,6 @@ from planner.batch.questions import Questions
 from planner.batch.search import BatchSearch
 from planner.batch.steps import Action, Sequencer, arrangement_of
 from planner.batch.vectors import Arrangement, Vectors
-from planner.constraints.node_resources import NodeResourcesFit
 from planner.documents.plan import MOVES, PODS_PLACED
 from planner.problem.nodes import Codes
 from planner.proof import effort
@@ -98,7 +97,7 @@ class MoveSearch:
         self._save_moves(effort.MOVES_GLANCE_WORK)
         self._look_nearby()
         self._save_moves(effort.MOVES_WORK)
-        if not (self._placed >= self._bounds and self._is_least()):
+        if not self._only_room_decides and not (self._placed >= self._bounds and self._is_least()):
             self._go_through(self._meter)
         if not self._placed >= self._bounds:
             self._take_unmoved(self._fixed)
@@ -306,13 +305,7 @@ class MoveSearch:
 
     @cached_property
     def _only_room_decides(self) -> bool:
-        pending = self._pending
-        plugins = {
-            type(plugin)
-            for number in pending.pods
-            for plugin in pending.framework(number).plan(pending.template(number)).changing
-        }
-        return plugins <= {NodeResourcesFit} and not pending.budgets
+        return self._pending.only_room_decides()
 
     def _ask_about_packings(self, work: float) -> None:
         """Lower the first bound that is not reached for as long as a packing that reaches it is ruled out."""

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from planner.constraints import Filter
 from planner.constraints.family import PLENTY
-from planner.constraints.node_resources import NodeResourcesFit
 from planner.eviction.budgets import Budgets
 from planner.eviction.movable import movable
 from planner.problem.nodes import Ints, Mask
@@ -115,10 +114,20 @@ class Pending:
 
     def wants(self, number: int) -> list[tuple[int, int]]:
         """What must be free on a node for a pod of a template: rows of the resource table and amounts."""
+        template = self.template(number)
         for plugin in self.framework(number).profile.filters:
-            if isinstance(plugin, NodeResourcesFit):
-                return plugin.wants(self.template(number))
+            wants = plugin.wants(template)
+            if wants is not None:
+                return list(wants)
         return []
+
+    def only_room_decides(self) -> bool:
+        """Whether nothing but free resources keeps pods from the nodes that settled rules leave them."""
+        plans = [self.framework(number).plan(self.template(number)) for number in self.pods]
+        return (
+            all(plugin.wants(plan.template) is not None for plan in plans for plugin in plan.changing)
+            and not self.budgets
+        )
 
     def room(self, wanted: Mapping[int, int]) -> dict[int, Ints]:
         """For every template the most of its wanted pods that each node could take, as the state is now."""
@@ -140,7 +149,7 @@ class Pending:
         limit = np.full(self.problem.nodes.size, PLENTY)
         for plugin in plan.changing:
             most = plugin.most(plan.template, self.wanted)
-            if most is not None and isinstance(plugin, NodeResourcesFit):
+            if most is not None and plugin.wants(plan.template) is not None:
                 fits = np.minimum(fits, most)
             elif most is not None:
                 limit = np.minimum(limit, most)

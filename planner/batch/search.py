@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from planner.audit.findings import count_violations
 from planner.batch.coarse import Coarse
 from planner.batch.exact import Exact, is_small, is_tiny
 from planner.batch.goals import Shape, wishes
@@ -23,14 +24,20 @@ from planner.scheduler.order import Orderer, Step
 
 #: After how many binds of the reference scheduler whoever watches is told.
 _NOW_AND_THEN = 64
+#: How many lengths of the reference scheduler's plan are tried where all of it leaves something broken.
+_PREFIXES = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The best plan with all that is known about it; how many pods a final state holds where that is more."""
+    """The best plan with all that is known about it; how many pods a final state holds where that is more.
+
+    `is_reference` when no final state was found, and the steps are kube-scheduler's own.
+    """
 
     best: Incumbent
     final_pods: int | None = None
+    is_reference: bool = False
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -94,14 +101,30 @@ class BatchSearch:
                 f"the limit ended before {self._meter.cut} was found: --time-limit sets a larger one"
             )
         if solved is None:
-            self._best.offer(self._greedy)
-            return Result(self._best)
+            self._best.offer(self._standing(self._greedy))
+            return Result(self._best, is_reference=True)
         (placement,), proof = solved
         ordered = exact.ordered([placement])
         rest = Counter(placement) - Counter(ordered)
         self._best.learn(proof)
         self._best.offer([*ordered, *rest.elements()])
         return Result(self._best)
+
+    def _standing(self, steps: Sequence[Step]) -> Sequence[Step]:
+        """As many of the first steps as lead to a state in which no more is wrong than before."""
+        before = self._violations(())
+        tries = range(len(steps), 0, -max(1, len(steps) // _PREFIXES))
+        lengths = (length for length in tries if self._violations(steps[:length]) <= before)
+        return steps[: next(lengths, 0)]
+
+    def _violations(self, steps: Sequence[Step]) -> int:
+        """What the audit objects to after some steps."""
+        problem = self._pending.problem
+        node_of = problem.node_of.copy()
+        waiting = {number: list(pods) for number, pods in self._pending.pods.items()}
+        for template, node in steps:
+            node_of[waiting[template].pop()] = node
+        return count_violations(problem, node_of)
 
     def _exact(self) -> Exact:
         return Exact(self._pending, self._orderer, self._wishes, self._meter)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -87,6 +87,10 @@ class Filter(Family):
     def stamp(self, template: Template) -> Hashable:
         """Equal stamps mean that `reject`, just asked about all nodes, gave the same answer."""
         return self.state.version
+
+    def wants(self, template: Template) -> Sequence[tuple[int, int]] | None:
+        """Rows of the resource table and amounts, if it is enough for the rule that so much is free."""
+        return None
 
     def watches(self, template: Template) -> Collection[int] | None:
         """The templates whose pods on other nodes can change the answer about a node; None for all.

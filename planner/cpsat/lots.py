@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from ortools.sat.python import cp_model
 
-from planner.clock import Clock
 from planner.cpsat.replicas import Lot, LotDemand, Removal
-from planner.cpsat.solver import new_solver
+from planner.cpsat.solver import solved
+from planner.proof import effort
+from planner.proof.meter import Meter
 
 #: How far a bound may be rounded before it counts as the next whole number.
 _ROUNDING = 1e-6
@@ -24,15 +24,15 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class LotStage:
-    """What no choice can beat in one part of the objective, and whether this one was proved to reach it."""
+    """What the choice has in one part of the objective, and what none has less of with the same before."""
 
+    value: int
     bound: int
-    proved: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """How many go of each lot, and how good that is proved to be, stage by stage."""
+    """How many go of each lot, and how good that is, stage by stage as far as it was solved."""
 
     numbers: tuple[int, ...]
     stages: tuple[LotStage, ...]
@@ -55,21 +55,21 @@ class RemovalModel:
         for number, demand in enumerate(removal.demands):
             self._add(demand, number)
 
-    def solve(self, clock: Clock) -> Chosen:
-        """The best choice found while there is time, at worst the controller's; and the stages solved."""
+    def solve(self, meter: Meter) -> Chosen:
+        """The best choice found within the work allowed, at worst the controller's; and the stages solved."""
         numbers = [lot.taken for lot in self._removal.lots]
         stages: list[LotStage] = []
         for goal in (*self._excess_goals(), self._sum(self._skews), -self._agreement()):
             self._hint(numbers)
             self._cp.minimize(goal)
-            solver = new_solver(clock)
-            status = clock.watch(solver.stop_search, partial(solver.solve, self._cp))
-            if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            result = solved(self._cp, meter, effort.SCALE_DOWN_WORK)
+            if not result.found:
                 break
+            solver = result.solver
             numbers = [solver.value(variable) for variable in self._gone]
             bound = math.ceil(solver.best_objective_bound - _ROUNDING)
-            stages.append(LotStage(bound, status == cp_model.OPTIMAL and all(s.proved for s in stages)))
-            self._cp.add(goal <= round(solver.objective_value))
+            stages.append(LotStage(round(solver.objective_value), bound))
+            self._cp.add(goal <= stages[-1].value)
         return Chosen(tuple(numbers), tuple(stages))
 
     def _excess_goals(self) -> Iterator[Any]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from planner.documents.plan import Document, Objective, Part, SpreadChange, Verdicts
+from planner.documents.plan import Objective, Part, SearchDocument, SpreadChange, Verdicts
 
 
 class Balance(Part):
@@ -63,17 +63,15 @@ class CurvePoint(Part):
     proved: bool
 
 
-class MovePlan(Document):
+class MovePlan(SearchDocument):
     """Which pods to move, in which order, so that the spread is as it should be.
 
-    `Optimal` when no plan leaves less too much, or does it with fewer or lighter moves; `cut` when the
-    limit ended the search, a note says where.
+    `Optimal` when no plan leaves less too much, or does it with fewer or lighter moves.
     """
 
     api_version: Literal["planner/v1alpha2"] = "planner/v1alpha2"  # type: ignore[assignment] # a field changed
     kind: Literal["MovePlan"] = "MovePlan"
     status: Literal["Optimal", "Feasible"]
-    cut: bool = False
     objective: tuple[Objective, ...]
     steps: tuple[MoveStep, ...]
     before: Balance

@@ -239,7 +239,7 @@ class DeletionCost(Part):
     cost: int
 
 
-class ScaleDown(Document):
+class ScaleDown(SearchDocument):
     """Which pods a scale-down should take, and which ones the controllers would take."""
 
     kind: Literal["ScaleDown"] = "ScaleDown"

@@ -25,7 +25,8 @@ def _is_tied(pod: Pod) -> bool:
     return pod.is_mirror or (controller is not None and controller.kind in _TIED_TO_NODES)
 
 
-def _has_local_storage(pod: Pod) -> bool:
+def has_local_storage(pod: Pod) -> bool:
+    """Whether an eviction would lose what a pod keeps on its node."""
     return any(volume.empty_dir is not None or volume.host_path is not None for volume in pod.spec.volumes)
 
 
@@ -40,7 +41,7 @@ _REASONS: dict[str, Callable[[Pod], bool]] = {
     "it belongs to its node": _is_tied,
     "no controller would recreate it": lambda pod: pod.metadata.controller is None,
     "its priority is the system's": lambda pod: pod.priority >= _SYSTEM_PRIORITY,
-    "it has local storage": _has_local_storage,
+    "it has local storage": has_local_storage,
     "an annotation asks not to evict it": asks_to_stay,
 }
 

@@ -13,6 +13,7 @@ from itertools import product
 
 import numpy as np
 
+from models.controllers.templates import is_stand_in
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.explain import new_nodes, node_rules, pod_affinity_changes, room_changes, spread_rules
 from planner.explain.blockers import Blocker, Case
@@ -175,16 +176,26 @@ class FixSearch:
         fresh: dict[tuple[str, ...], Candidate] = {}
         for candidate in candidates:
             key = tuple(sorted(change.summary for change in candidate))
-            if key not in self._seen:
+            if key not in self._seen and not any(map(self._is_yet_to_come, candidate)):
                 fresh.setdefault(key, (*self._gates, *candidate))
         self._seen.update(fresh)
         ordered = sorted(fresh.values(), key=cost_of)
         run = self._trials.run(ordered, self._wanted)
         for candidate, landing in run:
             self._tried += 1
-            if landing is not None:
+            if landing is not None and not self._only_swaps(candidate, landing):
                 self._fixes.append(Fix(candidate, landing))
                 self._kinds[_kind(candidate)] += 1
+
+    def _is_yet_to_come(self, change: Change) -> bool:
+        """Whether it deletes a pod that a workload of a manifest would only make."""
+        return any(is_stand_in(self._case.problem.pods[pod]) for pod in change.gone)
+
+    def _only_swaps(self, candidate: Candidate, landing: Landing) -> bool:
+        """Whether it deletes a replica of the same workload whose replacement then waits instead."""
+        problem, owner = self._case.problem, self._case.template.owner
+        siblings = any(problem.template(pod).owner == owner for change in candidate for pod in change.gone)
+        return owner is not None and siblings and None in landing.replaced
 
     def _wanted(self, candidate: Candidate) -> bool:
         """Whether another fix of this kind is wanted, and nothing smaller is part of it."""

@@ -168,6 +168,11 @@ EXCHANGE_WORK, EXCHANGE_PODS = 3.0, 4
 #: Nodes of a neighbourhood for each domain, one size after the other, and the work on each of them.
 NEIGHBOURHOODS, NEIGHBOURHOOD_WORK = (8, 20, 40), 5.0
 
+# Which replicas go
+
+#: The work on every stage of a scale-down; nearly all are proved in a hundredth of a second.
+SCALE_DOWN_WORK = 10.0
+
 # Explanations
 
 #: Pods that evict each other in turn never come to rest.

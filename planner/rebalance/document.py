@@ -37,7 +37,6 @@ def document(  # noqa: PLR0913 - what a plan consists of
     stages: Sequence[str],
     claims: Sequence[Claim],
     *,
-    cut: str | None = None,
     curve: Sequence[CurvePoint] = (),
     notes: Sequence[str] = (),
 ) -> MovePlan:
@@ -60,7 +59,6 @@ def document(  # noqa: PLR0913 - what a plan consists of
     judged = tuple(judge(measured, every))
     return MovePlan(
         status="Optimal" if all(stage.proved for stage in judged[: len(stages)]) else "Feasible",
-        cut=cut is not None,
         objective=tuple(stage.objective() for stage in judged),
         steps=tuple(_steps(board, waves)),
         before=before.balance,

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 
 import numpy as np
 
+from models.objects.pod import Pod
 from planner.eviction.budgets import Budgets
-from planner.eviction.movable import asks_to_stay
+from planner.eviction.movable import asks_to_stay, has_local_storage
 from planner.eviction.protections import Protections
 from planner.problem.nodes import Codes, Ints
 from planner.problem.problem import Problem
@@ -28,10 +29,9 @@ class Movable:
 
     def __init__(self, problem: Problem, protections: Protections, budgets: Budgets) -> None:
         self._problem = problem
-        self._protections = protections
+        self.protections = protections
         self._budgets = budgets
         self._profiles = profiles_of(problem.cluster.scheduler_config)
-        self._now = datetime.now(UTC)
         self._of_template = [self._template_stays(template) for template in problem.templates]
         self.reasons: dict[int, str] = {}
         self.weights: Ints = np.zeros(len(problem.pods), np.int64)
@@ -59,7 +59,7 @@ class Movable:
 
     def _template_stays(self, template: Template) -> str:
         """Why no pod of a template may go, if so."""
-        rules, pod = self._protections, template.pod
+        rules, pod = self.protections, template.pod
         kinds = {owner.kind for owner in pod.metadata.owner_references}
         kind = template.owner.kind if template.owner is not None else next(iter(sorted(kinds)), "")
         volumes = pod.spec.volumes
@@ -73,7 +73,6 @@ class Movable:
                 rules.priority_from is not None and template.priority >= rules.priority_from,
                 "of too high a priority",
             ),
-            (rules.local_storage and any(v.empty_dir or v.host_path for v in volumes), "with local storage"),
             (rules.claims and claims, "with volume claims"),
             (rules.resource_claims and bool(pod.spec.resource_claims), "with resource claims"),
             (template.namespace in rules.excluded, "of another namespace"),
@@ -83,7 +82,7 @@ class Movable:
         return next((reason for applies, reason in checks if applies), "")
 
     def _too_few(self, template: Template) -> bool:
-        wanted = self._protections.min_replicas
+        wanted = self.protections.min_replicas
         return wanted > 1 and self._replicas[_owner_key(template)] < wanted
 
     @cached_property
@@ -98,19 +97,31 @@ class Movable:
 
     def _pod_stays(self, pod: int) -> str:
         """Why one pod of a movable template may not go, if so."""
-        found, rules = self._problem.pods[pod], self._protections
-        created = found.metadata.creation_timestamp
-        if found.is_mirror:
-            return "mirrored by a kubelet"
-        if asks_to_stay(found):
-            return "with an annotation against eviction"
-        if rules.selector is not None and not rules.selector.matches(found.metadata.labels):
-            return "outside the policy's labels"
-        if rules.min_age is not None and created is not None and self._now - created < rules.min_age:
-            return "too young"
-        if rules.without_budget and not self._budgets.of(pod):
-            return "without a PodDisruptionBudget"
-        return self._budgets.why_not(pod)
+        # Pods of one template may differ in volumes that no filter looks at.
+        found, rules = self._problem.pods[pod], self.protections
+        checks = (
+            (found.is_mirror, "mirrored by a kubelet"),
+            (rules.local_storage and has_local_storage(found), "with local storage"),
+            (asks_to_stay(found), "with an annotation against eviction"),
+            (
+                rules.selector is not None and not rules.selector.matches(found.metadata.labels),
+                "outside the policy's labels",
+            ),
+            (self._is_too_young(found), "too young"),
+            (rules.without_budget and not self._budgets.of(pod), "without a PodDisruptionBudget"),
+        )
+        return next((reason for applies, reason in checks if applies), "") or self._budgets.why_not(pod)
+
+    def _is_too_young(self, pod: Pod) -> bool:
+        age, created = self.protections.min_age, pod.metadata.creation_timestamp
+        if age is None or created is None or self.now is None:
+            return False
+        return self.now - created < age
+
+    @cached_property
+    def now(self) -> datetime | None:
+        """The newest time that any pod of the snapshot tells: the same answer whenever it is asked."""
+        return max((time for pod in self._problem.pods for time in _times(pod)), default=None)
 
     @cached_property
     def _by_template(self) -> dict[int, Codes]:
@@ -130,6 +141,11 @@ class Movable:
     def templates(self) -> Iterator[int]:
         """The templates that have movable pods."""
         return iter(self._by_template)
+
+
+def _times(pod: Pod) -> Iterator[datetime]:
+    changed = (item.last_transition_time for item in pod.status.conditions)
+    yield from filter(None, (pod.metadata.creation_timestamp, pod.status.start_time, *changed))
 
 
 def _owner_key(template: Template) -> object:

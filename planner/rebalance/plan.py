@@ -70,14 +70,12 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         found.stages,
         # What was found out about the whole plan says nothing about its beginning.
         found.claims if len(shown) == len(dealt.waves) else (),
-        cut=meter.cut,
         curve=points,
         notes=(
-            *_cut(meter),
-            *_notes(board, protections, dealt.left, found.moves, evict_only),
+            *_notes(board, movable, dealt.left, found.moves, evict_only),
             *_rest(dealt.waves, shown),
         ),
-    )
+    ).cut_while(meter.cut)
 
 
 def _least(*numbers: int | None) -> int | None:
@@ -103,20 +101,17 @@ def _curve(
             return
 
 
-def _cut(meter: Meter) -> Iterator[str]:
-    if meter.cut is not None:
-        yield f"the limit ended the search while it looked for {meter.cut}"
-
-
 def _notes(
     board: TrialCluster,
-    protections: Protections,
+    movable: Movable,
     left: Sequence[Move],
     moves: Sequence[Move],
     evict_only: bool,
 ) -> Iterator[str]:
-    problem = board.problem
+    problem, protections = board.problem, movable.protections
     yield from unmodelled(problem.cluster.descheduler_policy)
+    if protections.min_age is not None and movable.now is not None:
+        yield f"minPodAge counts up to {movable.now.isoformat()}, the newest time of any pod in the snapshot"
     if left and evict_only:
         yield f"{len(left)} of {len(moves)} moves are left out: their pods would not land there by themselves"
     elif left:

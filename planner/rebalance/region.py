@@ -96,11 +96,11 @@ class Regions:
         """The policy's limits for each node and each namespace."""
         rules, keys = self._protections, [(t, site) for t, sites in leaving.items() for site in sites]
         if rules.most_per_node is not None:
-            for site in {site for _, site in keys}:
+            for site in sorted({site for _, site in keys}):
                 yield tuple(key for key in keys if key[1] == site), rules.most_per_node
         if rules.most_per_namespace is not None:
             templates = self._board.problem.templates
-            for namespace in {templates[t].namespace for t, _ in keys}:
+            for namespace in sorted({templates[t].namespace for t, _ in keys}):
                 same = tuple(key for key in keys if templates[key[0]].namespace == namespace)
                 yield same, rules.most_per_namespace
 

@@ -94,6 +94,18 @@ def test_a_final_state_that_no_order_reaches() -> None:
     assert (len(final.steps), final.verdicts.sequence, final.verdicts.final_state) == (7, False, True)
 
 
+def test_a_final_state_that_was_not_found_is_not_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: at its limit `--final-state` printed kube-scheduler's plan, and called it the best."""
+    early = pod("early", app="web", spread=[spread(ZONE)])
+    late = [pod(f"late-{n}", app="web", node_selector={ZONE: "a"}) for n in range(3)]
+    found = cluster(node("a1", zone="a"), node("b1", zone="b", cordoned=True), early, *late)
+    assert not solve(found).verdicts.final_state
+    monkeypatch.setattr("planner.proof.effort.SMALL_PAIRS", 0)
+    final = solve(found, final_state=True)
+    assert (final.verdicts.final_state, final.status) == (True, "Feasible")
+    assert any(note.startswith("the batch is too large") for note in final.notes)
+
+
 @pytest.mark.parametrize("case", recorded("stuck")[1:])
 def test_stuck_batches_fit_as_a_whole(case: dict[str, Any]) -> None:
     """A grid that takes its pods only in a lucky order, and small pods that must leave room for a big one."""

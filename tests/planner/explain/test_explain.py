@@ -20,6 +20,7 @@ from tests.builders import (
     storage_class,
     term,
     volume,
+    workload,
 )
 
 
@@ -278,3 +279,22 @@ def test_lower_priorities_are_evicted_where_a_change_allows_it() -> None:
     found = only(*objects)
     fix = next(f for f in found.fixes if [c.action for c in f.changes] == ["AddToleration"])
     assert fix.victims == ("default/low",)
+
+
+def test_a_sibling_that_then_waits_instead_is_no_fix() -> None:
+    """Deleting a replica whose replacement stays pending only tells another pod to wait."""
+    running = [pod(f"w-{number}", on="a", cpu="1", app="web", owner="ReplicaSet/web") for number in range(4)]
+    found = only(node("a", cpu="4"), *running, pod("w-4", cpu="1", app="web", owner="ReplicaSet/web"))
+    assert found.fixes
+    assert not [text for text in summaries(found) if text.startswith(("delete", "move"))]
+
+
+def test_a_pod_that_does_not_exist_yet_is_not_deleted() -> None:
+    """Room that a pod of a manifest takes is not had back by deleting it: it is not there."""
+    template = {"metadata": {"labels": {"app": "db"}}, "spec": pod("x", cpu="3")["spec"]}
+    owner = workload("ReplicaSet", "db")
+    owner["spec"] = {"replicas": 1, "selector": {"matchLabels": {"app": "db"}}, "template": template}
+    objects = [node("a", cpu="4"), owner, pod("second", cpu="3", app="web", priority=-1)]
+    found = only(*objects)
+    assert found.pod == "default/second"
+    assert not [text for text in summaries(found) if "db-1" in text]

@@ -112,6 +112,24 @@ def test_annotations_protect(annotation: dict[str, str]) -> None:
     assert rebalance(cluster(*zones("a", "b"), *pods)).steps == ()
 
 
+def test_local_storage_is_looked_for_pod_by_pod() -> None:
+    """What went wrong: the first pod of a template spoke for all, and volumes do not tell templates apart."""
+    pods = [web(f"w{n}", "n0") for n in range(3)]
+    for item in pods[:2]:
+        item["spec"]["volumes"] = [{"name": "scratch", "emptyDir": {}}]
+    plan = rebalance(cluster(*zones("a", "b"), *pods))
+    assert ([step.pod for step in plan.steps], plan.status) == (["default/w2"], "Optimal")
+
+
+def test_the_age_of_pods_is_that_in_the_snapshot() -> None:
+    """What went wrong: minPodAge asked the wall clock, so the answer changed from day to day."""
+    times = ("2026-01-01T00:00:00Z", "2026-01-01T00:50:00Z", "2026-01-01T01:00:00Z")
+    pods = [web(f"w{n}", "n0", created=time) for n, time in enumerate(times)]
+    plan = rebalance(cluster(*zones("a", "b"), *pods, policy({"minPodAge": "30m"})))
+    assert [step.pod for step in plan.steps] == ["default/w0"]
+    assert any("2026-01-01T01:00:00" in note for note in plan.notes)
+
+
 def test_the_cheapest_pod_goes() -> None:
     """Among pods of a template the one with the lowest deletion cost is moved."""
     pods = [web(f"w{n}", "n0") for n in range(3)]
