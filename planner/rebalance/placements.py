@@ -71,7 +71,11 @@ class _Quota:
 class Placements:
     """Knows every placement by its bytes, on a cluster of its own."""
 
-    def __init__(self, board: TrialCluster, movable: Movable, protections: Protections) -> None:
+    def __init__(
+        self, board: TrialCluster, movable: Movable, protections: Protections, *, loose: bool = False
+    ) -> None:
+        """Placements that plans may go through; `loose` ones may be worse for as long as a pod is away."""
+        self._loose = loose
         self._board = TrialCluster(board.problem)
         self._nodes = board.problem.nodes.size
         self.kinds = [*_kinds(board, movable)]
@@ -114,7 +118,9 @@ class Placements:
             if placement[place]:
                 kind, source = divmod(place, self._nodes)
                 gone = self._evicted(placement, place)
-                if gone is None or self._is_worse(self._hole(gone, kind).hard, before):
+                if gone is None:
+                    continue
+                if not self._loose and self._is_worse(self._hole(gone, kind).hard, before):
                     continue
                 if self._forsakes(gone, kind, source):
                     continue

@@ -158,9 +158,16 @@ class MoveSearch:
         search = Exhaustive(self._placements, self._stages, best[1], self._floor())
         outcome = search.run(self._most, meter)
         if outcome.complete:
+            self._prove(outcome.values, meter)
+        return best if outcome.moves is None else ([*outcome.moves], outcome.values)
+
+    def _prove(self, best: Values, meter: Meter) -> None:
+        """Claim what no moves do better than: also none that are worse only while a pod is away."""
+        loose = Placements(self._board, self._movable, self._protections, loose=True)
+        outcome = Exhaustive(loose, self._stages, best, self._floor()).run(self._most, meter)
+        if outcome.complete:
             source = "trying out all moves"
             self._claims += chained(self._stages, outcome.values, source, Assumption.NOTHING_WORSE)
-        return best if outcome.moves is None else ([*outcome.moves], outcome.values)
 
     @cached_property
     def _placements(self) -> Placements:
