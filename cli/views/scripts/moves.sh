@@ -245,6 +245,7 @@ put_back() {
     code=$?
     trap '' HUP INT TERM PIPE
     trap - EXIT
+    if [ -z "$TAKEN_OVER$DRY_RUN" ]; then take_all; fi
     [ -z "$PINNED" ] || complain "putting back what was changed"
     for second in 1 2 3 4 5 6 7 8 9 10; do
         if [ -z "$PINNED" ] || ! look 2>/dev/null; then break; fi
@@ -267,13 +268,13 @@ put_back() {
 
 # What a killed script left behind: its pin stays where this plan goes on with that move, else it comes off.
 take_over() {
-    left=$(left_pinned | awk -F'|' '$3 != ""')
+    take_all
+    [ -z "$DRY_RUN" ] || PINNED=''
     while IFS='|' read -r namespace owner pod; do
         [ -n "$pod" ] || continue
         if printf '%s\n' "$STATE" | awk -F'|' -v n="$namespace" -v p="$pod" -v o="$owner" '
             $1 == "away" && $2 == n && $3 == p && $6 == o && $10 != "" { found = 1 } END { exit !found }'; then
-            PINNED="$PINNED$namespace|$owner
-"
+            : # it stays on the list of what is put back at the end
         elif [ -n "$DRY_RUN" ]; then
             say "$namespace: $owner is still pinned by a script that was killed; that would be put back"
         else

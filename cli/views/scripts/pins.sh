@@ -73,6 +73,16 @@ let_go_of_waiting() {
         done
 }
 
+# Whatever a killed script left is to be put back, even if this one is interrupted before it gets to it.
+TAKEN_OVER=''
+take_all() {
+    left=$(left_pinned | awk -F'|' '$3 != ""')
+    PINNED=$(printf '%s\n' "$left" | awk -F'|' '$3 != "" { print $1 "|" $2 }')
+    PINNED=$PINNED${PINNED:+
+}
+    TAKEN_OVER=yes
+}
+
 # What scripts left behind that were killed: NAMESPACE|KIND/NAME|POD, one a line; NAMESPACES of the plan
 left_pinned() {
     line="{.metadata.namespace}|{.kind}/{.metadata.name}|{.metadata.annotations.planner/pinned-for}"

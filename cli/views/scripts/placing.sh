@@ -192,18 +192,19 @@ put_back() {
     code=$?
     trap '' HUP INT TERM PIPE
     trap - EXIT
+    if [ -z "$TAKEN_OVER$DRY_RUN" ]; then take_all; fi
     release
     exit "$code"
 }
 
 # What a killed script left behind: this plan goes on with its own controllers, all others are put back.
 take_over() {
-    left=$(left_pinned | awk -F'|' '$3 != ""')
+    take_all
+    [ -z "$DRY_RUN" ] || PINNED=''
     while IFS='|' read -r namespace controller _; do
         [ -n "$controller" ] || continue
         if rows O | grep -qF "$namespace|$controller|"; then
-            PINNED="$PINNED$namespace|$controller
-"
+            : # it stays on the list of what is put back at the end
         elif [ -z "$DRY_RUN" ]; then
             unpin "$namespace" "$controller" || stop "$controller in $namespace is still pinned, and could not be put back"
             let_go_of_waiting "$namespace" "$controller"
