@@ -158,7 +158,9 @@ def halved(cluster: Cluster) -> dict[str, int]:
 def strangers(value: Any, part: dict[str, Any], schema: dict[str, Any]) -> Iterator[str]:
     """The fields of a value that are missing or unknown, by the part of the schema it belongs to."""
     if "anyOf" in part:
-        part = next(c for c in part["anyOf"] if (c.get("type") == "null") == (value is None))
+        choices = [c for c in part["anyOf"] if (c.get("type") == "null") == (value is None)]
+        # Of several forms the value has to follow one.
+        part = min(choices, key=lambda choice: len([*strangers(value, choice, schema)]))
     if "$ref" in part:
         part = schema["$defs"][part["$ref"].rpartition("/")[2]]
     if "properties" in part:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.problem.nodes import Ints, Mask
+from planner.problem.templates import Template
 from planner.state.state import State
 
 #: Pods of these come with every node, and do not make it a used one.
@@ -31,11 +32,12 @@ def occupied(state: State) -> Mask:
 
 def _elsewhere(state: State) -> list[int]:
     """The templates whose pods could be on another node."""
-    return [
-        template.index
-        for template in state.problem.templates
-        if template.owner is None or template.owner.kind not in _OWNED_BY_NODES
-    ]
+    return [template.index for template in state.problem.templates if makes_used(template)]
+
+
+def makes_used(template: Template) -> bool:
+    """Whether a pod of the template makes its node a used one: those that every node has do not."""
+    return template.owner is None or template.owner.kind not in _OWNED_BY_NODES
 
 
 def use_of(state: State) -> list[Use]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from planner.audit.usage import occupied
+from planner.audit.usage import makes_used, occupied
 from planner.batch.pending import Pending
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_affinity import NodeAffinity
@@ -210,10 +210,9 @@ class NodesUsed(Wish):
         return int(np.count_nonzero(self._used()))
 
     def express(self, x: Counts) -> Any:
-        used = self._used()
-        coming = (
-            x.any_of((self.name, cell), x.batch.wanted, (cell,)) for cell in np.flatnonzero(~used).tolist()
-        )
+        used, templates = self._used(), self._pending.problem.templates
+        kinds = [number for number in x.batch.wanted if makes_used(templates[number])]
+        coming = (x.any_of((self.name, cell), kinds, (cell,)) for cell in np.flatnonzero(~used).tolist())
         return int(np.count_nonzero(used)) + sum(present for present in coming if present is not None)
 
     def bound(self) -> int | None:

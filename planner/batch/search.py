@@ -19,13 +19,12 @@ from planner.batch.goals import Shape, wishes
 from planner.batch.incumbent import Incumbent, Watch
 from planner.batch.pending import Pending
 from planner.errors import NoAnswer
+from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Step
 
 #: After how many binds of the reference scheduler whoever watches is told.
 _NOW_AND_THEN = 64
-#: How many lengths of the reference scheduler's plan are tried where all of it leaves something broken.
-_PREFIXES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ class BatchSearch:
     def _standing(self, steps: Sequence[Step]) -> Sequence[Step]:
         """As many of the first steps as lead to a state in which no more is wrong than before."""
         before = self._violations(())
-        tries = range(len(steps), 0, -max(1, len(steps) // _PREFIXES))
+        tries = range(len(steps), 0, -max(1, len(steps) // effort.PREFIXES_TRIED))
         lengths = (length for length in tries if self._violations(steps[:length]) <= before)
         return steps[: next(lengths, 0)]
 

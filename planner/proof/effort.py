@@ -43,6 +43,9 @@ ONE_BY_ONE_TRIPLES = 8_000
 #: Pods placed are worth much work; a softer stage gets little, as its proof is seldom asked for.
 EXACT_PODS_WORK, EXACT_SOFT_WORK = 20.0, 1.0
 
+#: Of binds that break something in the end, so many beginnings are looked at.
+PREFIXES_TRIED = 32
+
 # Every sequence of a tiny batch
 
 #: Up to so many pods, nodes and choices of evictions all sequences may be gone through.
@@ -193,3 +196,24 @@ EVERY_NODE_TRIED = 64
 MOST_VICTIMS = 5
 #: For so many different pods of a lost domain a way out is looked for.
 LOSSES_EXPLAINED = 20
+
+# Waves of moves
+
+#: Of the limit, so much for the search of moves; the rest is for dealing them out and playing them through.
+SEARCH_SHARE = 0.8
+#: So many moves of a wave may change the same counts: all their interleavings are looked at.
+KIN_IN_A_WAVE = 3
+#: How often waves are dealt, each time with more care for what found no turn.
+DEALS = 3
+#: Up to so many moves times nodes that is done again and again; beyond, a deal takes seconds.
+DEALT_ONCE = 1_000_000
+#: So many moves times nodes are judged with care; beyond that every move is pinned to where it was planned.
+JUDGED_WITH_CARE = 6_000_000
+#: Where no more than this part of the nodes has room, everybody keeps off what others are to have.
+SCARCE_ROOM = 0.3
+#: So many counts that may have come about are kept apart, and so many ways that ties may have been broken.
+TABLEAUS_KEPT, WORLDS_KEPT = 256, 48
+#: Domains of up to so many are followed one by one, and up to so many are few.
+DOMAINS_FOLLOWED, FEW_DOMAINS = 64, 8
+#: A pin names so many nodes at most: nobody reads more.
+PIN_NAMES = 100

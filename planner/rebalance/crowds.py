@@ -16,18 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.problem.nodes import Codes, Ints, Mask
+from planner.proof import effort
 from planner.rebalance.bounds import moves_needed
 from planner.rebalance.excess_ledger import Demand
 from planner.rebalance.trial_cluster import TrialCluster
 from planner.state.pod_counts import PodCounts
-
-#: So many tableaus of a crowd are kept in mind; a landing that leads to more is not made.
-_MOST_TABLEAUS = 256
-#: Constraints with more domains are judged by what is too much alone, not by the moves still needed.
-_MOST_DOMAINS = 64
-
-#: So few domains are told apart even if they are single nodes.
-_FEW_DOMAINS = 8
 
 #: For every tally of a crowd, the pods on a node.
 Level = tuple[int, ...]
@@ -141,7 +134,7 @@ class _Figures:
         return Standing(self._needed(tableau) if excess else 0, excess, violated)
 
     def _needed(self, tableau: Tableau) -> int:
-        if len(self.domains) > _MOST_DOMAINS:
+        if len(self.domains) > effort.DOMAINS_FOLLOWED:
             return 0
         if self.by_node:
             levels = [
@@ -161,7 +154,7 @@ class _Figures:
 def is_by_node(demand: Demand) -> bool:
     """Whether the domains of a constraint are single nodes, too many of them to be told apart."""
     column = demand.rule.column
-    return len(column.values) > _FEW_DOMAINS and len(column.values) == int(column.present.sum())
+    return len(column.values) > effort.FEW_DOMAINS and len(column.values) == int(column.present.sum())
 
 
 class Crowd:
@@ -218,7 +211,7 @@ class Crowd:
         """Where every constraint stands."""
         found = self._known.get(tableau)
         if found is None:
-            if len(self._known) > 50 * _MOST_TABLEAUS:
+            if len(self._known) > 50 * effort.TABLEAUS_KEPT:
                 self._known.clear()
             found = self._known[tableau] = tuple(f.standing(tableau) for f in self._figures)
         return found
@@ -271,7 +264,7 @@ class Crowd:
         for start in self.tableaus:
             if not self._follow(start, movers, exists, ends, met):
                 return None
-        if len(ends) > _MOST_TABLEAUS:
+        if len(ends) > effort.TABLEAUS_KEPT:
             return None
         return Course(frozenset(ends), tuple(frozenset(found) for found in met))
 
@@ -308,7 +301,7 @@ class Crowd:
                 fresh = {(found, after) for found in following} - seen
                 seen |= fresh
                 waiting += fresh
-            if len(seen) > 10 * _MOST_TABLEAUS:
+            if len(seen) > 10 * effort.TABLEAUS_KEPT:
                 return False
         return True
 

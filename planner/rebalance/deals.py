@@ -7,16 +7,13 @@ from dataclasses import dataclass, replace
 
 from planner.clock import Clock
 from planner.eviction.protections import SOFT
+from planner.proof import effort
+from planner.rebalance.certain_waves import CertainWaves
 from planner.rebalance.landings import Landing
 from planner.rebalance.phases import Stage
 from planner.rebalance.room import Room
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.waves import Care, WaveRules, Waves
-
-#: How often waves are dealt before they follow the order in which the moves were found.
-_DEALS = 3
-#: Where no more than this part of the nodes has room, everybody keeps off what others are to have.
-_SCARCE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +44,13 @@ def deal(
     were planned; at last the waves follow the moves' own order.
     """
     best: Dealt | None = None
+    large = len(moves) * board.problem.nodes.size > effort.DEALT_ONCE
     reserved, fixed, tight = set[int](), set[int](), _tight(board, moves)
-    for number in range(_DEALS + 1):
+    for number in range(1 if large else effort.DEALS + 1):
         stage = Stage(board.problem, moves, board)
-        care = Care(frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), number == _DEALS)
+        care = Care(
+            frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), number == effort.DEALS
+        )
         dealer = Waves(stage, moves, replace(rules, max_unavailable=1) if number else rules, care)
         left = dealer.deal(clock.over)
         found = Dealt(dealer.waves, left, _excess(stage, rules))
@@ -60,6 +60,28 @@ def deal(
             break
         fixed |= fresh & reserved
         reserved |= fresh
+    if best is not None and (best.left or best.misses(planned)) and not clock.over():
+        found = _one_by_one(board, moves, planned, rules, clock)
+        best = min(best, found, key=lambda one: one.key)
+    return best or Dealt((), moves, _excess(Stage(board.problem, moves, board), rules))
+
+
+def _one_by_one(
+    board: TrialCluster, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules, clock: Clock
+) -> Dealt:
+    """The moves each to one certain node; moves without a turn keep their room the next time."""
+    best: Dealt | None = None
+    reserved: set[int] = set()
+    for number in range(effort.DEALS):
+        stage = Stage(board.problem, moves, board)
+        chosen = replace(rules, max_unavailable=1) if number else rules
+        dealer = CertainWaves(stage, moves, chosen, reserved=reserved, strict=number == effort.DEALS - 1)
+        left = dealer.deal(clock.over)
+        found = Dealt(dealer.waves, left, _excess(stage, rules))
+        best = found if best is None else min(best, found, key=lambda one: one.key)
+        if not (left or found.misses(planned)) or clock.over():
+            break
+        reserved |= {move.pod for move in left}
     return best or Dealt((), moves, _excess(Stage(board.problem, moves, board), rules))
 
 
@@ -77,7 +99,7 @@ def _tight(board: TrialCluster, moves: Sequence[Move]) -> set[int]:
         if template not in known:
             settled = board.plan(template).settled
             fits = room.fits(template, free) & settled
-            known[template] = int(fits.sum()) <= _SCARCE * int(settled.sum())
+            known[template] = int(fits.sum()) <= effort.SCARCE_ROOM * int(settled.sum())
         if known[template]:
             found.add(move.pod)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from planner.cpsat.exchange import Exchange, Exchanged
+from planner.cpsat.traffic import Exchange, Exchanged
 from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.rebalance.greedy import Greedy

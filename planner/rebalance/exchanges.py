@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from planner.cpsat.exchange import Exchange, Traffic
+from planner.cpsat.traffic import Exchange, Traffic
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
 from planner.proof.meter import Meter

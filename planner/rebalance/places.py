@@ -8,13 +8,12 @@ import numpy as np
 
 from planner.documents.move_plan import OnNodes, Place, WithLabels
 from planner.problem.nodes import Column, Mask
+from planner.proof import effort
 from planner.rebalance.crowds import is_by_node
 from planner.rebalance.trial_cluster import TrialCluster
 
 #: Labels by which people know nodes, beside those that constraints name.
 _KNOWN_KEYS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
-#: A pin names so many nodes at most.
-_MOST_NAMES = 100
 
 
 class Places:
@@ -56,7 +55,7 @@ class Places:
             found += [[code] for code in sorted(clean, key=lambda code: (code != first, code))]
             for values in found:
                 yield _labelled(column, values), np.isin(column.codes, values) & settled
-        if many and 1 < int(nodes.sum()) <= _MOST_NAMES:
+        if many and 1 < int(nodes.sum()) <= effort.PIN_NAMES:
             yield self.named(nodes), nodes
         if nodes[target]:
             only = np.zeros_like(nodes)

@@ -12,6 +12,7 @@ from planner.documents.move_plan import CurvePoint, MovePlan
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import HARD, SOFT, Protections, protections_of, unmodelled
 from planner.problem.problem import Problem
+from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.rebalance.deals import deal
 from planner.rebalance.document import document
@@ -20,9 +21,6 @@ from planner.rebalance.movable import Movable
 from planner.rebalance.search import MoveSearch, stages_of
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.waves import WaveRules
-
-#: Some of the time is kept for waves and for playing the plan through.
-_SHARE = 0.8
 
 
 def rebalance(  # noqa: PLR0913 - the options of the command
@@ -53,7 +51,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         notes = (*unmodelled(cluster.descheduler_policy),)
         return document(board, None, (), stages_of(protections), (), notes=notes)
     movable = Movable(problem, protections, budgets)
-    meter = Meter.of(time_limit, bell, kept=time_limit * (1 - _SHARE))
+    meter = Meter.of(time_limit, bell, kept=time_limit * (1 - effort.SEARCH_SHARE))
     search = MoveSearch(board, movable, protections, meter, most)
     rules = WaveRules(budgets, max_unavailable, evict_only, protections.kinds)
     found = search.run()

@@ -15,16 +15,12 @@ import numpy as np
 
 from planner.eviction.budgets import Budgets
 from planner.problem.nodes import Codes, Ints, Mask
+from planner.proof import effort
 from planner.rebalance.crowds import crowds
 from planner.rebalance.excess_ledger import Demand
 from planner.rebalance.landings import Landing, Landings, Wishes
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.trial_cluster import Move
-
-#: So many moves of a wave may change the same counts.
-_MOST_KIN = 3
-#: So many moves times nodes are judged with care; beyond that every move is pinned to where it was planned.
-_MOST_WORK = 6_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,7 @@ class _Load:
         return (
             self._workloads[workload] < rules.max_unavailable
             and all(self._budgets[n] < rules.budgets.allowed[n] for n in rules.budgets.of(move.pod))
-            and self._kin[crowd] < (_MOST_KIN if rules.max_unavailable > 1 else 1)
+            and self._kin[crowd] < (effort.KIN_IN_A_WAVE if rules.max_unavailable > 1 else 1)
         )
 
     def add(self, move: Move) -> None:
@@ -144,7 +140,11 @@ class Waves:
     def _next_wave(self) -> list[Landing]:
         """As many moves as hold together; pinned ones only when no others are left to go first."""
         self._promised, pins = self._promises(), not self.rules.evict_only
-        free = self._alone(self._ready(), pins=False) if self._work <= _MOST_WORK or not pins else []
+        free = (
+            self._alone(self._ready(), pins=False)
+            if self._work <= effort.JUDGED_WITH_CARE or not pins
+            else []
+        )
         known = [landing for landing in free if landing.kind == "scores"]
         if known:
             # As long as all is certain: what comes to any of several nodes is not certain any more.
@@ -168,7 +168,7 @@ class Waves:
             landing = None
             if self._can_leave([move]):
                 self._work += self._board.problem.nodes.size
-                plain = pins and self._work > _MOST_WORK
+                plain = pins and self._work > effort.JUDGED_WITH_CARE
                 landing = self._landings.judge([move], self._kept_free, pins=pins, plain=plain)[0]
             if landing is None:
                 self._refused[move] = stamp
@@ -197,7 +197,7 @@ class Waves:
     def _judged(self, wave: Sequence[Move], known: Mapping[int, Landing]) -> list[Landing]:
         """Those of a wave that hold together, by the same kind of landing as alone."""
         pins = any(landing.kind == "pinned" for landing in known.values())
-        plain = pins and self._work > _MOST_WORK
+        plain = pins and self._work > effort.JUDGED_WITH_CARE
         judged = self._landings.judge(wave, self._kept_free, known, pins=pins, plain=plain)
         return [
             found

@@ -11,11 +11,9 @@ from itertools import product
 import numpy as np
 
 from planner.problem.nodes import Mask
+from planner.proof import effort
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.trial_cluster import Move
-
-#: So many worlds are kept apart.
-_MOST_WORLDS = 48
 
 World = Mapping[int, int]
 
@@ -67,7 +65,7 @@ class Worlds:
             for chosen in product(*places):
                 world = {**self._worlds[number], **dict(zip((m.pod for m in several), chosen, strict=True))}
                 found[tuple(sorted(world.items()))] = world
-                if len(found) > _MOST_WORLDS:
+                if len(found) > effort.WORLDS_KEPT:
                     return None
         return [*found.values()]
 

@@ -163,3 +163,9 @@ def _open_when_read(pipe: Path, process: "subprocess.Popen[bytes]") -> int:
                 raise
             time.sleep(0.02)
     pytest.fail("the planner never opened its file")
+
+
+def test_importing_the_planner_does_not_load_the_solver() -> None:
+    """It takes a second and more, which commands without a search need not wait for."""
+    script = "import sys, planner; sys.exit('ortools' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0

@@ -53,7 +53,7 @@ def test_a_node_without_allocatable_takes_nothing() -> None:
     """It has no slot for a pod, which is what kube says too."""
     bare = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "bare"}}
     found = simulate(cluster(bare, pod("p")), preemption=False).decisions[0]
-    assert found.message == "0/1 nodes are available: 1 Too many pods."
+    assert found.message == "0/1 nodes are available: 1 Too many pods. no new claims to deallocate"
 
 
 def test_pods_that_ask_nothing_go_where_cpu_and_memory_are_nothing() -> None:

@@ -4,35 +4,16 @@ Fresh clusters on every run.  `benchmarks/truth.py` runs thousands, and shrinks 
 """
 
 import time
-from collections.abc import Callable
 
 import pytest
 
 from tests.truth import seeds
 from tests.truth.claims import CORRECT, Judgement, judge
 from tests.truth.generator import COMMANDS, Case, draw
-from tests.truth.manifests import controller
 from tests.truth.test_search import given
 
 #: Seconds for each command.
 _SHARE = 4.0
-
-
-def _mixes_volumes(case: Case) -> bool:
-    """Local storage is asked of one pod of a template, so alike pods without it are taken for protected."""
-    return case.command == "rebalance" and any("volumes" in item.get("spec", {}) for item in case.objects)
-
-
-def _waits_for_daemons(case: Case) -> bool:
-    """With `prefer="pack"` the model counts nodes of pending DaemonSet pods, and the document does not."""
-    owners = (controller(item) for item in case.objects if item["kind"] == "Pod")
-    daemons = any(owner is not None and owner["kind"] == "DaemonSet" for owner in owners)
-    return case.command == "solve" and daemons
-
-
-#: Faults that are known and open: their clusters are left out here, and each has an expected failure in
-#: test_regressions.py. A row goes when its fault is mended.
-OPEN: tuple[Callable[[Case], bool], ...] = (_mixes_volumes, _waits_for_daemons)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -43,10 +24,9 @@ def test_claims_about_fresh_clusters(command: str) -> None:
     end = time.monotonic() + _SHARE
     while time.monotonic() < end:
         case = draw(number, command)
-        if not any(known(case) for known in OPEN):
-            wrong = [finding for finding in judge(case).findings if finding.fault in CORRECT]
-            assert not wrong, f"seed {number}, {command}: {wrong}"
-            judged += 1
+        wrong = [finding for finding in judge(case).findings if finding.fault in CORRECT]
+        assert not wrong, f"seed {number}, {command}: {wrong}"
+        judged += 1
         number += 1
     assert judged
 

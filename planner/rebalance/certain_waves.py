@@ -1,0 +1,267 @@
+"""Moves in waves, each to one certain node: for clusters so full that only that node will do.
+
+Nothing is left open here: a replacement goes to where it was planned, or to the scheduler's own choice
+where that serves as well, and is pinned there unless the scheduler takes that node whatever the
+tie-break.
+
+Moves of a wave touch different nodes.  So each of them sees a node that another one touches in one of
+two loads, with that pod or without, and asking with all others before their move, on their way and at
+their goal covers every mixture.  Moves that are kin by a count that both change are few in a wave and
+looked at in all combinations.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from planner.problem.nodes import Mask
+from planner.proof import effort
+from planner.rebalance.excess_ledger import levels, worse
+from planner.rebalance.interference import Interference
+from planner.rebalance.landings import Landing
+from planner.rebalance.phases import Phase, Stage
+from planner.rebalance.places import Places
+from planner.rebalance.trial_cluster import Move
+from planner.rebalance.waves import WaveRules
+
+_OTHERS = (Phase.BEFORE, Phase.GONE, Phase.LANDED)
+
+
+class _Waiting:
+    """Moves that were passed over: whoever comes after them in the plan does not take what they need."""
+
+    def __init__(self, interference: Interference) -> None:
+        self._interference = interference
+        self._targets: set[int] = set()
+        self._templates: set[int] = set()
+
+    def add(self, move: Move, template: int) -> None:
+        """Pass a move over."""
+        self._targets.add(move.target)
+        self._templates.add(template)
+
+    def before(self, move: Move, template: int) -> bool:
+        """Whether a move has to wait for one of them: it would take its room, or change its counts."""
+        return move.target in self._targets or any(
+            self._interference.related(template, other) for other in self._templates
+        )
+
+
+class CertainWaves:
+    """Deals moves out to waves on a stage, each to one node; they happen there."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        moves: Sequence[Move],
+        rules: WaveRules,
+        *,
+        reserved: Container[int] = (),
+        strict: bool = False,
+    ) -> None:
+        """Waves for moves; nobody takes what the pods of reserved moves need, or with `strict` any move."""
+        self._stage = stage
+        self._board = stage.board
+        self._left = list(moves)
+        self._places = Places(stage.board)
+        self._rules = rules
+        self._reserved = reserved
+        self._strict = strict
+        self._interference = Interference(self._board)
+        #: What was found out about the next move of a pod since the last wave.
+        self._known: dict[int, tuple[bool, int | None]] = {}
+        self.waves: list[list[Landing]] = []
+
+    def deal(self, is_over: Callable[[], bool]) -> Sequence[Move]:
+        """All waves; the moves for which there was no safe turn are returned."""
+        while self._left and not is_over():
+            wave = self._next_wave()
+            if not wave:
+                break
+            self.waves.append(wave)
+            done = {landing.move.pod for landing in wave}
+            first = {pod: next(m for m in self._left if m.pod == pod) for pod in done}
+            self._left = [move for move in self._left if first.get(move.pod) is not move]
+            self._stage.put_all((landing.move for landing in wave), Phase.LANDED)
+            self._board.state.forget_history()
+        return self._left
+
+    def _next_wave(self) -> list[Landing]:
+        """As many moves as hold together; a lone one that does not hold is passed over."""
+        refused: set[int] = set()
+        self._known.clear()
+        while True:
+            wave = list(self._gather(refused))
+            if not wave:
+                return []
+            landings = self._judge(wave)
+            failed = {move.pod for move, found in zip(wave, landings, strict=True) if found is None}
+            if not failed:
+                return [found for found in landings if found is not None]
+            refused |= failed
+
+    def _gather(self, refused: set[int]) -> Iterator[Move]:
+        """The moves that may be in the next wave, in their order; those refused before are not."""
+        nodes: set[int] = set()
+        pods: set[int] = set()
+        workloads: Counter[str] = Counter()
+        budgets: Counter[int] = Counter()
+        wave: list[Move] = []
+        waiting = _Waiting(self._interference)
+        for move in self._left:
+            template = self._board.template(move.pod)
+            first = move.pod not in pods
+            pods.add(move.pod)
+            may = first and move.pod not in refused and self._in_time(move, workloads, budgets)
+            may = may and not waiting.before(move, template)
+            placed = self._placed(move, nodes) if may else None
+            if placed is None or self._too_many_kin(placed, wave):
+                if self._strict or move.pod in self._reserved:
+                    waiting.add(move, template)
+                continue
+            nodes |= {placed.source, placed.target}
+            workloads[self._workload(placed)] += 1
+            budgets.update(self._rules.budgets.of(placed.pod))
+            wave.append(placed)
+            yield placed
+
+    def _workload(self, move: Move) -> str:
+        return self._board.workloads[self._board.template(move.pod)]
+
+    def _in_time(self, move: Move, workloads: Counter[str], budgets: Counter[int]) -> bool:
+        """Whether budgets and workload bear one more pod away."""
+        rules = self._rules
+        return workloads[self._workload(move)] < rules.max_unavailable and all(
+            budgets[number] < rules.budgets.allowed[number] for number in rules.budgets.of(move.pod)
+        )
+
+    def _too_many_kin(self, move: Move, wave: Sequence[Move]) -> bool:
+        return len(self._kin(move, wave)) + 1 > effort.KIN_IN_A_WAVE or any(
+            len(self._kin(other, [*wave, move])) + 1 > effort.KIN_IN_A_WAVE for other in self._kin(move, wave)
+        )
+
+    def _kin(self, move: Move, wave: Iterable[Move]) -> list[Move]:
+        template = self._board.template(move.pod)
+        return [
+            other
+            for other in wave
+            if other is not move and self._interference.related(template, self._board.template(other.pod))
+        ]
+
+    def _placed(self, move: Move, nodes: set[int]) -> Move | None:
+        """The move, with the scheduler's own node where that serves as well; None when it cannot be made."""
+        if move.source in nodes:
+            return None
+        accepted, best = self._options(move)
+        target = move.target if accepted and move.target not in nodes else None
+        if best is not None and best not in nodes:
+            target = best
+        return None if target is None else replace(move, target=target)
+
+    def _options(self, move: Move) -> tuple[bool, int | None]:
+        """Whether the target accepts the pod now, and the scheduler's own node if that would do as well."""
+        found = self._known.get(move.pod)
+        if found is None:
+            board, template = self._board, self._board.template(move.pod)
+            mark = board.state.mark()
+            board.state.unbind(move.pod)
+            accepted = board.accepts(template, move.target)
+            best = None if self._strict else board.first_choice(template)
+            serves = best == move.target or (
+                best is not None and best != move.source and self._serves(template, best, move)
+            )
+            board.state.rollback(mark)
+            found = self._known[move.pod] = accepted, best if serves else None
+        return found
+
+    def _serves(self, template: int, node: int, move: Move) -> bool:
+        """Whether another node is as good as the planned one, and nobody else is to come to its room."""
+        for demand in self._board.ledger.of(template):
+            codes = demand.rule.column.codes
+            if demand.hard and codes[node] != codes[move.target]:
+                counts = demand.rule.counts.padded()
+                several = len(demand.rule.column.values) * 2 > len(codes)
+                if not several or counts[codes[node]] > counts[codes[move.target]]:
+                    return False
+        problem, state = self._board.problem, self._board.state
+        coming = [other for other in self._left if other.target == node and other is not move]
+        wanted = problem.templates[template].requests + sum(
+            problem.template(other.pod).requests for other in coming
+        )
+        return not coming or bool((state.used[:, node] + wanted <= problem.allocatable[:, node]).all())
+
+    def _judge(self, wave: Sequence[Move]) -> list[Landing | None]:
+        """Every move's landing whatever the others do; None where it does not hold."""
+        steady = self._steady(wave)
+        natural = np.ones(len(wave), np.bool_)
+        holds = np.ones(len(wave), np.bool_)
+        kin = [self._kin(move, wave) for move in wave]
+        mark = self._board.state.mark()
+        for others in _OTHERS:
+            self._stage.put_all(wave, others)
+            for number, move in enumerate(wave):
+                if not holds[number]:
+                    continue
+                inner = self._board.state.mark()
+                accepted, first = self._lands(move, kin[number], wants_first=bool(natural[number]))
+                holds[number] &= accepted
+                natural[number] &= first
+                self._board.state.rollback(inner)
+        self._board.state.rollback(mark)
+        if self._rules.evict_only:
+            holds &= natural
+        return [
+            self._landing(move, own=bool(natural[number])) if holds[number] and steady[number] else None
+            for number, move in enumerate(wave)
+        ]
+
+    def _landing(self, move: Move, *, own: bool) -> Landing:
+        """A landing on one node: of the scheduler's own accord, or pinned."""
+        only: Mask = self._stage.problem.nodes.none.copy()
+        only[move.target] = True
+        return Landing(move, "scores" if own else "pinned", only, self._places.named(only))
+
+    def _lands(self, move: Move, kin: Sequence[Move], *, wants_first: bool) -> tuple[bool, bool]:
+        """Whether the target accepts the replacement, and is the first choice, however far its kin are."""
+        own = (Phase.GONE,) if self._stage.waits_for_the_end(move) else (Phase.LEAVING, Phase.GONE)
+        template, natural = self._board.template(move.pod), wants_first
+        pinned = True
+        for phases in product(Phase, repeat=len(kin)):
+            for other, phase in zip(kin, phases, strict=True):
+                self._stage.put(other, phase)
+            for phase in own:
+                self._stage.put(move, phase)
+                if natural:
+                    natural = self._board.first_choice(template) == move.target
+                pinned = pinned and self._board.accepts_pinned(template, move.target)
+                if not (natural or pinned):
+                    return False, False
+        return True, natural
+
+    def _steady(self, wave: Sequence[Move]) -> list[bool]:
+        """For every move whether no constraint is worse than before at any time, together with its kin."""
+        board, found = self._board, []
+        for move in wave:
+            group = [move, *self._kin(move, wave)]
+            templates = {board.template(member.pod) for member in group}
+            demands = board.ledger.touched(templates)
+            before, mark = levels(demands), board.state.mark()
+            fine = True
+            for phases in product((Phase.BEFORE, Phase.GONE, Phase.LANDED), repeat=len(group)):
+                for member, phase in zip(group, phases, strict=True):
+                    self._stage.put(member, phase)
+                left = any(
+                    phase is not Phase.BEFORE and board.forsakes(board.template(member.pod), member.source)
+                    for member, phase in zip(group, phases, strict=True)
+                )
+                fine = fine and not left and not worse(before, demands)
+                if not fine:
+                    break
+            board.state.rollback(mark)
+            found.append(fine)
+        return found
