@@ -9,8 +9,9 @@ from planner.clock import Clock
 from planner.eviction.protections import SOFT
 from planner.proof import effort
 from planner.rebalance.certain_waves import CertainWaves
-from planner.rebalance.landings import Landing
+from planner.rebalance.landings import Landing, Misjudged
 from planner.rebalance.phases import Stage
+from planner.rebalance.replay import first_failure
 from planner.rebalance.room import Room
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.waves import Care, WaveRules, Waves
@@ -47,42 +48,61 @@ def deal(
     large = len(moves) * board.problem.nodes.size > effort.DEALT_ONCE
     reserved, fixed, tight = set[int](), set[int](), _tight(board, moves)
     for number in range(1 if large else effort.DEALS + 1):
+        strict = number == effort.DEALS
+        care = Care(frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), strict)
         stage = Stage(board.problem, moves, board)
-        care = Care(
-            frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), number == effort.DEALS
-        )
         dealer = Waves(stage, moves, replace(rules, max_unavailable=1) if number else rules, care)
-        left = dealer.deal(clock.over)
-        found = Dealt(dealer.waves, left, _excess(stage, rules))
+        found = _dealt(board, stage, dealer, rules, clock)
+        if found is None:
+            # Judged by sets of nodes it does not hold: the next one keeps more apart.
+            reserved |= {move.pod for move in moves}
+            continue
         best = found if best is None else min(best, found, key=lambda one: one.key)
-        fresh = {move.pod for move in left} | _of_broken(stage, moves, rules)
-        if not (left or found.misses(planned)) or fresh <= fixed or clock.over():
+        fresh = {move.pod for move in found.left} | _of_broken(stage, moves, rules)
+        if not (found.left or found.misses(planned)) or fresh <= fixed or clock.over():
             break
         fixed |= fresh & reserved
         reserved |= fresh
-    if best is not None and (best.left or best.misses(planned)) and not clock.over():
-        found = _one_by_one(board, moves, planned, rules, clock)
-        best = min(best, found, key=lambda one: one.key)
-    return best or Dealt((), moves, _excess(Stage(board.problem, moves, board), rules))
+    if best is None or (best.left or best.misses(planned)):
+        other = _one_by_one(board, moves, planned, rules, clock)
+        best = min((one for one in (best, other) if one is not None), key=lambda one: one.key)
+    return best
 
 
 def _one_by_one(
     board: TrialCluster, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules, clock: Clock
 ) -> Dealt:
     """The moves each to one certain node; moves without a turn keep their room the next time."""
-    best: Dealt | None = None
+    best = Dealt((), moves, _excess(Stage(board.problem, moves, board), rules))
     reserved: set[int] = set()
     for number in range(effort.DEALS):
+        if clock.over():
+            break
         stage = Stage(board.problem, moves, board)
         chosen = replace(rules, max_unavailable=1) if number else rules
-        dealer = CertainWaves(stage, moves, chosen, reserved=reserved, strict=number == effort.DEALS - 1)
-        left = dealer.deal(clock.over)
-        found = Dealt(dealer.waves, left, _excess(stage, rules))
-        best = found if best is None else min(best, found, key=lambda one: one.key)
-        if not (left or found.misses(planned)) or clock.over():
+        strict = number == effort.DEALS - 1
+        dealer = CertainWaves(stage, moves, chosen, reserved=reserved, strict=strict)
+        found = _dealt(board, stage, dealer, rules, clock)
+        if found is None:
+            continue
+        best = min(best, found, key=lambda one: one.key)
+        if not (found.left or found.misses(planned)):
             break
-        reserved |= {move.pod for move in left}
-    return best or Dealt((), moves, _excess(Stage(board.problem, moves, board), rules))
+        reserved |= {move.pod for move in found.left}
+    return best
+
+
+def _dealt(
+    board: TrialCluster, stage: Stage, dealer: Waves | CertainWaves, rules: WaveRules, clock: Clock
+) -> Dealt | None:
+    """What a dealer comes to, if it holds when it is played through."""
+    try:
+        left = dealer.deal(clock.over)
+    except Misjudged:
+        return None
+    if first_failure(board, dealer.waves, soft=SOFT in rules.kinds) is not None:
+        return None
+    return Dealt(dealer.waves, left, _excess(stage, rules))
 
 
 def _excess(stage: Stage, rules: WaveRules) -> tuple[int, int]:

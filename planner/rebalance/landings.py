@@ -18,7 +18,6 @@ from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.documents.move_plan import Place
-from planner.errors import InternalError
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.rebalance.crowds import Crowd, Level, Mover, Option, Tableau
 from planner.rebalance.interference import Interference
@@ -27,6 +26,11 @@ from planner.rebalance.places import Places
 from planner.rebalance.room import Rival, Room
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.worlds import Worlds
+
+
+class Misjudged(Exception):
+    """What a wave leads to is not what it was judged to lead to: such a deal is of no use."""
+
 
 Kind = Literal["filters", "scores", "pinned"]
 
@@ -411,7 +415,7 @@ class Landings:
             )
         course = crowd.course(movers, _somewhere)
         if course is None:
-            raise InternalError("a wave that was judged to hold does not")
+            raise Misjudged("a wave that was judged to hold does not")
         return course.ends
 
     def _by_crowd(self, wave: Sequence[Landing]) -> dict[int, tuple[Crowd, list[Landing]]]:
@@ -447,7 +451,7 @@ class Landings:
         pinned = landing.kind == "pinned"
         nodes = landing.nodes & (board.open_to(template, landing.nodes) if pinned else feasible.mask)
         if not nodes.any() or (landing.kind == "filters" and (feasible.mask & ~landing.nodes).any()):
-            raise InternalError("a replacement lands where it was ruled out")
+            raise Misjudged("a replacement lands where it was ruled out")
         found = np.flatnonzero(nodes)
         move = replace(landing.move, target=int(found[np.argmax(totals[found])]))
         self._stage.put(move, Phase.LANDED)

@@ -17,6 +17,16 @@ from planner.rebalance.landings import Landing
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.trial_cluster import Move, TrialCluster
 
+#: Random orders in which a plan is played through before it is printed, beside the one that is told.
+_SEEDS = (None, 1)
+
+
+def first_failure(board: TrialCluster, waves: Sequence[Sequence[Landing]], *, soft: bool) -> str | None:
+    """What goes otherwise when waves are played through from the start; None when they hold."""
+    stage = Stage(board.problem, [landing.move for wave in waves for landing in wave], board)
+    found = (line for seed in _SEEDS for line in failures(stage, waves, seed=seed, soft=soft))
+    return next(found, None)
+
 
 def failures(
     stage: Stage, waves: Sequence[Sequence[Landing]], *, seed: int | None, soft: bool = False
