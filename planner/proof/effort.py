@@ -209,6 +209,9 @@ DEALS = 3
 DEALT_ONCE = 1_000_000
 #: So many moves times nodes are judged with care; beyond that every move is pinned to where it was planned.
 JUDGED_WITH_CARE = 6_000_000
+#: Up to so many moves times nodes, so many random ways through a plan are played: a plan that does not hold
+#: fails in a good part of them.
+DRAWS_PLAYED = ((20_000, 24), (200_000, 6), (1 << 62, 1))
 #: Where no more than this part of the nodes has room, everybody keeps off what others are to have.
 SCARCE_ROOM = 0.3
 #: So many counts that may have come about are kept apart, and so many ways that ties may have been broken.

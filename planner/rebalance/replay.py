@@ -12,19 +12,22 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from planner.problem.nodes import Mask
+from planner.proof import effort
 from planner.rebalance.excess_ledger import levels, worse
 from planner.rebalance.landings import Landing
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.trial_cluster import Move, TrialCluster
 
-#: Random orders in which a plan is played through before it is printed, beside the one that is told.
-_SEEDS = (None, 1)
-
 
 def first_failure(board: TrialCluster, waves: Sequence[Sequence[Landing]], *, soft: bool) -> str | None:
     """What goes otherwise when waves are played through from the start; None when they hold."""
-    stage = Stage(board.problem, [landing.move for wave in waves for landing in wave], board)
-    found = (line for seed in _SEEDS for line in failures(stage, waves, seed=seed, soft=soft))
+    moves = [landing.move for wave in waves for landing in wave]
+    stage = Stage(board.problem, moves, board)
+    size = len(moves) * board.problem.nodes.size
+    draws = next(number for most, number in effort.DRAWS_PLAYED if size <= most)
+    found = (
+        line for seed in (None, *range(1, draws + 1)) for line in failures(stage, waves, seed=seed, soft=soft)
+    )
     return next(found, None)
 
 
