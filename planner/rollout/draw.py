@@ -6,8 +6,10 @@ two turns of the controllers, and whether those wait until everything has been s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from random import Random
 
 from planner.rollout.makers import Run
@@ -33,7 +35,9 @@ class Ended:
 def play(prepared: Prepared, seed: int | None, *, preemption: bool) -> Ended:
     """One draw; without a seed ties go to the smallest name, and whatever can happen together does."""
     world = World(prepared.problem, prepared.doubles, prepared.absent, preemption=preemption, seed=seed)
-    runs = prepared.runs()
+    # Seconds to an hour may pass between the snapshot and the apply.
+    later = timedelta(seconds=0 if seed is None else math.exp(Random(seed).uniform(0, math.log(3600))))
+    runs = prepared.runs(later)
     for run in runs:
         world.watch(run.pods)
     pace = _Pace(None if seed is None else Random(seed))

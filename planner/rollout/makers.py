@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from models.controllers.daemons import pods_of_daemon_set
@@ -54,10 +54,13 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Makes the controller of a workload anew for every draw; `sets` are ReplicaSets that it will add."""
+    """Makes the controller of a workload anew for every draw; `sets` are ReplicaSets that it will add.
+
+    A ReplicaSet ranks its pods by how long they are ready when it takes some: so much later than now.
+    """
 
     owner: Rolling
-    run: Callable[[Index], Run]
+    run: Callable[[Index, timedelta], Run]
     sets: tuple[ReplicaSet, ...] = ()
 
 
@@ -84,7 +87,7 @@ def _plain(item: Rolling, there: Sequence[Pod], keys: Sequence[str], more: int, 
     live = [pod for pod in there if is_live(pod)]
     replicas = more + len(live) if isinstance(item, Job) else more
     found = _Members(item.key, live, keys, known.now)
-    return Maker(item, lambda index: PlainRun(found.replicas(replicas, index)))
+    return Maker(item, lambda index, later: PlainRun(found.replicas(replicas, index, later)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +99,13 @@ class _Members:
     more: Sequence[str]
     now: datetime | None
 
-    def replicas(self, number: int, index: Index) -> Replicas:
+    def replicas(self, number: int, index: Index, later: timedelta) -> Replicas:
         """The ReplicaSet as it begins."""
+        then = None if self.now is None else self.now + later
         # Pods on nodes that the snapshot lacks are no part of the problem.
         there = [pod for pod in self.live if pod.key in index]
         slots = [index[key] for key in (*(pod.key for pod in there), *self.more)]
-        return Replicas(self.name, slots, number, ranks={index[p.key]: _rank(p, self.now) for p in there})
+        return Replicas(self.name, slots, number, ranks={index[p.key]: _rank(p, then) for p in there})
 
 
 def _rank(pod: Pod, now: datetime | None) -> Rank:
@@ -140,14 +144,15 @@ def _deployment(item: Deployment, known: Known, slots: Slots) -> Maker:
         keys = slots.of_template(found.spec.template, found, max(0, more.get(found.key, 0)))
         members[found.key] = _Members(found.key, live[found.key], keys, known.now)
 
-    def revision(found: ReplicaSet, index: Index) -> Replicas:
+    def revision(found: ReplicaSet, index: Index, later: timedelta) -> Replicas:
         size = found.spec.replicas if found.key != new.key or exists else 0
-        made = members[found.key].replicas(size, index)
+        made = members[found.key].replicas(size, index, later)
         made.desired, made.most = _annotated(found, _DESIRED), _annotated(found, _MOST)
         return made
 
-    def run(index: Index) -> DeploymentRun:
-        return DeploymentRun(item, [revision(found, index) for found in old], revision(new, index), exists)
+    def run(index: Index, later: timedelta) -> DeploymentRun:
+        before = [revision(found, index, later) for found in old]
+        return DeploymentRun(item, before, revision(new, index, later), exists)
 
     return Maker(item, run, () if exists else (new,))
 
@@ -164,7 +169,7 @@ def _stateful_set(item: StatefulSet, before: Rolling | None, known: Known, slots
     names = [name for name in wanted if changed or name not in there]
     fresh = dict(zip(names, slots.take((wanted[name] for name in names), item), strict=True))
 
-    def run(index: Index) -> StatefulSetRun:
+    def run(index: Index, _: timedelta) -> StatefulSetRun:
         old = {_ordinal(name): index[pod.key] for name, pod in there.items() if pod.key in index}
         new = {_ordinal(name): index[key] for name, key in fresh.items()}
         kept = {number: pod for number, pod in old.items() if number not in new}
@@ -180,7 +185,7 @@ def _daemon_set(item: DaemonSet, before: Rolling | None, known: Known, slots: Sl
     nodes = [node for node in wanted if changed or node not in there]
     fresh = dict(zip(nodes, slots.take((wanted[node] for node in nodes), item), strict=True))
 
-    def run(index: Index) -> DaemonSetRun:
+    def run(index: Index, _: timedelta) -> DaemonSetRun:
         old = {node: index[pod.key] for node, pod in there.items() if pod.key in index}
         new = {node: index[key] for node, key in fresh.items()}
         kept = {node: pod for node, pod in old.items() if node in wanted and node not in new}

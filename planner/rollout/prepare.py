@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from models import Cluster
 from models.controllers.apply import applied
@@ -17,6 +18,9 @@ from planner.whatif.victims import moment
 _FIELDS = ("deployments", "stateful_sets", "daemon_sets", "replica_sets", "replication_controllers", "jobs")
 
 
+_NOW = timedelta()
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A cluster with everything that may happen to it, compiled once for any number of draws."""
@@ -28,9 +32,9 @@ class Prepared:
     makers: Sequence[Maker]
     notes: Sequence[str]
 
-    def runs(self) -> list[Run]:
-        """The controllers of all workloads concerned, at the beginning."""
-        return [maker.run(self.problem.pod_index) for maker in self.makers]
+    def runs(self, later: timedelta = _NOW) -> list[Run]:
+        """The controllers of all workloads concerned, when the apply comes so much after the snapshot."""
+        return [maker.run(self.problem.pod_index, later) for maker in self.makers]
 
     @property
     def workloads(self) -> list[Rolling]:
@@ -52,7 +56,7 @@ def prepare(cluster: Cluster, manifests: Snapshot) -> Prepared:
     )
     plain = Problem(everything)
     absent = [plain.pod_index[pod.key] for pod in slots.pods]
-    runs = [maker.run(plain.pod_index) for maker in makers]
+    runs = [maker.run(plain.pod_index, _NOW) for maker in makers]
     moving = list(dict.fromkeys(pod for run in runs for pod in run.pods))
     doubles = {pod: len(plain.pods) + place for place, pod in enumerate(moving)}
     notes = (*cluster.notes, *manifests.notes, *plain.notes, *_second_ones(cluster, manifests))

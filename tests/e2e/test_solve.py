@@ -1,6 +1,7 @@
 """`planner solve -o script` on a real cluster: held batches, room made by evictions, fragments."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,9 @@ def stuck(live: ControlPlane) -> None:
     """Three held pods, of which kube-scheduler, left alone, would not place the last."""
     live.create(node("a1", cpu="4"), node("b1", zone="b", cpu="4"))
     for name, cpu in (("small1", "1500m"), ("small2", "1500m"), ("large", "4")):
+        if name == "large":
+            # The queue goes by whole seconds: the large one is to be the youngest.
+            time.sleep(1.1)
         live.create(pod(name, "batch", cpu=cpu, schedulingGates=GATES))
 
 
