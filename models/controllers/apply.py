@@ -1,5 +1,6 @@
 """Manifests applied to a snapshot: what is new is added, what is there is replaced and keeps its identity."""
 
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -7,6 +8,15 @@ from models.objects.base import ClusterObject, KubeObject, NamespacedObject
 from models.snapshot import Snapshot
 
 _S = TypeVar("_S", bound=Snapshot)
+#: The workloads that an apply may roll out, by the field of the snapshot that has them.
+ROLLED_OUT = (
+    "deployments",
+    "stateful_sets",
+    "daemon_sets",
+    "replica_sets",
+    "replication_controllers",
+    "jobs",
+)
 
 
 def applied(cluster: _S, manifests: Snapshot) -> _S:
@@ -44,3 +54,18 @@ def as_applied(item: KubeObject, earlier: KubeObject) -> KubeObject:
     if "status" in earlier.model_fields_set and "status" not in item.model_fields_set:
         update["status"] = getattr(earlier, "status", None)
     return item.model_copy(update=update)
+
+
+def second_ones(running: Snapshot, manifests: Snapshot) -> Iterator[str]:
+    """A note for every workload without a namespace that has a running namesake in another one."""
+    for field in ROLLED_OUT:
+        there = {item.name: item for item in getattr(running, field) if item.metadata.uid}
+        known = {item.key for item in getattr(running, field) if item.metadata.uid}
+        for item in getattr(manifests, field):
+            unsaid = "namespace" not in item.metadata.model_fields_set
+            if unsaid and item.key not in known and item.name in there:
+                where = there[item.name].namespace
+                yield (
+                    f"{item.kind} {item.name} names no namespace, so it is a second one beside "
+                    f"{where}/{item.name}; -n {where} takes it for that one"
+                )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import chain
 
 from models.controllers.admission import Priorities, merge_label_keys
+from models.controllers.apply import second_ones
 from models.controllers.expand import expand, new_claims
 from models.errors import InputError
 from models.objects.base import NamespacedObject
@@ -72,7 +73,12 @@ def assemble(documents: Sequence[Document], *, partial: bool = False) -> Snapsho
         replica_sets=found.replica_sets + added.replica_sets,
         persistent_volume_claims=found.persistent_volume_claims + tuple(new_claims(found, added.pods)),
         replaced=tuple(shelf.replaced),
-        notes=(*shelf.notes, *_second_ones(found), *_skipped(documents, found), *_bound_to_nowhere(found)),
+        notes=(
+            *shelf.notes,
+            *second_ones(found, found),
+            *_skipped(documents, found),
+            *_bound_to_nowhere(found),
+        ),
     )
 
 
@@ -106,20 +112,6 @@ def _skipped(documents: Iterable[Document], found: Snapshot) -> Iterator[str]:
         kinds = ", ".join(sorted(skipped))
         objects, of_kinds = _counted(skipped.total(), "object"), _plural(len(skipped), "kind")
         yield f"skipped {objects} of {of_kinds} {kinds}"
-
-
-def _second_ones(found: Snapshot) -> Iterator[str]:
-    """A note for every workload without a namespace that has a running namesake in another one."""
-    for workloads in (found.deployments, found.stateful_sets, found.daemon_sets, found.jobs):
-        running = {item.name: item for item in workloads if item.metadata.uid and item.namespace != "default"}
-        for item in workloads:
-            if "namespace" in item.metadata.model_fields_set or item.name not in running:
-                continue
-            there = running[item.name].namespace
-            yield (
-                f"{item.kind} {item.name} names no namespace, so it is a second one beside "
-                f"{there}/{item.name}; -n {there} takes it for that one"
-            )
 
 
 def _owned_by(kinds: Set[str], found: Snapshot) -> Counter[str]:

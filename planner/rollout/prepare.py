@@ -7,16 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from models import Cluster
-from models.controllers.apply import applied
+from models.controllers.apply import ROLLED_OUT, applied, second_ones
 from models.controllers.owners import ByController
 from models.snapshot import Snapshot
 from planner.problem.problem import Problem
 from planner.rollout.makers import Known, Maker, Rolling, Run, maker_of
 from planner.rollout.slots import Slots
 from planner.whatif.victims import moment
-
-_FIELDS = ("deployments", "stateful_sets", "daemon_sets", "replica_sets", "replication_controllers", "jobs")
-
 
 _NOW = timedelta()
 
@@ -59,37 +56,15 @@ def prepare(cluster: Cluster, manifests: Snapshot) -> Prepared:
     runs = [maker.run(plain.pod_index, _NOW) for maker in makers]
     moving = list(dict.fromkeys(pod for run in runs for pod in run.pods))
     doubles = {pod: len(plain.pods) + place for place, pod in enumerate(moving)}
-    notes = (*cluster.notes, *manifests.notes, *plain.notes, *_second_ones(cluster, manifests))
+    notes = (*cluster.notes, *manifests.notes, *plain.notes, *second_ones(cluster, manifests))
     return Prepared(everything, plain.with_leaving(moving), absent, doubles, makers, notes)
 
 
 def _makers(cluster: Cluster, after: Cluster, manifests: Snapshot, slots: Slots) -> Iterator[Maker]:
     """One for every workload in the manifests, in the order of its kind."""
     pods, sets, now = ByController(cluster.pods), ByController(after.replica_sets), moment(cluster)
-    for field in (
-        "deployments",
-        "stateful_sets",
-        "daemon_sets",
-        "replica_sets",
-        "replication_controllers",
-        "jobs",
-    ):
+    for field in ROLLED_OUT:
         before = {item.key: item for item in getattr(cluster, field)}
         found = {item.key: item for item in getattr(after, field)}
         for item in getattr(manifests, field):
             yield maker_of(found[item.key], before.get(item.key), Known(pods, sets, now, after.nodes), slots)
-
-
-def _second_ones(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:
-    """A note for every workload without a namespace that has a running namesake in another one."""
-    for field in _FIELDS:
-        known = {item.key for item in getattr(cluster, field)}
-        there = {item.name: item.namespace for item in getattr(cluster, field)}
-        for item in getattr(manifests, field):
-            unsaid = "namespace" not in item.metadata.model_fields_set
-            if unsaid and item.key not in known and item.name in there:
-                where = there[item.name]
-                yield (
-                    f"{item.kind} {item.name} names no namespace, so it is a second one beside "
-                    f"{where}/{item.name}; -n {where} takes it for that one"
-                )
