@@ -24,6 +24,7 @@ _WANTED = (
     "daemonsets.apps",
     "jobs.batch",
     "cronjobs.batch",
+    "horizontalpodautoscalers.autoscaling",
     "poddisruptionbudgets.policy",
     "priorityclasses.scheduling.k8s.io",
     "storageclasses.storage.k8s.io",

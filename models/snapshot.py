@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from models.objects.autoscaler import HorizontalPodAutoscaler
 from models.objects.base import KubeObject
 from models.objects.descheduler import DeschedulerPolicy
 from models.objects.device import DeviceClass, ResourceClaim, ResourceClaimTemplate
@@ -50,6 +51,7 @@ class Snapshot:
     jobs: tuple[Job, ...] = ()
     cron_jobs: tuple[CronJob, ...] = ()
     replication_controllers: tuple[ReplicationController, ...] = ()
+    horizontal_pod_autoscalers: tuple[HorizontalPodAutoscaler, ...] = ()
     pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
     persistent_volumes: tuple[PersistentVolume, ...] = ()

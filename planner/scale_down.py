@@ -32,6 +32,7 @@ from planner.proof.meter import Meter
 from planner.scaledown.deletion_costs import Share, annotated, is_steerable
 from planner.scaledown.lots import Open, in_numbers
 from planner.state.state import State
+from planner.whatif.autoscaling import overruled
 from planner.whatif.scaling import Replicas, scalable, surplus_of
 
 if TYPE_CHECKING:
@@ -179,6 +180,7 @@ class _ScaleDown:
 
     def _notes(self) -> Iterator[str]:
         for target in self._targets:
+            yield from overruled(self._cluster, target.workload, target.keep)
             if not is_steerable(target.workload):
                 yield (
                     f"{target.workload.kind} {target.workload.key} does not look at deletion costs: the "

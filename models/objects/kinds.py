@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+from models.objects.autoscaler import HorizontalPodAutoscaler
 from models.objects.base import KubeObject
 from models.objects.descheduler import DeschedulerPolicy
 from models.objects.device import DeviceClass, ResourceClaim, ResourceClaimTemplate
@@ -41,6 +42,7 @@ _GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
         Service,
     ),
     "apps": (DaemonSet, Deployment, ReplicaSet, StatefulSet),
+    "autoscaling": (HorizontalPodAutoscaler,),
     "batch": (CronJob, Job),
     "descheduler": (DeschedulerPolicy,),
     "kubescheduler.config.k8s.io": (KubeSchedulerConfiguration,),

@@ -27,6 +27,7 @@ _FIELDS = {
     "Job": "jobs",
     "CronJob": "cron_jobs",
     "ReplicationController": "replication_controllers",
+    "HorizontalPodAutoscaler": "horizontal_pod_autoscalers",
     "PodDisruptionBudget": "pod_disruption_budgets",
     "PriorityClass": "priority_classes",
     "PersistentVolume": "persistent_volumes",

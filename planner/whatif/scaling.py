@@ -23,6 +23,7 @@ from models.objects.workload import (
     Workload,
 )
 from planner.errors import InputError
+from planner.whatif.autoscaling import overruled
 from planner.whatif.eviction import noted, without_pods
 from planner.whatif.named import workload_named
 from planner.whatif.victims import by_job, by_replica_set, company_of, moment
@@ -62,7 +63,8 @@ def scale(cluster: Cluster, workload: str, replicas: int, *, now: datetime | Non
     change: dict[str, Any] = {_FIELDS[found.kind]: resized}
     scaled = replace(cluster, **change)
     victims = [pod for share in surplus for pod in share.victims]
-    return noted(without_pods(scaled, victims), _blocked(found, surplus))
+    notes = (*_blocked(found, surplus), *overruled(cluster, found, replicas))
+    return noted(without_pods(scaled, victims), notes)
 
 
 def scalable(cluster: Cluster, workload: str, replicas: int) -> Workload:

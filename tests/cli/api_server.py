@@ -27,6 +27,7 @@ RESOURCES: Mapping[str, Sequence[tuple[str, str, bool]]] = {
         ("replicasets", "ReplicaSet", True),
         ("statefulsets", "StatefulSet", True),
     ),
+    "autoscaling/v2": (("horizontalpodautoscalers", "HorizontalPodAutoscaler", True),),
     "batch/v1": (("cronjobs", "CronJob", True), ("jobs", "Job", True)),
     "policy/v1": (("poddisruptionbudgets", "PodDisruptionBudget", True),),
     "scheduling.k8s.io/v1": (("priorityclasses", "PriorityClass", False),),

@@ -17,6 +17,10 @@ from tests.cli.manifests import lopsided, node, pod
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl")
 
 
+#: Where paths end that list no objects.
+DISCOVERY = {"api", "apis", "v1", "v2", "version"}
+
+
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No kubeconfig and no cache of the person who runs the tests."""
@@ -53,7 +57,7 @@ def test_secrets_are_never_asked_for(planner: Planner, server: ApiServer) -> Non
 def test_the_server_is_asked_for_each_kind_once(planner: Planner, server: ApiServer) -> None:
     """One list a kind, whatever the size of the cluster."""
     planner("snapshot")
-    lists = [path for path in server.asked if path.rpartition("/")[2] not in {"api", "apis", "v1", "version"}]
+    lists = [path for path in server.asked if path.rpartition("/")[2] not in DISCOVERY]
     assert len(lists) == len(set(lists))
 
 

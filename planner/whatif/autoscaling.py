@@ -1,0 +1,29 @@
+"""What HorizontalPodAutoscalers make of a number of replicas that somebody asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from models import Cluster
+from models.objects.workload import Workload
+
+
+def overruled(cluster: Cluster, workload: Workload, replicas: int) -> Iterator[str]:
+    """A note about every autoscaler of a workload that would not leave it at so many replicas."""
+    for scaler in cluster.horizontal_pod_autoscalers:
+        target = scaler.spec.scale_target_ref
+        if (scaler.namespace, target.kind, target.name) != (
+            workload.namespace,
+            workload.kind,
+            workload.name,
+        ):
+            continue
+        who = f"HorizontalPodAutoscaler {scaler.key}"
+        what = f"{workload.kind} {workload.key}"
+        least, most = scaler.spec.min_replicas, scaler.spec.max_replicas
+        if replicas == 0 and least > 0:
+            yield f"{who} is switched off while {what} has 0 replicas"
+        elif replicas < least:
+            yield f"{who} keeps at least {least}: it will scale {what} up again from {replicas} to {least}"
+        elif most is not None and replicas > most:
+            yield f"{who} keeps at most {most}: it will scale {what} down again from {replicas} to {most}"
