@@ -28,6 +28,29 @@ Waves = Annotated[
     int | None,
     typer.Option("--waves", metavar="N", min=1, help="Only the first N waves; plan again after them."),
 ]
+Namespace = Annotated[
+    str | None,
+    typer.Option(
+        "--namespace",
+        "-n",
+        metavar="NAME",
+        help="Mend only this namespace; manifests that name none are in it.",
+    ),
+]
+Selector = Annotated[
+    str | None,
+    typer.Option(
+        "--selector", "-l", metavar="SELECTOR", help="Move only pods with these labels: app=web,tier!=db"
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude",
+        metavar="KIND/NAME[.NS]",
+        help="Leave this workload alone; so does its annotation planner/exclude: true. May be repeated.",
+    ),
+]
 Soft = Annotated[bool, typer.Option("--soft", help="Mend ScheduleAnyway constraints as well.")]
 Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
 
@@ -35,6 +58,9 @@ Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves woul
 def rebalance(
     filename: options.Filename = None,
     recursive: options.Recursive = False,
+    namespace: Namespace = None,
+    selector: Selector = None,
+    exclude: Exclude = None,
     policy: Policy = None,
     max_moves: MaxMoves = None,
     max_unavailable: MaxUnavailable = 1,
@@ -60,17 +86,26 @@ def rebalance(
     is the one of the plan, can be interrupted and started again, and stops when a replacement lands
     where it was not meant to; `--dry-run` asks the API server and changes nothing.
 
-    Exit code 1 when a constraint stays broken. `-o name` prints the pods to evict.
+    -n, -l and --exclude choose who may move and whose constraints are mended: those that the chosen pods
+    carry or are counted by. The whole cluster counts all the same.
+
+    Exit code 1 when such a constraint stays broken. `-o name` prints the pods to evict.
     """
     from cli.again import again
     from cli.changes import changed
     from cli.interrupt import bell
     from cli.render import Page, show, show_lines
+    from cli.scope import Scope
     from cli.source import load, with_policy
     from cli.views.scripts import moves
     from planner import rebalance as plan_moves
+    from planner.rebalance.choice import Choice, identity
+    from planner.whatif.named import workload_named
 
-    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
+    scope = Scope.of(namespace, all_namespaces=False, selector=selector)
+    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes)
+    scope.check(cluster)
+    excluded = frozenset(identity(workload_named(cluster, text)) for text in exclude or ())
     cluster = with_policy(cluster, policy)
     with bell() as rung:
         plan = plan_moves(
@@ -80,6 +115,7 @@ def rebalance(
             max_unavailable=max_unavailable,
             evict_only=evict_only,
             soft=soft,
+            choice=Choice(scope.namespace, scope.selector, excluded),
             curve=curve,
             first_waves=waves,
             bell=rung,

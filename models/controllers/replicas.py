@@ -56,6 +56,12 @@ def newest_of(sets: Sequence[ReplicaSet]) -> ReplicaSet | None:
     return max(sets, key=_revision, default=None)
 
 
+def emptied(sets: Sequence[ReplicaSet]) -> Iterator[ReplicaSet]:
+    """Those of a Deployment's ReplicaSets that a rollout empties: all that are older than another one."""
+    latest = max((_revision(item)[:2] for item in sets), default=(0, _LONG_AGO))
+    return (item for item in sets if _revision(item)[:2] < latest)
+
+
 def stand_in_replica_set(deployment: Deployment) -> ReplicaSet | None:
     """The ReplicaSet that the Deployment would create; None when there is nothing to make."""
     template = usable(deployment.spec.template)

@@ -76,6 +76,11 @@ class AskedRule:
     rule: Rule
     carriers: tuple[int, ...]
 
+    @property
+    def identity(self) -> Hashable:
+        """What tells this constraint from others, whatever the counts."""
+        return self.namespace, self.workload, self.rule.identity
+
 
 def take(problem: Problem, state: State, templates: Iterable[Template] | None = None) -> list[SpreadCounts]:
     """The counts of every constraint that some pod, placed or pending, carries; or some templates alone."""

@@ -26,18 +26,35 @@ class Budgets:
         for number, budget in enumerate(self.budgets):
             if budget.spec.selector is not None:
                 self._in_namespace[budget.namespace].append(number)
-        self.allowed = [self._allowed(budget) for budget in self.budgets]
+        self._health = [self._healthy_and_desired(budget) for budget in self.budgets]
+        self.allowed = [
+            max(0, healthy - desired) if budget.status is None else budget.status.disruptions_allowed
+            for budget, (healthy, desired) in zip(self.budgets, self._health, strict=True)
+        ]
 
     def of(self, pod: int) -> tuple[int, ...]:
-        """The budgets that cover a pod."""
+        """The budgets that cover a pod, whether or not they have a say."""
         found = self._problem.pods[pod]
         return tuple(
             number for number in self._in_namespace.get(found.namespace, ()) if self._covers(number, found)
         )
 
+    def asked(self, pod: int) -> tuple[int, ...]:
+        """The budgets that the eviction of a pod is counted against.
+
+        None is asked about a pod that does not run yet, nor about one that is not ready where its one
+        budget says so: always, or as long as enough others are healthy.
+        """
+        covering, found = self.of(pod), self._problem.pods[pod]
+        if not covering or _is_ready(found):
+            return covering
+        starting = "phase" in found.status.model_fields_set and found.status.phase == "Pending"
+        alone = len(covering) == 1 and self._lets_unhealthy_go(covering[0])
+        return () if starting or alone else covering
+
     def why_not(self, pod: int) -> str:
         """Why the eviction API refuses a pod now, if so."""
-        covering = self.of(pod)
+        covering = self.asked(pod)
         if len(covering) > 1:
             return "under two PodDisruptionBudgets"
         if covering and self.allowed[covering[0]] < 1:
@@ -48,29 +65,37 @@ class Budgets:
         """Those of the pods that share a budget, and how many of them may be evicted, where not all may."""
         members: dict[int, set[int]] = defaultdict(set)
         for pod in pods:
-            for number in self.of(pod):
+            for number in self.asked(pod):
                 members[number].add(pod)
         for number, found in members.items():
             if len(found) > self.allowed[number]:
                 yield frozenset(found), self.allowed[number]
 
+    def _lets_unhealthy_go(self, number: int) -> bool:
+        """Whether a pod that is not ready may be evicted whatever else the budget allows."""
+        budget = self.budgets[number]
+        if budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
+            return True
+        healthy, desired = self._health[number]
+        return healthy >= desired > 0
+
     def _covers(self, number: int, pod: Pod) -> bool:
         selector = self.budgets[number].spec.selector
         return selector is not None and selector.matches(pod.metadata.labels)
 
-    def _allowed(self, budget: PodDisruptionBudget) -> int:
-        if budget.status is not None:
-            return budget.status.disruptions_allowed
-        selector = budget.spec.selector
+    def _healthy_and_desired(self, budget: PodDisruptionBudget) -> tuple[int, int]:
+        """How many pods are healthy and how many should be: counted where nobody has."""
+        status, selector = budget.status, budget.spec.selector
+        if status is not None:
+            return status.current_healthy, status.desired_healthy
         if selector is None:
-            return 0
+            return 0, 0
         covered = [
             pod
             for pod in self._problem.pods
             if pod.namespace == budget.namespace and selector.matches(pod.metadata.labels)
         ]
-        healthy = sum(_is_healthy(pod) for pod in covered)
-        return max(0, healthy - _desired(budget, len(covered)))
+        return sum(map(_is_healthy, covered)), _desired(budget, len(covered))
 
 
 def _desired(budget: PodDisruptionBudget, pods: int) -> int:
@@ -83,8 +108,12 @@ def _desired(budget: PodDisruptionBudget, pods: int) -> int:
 
 def _is_healthy(pod: Pod) -> bool:
     """Whether a pod runs and is ready, as far as the snapshot says."""
-    ready = next((item.status for item in pod.status.conditions if item.type == "Ready"), "True")
-    return bool(pod.node_name) and not pod.is_terminating and ready == "True"
+    return bool(pod.node_name) and not pod.is_terminating and _is_ready(pod)
+
+
+def _is_ready(pod: Pod) -> bool:
+    """Whether nothing says that a pod is not ready."""
+    return next((item.status for item in pod.status.conditions if item.type == "Ready"), "True") == "True"
 
 
 def draws_on(budget: PodDisruptionBudget, pod: Pod) -> bool:

@@ -126,7 +126,7 @@ class CertainWaves:
                 continue
             nodes |= {placed.source, placed.target}
             workloads[self._workload(placed)] += 1
-            budgets.update(self._rules.budgets.of(placed.pod))
+            budgets.update(self._rules.budgets.asked(placed.pod))
             wave.append(placed)
             yield placed
 
@@ -137,7 +137,7 @@ class CertainWaves:
         """Whether budgets and workload bear one more pod away."""
         rules = self._rules
         return workloads[self._workload(move)] < rules.max_unavailable and all(
-            budgets[number] < rules.budgets.allowed[number] for number in rules.budgets.of(move.pod)
+            budgets[number] < rules.budgets.allowed[number] for number in rules.budgets.asked(move.pod)
         )
 
     def _too_many_kin(self, move: Move, wave: Sequence[Move]) -> bool:

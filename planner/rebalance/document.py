@@ -15,7 +15,6 @@ from planner.documents import plan
 from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep
 from planner.errors import InternalError
 from planner.problem.nodes import Codes
-from planner.problem.problem import Problem
 from planner.proof.bounds import Claim, Measured, judge
 from planner.rebalance.landings import Landing
 from planner.rebalance.lower_bounds import certain
@@ -44,8 +43,8 @@ def document(  # noqa: PLR0913 - what a plan consists of
     for wave in waves:
         for landing in wave:
             node_of[landing.move.pod] = landing.move.target
-    before = _Count(problem, problem.node_of)
-    after = _Count(problem, node_of) if waves else before
+    before = _Count(board, problem.node_of)
+    after = _Count(board, node_of) if waves else before
     if waves and after.findings > before.findings:
         raise InternalError("a plan leaves something else worse than before")
     values = _values(movable, waves, after.balance)
@@ -95,11 +94,14 @@ def _verify(board: TrialCluster, waves: Sequence[Sequence[Landing]], *, soft: bo
 
 
 class _Count:
-    """A placement counted afresh, as `check` counts it."""
+    """A placement counted afresh, as `check` counts it, by the constraints that are looked at."""
 
-    def __init__(self, problem: Problem, node_of: Codes) -> None:
+    def __init__(self, board: TrialCluster, node_of: Codes) -> None:
+        problem = board.problem
         state = State(problem, node_of)
-        self.spread = spread_counts.take(problem, state)
+        looked_at = {demand.asked.identity for demand in board.ledger.demands}
+        found = spread_counts.take(problem, state)
+        self.spread = [counts for counts in found if counts.identity in looked_at]
         hard = [n for found in self.spread if found.hard for n in found.surplus.values()]
         soft = [n for found in self.spread if not found.hard for n in found.surplus.values()]
         self.balance = Balance(

@@ -1,19 +1,23 @@
 """Which pods may be moved, what each move costs, and why the others stay.
 
 A pod may be moved when a controller makes another one in its place.  What protects a pod beyond that
-are Descheduler's usual rules, and the annotations that autoscaler and Descheduler know.  A budget
+are Descheduler's usual rules, and the annotations that autoscaler and Descheduler know.  Pods
+of a ReplicaSet that a rollout is emptying go anyhow, and who was not chosen is left alone.  A budget
 that allows nothing, and two budgets over one pod, are refused by the eviction API: such pods stay too.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 
 import numpy as np
 
+from models import Cluster
+from models.controllers.owners import ByController
+from models.controllers.replicas import emptied
 from models.objects.pod import Pod
 from planner.eviction.budgets import Budgets
 from planner.eviction.movable import asks_to_stay, has_local_storage
@@ -23,12 +27,24 @@ from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.scheduler.profile import profiles_of
 
+#: Why pods of an old revision stay: their time is over anyhow.
+EMPTIED = "of a ReplicaSet that a rollout is emptying"
+
 
 class Movable:
     """For every pod whether it may be moved, and its weight: 1 and more for those that count for more."""
 
-    def __init__(self, problem: Problem, protections: Protections, budgets: Budgets) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        protections: Protections,
+        budgets: Budgets,
+        left_alone: Mapping[int, str] | None = None,
+    ) -> None:
+        """The pods of a problem; those that are `left_alone` were not chosen, each for its reason."""
         self._problem = problem
+        self._emptied = set(_emptied(problem.cluster))
+        self._left_alone = left_alone or {}
         self.protections = protections
         self._budgets = budgets
         self._profiles = profiles_of(problem.cluster.scheduler_config)
@@ -47,7 +63,7 @@ class Movable:
         costs: dict[int, tuple[int, int]] = {}
         template_of = self._problem.template_of.tolist()
         for pod in np.flatnonzero(self._problem.node_of >= 0).tolist():
-            reason = self._of_template[template_of[pod]] or self._pod_stays(pod)
+            reason = self._left_alone.get(pod) or self._of_template[template_of[pod]] or self._pod_stays(pod)
             if reason:
                 self.reasons[pod] = reason
             else:
@@ -68,6 +84,7 @@ class Movable:
             (not kind or kind == "Node", "without a controller"),
             (kind == "DaemonSet" and rules.daemon_sets, "of a DaemonSet"),
             (template.terminating, "terminating"),
+            (_owner_key(template) in self._emptied, EMPTIED),
             (pod.spec.scheduler_name not in self._profiles, "of another scheduler"),
             (
                 rules.priority_from is not None and template.priority >= rules.priority_from,
@@ -146,6 +163,14 @@ class Movable:
 def _times(pod: Pod) -> Iterator[datetime]:
     changed = (item.last_transition_time for item in pod.status.conditions)
     yield from filter(None, (pod.metadata.creation_timestamp, pod.status.start_time, *changed))
+
+
+def _emptied(cluster: Cluster) -> Iterator[object]:
+    """The ReplicaSets whose pods a rollout takes away by and by."""
+    sets = ByController(cluster.replica_sets)
+    for deployment in cluster.deployments:
+        for found in emptied(sets.of(deployment)):
+            yield found.namespace, ("ReplicaSet", found.name)
 
 
 def _owner_key(template: Template) -> object:

@@ -76,7 +76,7 @@ class Placements:
     ) -> None:
         """Placements that plans may go through; `loose` ones may be worse for as long as a pod is away."""
         self._loose = loose
-        self._board = TrialCluster(board.problem)
+        self._board = TrialCluster(board.problem, board.carriers)
         self._nodes = board.problem.nodes.size
         self.kinds = [*_kinds(board, movable)]
         self._quotas = [*self._limits(protections)]

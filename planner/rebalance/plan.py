@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from models import Cluster
 from planner.clock import Clock
@@ -14,10 +17,11 @@ from planner.eviction.protections import HARD, SOFT, Protections, protections_of
 from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.meter import Meter
+from planner.rebalance.choice import Choice
 from planner.rebalance.deals import deal
 from planner.rebalance.document import document
 from planner.rebalance.landings import Landing
-from planner.rebalance.movable import Movable
+from planner.rebalance.movable import EMPTIED, Movable
 from planner.rebalance.search import MoveSearch, stages_of
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.waves import WaveRules
@@ -31,6 +35,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     max_unavailable: int = 1,
     evict_only: bool = False,
     soft: bool = False,
+    choice: Choice | None = None,
     curve: bool = False,
     first_waves: int | None = None,
     bell: threading.Event | None = None,
@@ -38,19 +43,21 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     """The fewest moves after which hard spread constraints hold, in waves; with `soft` all constraints.
 
     With `evict_only` no replacement needs a pin.  `curve` adds what fewer moves would achieve.
+    Only pods of the `choice` are moved, and only constraints that they carry or are counted by are mended.
     With `first_waves` only so many waves are in the plan, for whoever plans anew after them.
     """
     clock = Clock(time_limit, bell)
     problem = Problem(cluster)
-    board, protections = TrialCluster(problem), protections_of(cluster)
+    protections, budgets = protections_of(cluster), Budgets(problem)
     if soft:
         protections = replace(protections, kinds=frozenset((HARD, SOFT)))
-    budgets = Budgets(problem)
+    left_alone = (choice or Choice()).left_alone(problem)
+    board = _board(problem, left_alone)
     most = _least(max_moves, protections.most)
     if not board.ledger.broken(protections.kinds):
-        notes = (*unmodelled(cluster.descheduler_policy),)
+        notes = (*unmodelled(cluster.descheduler_policy), *_chosen(problem, left_alone))
         return document(board, None, (), stages_of(protections), (), notes=notes)
-    movable = Movable(problem, protections, budgets)
+    movable = Movable(problem, protections, budgets, left_alone)
     meter = Meter.of(time_limit, bell, kept=time_limit * (1 - effort.SEARCH_SHARE))
     search = MoveSearch(board, movable, protections, meter, most)
     rules = WaveRules(budgets, max_unavailable, evict_only, protections.kinds)
@@ -71,9 +78,31 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         curve=points,
         notes=(
             *_notes(board, movable, dealt.left, found.moves, evict_only),
+            *_chosen(problem, left_alone),
             *_rest(dealt.waves, shown),
         ),
     ).cut_while(meter.cut)
+
+
+def _board(problem: Problem, left_alone: Mapping[int, str]) -> TrialCluster:
+    """The cluster with the constraints that the chosen pods carry or are counted by."""
+    board = TrialCluster(problem)
+    if not left_alone:
+        return board
+    placed = np.flatnonzero(problem.node_of >= 0)
+    chosen = np.setdiff1d(placed, np.fromiter(left_alone, np.intp))
+    templates = np.unique(problem.template_of[chosen]).tolist()
+    return TrialCluster(problem, board.ledger.concerned(templates))
+
+
+def _pods(number: int) -> str:
+    return f"{number} {'pod' if number == 1 else 'pods'}"
+
+
+def _chosen(problem: Problem, left_alone: Mapping[int, str]) -> Iterator[str]:
+    """That not everybody was chosen, and how many were not."""
+    for reason, pods in sorted(Counter(left_alone.values()).items()):
+        yield f"{_pods(pods)} {reason}: left alone, and so are constraints that count only such"
 
 
 def _least(*numbers: int | None) -> int | None:
@@ -114,6 +143,9 @@ def _notes(
         yield f"{len(left)} of {len(moves)} moves are left out: their pods would not land there by themselves"
     elif left:
         yield f"{len(left)} of {len(moves)} moves are left out: no safe order was found for them"
+    emptied = sum(reason == EMPTIED for reason in movable.reasons.values())
+    if emptied:
+        yield f"{_pods(emptied)} {EMPTIED}: not moved"
     pending = len(problem.queue())
     if pending:
         yield f"{pending} pods are pending and may take the room that moves leave: place them first"

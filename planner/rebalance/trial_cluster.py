@@ -50,7 +50,8 @@ class TrialCluster:
             name: Framework(problem, self.state, build(config, problem, self.state))
             for name, config in profiles_of(problem.cluster.scheduler_config).items()
         }
-        self.ledger = Ledger(problem, self.state, carriers)
+        self.carriers = None if carriers is None else tuple(carriers)
+        self.ledger = Ledger(problem, self.state, self.carriers)
         self._domains: dict[int, Codes] = {}
 
     @cached_property

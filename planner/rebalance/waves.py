@@ -63,7 +63,7 @@ class _Load:
         workload, crowd = self._waves.groups_of(move)
         return (
             self._workloads[workload] < rules.max_unavailable
-            and all(self._budgets[n] < rules.budgets.allowed[n] for n in rules.budgets.of(move.pod))
+            and all(self._budgets[n] < rules.budgets.allowed[n] for n in rules.budgets.asked(move.pod))
             and self._kin[crowd] < (effort.KIN_IN_A_WAVE if rules.max_unavailable > 1 else 1)
         )
 
@@ -72,7 +72,7 @@ class _Load:
         workload, crowd = self._waves.groups_of(move)
         self._workloads[workload] += 1
         self._kin[crowd] += 1
-        self._budgets.update(self._waves.rules.budgets.of(move.pod))
+        self._budgets.update(self._waves.rules.budgets.asked(move.pod))
 
 
 class Waves:

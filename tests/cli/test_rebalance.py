@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cli.main import run
-from tests.builders import Object, node, pod, spread
+from tests.builders import Object, node, pod, replica, revision, scaled, spread
 
 
 def snapshot(folder: Path, zones: str = "ab", spread_by: Object | None = None) -> Path:
@@ -63,3 +63,21 @@ def test_a_policy_file_protects(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "allows 0 evictions" in capsys.readouterr().err
     assert run(["rebalance", "-f", path, "--policy", path]) == 2
     assert "no DeschedulerPolicy" in capsys.readouterr().err
+
+
+def test_whom_it_touches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """-n, -l and --exclude: with nobody to move, the rest is another matter and the exit code 0."""
+    path = tmp_path / "cluster.json"
+    web = scaled("Deployment", "web", 3, spread=[spread()])
+    pods = [replica(revision(web), f"w{n}", "n0", spread=[spread()]) for n in range(3)]
+    other = pod("db", "n1", namespace="shop", app="db", owner="ReplicaSet/db")
+    items = [node("n0", "a"), node("n1", "b"), web, revision(web), *pods, other]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    for chosen in (("-n", "default"), ("-l", "app=web")):
+        assert run(["rebalance", "-f", str(path), *chosen, "-o", "name"]) == 0
+        assert capsys.readouterr().out == "pod/default/w0\n"
+    for chosen in (("-n", "shop"), ("-l", "app=db"), ("--exclude", "deploy/web")):
+        assert run(["rebalance", "-f", str(path), *chosen]) == 0
+        assert "left alone" in capsys.readouterr().err
+    assert run(["rebalance", "-f", str(path), "--exclude", "deploy/wbe"]) == 2
+    assert "there is no Deployment wbe in the snapshot (did you mean web.default?)" in capsys.readouterr().err
