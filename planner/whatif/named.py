@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from typing import TypeVar
 
 from models import Cluster
@@ -63,7 +64,8 @@ def workload_named(cluster: Cluster, text: str) -> Workload:
     known = [item for item in workloads_of(cluster).known if item.kind == kind]
     matches = [item for item in known if name == f"{item.name}.{item.namespace}"]
     matches = matches or [item for item in known if name == item.name]
-    return _only(kind, name, matches, (f"{item.name}.{item.namespace}" for item in known))
+    spellings = ((item.name, f"{item.name}.{item.namespace}") for item in known)
+    return _only(kind, name, matches, chain.from_iterable(spellings))
 
 
 def listed(names: Iterable[str]) -> str:
