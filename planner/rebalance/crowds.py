@@ -385,9 +385,10 @@ class Crowd:
         every = frozenset(np.unique(self.cell_of[nodes]).tolist())
         return Restriction(frozenset(options), cells, every if pinned else None, alone=int(nodes.sum()) == 1)
 
-    def alike(self, tableaus: Iterable[Tableau]) -> bool:
-        """Whether all constraints together stand the same in all of them."""
-        return len({_together(self.standing(tableau)) for tableau in tableaus}) <= 1
+    def alike(self, tableaus: Iterable[Tableau], wanted: tuple[int, ...] | None = None) -> bool:
+        """Whether all constraints together stand the same in all of them, and no worse than is wanted."""
+        found = {_together(self.standing(tableau)) for tableau in tableaus}
+        return len(found) <= 1 and (wanted is None or all(one <= wanted for one in found))
 
 
 _LANDED = 2

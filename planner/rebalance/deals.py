@@ -11,7 +11,6 @@ from planner.proof import effort
 from planner.rebalance.certain_waves import CertainWaves
 from planner.rebalance.landings import Landing, Misjudged
 from planner.rebalance.phases import Stage
-from planner.rebalance.replay import first_failure
 from planner.rebalance.room import Room
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.waves import Care, WaveRules, Waves
@@ -52,7 +51,7 @@ def deal(
         care = Care(frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), strict)
         stage = Stage(board.problem, moves, board)
         dealer = Waves(stage, moves, replace(rules, max_unavailable=1) if number else rules, care)
-        found = _dealt(board, stage, dealer, rules, clock)
+        found = _dealt(stage, dealer, rules, clock)
         if found is None:
             # Judged by sets of nodes it does not hold: the next one keeps more apart.
             reserved |= {move.pod for move in moves}
@@ -82,7 +81,7 @@ def _one_by_one(
         chosen = replace(rules, max_unavailable=1) if number else rules
         strict = number == effort.DEALS - 1
         dealer = CertainWaves(stage, moves, chosen, reserved=reserved, strict=strict)
-        found = _dealt(board, stage, dealer, rules, clock)
+        found = _dealt(stage, dealer, rules, clock)
         if found is None:
             continue
         best = min(best, found, key=lambda one: one.key)
@@ -92,15 +91,11 @@ def _one_by_one(
     return best
 
 
-def _dealt(
-    board: TrialCluster, stage: Stage, dealer: Waves | CertainWaves, rules: WaveRules, clock: Clock
-) -> Dealt | None:
-    """What a dealer comes to, if it holds when it is played through."""
+def _dealt(stage: Stage, dealer: Waves | CertainWaves, rules: WaveRules, clock: Clock) -> Dealt | None:
+    """What a dealer comes to; None if it contradicts itself."""
     try:
         left = dealer.deal(clock.over)
     except Misjudged:
-        return None
-    if first_failure(board, dealer.waves, soft=SOFT in rules.kinds) is not None:
         return None
     return Dealt(dealer.waves, left, _excess(stage, rules))
 

@@ -251,6 +251,8 @@ class Landings:
 
         With `kept` it is held to these nodes, by scores or by a pin.
         """
+        # A pin may open nodes that no filter left before: nobody has asked yet how good these are.
+        wanted = crowd.best(mover, as_planned=case.template in self._wishes.as_planned)
         if kept is not None:
             unsure = self._unsure(case, crowd)
             held = crowd.restriction(kept, self._levels(crowd, [case.move]), unsure, pinned=pinned)
@@ -259,7 +261,7 @@ class Landings:
         course = crowd.course(
             [mover], lambda _, tableau, options: self._exists(case, crowd, inside, tableau, options)
         )
-        if course is None:
+        if course is None or (kept is not None and not crowd.alike(course.ends, wanted)):
             return None
         found = case.may & crowd.nodes_at(
             course.options[0], self._levels(crowd, [case.move]), self._unsure(case, crowd)

@@ -95,3 +95,30 @@ def test_soft_constraints_are_mended_on_request() -> None:
     plan = rebalance(given, soft=True)
     assert (plan.after.soft_excess, len(plan.steps), plan.status) == (0, 5, "Optimal")
     assert wrong_in(given, plan, orders=20, soft=True) == []
+
+
+#: For every workload the request of its pods, the skews of zone and hostname, and the nodes of its pods.
+OPENED_BY_PINS = {
+    "a0": ("1", 2, (2, HARD), (5, 8, 5)),
+    "a3": ("1", 2, (1, HARD), (10, 11, 10, 11, 11, 16, 11, 8, 11, 4, 8, 11, 10)),
+    "a9": ("500m", 1, (1, SOFT), (11, 11)),
+    "a11": ("100m", 1, (2, HARD), (14, 14)),
+    "a13": ("500m", 1, None, (17, 8)),
+    "a14": ("500m", 1, (1, SOFT), (4, 4, 13, 4, 13)),
+    "a15": ("1", 2, (2, SOFT), (13,)),
+}
+
+
+def test_what_a_pin_alone_opens_is_judged_as_well() -> None:
+    """Pinned to one node a pod sees no other domain: it may land where it helps nobody."""
+    pods = list[Object]()
+    for app, (cpu, skew, host, places) in OPENED_BY_PINS.items():
+        constraints = [spread(app=app, skew=skew)]
+        if host is not None:
+            constraints.append(spread(HOST, app=app, skew=host[0], when=host[1]))
+        for number, place in enumerate(places):
+            words = {"owner": f"ReplicaSet/{app}", "app": app, "cpu": cpu, "spread": constraints}
+            pods.append(pod(f"{app}-{number:02}", f"n{place:02}", **words))
+    numbers = (3, 4, 5, 6, 8, 10, 11, 12, 13, 14, 15, 16, 17)
+    given = cluster(*(node(f"n{n:02}", zone=f"z{n % 3}", cpu="10580m") for n in numbers), *pods)
+    assert wrong_in(given, rebalance(given), orders=100) == []
