@@ -7,13 +7,16 @@ budget without a status allows no disruption.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from models.objects.disruption import PodDisruptionBudget
 from models.objects.pod import Pod
+from models.objects.selectors import LabelSelector
 from models.objects.share import pods_of_share
 from planner.problem.problem import Problem
+
+Label = tuple[str, str]
 
 
 class Budgets:
@@ -22,11 +25,13 @@ class Budgets:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self.budgets = problem.cluster.pod_disruption_budgets
-        self._in_namespace: dict[str, list[int]] = defaultdict(list)
+        #: Budgets by a label that their pods have to have: a pod asks those few that name one of its own.
+        self._by_label: dict[tuple[str, Label | None], list[int]] = defaultdict(list)
         for number, budget in enumerate(self.budgets):
             if budget.spec.selector is not None:
-                self._in_namespace[budget.namespace].append(number)
-        self._health = [self._healthy_and_desired(budget) for budget in self.budgets]
+                for label in _labels_asked(budget.spec.selector):
+                    self._by_label[budget.namespace, label].append(number)
+        self._health = self._healthy_and_desired()
         self.allowed = [
             max(0, healthy - desired) if budget.status is None else budget.status.disruptions_allowed
             for budget, (healthy, desired) in zip(self.budgets, self._health, strict=True)
@@ -34,10 +39,15 @@ class Budgets:
 
     def of(self, pod: int) -> tuple[int, ...]:
         """The budgets that cover a pod, whether or not they have a say."""
-        found = self._problem.pods[pod]
-        return tuple(
-            number for number in self._in_namespace.get(found.namespace, ()) if self._covers(number, found)
-        )
+        return self._covering(self._problem.pods[pod])
+
+    def _covering(self, pod: Pod) -> tuple[int, ...]:
+        asked = {
+            number
+            for label in (*pod.metadata.labels.items(), None)
+            for number in self._by_label.get((pod.namespace, label), ())
+        }
+        return tuple(number for number in sorted(asked) if self._covers(number, pod))
 
     def asked(self, pod: int) -> tuple[int, ...]:
         """The budgets that the eviction of a pod is counted against.
@@ -83,19 +93,28 @@ class Budgets:
         selector = self.budgets[number].spec.selector
         return selector is not None and selector.matches(pod.metadata.labels)
 
-    def _healthy_and_desired(self, budget: PodDisruptionBudget) -> tuple[int, int]:
-        """How many pods are healthy and how many should be: counted where nobody has."""
-        status, selector = budget.status, budget.spec.selector
-        if status is not None:
-            return status.current_healthy, status.desired_healthy
-        if selector is None:
-            return 0, 0
-        covered = [
-            pod
-            for pod in self._problem.pods
-            if pod.namespace == budget.namespace and selector.matches(pod.metadata.labels)
+    def _healthy_and_desired(self) -> list[tuple[int, int]]:
+        """How many pods of each budget are healthy and how many should be: counted where nobody has."""
+        pods, healthy = Counter[int](), Counter[int]()
+        if any(budget.status is None for budget in self.budgets):
+            for pod in self._problem.pods:
+                covering = self._covering(pod)
+                pods.update(covering)
+                healthy.update(covering if _is_healthy(pod) else ())
+        return [
+            (healthy[number], _desired(budget, pods[number]))
+            if budget.status is None
+            else (budget.status.current_healthy, budget.status.desired_healthy)
+            for number, budget in enumerate(self.budgets)
         ]
-        return sum(map(_is_healthy, covered)), _desired(budget, len(covered))
+
+
+def _labels_asked(selector: LabelSelector) -> Iterable[Label | None]:
+    """Labels of which every chosen pod has one; None where the selector asks for none in particular."""
+    for key, operator, values in selector.requirements:
+        if operator == "In":
+            return [(key, value) for value in values]
+    return [None]
 
 
 def _desired(budget: PodDisruptionBudget, pods: int) -> int:

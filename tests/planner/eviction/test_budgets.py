@@ -1,0 +1,51 @@
+"""Which budgets cover a pod: looked up by label, the same as asking every selector."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.eviction.budgets import Budgets
+from planner.problem.problem import Problem
+from tests.builders import Object, cluster, node, pod
+from tests.strategies import NAMESPACES, SELECTORS
+
+
+@st.composite
+def covered(draw: st.DrawFn) -> list[Object]:
+    """Pods with labels, and budgets with selectors of every kind."""
+    apps, revisions = st.sampled_from(["web", "db", "api"]), st.sampled_from([None, "1", "2"])
+    pods = []
+    for number in range(draw(st.integers(0, 8))):
+        labels = {"app": draw(apps), **({"rev": rev} if (rev := draw(revisions)) else {})}
+        pods.append(pod(f"p{number}", on="n1", namespace=draw(st.sampled_from(NAMESPACES)), labels=labels))
+    budgets = [
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": f"b{number}", "namespace": draw(st.sampled_from(NAMESPACES))},
+            "spec": {"selector": draw(st.sampled_from(SELECTORS)), "maxUnavailable": draw(st.integers(0, 3))},
+        }
+        for number in range(draw(st.integers(0, 8)))
+    ]
+    return [node("n1"), *pods, *budgets]
+
+
+@settings(max_examples=200, deadline=None)
+@given(covered())
+def test_the_budgets_of_a_pod_are_those_whose_selector_matches(objects: list[Object]) -> None:
+    """Asked one by one, in their namespace; what each allows is counted over the very same pods."""
+    problem = Problem(cluster(*objects))
+    budgets = Budgets(problem)
+    members: list[list[int]] = [[] for _ in budgets.budgets]
+    for number, item in enumerate(problem.pods):
+        expected = tuple(
+            place
+            for place, budget in enumerate(budgets.budgets)
+            if budget.namespace == item.namespace
+            and budget.spec.selector is not None
+            and budget.spec.selector.matches(item.metadata.labels)
+        )
+        assert budgets.of(number) == expected
+        for place in expected:
+            members[place].append(number)
+    for budget, pods, allowed in zip(budgets.budgets, members, budgets.allowed, strict=True):
+        assert allowed == min(len(pods), int(budget.spec.max_unavailable or 0))
