@@ -207,6 +207,9 @@ KIN_IN_A_WAVE = 3
 DEALS = 3
 #: Up to so many moves times nodes that is done again and again; beyond, a deal takes seconds.
 DEALT_ONCE = 1_000_000
+#: Up to so many moves times nodes, moves that have no turn together are dealt out one after the other:
+#: nobody has the patience for more waves.
+SINGLE_FILE = 20_000
 #: So many moves times nodes are judged with care; beyond that every move is pinned to where it was planned.
 JUDGED_WITH_CARE = 6_000_000
 #: Up to so many moves times nodes, so many random ways through a plan are played: a plan that does not hold

@@ -227,20 +227,22 @@ class CertainWaves:
         return Landing(move, "scores" if own else "pinned", only, self._places.named(only))
 
     def _lands(self, move: Move, kin: Sequence[Move], *, wants_first: bool) -> tuple[bool, bool]:
-        """Whether the target accepts the replacement, and is the first choice, however far its kin are."""
-        own = (Phase.GONE,) if self._stage.waits_for_the_end(move) else (Phase.LEAVING, Phase.GONE)
+        """Whether the target accepts the replacement, and is the first choice, however far its kin are.
+
+        As long as its pod still ends, it may also be that no node is open to it: then it waits for that.
+        """
         template, natural = self._board.template(move.pod), wants_first
-        pinned = True
         for phases in product(Phase, repeat=len(kin)):
             for other, phase in zip(kin, phases, strict=True):
                 self._stage.put(other, phase)
-            for phase in own:
-                self._stage.put(move, phase)
-                if natural:
-                    natural = self._board.first_choice(template) == move.target
-                pinned = pinned and self._board.accepts_pinned(template, move.target)
-                if not (natural or pinned):
-                    return False, False
+            if natural and not self._stage.waits_for_the_end(move):
+                self._stage.put(move, Phase.LEAVING)
+                first = self._board.first_choice(template)
+                natural = first == move.target or (first is None and not self._board.open_to(template).any())
+            self._stage.put(move, Phase.GONE)
+            natural = natural and self._board.first_choice(template) == move.target
+            if not (natural or self._board.accepts_pinned(template, move.target)):
+                return False, False
         return True, natural
 
     def _steady(self, wave: Sequence[Move]) -> list[bool]:

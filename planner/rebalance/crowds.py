@@ -224,35 +224,28 @@ class Crowd:
             (figures, self._limit(figures, tableau, pinned, alone=held is not None and held.alone))
             for figures in self._carried[mover.template]
         ]
-        sums = {id(f): f.sums(tableau, f.tally) for f, limit in limits if not f.by_node and limit is not None}
+        sums = {id(f): f.sums(tableau, f.tally) for f, _ in limits if not f.by_node}
         for cell, levels in enumerate(tableau):
             if not self._settled[mover.template][cell]:
                 continue
             if any(f.code[cell] < 0 for f, _ in limits):
                 continue
-            if any(
-                limit is not None and not f.by_node and sums[id(f)].get(f.code[cell], 0) > limit
-                for f, limit in limits
-            ):
+            if any(not f.by_node and sums[id(f)].get(f.code[cell], 0) > limit for f, limit in limits):
                 continue
             for level, _ in levels:
                 if (held is None or held.allows((cell, level))) and all(
-                    limit is None or not f.by_node or (level[f.tally] if f.counts[cell] else 0) <= limit
-                    for f, limit in limits
+                    not f.by_node or (level[f.tally] if f.counts[cell] else 0) <= limit for f, limit in limits
                 ):
                     yield cell, level
 
     @staticmethod
-    def _limit(
-        figures: _Figures, tableau: Tableau, pinned: frozenset[int] | None, *, alone: bool
-    ) -> int | None:
-        """The most pods of a domain that still let one more come; None when a pin leaves no other domain."""
-        if pinned is None or not figures.honors:
-            return figures.minimum(tableau) + figures.max_skew - figures.own
-        if figures.min_domains <= 1 and (alone or not figures.by_node):
-            return None
-        low = 0 if alone else figures.minimum(tableau, pinned)
-        return low + figures.max_skew - figures.own
+    def _limit(figures: _Figures, tableau: Tableau, pinned: frozenset[int] | None, *, alone: bool) -> int:
+        """The most pods of a domain that still let one more come: with a pin also by what the pin leaves."""
+        minimum = figures.minimum(tableau)
+        if pinned is not None and figures.honors:
+            few = alone and figures.min_domains > 1
+            minimum = min(minimum, 0 if few else figures.minimum(tableau, pinned))
+        return minimum + figures.max_skew - figures.own
 
     def course(self, movers: Sequence[Mover], exists: Exists) -> Course | None:
         """All ways in which movers may leave and land; None when one finds no place, or something is worse.

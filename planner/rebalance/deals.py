@@ -12,6 +12,7 @@ from planner.rebalance.certain_waves import CertainWaves
 from planner.rebalance.landings import Landing, Misjudged
 from planner.rebalance.phases import Stage
 from planner.rebalance.room import Room
+from planner.rebalance.single_file import SingleFile
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.waves import Care, WaveRules, Waves
 
@@ -65,6 +66,10 @@ def deal(
     if best is None or (best.left or best.misses(planned)):
         other = _one_by_one(board, moves, planned, rules, clock)
         best = min((one for one in (best, other) if one is not None), key=lambda one: one.key)
+    if (best.left or best.misses(planned)) and len(moves) * board.problem.nodes.size <= effort.SINGLE_FILE:
+        stage = Stage(board.problem, moves, board)
+        found = _dealt(stage, SingleFile(stage, moves, rules), rules, clock)
+        best = min((one for one in (found, best) if one is not None), key=lambda one: one.key)
     return best
 
 
@@ -91,7 +96,9 @@ def _one_by_one(
     return best
 
 
-def _dealt(stage: Stage, dealer: Waves | CertainWaves, rules: WaveRules, clock: Clock) -> Dealt | None:
+def _dealt(
+    stage: Stage, dealer: Waves | CertainWaves | SingleFile, rules: WaveRules, clock: Clock
+) -> Dealt | None:
     """What a dealer comes to; None if it contradicts itself."""
     try:
         left = dealer.deal(clock.over)

@@ -146,7 +146,7 @@ def _steps(board: TrialCluster, waves: Sequence[Sequence[Landing]]) -> Iterator[
                 node=names[move.target],
                 landing=landing.kind,
                 lands=landing.place,
-                pin=landing.place if landing.kind == "pinned" else None,
+                pin=(landing.pin or landing.place) if landing.kind == "pinned" else None,
                 why=reason,
             )
 

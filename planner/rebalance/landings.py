@@ -39,13 +39,15 @@ Kind = Literal["filters", "scores", "pinned"]
 class Landing:
     """A move, the nodes that its replacement may come to, and what holds it there.
 
-    `place` says the nodes to a person; the move's own target is where the smallest name leads.
+    `place` says the nodes to a person; the move's own target is where the smallest name leads.  A pin
+    without `pin` names just that place; a wider one leaves nodes to constraints that nobody lands on.
     """
 
     move: Move
     kind: Kind
     nodes: Mask
     place: Place
+    pin: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)

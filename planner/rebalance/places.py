@@ -28,6 +28,16 @@ class Places:
         """Nodes by their names."""
         return OnNodes(nodes=tuple(self._nodes.names[node] for node in np.flatnonzero(nodes).tolist()))
 
+    def mask(self, place: Place) -> Mask:
+        """The nodes that a place names."""
+        if isinstance(place, OnNodes):
+            found = self._nodes.none.copy()
+            found[[self._nodes.index[name] for name in place.nodes]] = True
+            return found
+        labelled = (self._nodes.column(key).one_of(values) for key, values in place.labels.items())
+        every: Mask = np.logical_and.reduce([self._nodes.every, *labelled])
+        return every
+
     def of(self, nodes: Mask, shut: Mask, template: int) -> Place:
         """The nodes that filters leave a replacement: by a label that holds no shut node, if one does."""
         if int(nodes.sum()) > 1:

@@ -16,12 +16,16 @@ from planner.proof import effort
 from planner.rebalance.excess_ledger import levels, worse
 from planner.rebalance.landings import Landing
 from planner.rebalance.phases import Phase, Stage
+from planner.rebalance.places import Places
 from planner.rebalance.trial_cluster import Move, TrialCluster
 
 
 def first_failure(board: TrialCluster, waves: Sequence[Sequence[Landing]], *, soft: bool) -> str | None:
     """What goes otherwise when waves are played through from the start; None when they hold."""
     moves = [landing.move for wave in waves for landing in wave]
+    alone = _one_by_one(board, moves)
+    if alone is not None:
+        return alone
     stage = Stage(board.problem, moves, board)
     size = len(moves) * board.problem.nodes.size
     draws = next(number for most, number in effort.DRAWS_PLAYED if size <= most)
@@ -29,6 +33,17 @@ def first_failure(board: TrialCluster, waves: Sequence[Sequence[Landing]], *, so
         line for seed in (None, *range(1, draws + 1)) for line in failures(stage, waves, seed=seed, soft=soft)
     )
     return next(found, None)
+
+
+def _one_by_one(board: TrialCluster, moves: Sequence[Move]) -> str | None:
+    """What the filters refuse, or what is worse, when every move ends before the next one, as it is told."""
+    mark = board.state.mark()
+    failed = next((move for move in moves if not board.attempt(move)), None)
+    board.state.rollback(mark)
+    if failed is None:
+        return None
+    pods, names = board.problem.pods, board.problem.nodes.names
+    return f"{pods[failed.pod].key} cannot move from {names[failed.source]} to {names[failed.target]} alone"
 
 
 def failures(
@@ -101,8 +116,14 @@ def _phases(stage: Stage, landing: Landing, draw: random.Random | None) -> list[
 
 
 def _landed(stage: Stage, landing: Landing, draw: random.Random | None) -> Move:
-    """The move to where the replacement lands; with nowhere to go, to its source."""
+    """The move to where the replacement lands; with nowhere to go, to its source.
+
+    Where nothing is open to it as long as its pod still ends, it waits for that.
+    """
     nodes = np.flatnonzero(_choices(stage.board, landing))
+    if not nodes.size:
+        stage.put(landing.move, Phase.GONE)
+        nodes = np.flatnonzero(_choices(stage.board, landing))
     if not nodes.size:
         return Move(landing.move.pod, landing.move.source, landing.move.source)
     if draw is None and landing.move.target in nodes:
@@ -115,7 +136,7 @@ def _choices(board: TrialCluster, landing: Landing) -> Mask:
     """All nodes where a replacement may land now."""
     template = board.template(landing.move.pod)
     if landing.kind == "pinned":
-        return board.open_to(template, landing.nodes)
+        return board.open_to(template, Places(board).mask(landing.pin or landing.place))
     if landing.kind == "filters":
         return board.open_to(template)
     feasible, totals = board.choice(template)

@@ -88,17 +88,20 @@ class TrialCluster:
         return self.accepts(template, node)
 
     def open_to(self, template: int, pinned: Mask | None = None) -> Mask:
-        """The nodes that all filters leave a pod of a template now, or one that is pinned to some nodes."""
-        if pinned is None:
-            return self.framework(template).feasible(self.plan(template)).mask
+        """The nodes that all filters leave a pod of a template now, or one that is pinned to some nodes.
+
+        A pin hides domains from constraints that honour affinity.  A node that is open only for what the pin
+        hides would go against the pod's own spec, so it is left out.
+        """
         plan = self.plan(template)
-        mask = plan.settled & pinned
+        mask = self.framework(template).feasible(plan).mask
+        if pinned is None:
+            return mask
+        mask = mask & pinned
         for plugin in plan.changing:
             if isinstance(plugin, PodTopologySpread):
                 for rule in plugin.hard(plan.template):
                     mask = mask & ~_too_full(rule, pinned)
-            else:
-                mask = mask & (plugin.reject(plan.template) == 0)
         return mask
 
     def choice(self, template: int) -> tuple[Feasible, Ints]:

@@ -48,7 +48,7 @@ def landings(cluster: Cluster, plan: MovePlan) -> tuple[Problem, list[list[Landi
         )
         waves += [[] for _ in range(step.wave - len(waves))]
         nodes = np.array([on(problem, step.lands, number) for number in range(len(names))])
-        waves[step.wave - 1].append(Landing(move, step.landing, nodes, step.lands))
+        waves[step.wave - 1].append(Landing(move, step.landing, nodes, step.lands, step.pin))
     return problem, waves
 
 
