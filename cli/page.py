@@ -9,6 +9,8 @@ from cli.screen import Screen
 
 #: From here on rows are summed up, unless everything is wanted.
 MANY_ROWS = 50
+#: Of a list that may be very long so many rows are shown, and the rest is counted.
+MOST_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True)

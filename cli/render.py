@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
+from cli.forms import text
 from cli.options import Output
 from cli.outcome import say, say_notes
 from cli.page import Page
@@ -81,11 +82,11 @@ def _names(document: Document) -> Iterator[str]:
 
 
 def _table(document: Document, page: Page) -> Iterator[str]:
-    return iter(_view(document).lines(document, page))
+    return text.lines(_view(document).sections(document, page), page.screen)
 
 
 def _view(document: Document) -> Any:
-    """The module that knows how a person reads such a document: `lines` and `names`."""
+    """The module that knows how a person reads such a document: `sections` and `names`."""
     return next(view for kind, view in _VIEWS.items() if isinstance(document, kind))
 
 

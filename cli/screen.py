@@ -11,31 +11,52 @@ from typing import Literal
 
 Colour = Literal["red", "green", "yellow", "bold", "dim"]
 _CODES: dict[Colour, str] = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
+#: So wide is what goes into a pipe, wherever it runs.
+PIPE_COLUMNS = 100
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """A terminal, or a pipe: then no line is folded, unless COLUMNS asks for it."""
+    """A terminal, or a pipe: that is 100 columns wide, unless COLUMNS says otherwise.
+
+    `bars`: whether it has signs to draw bars with.
+    """
 
     width: int | None = None
     coloured: bool = False
     terminal: bool = False
+    bars: bool = True
 
     @classmethod
     def of_stdout(cls) -> Screen:
         """Where standard output goes."""
         terminal = sys.stdout.isatty()
-        folded = terminal or os.environ.get("COLUMNS", "").isdigit()
         return cls(
-            shutil.get_terminal_size().columns if folded else None,
+            shutil.get_terminal_size((PIPE_COLUMNS, 24)).columns if terminal else _piped_width(),
             terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
             terminal,
+            _can_print("█"),
         )
 
     def paint(self, text: str, colour: Colour) -> str:
         """The text in a colour, where there are colours."""
         return f"\x1b[{_CODES[colour]}m{text}\x1b[0m" if self.coloured and text else text
+
+
+def _piped_width() -> int:
+    """What COLUMNS says, in a pipe."""
+    asked = os.environ.get("COLUMNS", "")
+    return int(asked) if asked.isdigit() and int(asked) else PIPE_COLUMNS
+
+
+def _can_print(sign: str) -> bool:
+    """Whether standard output knows a sign: in some locales it has ASCII alone."""
+    try:
+        sign.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def visible(text: str) -> int:

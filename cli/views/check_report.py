@@ -1,91 +1,59 @@
-"""A CheckReport: every constraint, what else is wrong, and the sum of it."""
+"""A CheckReport: the sum of it, every constraint, and what else is wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cli.blocks import Section, Spread, Table, Verdict, rows_of, section
 from cli.page import MANY_ROWS, Page, counted
-from cli.table import table
-from cli.views.spread import domains_now, is_hard, short_key
-from planner.documents.plan import CheckReport, ConstraintReport, Finding
+from cli.views.names import pod_line, workload_line
+from cli.views.spread import by_weight, is_hard, row_now
+from planner.documents.plan import CheckReport, Finding
+
+#: Of more constraints those that hold are only counted.
+_MOST_HELD = 40
 
 
-def lines(document: CheckReport, page: Page) -> Iterator[str]:
+def sections(document: CheckReport, page: Page) -> Iterator[Section]:
     """The report as a person reads it."""
-    rows = _shown(document.constraints, page)
-    if rows:
-        yield from _constraints(rows, page)
-        yield ""
-    if document.findings:
-        yield from _findings(document.findings, page)
-        yield ""
-    yield _summary(document, page)
+    yield section("", _verdict(document))
+    yield section("Spread", _spread(document, page))
+    yield section("Other findings", _findings(document.findings, page))
 
 
 def names(document: CheckReport) -> Iterator[str]:
     """The workloads and pods that do not have what they ask for."""
     for row in document.constraints:
         if is_hard(row) and not row.ok:
-            kind, _, name = row.workload.partition("/")
-            yield f"{kind.lower()}/{row.namespace}/{name}"
+            yield workload_line(row.namespace, row.workload)
     for finding in document.findings:
-        yield f"pod/{finding.pod}" if finding.pod else f"node/{finding.node}"
+        yield pod_line(finding.pod) if finding.pod else f"node/{finding.node}"
 
 
-def _shown(constraints: tuple[ConstraintReport, ...], page: Page) -> list[ConstraintReport]:
-    if page.everything or len(constraints) <= MANY_ROWS:
-        return list(constraints)
-    return [row for row in constraints if not row.ok]
+def _spread(document: CheckReport, page: Page) -> Spread:
+    """What is broken first; of many constraints nothing else."""
+    rows = by_weight(row_now(row) for row in document.constraints)
+    if len(rows) > _MOST_HELD and not page.everything:
+        rows = [row for row in rows if row.is_broken]
+    return Spread(("now",), tuple(rows), page.everything)
 
 
-def _constraints(rows: list[ConstraintReport], page: Page) -> Iterator[str]:
-    heads = ["NAMESPACE", "WORKLOAD", "KEY", "WHEN", "MAXSKEW", "SKEW", "DOMAINS"]
-    cells = [
-        [
-            row.namespace,
-            row.workload,
-            row.topology_key if page.everything else short_key(row.topology_key),
-            row.when_unsatisfiable,
-            str(row.max_skew),
-            _skew(row, page),
-            domains_now(row, page.screen, everything=page.everything) + _whose(row, rows, page),
-        ]
-        for row in rows
-    ]
-    if page.everything:
-        heads[-1:-1] = ["MINIMUM", "SELECTOR"]
-        for row, line in zip(rows, cells, strict=True):
-            line[-1:-1] = [str(row.global_minimum), row.selector or "<none>"]
-    yield from table(heads, cells, page.screen)
-
-
-def _whose(row: ConstraintReport, rows: list[ConstraintReport], page: Page) -> str:
-    """The selector, where a workload has the same constraint for two sets of pods."""
-    alike = [(other.namespace, other.workload, other.topology_key) for other in rows]
-    twice = alike.count((row.namespace, row.workload, row.topology_key)) > 1
-    return f" of {row.selector}" if twice and not page.everything else ""
-
-
-def _skew(row: ConstraintReport, page: Page) -> str:
-    if row.ok:
-        return page.screen.paint(str(row.skew), "green")
-    return page.screen.paint(str(row.skew), "red" if is_hard(row) else "yellow")
-
-
-def _findings(findings: tuple[Finding, ...], page: Page) -> Iterator[str]:
+def _findings(findings: tuple[Finding, ...], page: Page) -> Table:
     heads = ("NAMESPACE", "NAME", "NODE", "PLUGIN", "MESSAGE")
     rows = []
     for finding in findings:
         namespace, _, name = finding.pod.rpartition("/")
         rows.append([namespace, name, finding.node, finding.plugin, finding.message])
-    yield from table(heads, [[cell or "<none>" for cell in row] for row in rows], page.screen)
+    shown = rows_of([[cell or "<none>" for cell in row] for row in rows])
+    most = None if page.everything else MANY_ROWS
+    return Table(heads, shown, noun="finding", most=most, source="findings")
 
 
-def _summary(document: CheckReport, page: Page) -> str:
+def _verdict(document: CheckReport) -> Verdict:
     """`3 constraints hold, 1 does not.`"""
     broken = [row for row in document.constraints if is_hard(row) and not row.ok]
     missed = sum(not is_hard(row) and not row.ok for row in document.constraints)
-    parts = [_verdict(len(document.constraints) - len(broken) - missed, len(broken))]
+    parts = [_held(len(document.constraints) - len(broken) - missed, len(broken))]
     if not document.constraints:
         parts = ["There are no topology spread constraints"]
     if broken:
@@ -98,10 +66,10 @@ def _summary(document: CheckReport, page: Page) -> str:
     if document.pending:
         have = _are(document.pending, "is pending and has", "are pending and have")
         parts.append(f"{counted(document.pending, 'pod')} {have} no say")
-    return page.screen.paint("; ".join(parts) + ".", "red" if document.violations else "green")
+    return Verdict("; ".join(parts) + ".", "bad" if document.violations else "good")
 
 
-def _verdict(held: int, broken: int) -> str:
+def _held(held: int, broken: int) -> str:
     holding = f"{counted(held, 'constraint')} {_are(held, 'holds', 'hold')}"
     if broken and held:
         return f"{holding}, {broken} {_are(broken, 'does', 'do')} not"

@@ -1,22 +1,20 @@
-"""A Comparison: one table, kube-scheduler on the left, the best plan on the right."""
+"""A Comparison: kube-scheduler on the left, the best plan on the right."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 
+from cli.blocks import Cell, Section, Sentence, Spread, Table, Tone, Verdict, Words, section
 from cli.page import Page, counted
-from cli.screen import Colour
-from cli.table import elided, folded, table
-from cli.views.spread import short_key
+from cli.views.names import pod_line
+from cli.views.spread import row_compared
+from cli.views.stages import in_words
 from planner.documents.comparison import Comparison, DomainCounts
 from planner.problem.requests import PODS
 
-#: So many constraints and domains are told one by one, unless everything is wanted.
-_MOST_CONSTRAINTS, _MOST_DOMAINS = 5, 6
-#: What the three columns of figures take of a narrow screen.
-_FIGURES = 45
+#: Of more constraints only those are told that differ most.
+_MOST_CONSTRAINTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +28,29 @@ class _Row:
     unit: str = ""
 
 
-#: A figure, or a line above figures.
-_Line = _Row | str
 #: A constraint as the snapshot has it, after kube-scheduler and in the plan.
 _Three = tuple[DomainCounts, DomainCounts, DomainCounts]
 
 
-def lines(document: Comparison, page: Page) -> Iterator[str]:
+def sections(document: Comparison, page: Page) -> Iterator[Section]:
     """The comparison as a person reads it."""
+    yield section("", _verdict(document))
     if document.before.pods:
-        found = chain(_placed(document), _nodes(document, page), _spread(document, page))
-        yield from _table(list(found), document, page)
-        yield ""
-    yield from _sentence(document, page)
+        figures = [*_placed(document), *_nodes(document, page), *_over(document)]
+        heads = ("FIGURE", "KUBE-SCHEDULER", _plan(document), "DIFFERENCE")
+        yield section("Figures", Table(heads, tuple(_cells(row) for row in figures), noun="figure"))
+        yield from _spread(document, page)
+        if page.everything:
+            yield section("Proof", in_words(document.optimal.objective))
 
 
 def names(document: Comparison) -> Iterator[str]:
     """The pods that even the best plan leaves over."""
-    return (f"pod/{pod}" for pod in document.optimal.unplaced)
+    return (pod_line(pod) for pod in document.optimal.unplaced)
+
+
+def _plan(document: Comparison) -> str:
+    return "OPTIMUM" if document.optimal.status == "Optimal" else "BEST FOUND"
 
 
 def _placed(document: Comparison) -> Iterator[_Row]:
@@ -72,21 +75,27 @@ def _nodes(document: Comparison, page: Page) -> Iterator[_Row]:
             yield _Row("  on the fullest node", left.fullest_percent, right.fullest_percent, unit="%")
 
 
-def _spread(document: Comparison, page: Page) -> Iterator[_Line]:
+def _over(document: Comparison) -> Iterator[_Row]:
+    """Constraints over maxSkew, where there is one."""
+    sides = (document.kube_scheduler.spread, document.optimal.spread)
+    theirs, ours = (sum(row.skew > row.max_skew for row in side) for side in sides)
+    if theirs or ours:
+        yield _Row(f"constraints over maxSkew, of {len(sides[0])}", theirs, ours, -1)
+
+
+def _spread(document: Comparison, page: Page) -> Iterator[Section]:
     """The constraints that the batch has to do with, those that differ most first."""
     rows = [
         *zip(document.before.spread, document.kube_scheduler.spread, document.optimal.spread, strict=True)
     ]
-    over = [sum(row.skew > row.max_skew for row in side) for side in zip(*rows, strict=True)]
-    if any(over[1:]):
-        yield _Row(f"constraints over maxSkew, of {len(rows)}", over[1], over[2], -1)
-    touched = [row for row in rows if page.everything or _is_touched(row)]
-    shown = touched if page.everything else sorted(touched, key=_weight)[:_MOST_CONSTRAINTS]
-    for row in shown:
-        yield from _constraint(row, [other for other, _, _ in touched], page)
-    if len(touched) > len(shown):
-        rest = counted(len(touched) - len(shown), "more constraint")
-        yield f"{rest} (-o wide has them all)"
+    touched = rows if page.everything else sorted(filter(_is_touched, rows), key=_weight)
+    most = len(touched) if page.everything else _MOST_CONSTRAINTS
+    shown = tuple(row_compared(*row) for row in touched[:most])
+    more = None
+    if len(touched) > most:
+        more = Sentence(f"and {counted(len(touched) - most, 'constraint')} more (-v shows all)")
+    states = ("now", "kube-scheduler", _plan(document).lower())
+    yield section("Spread", Spread(states, shown, page.everything), more)
 
 
 def _is_touched(row: _Three) -> bool:
@@ -102,53 +111,19 @@ def _weight(row: _Three) -> tuple[int, int]:
     return -abs(ours.skew - theirs.skew), -moved
 
 
-def _constraint(row: _Three, all_of_them: Sequence[DomainCounts], page: Page) -> Iterator[_Line]:
-    """A line that says whose it is, its skew, and the pods of its domains."""
-    before, theirs, ours = row
-    yield _whose(before, all_of_them, page)
-    yield _Row(f"  skew, maxSkew {before.max_skew}", theirs.skew, ours.skew, -1)
-    if len(ours.domains) <= _MOST_DOMAINS or page.everything:
-        for domain, pods in ours.domains.items():
-            yield _Row(f"  {domain}", theirs.domains[domain], pods)
-    else:
-        for name, most in (("fewest", min), ("most", max)):
-            label = f"  {name} in one of {len(ours.domains)} domains"
-            yield _Row(label, most(theirs.domains.values()), most(ours.domains.values()))
-
-
-def _whose(row: DomainCounts, rows: Sequence[DomainCounts], page: Page) -> str:
-    """The selector is added where a workload has the same constraint for two sets of pods."""
-    key = row.topology_key if page.everything else short_key(row.topology_key)
-    alike = [(other.namespace, other.workload, other.topology_key) for other in rows]
-    several = alike.count((row.namespace, row.workload, row.topology_key)) > 1
-    of = f" of {row.selector}" if several else ""
-    return f"{row.namespace} {row.workload} over {key}{of}, {row.when_unsatisfiable}"
-
-
-def _table(found: Sequence[_Line], document: Comparison, page: Page) -> Iterator[str]:
-    """The figures in columns; the other lines stand between them in full width."""
-    width = page.screen.width
-    cells = [_cells(line, page, width and width - _FIGURES) for line in found if isinstance(line, _Row)]
-    plan = "OPTIMUM" if document.optimal.status == "Optimal" else "BEST FOUND"
-    printed = table(("FIGURE", "KUBE-SCHEDULER", plan, "DIFFERENCE"), cells, page.screen)
-    yield next(printed)
-    for line in found:
-        yield from folded(line, width) if isinstance(line, str) else [next(printed)]
-
-
-def _cells(row: _Row, page: Page, width: int | None) -> list[str]:
+def _cells(row: _Row) -> tuple[Words, ...]:
     difference = round(row.ours - row.theirs, 1)
+    tone: Tone = "good" if difference * row.better > 0 else "warning"
     shown = f"{difference:+}" if difference else "0"
-    colour: Colour = "green" if difference * row.better > 0 else "yellow"
-    return [
-        elided(row.label, width),
+    return (
+        row.label,
         f"{row.theirs}{row.unit}",
         f"{row.ours}{row.unit}",
-        page.screen.paint(shown, colour) if difference * row.better else shown,
-    ]
+        Cell(shown, tone if difference * row.better else "plain"),
+    )
 
 
-def _sentence(document: Comparison, page: Page) -> Iterator[str]:
+def _verdict(document: Comparison) -> Verdict:
     """`4 more pods placed than by kube-scheduler: all 9 of them.`"""
     best, gain = document.optimal, document.difference.placed
     left = len(best.unplaced)
@@ -165,5 +140,4 @@ def _sentence(document: Comparison, page: Page) -> Iterator[str]:
         sentence += f", {left} left over; a better plan is not ruled out"
     elif best.pods:
         sentence += f": all {best.pods} of them" if best.pods > 1 else ": the only one"
-    for line in folded(f"{sentence}.", page.screen.width):
-        yield page.screen.paint(line, "red" if left else "green")
+    return Verdict(f"{sentence}.", "bad" if left else "good")

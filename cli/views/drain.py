@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from cli.blocks import Block, Section, Sentence, Table, Verdict, rows_of, section
 from cli.page import MANY_ROWS, Page, counted
-from cli.table import folded, table
-from cli.views.explanation import fix_lines
+from cli.views.explanation import fix_blocks
 from cli.views.verdict import paragraphs
 from planner.documents.drain import BlockedNode, DrainPlan, DrainStep
 
@@ -15,19 +15,13 @@ from planner.documents.drain import BlockedNode, DrainPlan, DrainStep
 _MOST_NAMES = 4
 
 
-def lines(document: DrainPlan, page: Page) -> Iterator[str]:
+def sections(document: DrainPlan, page: Page) -> Iterator[Section]:
     """The plan as a person reads it."""
-    if document.steps:
-        yield from _steps(document, page)
-        yield ""
+    yield section("", _verdict(document))
     for row in document.blocked:
-        yield from _blocked(row, page)
-        yield ""
-    pending = list(paragraphs(document.pending, page))
-    if pending:
-        yield from pending
-        yield ""
-    yield _summary(document, page)
+        yield section(f"What holds {row.node}", *_blocked(row, page))
+    yield section("Waves", _steps(document, page))
+    yield section("Why pods stay pending", *paragraphs(document.pending, page))
 
 
 def names(document: DrainPlan) -> Iterator[str]:
@@ -35,14 +29,13 @@ def names(document: DrainPlan) -> Iterator[str]:
     return (f"node/{step.node}" for step in document.steps)
 
 
-def _steps(document: DrainPlan, page: Page) -> Iterator[str]:
+def _steps(document: DrainPlan, page: Page) -> Table:
     rows = [
         [str(step.wave), step.node, str(len(step.evictions)), _lands(step, page)] for step in document.steps
     ]
-    shown = rows if page.everything or len(rows) <= MANY_ROWS else rows[:MANY_ROWS]
-    yield from table(("WAVE", "NODE", "EVICTIONS", "LANDS"), shown, page.screen)
-    if len(shown) < len(rows):
-        yield f"and {len(rows) - len(shown)} nodes more (-o wide shows all)"
+    most = None if page.everything else MANY_ROWS
+    heads = ("WAVE", "NODE", "EVICTIONS", "LANDS")
+    return Table(heads, rows_of(rows), noun="node", most=most, source="steps")
 
 
 def _lands(step: DrainStep, page: Page) -> str:
@@ -55,17 +48,16 @@ def _lands(step: DrainStep, page: Page) -> str:
     return ", ".join([*parts, *([f"{more} nodes more"] if more else [])])
 
 
-def _blocked(row: BlockedNode, page: Page) -> Iterator[str]:
-    yield page.screen.paint(f"{row.node} is not emptied: {row.pod} stays.", "red")
-    width = None if page.screen.width is None else page.screen.width - 2
-    yield from (f"  {line}" for line in folded(row.message, width))
+def _blocked(row: BlockedNode, page: Page) -> Iterator[Block]:
+    yield Sentence(f"{row.node} is not emptied: {row.pod} stays.", "bad")
+    yield Sentence(row.message, indent=2)
     if not row.fixes:
-        yield "  Neither a replica more nor another budget frees it."
+        yield Sentence("Neither a replica more nor another budget frees it.", indent=2)
     for number, fix in enumerate(row.fixes, start=1):
-        yield from fix_lines(number, fix.model_copy(update={"node": ""}), page)
+        yield from fix_blocks(number, fix.model_copy(update={"node": ""}), page)
 
 
-def _summary(document: DrainPlan, page: Page) -> str:
+def _verdict(document: DrainPlan) -> Verdict:
     emptied = len(document.nodes) - len(document.blocked)
     waves = len({step.wave for step in document.steps})
     moved = sum(len(step.evictions) for step in document.steps)
@@ -78,4 +70,4 @@ def _summary(document: DrainPlan, page: Page) -> str:
     if over > 0:
         parts.append(f"{counted(over, 'pod')} more too many in domains than before")
     well = emptied == len(document.nodes) and pending <= 0 and over <= 0
-    return page.screen.paint("; ".join(parts) + ".", "green" if well else "red")
+    return Verdict("; ".join(parts) + ".", "good" if well else "bad")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from cli.page import Page
-from cli.table import folded, table
+from cli.blocks import Block, Section, Sentence, Table, Verbatim, Verdict, rows_of, section
+from cli.page import Page, counted
+from cli.views.names import pod_line
 from cli.views.spread import short_key
-from cli.views.verdict import indented
+from cli.views.verdict import told
 from planner.documents.explanation import (
     Conflict,
     Explanation,
@@ -22,49 +23,58 @@ _MOST_NAMES = 6
 _MOST_DOMAINS = 12
 
 
-def lines(document: ExplanationList | Explanation, page: Page) -> Iterator[str]:
+def sections(document: ExplanationList | Explanation, page: Page) -> Iterator[Section]:
     """The explanations as a person reads them."""
-    items = document.items if isinstance(document, ExplanationList) else (document,)
-    if not items:
-        yield page.screen.paint("No pods are pending.", "green")
-    for number, item in enumerate(items):
-        if number:
-            yield ""
+    items = _items(document)
+    if len(items) != 1:
+        yield section("", _verdict(items))
+    for item in items:
         yield from _explanation(item, page)
     if isinstance(document, ExplanationList) and document.conflict is not None:
-        yield ""
-        yield from _conflict(document.conflict, page)
-
-
-def _conflict(found: Conflict, page: Page) -> Iterator[str]:
-    """The pods and fields that exclude each other."""
-    least = "a minimal set" if found.minimal else "a set, perhaps not minimal,"
-    yield f"These cannot be placed together, whatever goes where: {least} of pods and fields."
-    heads = ("FIELD", "VALUE", "PODS")
-    rows = [[row.field, row.value or "<any>", _some(row.pods, page)] for row in found.fields]
-    yield from table(heads, rows or [["<none>", "<any>", _some(found.pods, page)]], page.screen)
+        yield section("What excludes each other", *_conflict(document.conflict, page))
 
 
 def names(document: ExplanationList | Explanation) -> Iterator[str]:
     """The pods that are pending."""
-    for item in document.items if isinstance(document, ExplanationList) else (document,):
-        yield from (f"pod/{pod}" for pod in (item.pod, *item.alike))
+    for item in _items(document):
+        yield from (pod_line(pod) for pod in (item.pod, *item.alike))
 
 
-def _explanation(item: Explanation, page: Page) -> Iterator[str]:
+def _items(document: ExplanationList | Explanation) -> tuple[Explanation, ...]:
+    return document.items if isinstance(document, ExplanationList) else (document,)
+
+
+def _verdict(items: tuple[Explanation, ...]) -> Verdict:
+    """`5 pods stay pending, for 2 of 3 reasons a change helps.`"""
+    if not items:
+        return Verdict("No pods are pending.", "good")
+    pods = sum(1 + len(item.alike) for item in items)
+    helped = sum(bool(item.fixes) for item in items)
+    return Verdict(
+        f"{counted(pods, 'pod')} pending, of {counted(len(items), 'kind')}; "
+        f"for {helped or 'none'} of the {len(items)} a change was found that helps.",
+        "bad",
+    )
+
+
+def _conflict(found: Conflict, page: Page) -> Iterator[Block]:
+    """The pods and fields that exclude each other."""
+    least = "a minimal set" if found.minimal else "a set, perhaps not minimal,"
+    yield Sentence(f"These cannot be placed together, whatever goes where: {least} of pods and fields.")
+    rows = [[row.field, row.value or "<any>", _some(row.pods, page)] for row in found.fields]
+    empty = [["<none>", "<any>", _some(found.pods, page)]]
+    yield Table(("FIELD", "VALUE", "PODS"), rows_of(rows or empty), noun="field")
+
+
+def _explanation(item: Explanation, page: Page) -> Iterator[Section]:
     more = f" and {len(item.alike)} more like it stay" if item.alike else " stays"
-    yield page.screen.paint(f"{item.pod}{more} pending:", "bold")
-    yield from indented(item.message, page)
-    for section in (_nodes, _domains, _fixes):
-        found = list(section(item, page))
-        if found:
-            yield ""
-            yield from found
+    yield section(item.pod, Verdict(f"{item.pod}{more} pending:", "bad"), told(item.message))
+    yield section(f"Who refuses {item.pod}", _nodes(item, page))
+    yield section(f"Where {item.pod} may go by spread", *_domains(item, page))
+    yield section(f"What helps {item.pod}", *_fixes(item, page))
 
 
-def _nodes(item: Explanation, page: Page) -> Iterator[str]:
-    if not item.nodes:
-        return iter(())
+def _nodes(item: Explanation, page: Page) -> Table:
     rows = [
         [
             group.plugin or "NodeAffinity",
@@ -73,7 +83,7 @@ def _nodes(item: Explanation, page: Page) -> Iterator[str]:
         ]
         for group in item.nodes
     ]
-    return table(("REFUSED BY", "NODES", "WHICH"), rows, page.screen)
+    return Table(("REFUSED BY", "NODES", "WHICH"), rows_of(rows), noun="plugin")
 
 
 def _some(names: tuple[str, ...], page: Page) -> str:
@@ -82,17 +92,15 @@ def _some(names: tuple[str, ...], page: Page) -> str:
     return ", ".join(names[:_MOST_NAMES]) + f", {len(names) - _MOST_NAMES} more"
 
 
-def _domains(item: Explanation, page: Page) -> Iterator[str]:
-    if not item.domains:
-        return
+def _domains(item: Explanation, page: Page) -> Iterator[Block]:
     rows = [
         [short_key(row.topology_key), str(row.max_skew), str(row.global_minimum), _counts(row, page)]
         for row in item.domains
     ]
-    yield from table(("KEY", "MAXSKEW", "MINIMUM", "DOMAINS"), rows, page.screen)
+    yield Table(("KEY", "MAXSKEW", "MINIMUM", "DOMAINS"), rows_of(rows), noun="constraint")
     for row in item.domains:
         sentence = f"{short_key(row.topology_key)}: minimum {row.global_minimum} from {row.minimum_from}"
-        yield from (f"  {part}" for part in folded(sentence, _inner(page, 2)))
+        yield Sentence(sentence, indent=2)
 
 
 def _counts(row: SpreadDomains, page: Page) -> str:
@@ -107,30 +115,24 @@ def _counts(row: SpreadDomains, page: Page) -> str:
     return ", ".join(parts)
 
 
-def _inner(page: Page, indent: int) -> int | None:
-    return None if page.screen.width is None else page.screen.width - indent
-
-
-def _fixes(item: Explanation, page: Page) -> Iterator[str]:
+def _fixes(item: Explanation, page: Page) -> Iterator[Block]:
     if not item.fixes:
         proof = "and that is all that the catalogue has" if item.exhausted else "of the cheapest"
         tried = f"{item.tried} changes were tried out, {proof}" if item.tried else "none applies"
-        yield from folded(f"Nothing in the catalogue of changes helps: {tried}.", page.screen.width)
+        yield Sentence(f"Nothing in the catalogue of changes helps: {tried}.")
         return
-    yield "Each of these helps, the cheapest first:"
+    yield Sentence("Each of these helps, the cheapest first:")
     for number, fix in enumerate(item.fixes, start=1):
-        yield from fix_lines(number, fix, page)
+        yield from fix_blocks(number, fix, page)
 
 
-def fix_lines(number: int, fix: Fix, page: Page) -> Iterator[str]:
+def fix_blocks(number: int, fix: Fix, page: Page) -> Iterator[Block]:
     """A numbered fix with how each of its changes is made."""
     told = list(dict.fromkeys(change.summary for change in fix.changes)) or ["nothing but another try"]
     where = f" -> {fix.node}" if fix.node else ""
-    sentence = f"{'; '.join(told)}{where}{consequences(fix)}"
-    for place, part in enumerate(folded(sentence, _inner(page, 4))):
-        yield f"{number:>2}. {part}" if not place else f"    {part}"
+    yield Sentence(f"{number:>2}. {'; '.join(told)}{where}{consequences(fix)}")
     for change in fix.changes:
-        yield from (f"      {line}" for line in _recipe(change, page))
+        yield from _recipe(change, page)
 
 
 def consequences(fix: Fix) -> str:
@@ -143,13 +145,13 @@ def consequences(fix: Fix) -> str:
     return words
 
 
-def _recipe(change: FixChange, page: Page) -> Iterator[str]:
+def _recipe(change: FixChange, page: Page) -> Iterator[Block]:
     """kubectl's line, or what to change in which manifest."""
     if change.command and (change.patch is None or change.target.startswith("Node/") or page.everything):
-        yield from (f"$ {line}" for line in change.command.splitlines())
+        yield Verbatim("shell", tuple(f"$ {line}" for line in change.command.splitlines()), indent=6)
     elif change.patch is not None and not change.target.startswith("Node/"):
         import yaml
 
-        yield f"# {change.target} in namespace {change.namespace}"
+        where = f"# {change.target} in namespace {change.namespace}"
         text: str = yaml.safe_dump(change.patch, sort_keys=False, width=10_000)
-        yield from textwrap.dedent(text).splitlines()
+        yield Verbatim("yaml", (where, *textwrap.dedent(text).splitlines()), indent=6)

@@ -1,54 +1,55 @@
-"""A MovePlan: before and after, the moves by wave, and how good they are."""
+"""A MovePlan: how good it is, before and after, and the moves by wave."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cli.blocks import (
+    Block,
+    Cell,
+    Section,
+    Sentence,
+    Spread,
+    Table,
+    Verbatim,
+    Verdict,
+    Words,
+    rows_of,
+    section,
+)
 from cli.page import MANY_ROWS, Page, counted
-from cli.table import table
-from cli.views.spread import domains_changed, short_key
-from cli.views.stages import assumed, stages
+from cli.views.names import pod_line
+from cli.views.spread import short_key, spread_after
+from cli.views.stages import assumed, in_words, stages
 from planner.documents.move_plan import Balance, MovePlan, MoveStep, Place, WithLabels
+from planner.documents.plan import MOVES
 
 
-def lines(document: MovePlan, page: Page) -> Iterator[str]:
+def sections(document: MovePlan, page: Page) -> Iterator[Section]:
     """The plan as a person reads it."""
-    for section in (_spread, _steps, _pins, _objective, _curve, _stays):
-        found = list(section(document, page))
-        if found:
-            yield from found
-            yield ""
-    yield _summary(document, page)
+    yield section("", _verdict(document))
+    yield section("Spread", _spread(document, page))
+    yield section("Moves", _steps(document, page))
+    yield section("Pins", *_pins(document, page))
+    yield section("Proof", _objective(document, page))
+    yield section("Fewer moves", _curve(document))
+    yield section("Pods that stay", *_stays(document))
 
 
 def names(document: MovePlan) -> Iterator[str]:
     """The pods to evict."""
-    return (f"pod/{step.pod}" for step in document.steps)
+    return (pod_line(step.pod) for step in document.steps)
 
 
-def _spread(document: MovePlan, page: Page) -> Iterator[str]:
-    """The constraints that the moves change; of many, the hard ones."""
+def _spread(document: MovePlan, page: Page) -> Spread:
+    """The constraints that the moves change; of many, those that were broken."""
     rows = list(document.spread)
     if len(rows) > MANY_ROWS and not page.everything:
         rows = [row for row in rows if row.skew_before > row.max_skew]
-    if not rows:
-        return iter(())
-    cells = [
-        [
-            row.namespace,
-            row.workload,
-            row.topology_key if page.everything else short_key(row.topology_key),
-            f"{row.skew_before} -> {row.skew_after}",
-            domains_changed(row, everything=page.everything),
-        ]
-        for row in rows
-    ]
-    return table(("NAMESPACE", "WORKLOAD", "KEY", "SKEW", "DOMAINS"), cells, page.screen)
+    return spread_after(rows, everything=page.everything)
 
 
-def _steps(document: MovePlan, page: Page) -> Iterator[str]:
-    if not document.steps:
-        return iter(())
+def _steps(document: MovePlan, page: Page) -> Table:
     steps = document.steps
     if len(steps) > MANY_ROWS and not page.everything:
         rows = [
@@ -56,20 +57,20 @@ def _steps(document: MovePlan, page: Page) -> Iterator[str]:
             for wave in sorted({step.wave for step in steps})
             if (moves := [step for step in steps if step.wave == wave])
         ]
-        return table(("WAVE", "MOVES", "PINNED"), rows, page.screen)
+        return Table(("WAVE", "MOVES", "PINNED"), rows_of(rows), noun="wave", source="steps")
     heads = ("WAVE", "NAMESPACE", "NAME", "FROM", "TO", "LANDING", "WHY")
-    rows = [
+    told: list[list[Words]] = [
         [
             str(step.wave),
             *step.pod.split("/", 1),
             step.source,
             _to(step),
-            page.screen.paint(step.landing, "yellow") if step.landing == "pinned" else step.landing,
+            Cell(step.landing, "warning" if step.landing == "pinned" else "plain"),
             step.why,
         ]
         for step in steps
     ]
-    return table(heads, rows, page.screen)
+    return Table(heads, rows_of(told), noun="move", source="steps")
 
 
 def _to(step: MoveStep) -> str:
@@ -80,14 +81,13 @@ def _to(step: MoveStep) -> str:
     return f"{step.node} or {counted(others, 'other')}" if others else step.node
 
 
-def _pins(document: MovePlan, page: Page) -> Iterator[str]:
+def _pins(document: MovePlan, page: Page) -> Iterator[Block]:
     """What the replacements of pinned moves need."""
     pinned = [(step.pod, step.pin) for step in document.steps if step.pin is not None]
     if not pinned or (len(document.steps) > MANY_ROWS and not page.everything):
         return
-    yield "Pinned replacements may run on these nodes only; -o script sees to it:"
-    for pod, pin in pinned:
-        yield f"  {pod}: {_flat(pin)}"
+    yield Sentence("Pinned replacements may run on these nodes only; -o script sees to it:")
+    yield Verbatim("reasons", tuple(f"{pod}: {_flat(pin)}" for pod, pin in pinned), indent=2)
 
 
 def _flat(place: Place) -> str:
@@ -97,36 +97,35 @@ def _flat(place: Place) -> str:
     return ", ".join(place.nodes)
 
 
-def _objective(document: MovePlan, page: Page) -> Iterator[str]:
-    """The stages, where something that matters is not proved, or everything is wanted."""
-    if document.status == "Optimal" and not page.everything:
-        return iter(())
-    return stages(document.objective, page)
+def _objective(document: MovePlan, page: Page) -> Block | None:
+    """The stages where everything is wanted, else in words what matters and is not proved."""
+    if page.everything:
+        return stages(document.objective)
+    return None if document.status == "Optimal" else in_words(document.objective)
 
 
-def _curve(document: MovePlan, page: Page) -> Iterator[str]:
-    if not document.curve:
-        return iter(())
+def _curve(document: MovePlan) -> Table:
     rows = [
         [str(point.moves), str(point.hard_excess), "yes" if point.proved else "no"]
         for point in document.curve
     ]
-    return table(("MOVES", "TOO MANY", "PROVED"), rows, page.screen)
+    return Table(("MOVES", "TOO MANY", "PROVED"), rows_of(rows), noun="point", source="curve")
 
 
-def _stays(document: MovePlan, page: Page) -> Iterator[str]:
+def _stays(document: MovePlan) -> Iterator[Block]:
     """Which pods of broken constraints may not be moved."""
     if document.stays:
-        yield "Pods of these constraints that may not be moved:"
-        for reason, pods in document.stays.items():
-            yield f"  {pods} {reason}"
+        yield Sentence("Pods of these constraints that may not be moved:")
+        yield Verbatim(
+            "reasons", tuple(f"{pods} {reason}" for reason, pods in document.stays.items()), indent=2
+        )
 
 
-def _summary(document: MovePlan, page: Page) -> str:
-    """`2 moves in 2 waves, 1 pinned: every hard constraint holds, and no plan does it with fewer.`"""
+def _verdict(document: MovePlan) -> Verdict:
+    """`2 moves in 2 waves, 1 pinned: every hard constraint holds; proved that no plan is better.`"""
     after, moves = document.after, len(document.steps)
     if not moves and not after.hard_violations:
-        return _nothing_to_move(after, page)
+        return _nothing_to_move(after)
     pinned = sum(step.landing == "pinned" for step in document.steps)
     waves = max((step.wave for step in document.steps), default=0)
     done = "No moves"
@@ -137,19 +136,22 @@ def _summary(document: MovePlan, page: Page) -> str:
         what = f"{counted(after.hard_excess, 'pod')} still too many in {domains}"
     else:
         what = "every hard constraint holds"
+    return Verdict(f"{done}: {what}; {_proof(document)}.", "bad" if after.hard_violations else "good")
+
+
+def _proof(document: MovePlan) -> str:
     if document.status == "Optimal":
-        proof = ", ".join(["proved that no plan is better", *assumed(document.objective)])
-    elif document.objective[0].proved and (least := document.objective[1].bound) is not None:
-        proof = f"at least {counted(least, 'move')} needed"
-    else:
-        proof = "a better plan is not ruled out"
-    return page.screen.paint(f"{done}: {what}; {proof}.", "red" if after.hard_violations else "green")
+        return ", ".join(["proved that no plan is better", *assumed(document.objective)])
+    first_open = next((stage for stage in document.objective if not stage.proved), None)
+    if first_open is not None and first_open.name == MOVES and first_open.bound is not None:
+        return f"at least {counted(first_open.bound, 'move')} needed"
+    return "a better plan is not ruled out"
 
 
-def _nothing_to_move(after: Balance, page: Page) -> str:
+def _nothing_to_move(after: Balance) -> Verdict:
     if not after.soft_excess:
-        return page.screen.paint("Balanced: no constraint is broken, nothing has to move.", "green")
+        return Verdict("Balanced: no constraint is broken, nothing has to move.", "good")
     pods = counted(after.soft_excess, "pod")
-    return (
+    return Verdict(
         f"No hard constraint is broken, nothing has to move; ScheduleAnyway constraints have {pods} too many."
     )

@@ -1,67 +1,66 @@
-"""A PlacementPlan: the binds in their order, how good they are, and what is left over."""
+"""A PlacementPlan: how good it is, the binds in their order, and what is left over."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 
-from cli.page import MANY_ROWS, Page, counted
-from cli.table import table
-from cli.views.stages import assumed, stages
+from cli.blocks import Block, Section, Table, Verdict, rows_of, section
+from cli.page import MANY_ROWS, MOST_ROWS, Page, counted
+from cli.views.names import pod_line
+from cli.views.stages import assumed, in_words, stages
 from cli.views.verdict import paragraphs
 from planner.documents.plan import PODS_PLACED, PendingReason, PlacementPlan
 
 
-def lines(document: PlacementPlan, page: Page) -> Iterator[str]:
+def sections(document: PlacementPlan, page: Page) -> Iterator[Section]:
     """The plan as a person reads it."""
-    for section in (_steps, _objective, _unplaced):
-        found = list(section(document, page))
-        if found:
-            yield from found
-            yield ""
-    yield _summary(document, page)
+    yield section("", _verdict(document))
+    yield section("Pods left over", *_unplaced(document, page))
+    yield section("Steps", _steps(document, page))
+    yield section("Proof", _objective(document, page))
 
 
 def names(document: PlacementPlan) -> Iterator[str]:
     """The pods that stay pending."""
-    return (f"pod/{left.pod}" for left in document.unplaced)
+    return (pod_line(left.pod) for left in document.unplaced)
 
 
-def _steps(document: PlacementPlan, page: Page) -> Iterator[str]:
+def _steps(document: PlacementPlan, page: Page) -> Table:
     """Every step in its order; of a long plan only how many pods come to each node and leave it."""
-    if not document.steps:
-        return iter(())
     if len(document.steps) > MANY_ROWS and not page.everything:
-        return _by_node(document, page)
+        return _by_node(document)
     if any(step.action == "evict" for step in document.steps):
         moves = [
             [step.action, *step.pod.split("/", 1), step.source or "", step.node or ""]
             for step in document.steps
         ]
-        return table(("ACTION", "NAMESPACE", "NAME", "FROM", "NODE"), moves, page.screen)
+        return Table(
+            ("ACTION", "NAMESPACE", "NAME", "FROM", "NODE"), rows_of(moves), noun="step", source="steps"
+        )
     rows = [[*step.pod.split("/", 1), step.node or ""] for step in document.steps]
-    return table(("NAMESPACE", "NAME", "NODE"), rows, page.screen)
+    return Table(("NAMESPACE", "NAME", "NODE"), rows_of(rows), noun="step", source="steps")
 
 
-def _by_node(document: PlacementPlan, page: Page) -> Iterator[str]:
+def _by_node(document: PlacementPlan) -> Table:
+    """The nodes to which most pods come, first."""
     coming = Counter(step.node for step in document.steps if step.node)
     leaving = Counter(step.source for step in document.steps if step.source and step.action == "evict")
-    if not leaving:
-        return table(("NODE", "PODS"), [[node, str(coming[node])] for node in sorted(coming)], page.screen)
-    rows = [[node, str(coming[node]), str(leaving[node])] for node in sorted({*coming, *leaving})]
-    return table(("NODE", "COME", "LEAVE"), rows, page.screen)
+    nodes = sorted({*coming, *leaving}, key=lambda node: (-coming[node], node))
+    heads = ("NODE", "COME", "LEAVE") if leaving else ("NODE", "PODS")
+    rows = [[node, str(coming[node]), str(leaving[node])][: len(heads)] for node in nodes]
+    return Table(heads, rows_of(rows), noun="node", most=MOST_ROWS, source="steps")
 
 
-def _objective(document: PlacementPlan, page: Page) -> Iterator[str]:
-    """The stages, where several priorities compete or something is not proved; all with -v."""
+def _objective(document: PlacementPlan, page: Page) -> Block | None:
+    """The stages where several priorities compete, or with -v; else in words what is not proved."""
     pods = [stage for stage in document.objective if stage.name.startswith(PODS_PLACED)]
-    told = len(pods) > 1 or not all(stage.proved for stage in document.objective)
-    if not told and not page.verbose:
-        return iter(())
-    return stages(document.objective, page)
+    if page.verbose or len(pods) > 1:
+        return stages(document.objective)
+    return in_words(document.objective)
 
 
-def _unplaced(document: PlacementPlan, page: Page) -> Iterator[str]:
+def _unplaced(document: PlacementPlan, page: Page) -> Iterator[Block]:
     examples = {left.message: left.pod for left in reversed(document.unplaced)}
     pending = [
         PendingReason(message=message, pods=pods, example=examples[message])
@@ -81,17 +80,17 @@ def _counts(document: PlacementPlan) -> Iterator[str]:
         yield f"{len(evicted - bound)} evicted for good"
 
 
-def _summary(document: PlacementPlan, page: Page) -> str:
+def _verdict(document: PlacementPlan) -> Verdict:
     """`9 pods placed: all of them.`"""
     placed = ", ".join(_counts(document))
     if not document.steps and not document.unplaced:
-        return "No pods are pending."
+        return Verdict("No pods are pending.")
     if not document.unplaced:
         sentence = f"{placed}: all of them"
     elif document.status == "Optimal":
         sentence = f"{placed}, {len(document.unplaced)} left over: proved that no plan is better"
         pods = [stage for stage in document.objective if stage.name.startswith(PODS_PLACED)]
-        sentence = " ".join([sentence, *assumed(pods)])
+        sentence = ", ".join([sentence, *assumed(pods)])
     else:
         sentence = f"{placed}, {len(document.unplaced)} left over; a better plan is not ruled out"
     if not document.verdicts.sequence:
@@ -99,4 +98,4 @@ def _summary(document: PlacementPlan, page: Page) -> str:
     if document.cut:
         sentence += "; the search was cut short"
     sentence = sentence[0].upper() + sentence[1:]
-    return page.screen.paint(f"{sentence}.", "red" if document.unplaced else "green")
+    return Verdict(f"{sentence}.", "bad" if document.unplaced else "good")

@@ -4,31 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from cli.blocks import Block, Cell, Section, Sentence, Table, Verdict, Words, rows_of, section
 from cli.page import Page, counted
-from cli.table import JOINT, folded, table
-from cli.views.explanation import fix_lines
+from cli.table import JOINT
+from cli.views.explanation import fix_blocks
+from cli.views.names import workload_line
 from cli.views.spread import short_key
 from planner.documents.rollout import Rollout, RolloutEnd, WorkloadRollout
 
 #: So many ways to end, and so many domains, are shown before the rest is summed up.
 _MOST_ENDS = 4
 _MOST_DOMAINS = 12
+#: A shorter part is not folded.
+_PART = 40
 
 
-def lines(document: Rollout, page: Page) -> Iterator[str]:
+def sections(document: Rollout, page: Page) -> Iterator[Section]:
     """The rollout as a person reads it."""
+    yield section("", _verdict(document))
     yield from workloads(document.workloads, page)
-    yield ""
-    yield from _broken(document, page)
+    yield section("Constraints that end broken", *_broken(document))
+    yield section("What helps", *_fixes(document, page))
+
+
+def _fixes(document: Rollout, page: Page) -> Iterator[Block]:
     for number, fix in enumerate(document.fixes, start=1):
         if number == 1:
-            yield "Each of these lets every draw complete with all constraints held:"
-        yield from fix_lines(number, fix, page)
+            yield Sentence("Each of these lets every draw complete with all constraints held:")
+        yield from fix_blocks(number, fix, page)
     if not document.fixes and (document.broken or not document.completes):
-        yield "No change that was tried lets every draw complete with all constraints held."
-    well = document.completes and not document.broken
-    yield from () if well else ("",)
-    yield _summary(document, page)
+        yield Sentence("No change that was tried lets every draw complete with all constraints held.")
 
 
 def names(document: Rollout) -> Iterator[str]:
@@ -36,28 +41,27 @@ def names(document: Rollout) -> Iterator[str]:
     found = [(row.namespace, row.workload) for row in document.workloads if not row.completes]
     found += [(row.namespace, row.workload) for row in document.broken]
     for namespace, workload in dict.fromkeys(found):
-        kind, _, name = workload.partition("/")
-        yield f"{kind.lower()}/{namespace}/{name}"
+        yield workload_line(namespace, workload)
 
 
-def workloads(found: Sequence[WorkloadRollout], page: Page) -> Iterator[str]:
+def workloads(found: Sequence[WorkloadRollout], page: Page) -> Iterator[Section]:
     """A row for every workload, and below them where and why some stop."""
     heads = ("NAMESPACE", "WORKLOAD", "COMPLETES", "STEPS", "LEAST READY", "ENDS")
-    rows = [
+    rows: list[list[Words]] = [
         [
             row.namespace,
             row.workload,
-            page.screen.paint("yes", "green") if row.completes else page.screen.paint("no", "red"),
+            Cell("yes", "good") if row.completes else Cell("no", "bad"),
             str(len(row.steps)),
             str(row.least_ready),
             _ends(row, page),
         ]
         for row in found
     ]
-    yield from table(heads, rows, page.screen)
+    yield section("Workloads", Table(heads, rows_of(rows), noun="workload"))
     for row in found:
-        story = list(_story(row, page))
-        yield from ("", *story) if story else ()
+        yield section(f"The steps of {row.workload}", *_steps(row, page))
+        yield section(f"Where {row.workload} stops", *_stop(row))
 
 
 def _ends(row: WorkloadRollout, page: Page) -> str:
@@ -73,12 +77,7 @@ def _ends(row: WorkloadRollout, page: Page) -> str:
 def _end(end: RolloutEnd, runs: int, page: Page) -> str:
     keys = [f"{short_key(key)} {_domains(pods, page)}" for key, pods in end.domains.items()]
     text = f"{' / '.join(keys)}{f' ({end.runs} of {runs})' if runs else ''}"
-    return text.replace(" ", JOINT) if len(text) < _part_width(page) else text
-
-
-def _part_width(page: Page) -> int:
-    """How long a part may be that is not to be folded."""
-    return 40 if page.screen.width is None else page.screen.width // 2
+    return text.replace(" ", JOINT) if len(text) < _PART else text
 
 
 def _domains(pods: Mapping[str, int], page: Page) -> str:
@@ -87,40 +86,40 @@ def _domains(pods: Mapping[str, int], page: Page) -> str:
     return ", ".join(f"{domain} {number}" for domain, number in pods.items())
 
 
-def _story(row: WorkloadRollout, page: Page) -> Iterator[str]:
-    """The steps where they are wanted, and where and why it stops."""
+def _steps(row: WorkloadRollout, page: Page) -> Iterator[Block]:
+    """The steps, where everything is wanted."""
     if page.everything and row.steps:
-        yield f"{row.workload} in {row.namespace}, asked for after every step:"
+        yield Sentence(f"{row.workload} in {row.namespace}, asked for after every step:")
         steps = [[str(n), str(s.old), str(s.new), str(s.ready)] for n, s in enumerate(row.steps, start=1)]
-        yield from table(("STEP", "OLD", "NEW", "READY"), steps, page.screen)
+        yield Table(("STEP", "OLD", "NEW", "READY"), rows_of(steps), noun="step")
+
+
+def _stop(row: WorkloadRollout) -> Iterator[Block]:
+    """After which step it stops, and why."""
     if row.completes:
         return
     runs = sum(end.runs for end in row.ends)
     stopped = sum(end.runs for end in row.ends if not end.completes)
     at = f" after step {row.stopped_at}" if row.stopped_at else " before its first step"
-    yield f"{row.workload} in {row.namespace} stops{at} in {stopped} of {counted(runs, 'run')}:"
-    width = None if page.screen.width is None else page.screen.width - 2
-    yield from (f"  {line}" for line in folded(row.message or "its pods do not become ready", width))
+    yield Sentence(f"{row.workload} in {row.namespace} stops{at} in {stopped} of {counted(runs, 'run')}:")
+    yield Sentence(row.message or "its pods do not become ready", indent=2)
 
 
-def _broken(document: Rollout, page: Page) -> Iterator[str]:
+def _broken(document: Rollout) -> Iterator[Block]:
     for row in document.broken:
-        pods = counted(row.excess, "pod")
-        sentence = (
+        yield Sentence(
             f"{row.workload} in {row.namespace}: its DoNotSchedule constraint over "
-            f"{short_key(row.topology_key)} ends with up to {pods} too many in {row.runs} of "
-            f"{counted(document.replays.runs, 'run')}."
+            f"{short_key(row.topology_key)} ends with up to {counted(row.excess, 'pod')} too many in "
+            f"{row.runs} of {counted(document.replays.runs, 'run')}."
         )
-        yield from folded(sentence, page.screen.width)
-    yield from ("",) if document.broken else ()
 
 
-def _summary(document: Rollout, page: Page) -> str:
+def _verdict(document: Rollout) -> Verdict:
     found = document.replays
     if document.completes and found.held == found.runs:
-        return page.screen.paint(f"Completes in all of {counted(found.runs, 'run')}.", "green")
+        return Verdict(f"Completes in all of {counted(found.runs, 'run')}.", "good")
     lopsided = found.runs - found.held
     parts = [f"Completes in {found.completed} of {counted(found.runs, 'run')}"]
     if lopsided:
         parts.append(f"{lopsided} {'ends' if lopsided == 1 else 'end'} with a constraint broken")
-    return page.screen.paint("; ".join(parts) + ".", "red")
+    return Verdict("; ".join(parts) + ".", "bad")

@@ -2,76 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 
-from cli.page import MANY_ROWS, Page, counted
-from cli.table import table
-from cli.views.spread import domains_now, short_key
-from cli.views.stages import stages
+from cli.blocks import Block, Section, Spread, SpreadRow, Table, Verdict, rows_of, section
+from cli.forms.spreads import too_many
+from cli.page import MANY_ROWS, MOST_ROWS, Page, counted
+from cli.views.names import pod_line
+from cli.views.spread import row_now
+from cli.views.stages import in_words, stages
 from planner.documents.plan import ConstraintReport, ScaleDown
 
 
-def lines(document: ScaleDown, page: Page) -> Iterator[str]:
+def sections(document: ScaleDown, page: Page) -> Iterator[Section]:
     """The two choices as a person compares them."""
-    for section in (_victims, _spread, _objective):
-        found = list(section(document, page))
-        if found:
-            yield from found
-            yield ""
-    yield _summary(document, page)
+    yield section("", _verdict(document))
+    yield section("Pods that go", _victims(document, page))
+    yield section("Spread", _spread(document, page))
+    yield section("Proof", _objective(document, page))
 
 
 def names(document: ScaleDown) -> Iterator[str]:
     """The pods that should go."""
-    return (f"pod/{victim}" for victim in document.best.victims)
+    return (pod_line(victim) for victim in document.best.victims)
 
 
-def _victims(document: ScaleDown, page: Page) -> Iterator[str]:
-    """Every pod that goes by one choice or the other; long lists only on request."""
+def _victims(document: ScaleDown, page: Page) -> Table:
+    """Every pod that goes by one choice or the other; of long lists the first."""
     ours, theirs = set(document.best.victims), set(document.controller.victims)
     either = list(dict.fromkeys((*document.best.victims, *document.controller.victims)))
-    if not either or (len(either) > MANY_ROWS and not page.everything):
-        return iter(())
     rows = [[*pod.split("/", 1), _goes(pod in theirs), _goes(pod in ours)] for pod in either]
-    return table(("NAMESPACE", "NAME", "CONTROLLER", "BEST"), rows, page.screen)
+    most = MOST_ROWS if len(rows) > MANY_ROWS and not page.everything else None
+    return Table(("NAMESPACE", "NAME", "CONTROLLER", "BEST"), rows_of(rows), noun="pod", most=most)
 
 
 def _goes(going: bool) -> str:
     return "goes" if going else "stays"
 
 
-def _spread(document: ScaleDown, page: Page) -> Iterator[str]:
-    """Every constraint twice: after the controllers' choice, and after the best."""
-    heads = ("NAMESPACE", "WORKLOAD", "KEY", "MAXSKEW", "CHOICE", "SKEW", "DOMAINS")
+def _spread(document: ScaleDown, page: Page) -> Spread:
+    """Every constraint after the controllers' choice, and after the best."""
     pairs = zip(document.controller.constraints, document.best.constraints, strict=True)
-    rows = [
-        _cells(row, choice, page)
-        for pair in pairs
-        for choice, row in zip(("controller", "best"), pair, strict=True)
-    ]
-    return table(heads, rows, page.screen) if rows else iter(())
+    rows = tuple(_row(theirs, ours) for theirs, ours in pairs)
+    return Spread(("controller", "best"), rows, page.everything)
 
 
-def _cells(row: ConstraintReport, choice: str, page: Page) -> Sequence[str]:
-    return (
-        row.namespace,
-        row.workload,
-        row.topology_key if page.everything else short_key(row.topology_key),
-        str(row.max_skew),
-        choice,
-        page.screen.paint(str(row.skew), "green" if row.ok else "red"),
-        domains_now(row, page.screen, everything=page.everything),
+def _row(theirs: ConstraintReport, ours: ConstraintReport) -> SpreadRow:
+    domains = dict.fromkeys((*theirs.domains, *ours.domains))
+    left = sum(theirs.excess.values())
+    return replace(
+        row_now(ours),
+        skews=(theirs.skew, ours.skew),
+        remark=f"the controller's choice leaves {too_many(left)}" if left else "",
+        domains={domain: (theirs.domains.get(domain, 0), ours.domains.get(domain, 0)) for domain in domains},
     )
 
 
-def _objective(document: ScaleDown, page: Page) -> Iterator[str]:
-    """The stages, where something is not proved or everything is wanted."""
-    if document.status == "Optimal" and not page.verbose:
-        return iter(())
-    return stages(document.objective, page)
+def _objective(document: ScaleDown, page: Page) -> Block | None:
+    """The stages where everything is wanted, else in words what is not proved."""
+    return stages(document.objective) if page.verbose else in_words(document.objective)
 
 
-def _summary(document: ScaleDown, page: Page) -> str:
+def _verdict(document: ScaleDown) -> Verdict:
     """`3 pods go: the best choice leaves skew 0 where the controllers' leaves 2.`"""
     ours, theirs = document.best, document.controller
     going = counted(len(ours.victims), "pod") + (" goes" if len(ours.victims) == 1 else " go")
@@ -85,7 +77,7 @@ def _summary(document: ScaleDown, page: Page) -> str:
     else:
         sentence = f"{going}: {_compared(document)}"
     sentence = sentence[0].upper() + sentence[1:]
-    return page.screen.paint(f"{sentence}.", "red" if ours.hard_excess else "green")
+    return Verdict(f"{sentence}.", "bad" if ours.hard_excess else "good")
 
 
 def _compared(document: ScaleDown) -> str:

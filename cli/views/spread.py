@@ -1,24 +1,15 @@
-"""Spread constraints in few words: keys, domains and what is too much."""
+"""The spread constraints of documents as the rows that all forms draw."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 
-from cli.screen import Screen
-from cli.table import JOINT
+from cli.blocks import Spread, SpreadRow
+from cli.forms.spreads import by_weight, short_key
+from planner.documents.comparison import DomainCounts
 from planner.documents.plan import ConstraintReport, SpreadChange
 
-_WELL_KNOWN = {
-    "topology.kubernetes.io/zone": "zone",
-    "topology.kubernetes.io/region": "region",
-    "kubernetes.io/hostname": "hostname",
-}
-_MANY = 12
-
-
-def short_key(key: str) -> str:
-    """A topology key as it is called in conversation."""
-    return _WELL_KNOWN.get(key, key)
+__all__ = ["by_weight", "is_hard", "row_after", "row_compared", "row_now", "short_key", "spread_after"]
 
 
 def is_hard(row: ConstraintReport | SpreadChange) -> bool:
@@ -26,36 +17,66 @@ def is_hard(row: ConstraintReport | SpreadChange) -> bool:
     return row.when_unsatisfiable == "DoNotSchedule"
 
 
-def domains_now(row: ConstraintReport, screen: Screen, *, everything: bool) -> str:
-    """`eu-1a 4 (2 too many), eu-1b 1`, and the global minimum where it is not the lowest."""
-    surplus, lowest = row.excess, min(row.domains.values(), default=0)
-    parts = [
-        screen.paint(f"{domain} {pods} ({surplus[domain]} too many)", "red" if is_hard(row) else "yellow")
-        if domain in surplus
-        else f"{domain} {pods}"
-        for domain, pods in row.domains.items()
-    ]
-    if len(parts) > _MANY and not everything:
-        over = f", {len(surplus)} too full" if surplus else ""
-        parts = [f"{len(parts)} domains{over}", _range(row.domains)]
-    if row.global_minimum != lowest:
-        why = f" (minDomains {row.min_domains})" if row.min_domains else ""
-        parts.append(f"global minimum {row.global_minimum}{why}")
-    return _listed(parts)
+def row_now(row: ConstraintReport) -> SpreadRow:
+    """A constraint as the cluster stands."""
+    return SpreadRow(
+        namespace=row.namespace,
+        workload=row.workload,
+        topology_key=row.topology_key,
+        when=row.when_unsatisfiable,
+        max_skew=row.max_skew,
+        selector=row.selector,
+        skews=(row.skew,),
+        domains={domain: (pods,) for domain, pods in row.domains.items()},
+        surplus=row.excess,
+        remark=_minimum(row),
+        is_broken=not row.ok,
+    )
 
 
-def domains_changed(row: SpreadChange, *, everything: bool) -> str:
-    """`eu-1a 2 -> 3, eu-1b 1 -> 2`."""
-    if len(row.after) > _MANY and not everything:
-        return _listed([f"{len(row.after)} domains", f"{_range(row.before)} -> {_range(row.after)}"])
-    return _listed([f"{domain} {row.before.get(domain, 0)} -> {pods}" for domain, pods in row.after.items()])
+def _minimum(row: ConstraintReport) -> str:
+    """The global minimum, where it is not that of the domains shown."""
+    if row.global_minimum == min(row.domains.values(), default=0):
+        return ""
+    return f"global minimum {row.global_minimum}" + (
+        f" (minDomains {row.min_domains})" if row.min_domains else ""
+    )
 
 
-def _range(domains: Mapping[str, int]) -> str:
-    lowest, highest = min(domains.values(), default=0), max(domains.values(), default=0)
-    return f"{lowest} each" if lowest == highest else f"{lowest} to {highest} each"
+def row_after(row: SpreadChange) -> SpreadRow:
+    """A constraint now and after what was planned or simulated."""
+    domains = dict.fromkeys((*row.after, *row.before))
+    return SpreadRow(
+        namespace=row.namespace,
+        workload=row.workload,
+        topology_key=row.topology_key,
+        when=row.when_unsatisfiable,
+        max_skew=row.max_skew,
+        selector=row.selector,
+        skews=(row.skew_before, row.skew_after),
+        domains={domain: (row.before.get(domain, 0), row.after.get(domain, 0)) for domain in domains},
+        surplus={},
+        is_broken=row.skew_after > row.max_skew,
+    )
 
 
-def _listed(parts: list[str]) -> str:
-    """Parts with commas, each of them in one piece when the line is folded."""
-    return ", ".join(part.replace(" ", JOINT) for part in parts)
+def spread_after(rows: Iterable[SpreadChange], *, everything: bool) -> Spread:
+    """Constraints now and after, as they come."""
+    return Spread(("now", "after"), tuple(row_after(row) for row in rows), everything)
+
+
+def row_compared(before: DomainCounts, theirs: DomainCounts, ours: DomainCounts) -> SpreadRow:
+    """A constraint now, after kube-scheduler, and in the best plan."""
+    states = (before, theirs, ours)
+    return SpreadRow(
+        namespace=ours.namespace,
+        workload=ours.workload,
+        topology_key=ours.topology_key,
+        when=ours.when_unsatisfiable,
+        max_skew=ours.max_skew,
+        selector=ours.selector,
+        skews=tuple(state.skew for state in states),
+        domains={domain: tuple(s.domains.get(domain, 0) for s in states) for domain in ours.domains},
+        surplus={},
+        is_broken=ours.skew > ours.max_skew,
+    )

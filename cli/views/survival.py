@@ -4,34 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cli.blocks import Block, Cell, Section, Sentence, Table, Verdict, Words, rows_of, section
 from cli.page import Page, counted
-from cli.table import folded, table
 from cli.views.explanation import consequences
+from cli.views.names import workload_line
 from cli.views.spread import short_key
 from planner.documents.survival import DomainLoss, LostPending, Survival, SurvivalList, WorkloadLoss
 
+#: So many lost domains are named in the verdict.
+_MOST_NAMES = 8
 
-def lines(document: Survival | SurvivalList, page: Page) -> Iterator[str]:
+
+def sections(document: Survival | SurvivalList, page: Page) -> Iterator[Section]:
     """The survey as a person reads it, or one after the other."""
-    if isinstance(document, Survival):
-        yield from _survey(document, page)
-        return
-    for number, survey in enumerate(document.items):
-        yield from ("",) if number else ()
-        yield from _survey(survey, page)
-
-
-def _survey(document: Survival, page: Page) -> Iterator[str]:
-    rows = [_row(loss, row, page) for loss in document.domains for row in _shown(loss, page)]
-    if rows:
+    for survey in [document] if isinstance(document, Survival) else document.items:
+        yield section("", _verdict(survey))
+        rows = [_row(loss, row) for loss in survey.domains for row in _shown(loss, page)]
         heads = ("WITHOUT", "NAMESPACE", "WORKLOAD", "REPLICAS", "LOST", "REPLACED", "PENDING")
-        yield from table(heads, rows, page.screen)
-        yield ""
-    for loss in document.domains:
-        for left in loss.pending:
-            yield from _left(loss, left, page)
-            yield ""
-    yield _summary(document, page)
+        title = f"Losing each {short_key(survey.topology_key)}"
+        yield section(title, Table(heads, rows_of(rows), noun="workload"))
+        for loss in survey.domains:
+            for left in loss.pending:
+                yield section("", *_left(loss, left))
 
 
 def names(document: Survival | SurvivalList) -> Iterator[str]:
@@ -39,45 +33,46 @@ def names(document: Survival | SurvivalList) -> Iterator[str]:
     surveys = [document] if isinstance(document, Survival) else document.items
     losses = [loss for survey in surveys for loss in survey.domains]
     found = {(row.namespace, row.workload) for loss in losses for row in loss.workloads if not row.ok}
-    for namespace, workload in sorted(found):
-        kind, _, name = workload.partition("/")
-        yield f"{kind.lower()}/{namespace}/{name}"
+    return (workload_line(namespace, workload) for namespace, workload in sorted(found))
 
 
 def _shown(loss: DomainLoss, page: Page) -> Iterator[WorkloadLoss]:
     return (row for row in loss.workloads if page.everything or not row.ok)
 
 
-def _row(loss: DomainLoss, row: WorkloadLoss, page: Page) -> list[str]:
-    lost = str(row.lost)
+def _row(loss: DomainLoss, row: WorkloadLoss) -> list[Words]:
     return [
         loss.domain,
         row.namespace,
         row.workload,
         str(row.replicas),
-        page.screen.paint(lost, "red") if row.lost == row.replicas else lost,
+        Cell(str(row.lost), "bad" if row.lost == row.replicas else "plain"),
         str(row.replaced),
-        page.screen.paint(str(row.pending), "red") if row.pending else "0",
+        Cell(str(row.pending), "bad" if row.pending else "plain"),
     ]
 
 
-def _left(loss: DomainLoss, left: LostPending, page: Page) -> Iterator[str]:
+def _left(loss: DomainLoss, left: LostPending) -> Iterator[Block]:
     pods = counted(left.pods, "pod")
-    yield f"Without {loss.domain}, {pods} of {left.workload} in {left.namespace} pending:"
-    width = None if page.screen.width is None else page.screen.width - 2
-    yield from (f"  {line}" for line in folded(left.message, width))
+    yield Sentence(f"Without {loss.domain}, {pods} of {left.workload} in {left.namespace} pending:")
+    yield Sentence(left.message, indent=2)
     way_out = "nothing in the catalogue of changes helps"
     if left.fix is not None:
         told = "; ".join(dict.fromkeys(change.summary for change in left.fix.changes))
         way_out = f"what helps {left.example}: {told} -> {left.fix.node}{consequences(left.fix)}"
-    yield from (f"  {line}" for line in folded(way_out, width))
+    yield Sentence(way_out, indent=2)
 
 
-def _summary(document: Survival, page: Page) -> str:
+def _verdict(document: Survival) -> Verdict:
     key = short_key(document.topology_key)
     lost = [loss.domain for loss in document.domains if not loss.ok]
+    domains = counted(len(document.domains), "domain")
     if not lost:
-        domains = counted(len(document.domains), "domain")
-        return page.screen.paint(f"Every workload survives the loss of each of {domains} of {key}.", "green")
-    sentence = f"Of {counted(len(document.domains), 'domain')} of {key}, the loss of {', '.join(lost)} hurts."
-    return page.screen.paint(sentence, "red")
+        return Verdict(f"Every workload survives the loss of each of {domains} of {key}.", "good")
+    return Verdict(f"Of {domains} of {key}, the loss of {_some(lost)} hurts.", "bad")
+
+
+def _some(domains: list[str]) -> str:
+    """The first few; the table has them all."""
+    more = len(domains) - _MOST_NAMES
+    return ", ".join(domains[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

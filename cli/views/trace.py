@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cli.screen import Screen
-from cli.table import JOINT, table
+from cli.blocks import Block, Sentence, Table, rows_of
+from cli.table import JOINT
 from planner.documents.plan import Decision
 
 
-def lines(decision: Decision, screen: Screen) -> Iterator[str]:
+def blocks(decision: Decision) -> Iterator[Block]:
     """The nodes that one decision looked at, the best first."""
     rows = [*_scored(decision), *_rejected(decision)]
-    if not rows:
-        return
-    yield f"{decision.pod} -> {decision.node or '<none>'}"
-    yield from (f"  {line}" for line in table(("NODE", "TOTAL", "WHY"), rows, _inner(screen)))
+    if rows:
+        yield Sentence(f"{decision.pod} -> {decision.node or '<none>'}")
+        yield Table(("NODE", "TOTAL", "WHY"), rows_of(rows), noun="node", indent=2)
 
 
 def _scored(decision: Decision) -> Iterator[list[str]]:
@@ -30,7 +29,3 @@ def _scored(decision: Decision) -> Iterator[list[str]]:
 def _rejected(decision: Decision) -> Iterator[list[str]]:
     for node, rejection in (decision.rejected or {}).items():
         yield [node, "-", f"{rejection.plugin}: {', '.join(rejection.reasons)}"]
-
-
-def _inner(screen: Screen) -> Screen:
-    return Screen(None if screen.width is None else screen.width - 2, screen.coloured)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from cli.blocks import Block, Cell, Sentence, Tone, Verbatim
 from cli.page import Page, counted
-from cli.table import folded
 from planner.documents.plan import PendingReason
 
 _MOST_VERDICTS = 5
@@ -45,28 +45,29 @@ def _half(text: str, prefix: str) -> Iterator[str]:
         yield f"  {nodes:>{width}}  {reason}"
 
 
-def paragraphs(pending: Sequence[PendingReason], page: Page) -> Iterator[str]:
+def paragraphs(pending: Sequence[PendingReason], page: Page) -> Iterator[Block]:
     """Why pods stay pending: a paragraph for each verdict, the most frequent first."""
     shown = pending if page.everything else pending[:_MOST_VERDICTS]
     for reason in shown:
-        yield from _paragraph(reason, page)
+        yield Sentence(_heading(reason))
+        yield told(reason.message)
     rest = pending[len(shown) :]
     if rest:
         pods = counted(sum(reason.pods for reason in rest), "more pod")
-        yield f"{pods} with {counted(len(rest), 'other verdict')} (-o wide has them all)"
+        yield Sentence(f"{pods} with {counted(len(rest), 'other verdict')} (-v shows all)")
 
 
-def _paragraph(reason: PendingReason, page: Page) -> Iterator[str]:
+def _heading(reason: PendingReason) -> str:
     if reason.pods == 1:
-        yield f"{reason.example} stays pending:"
-    else:
-        yield f"{reason.pods} pods stay pending, {reason.example} for one:"
-    yield from indented(reason.message, page)
+        return f"{reason.example} stays pending:"
+    return f"{reason.pods} pods stay pending, {reason.example} for one:"
 
 
-def indented(message: str, page: Page) -> Iterator[str]:
-    """The reasons of a verdict below the sentence about it, folded to the screen."""
-    for line in reasons(message):
-        indent = "  " + " " * (len(line) - len(line.lstrip()))
-        width = None if page.screen.width is None else page.screen.width - len(indent)
-        yield from (indent + part for part in folded(line.strip(), width))
+def told(message: str) -> Verbatim:
+    """The reasons of a verdict below the sentence about it."""
+    return Verbatim("reasons", tuple(reasons(message)), indent=2)
+
+
+def coloured(text: str, tone: Tone, *, when: bool) -> Cell:
+    """A cell that has a colour when something is the case."""
+    return Cell(text, tone if when else "plain")

@@ -16,6 +16,11 @@ class Ended:
     out: str
     err: str
 
+    @property
+    def verdict(self) -> str:
+        """The answer in a sentence, which comes first, without its folds."""
+        return self.out.partition("\n\n")[0].replace("\n", " ").strip()
+
 
 Planner = Callable[..., Ended]
 

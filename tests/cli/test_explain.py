@@ -1,6 +1,7 @@
 """`planner explain` and `planner check --survive` as they are typed."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -37,14 +38,14 @@ def test_one_pod_by_name_is_a_document_of_its_own(planner: Planner, stuck: str, 
 
 
 @pytest.mark.parametrize(
-    ("choice", "pods"), [(("-n", "bank"), ["bank/giant"]), (("-l", "app=web"), ["shop/huge"])]
+    ("choice", "pods"), [(("-n", "bank"), ["giant -n bank"]), (("-l", "app=web"), ["huge -n shop"])]
 )
 def test_namespace_and_labels_choose(
     planner: Planner, stuck: str, choice: tuple[str, ...], pods: list[str]
 ) -> None:
     """-n and -l as everywhere; running pods that they choose are no error."""
     ended = planner("explain", "-f", stuck, *choice, "-o", "name")
-    assert ended.out.split() == [f"pod/{name}" for name in pods]
+    assert ended.out.splitlines() == [f"pod/{name}" for name in pods]
 
 
 def test_nothing_pending(planner: Planner, tmp_path: Path) -> None:
@@ -81,7 +82,10 @@ def test_wide_output_has_kubectls_line(planner: Planner, tmp_path: Path) -> None
     path = write(tmp_path / "owned.json", *lopsided(), *more)
     patch = '{"spec":{"template":{"spec":{"topologySpreadConstraints":[{"topologyKey":"'
     line = f'kubectl patch statefulset web -n shop -p \'{patch}{ZONE}","maxSkew":4}}]}}}}}}}}\''
-    assert line in planner("explain", "-f", path, "-o", "wide").out
+    _, *commands = planner("explain", "-f", path, "-o", "wide").out.split("$ ")
+    words = shlex.split(commands[0].partition("\n 2. ")[0].replace("\\\n", ""))
+    assert words[:-1] == shlex.split(line)[:-1]
+    assert json.loads(words[-1]) == json.loads(shlex.split(line)[-1])
     assert "maxSkew: 4" in planner("explain", "-f", path).out
 
 
@@ -93,7 +97,7 @@ def test_the_loss_of_zones(planner: Planner, tmp_path: Path) -> None:
     assert (ended.code, found.failures) == (1, 3)
     assert planner("check", "-f", path, "--survive", ZONE, "-n", "bank").code == 0
     assert planner("check", "-f", path, "--survive", ZONE, "-o", "name").out.splitlines() == [
-        f"pod/shop/web-{number}" for number in range(3)
+        f"pod/web-{number} -n shop" for number in range(3)
     ]
 
 

@@ -44,7 +44,7 @@ def test_without_files_the_live_cluster_is_checked(planner: Planner) -> None:
     """The same report as from a file."""
     ended = planner("check")
     assert (ended.code, ended.err) == (1, "")
-    assert "a 3 (2 too many), b 0" in ended.out
+    assert "  a   ███ 3   2 too many\n  b       0\n" in ended.out
 
 
 def test_secrets_are_never_asked_for(planner: Planner, server: ApiServer) -> None:

@@ -96,8 +96,8 @@ def test_json_has_scores_only_when_asked(planner: Planner, stuck: str) -> None:
 
 def test_names_are_what_the_exit_code_is_about(planner: Planner, broken: str, stuck: str) -> None:
     """`-o name` lists the pods left over, or the workloads whose constraint is broken."""
-    assert planner("simulate", "-f", stuck, "-o", "name").out == "pod/shop/huge\n"
-    assert planner("check", "-f", broken, "-o", "name").out == "pod/shop/web-0\n"
+    assert planner("simulate", "-f", stuck, "-o", "name").out == "pod/huge -n shop\n"
+    assert planner("check", "-f", broken, "-o", "name").out == "pod/web-0 -n shop\n"
 
 
 def test_names_of_a_healthy_cluster_are_none(planner: Planner, balanced: str) -> None:

@@ -49,7 +49,7 @@ def test_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """-o name prints the pods to evict; -o eviction, which no command could use, is no form any more."""
     path = str(snapshot(tmp_path))
     assert run(["rebalance", "-f", path, "-o", "name"]) == 0
-    assert capsys.readouterr().out == "pod/default/w0\n"
+    assert capsys.readouterr().out == "pod/w0 -n default\n"
     assert run(["rebalance", "-f", path, "-o", "eviction"]) == 2
 
 

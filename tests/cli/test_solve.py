@@ -46,7 +46,7 @@ def test_all_placed_is_0(planner: Planner, fragmented: str) -> None:
     assert planner("simulate", "-f", fragmented).code == 1
     ended = planner("solve", "-f", fragmented)
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.endswith("\n\n3 pods placed: all of them.\n")
+    assert ended.verdict == "3 pods placed: all of them."
 
 
 def test_a_pod_left_over_is_1(planner: Planner, stuck: str) -> None:
@@ -54,7 +54,7 @@ def test_a_pod_left_over_is_1(planner: Planner, stuck: str) -> None:
     ended = planner("solve", "-f", stuck)
     assert (ended.code, ended.err) == (1, "")
     assert "shop/huge stays pending:\n  0/1 nodes are available:\n    1  Insufficient cpu\n" in ended.out
-    assert ended.out.splitlines()[-1].startswith("1 pod placed, 1 left over")
+    assert ended.verdict.startswith("1 pod placed, 1 left over")
 
 
 def test_nothing_pending_is_0(planner: Planner, tmp_path: Path) -> None:
@@ -89,28 +89,31 @@ def test_json_has_the_fields_that_scripts_depend_on(planner: Planner, stuck: str
 
 def test_names_are_the_pods_left_over(planner: Planner, stuck: str, fragmented: str) -> None:
     """`-o name` lists what the exit code is about, and nothing when all is well."""
-    assert planner("solve", "-f", stuck, "-o", "name").out == "pod/shop/huge\n"
+    assert planner("solve", "-f", stuck, "-o", "name").out == "pod/huge -n shop\n"
     assert planner("solve", "-f", fragmented, "-o", "name").out == ""
 
 
 def test_the_table_on_a_terminal(planner: Planner, unreachable: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Binds in their order, why pods are left, what is proved; nothing is wider than 80."""
+    """What is proved, why pods are left, binds in their order; nothing is wider than 80."""
     monkeypatch.setenv("COLUMNS", "80")
     lines = planner("solve", "-f", unreachable).out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[0] == "NAMESPACE   NAME    NODE"
-    assert [line.split()[:2] for line in lines[1:6]] == [["default", f"web-{n}"] for n in range(1, 6)]
-    assert lines[7] == "2 pods stay pending, default/web-6 for one:"
-    assert lines[-1] == "5 pods placed, 2 left over: proved that no plan is better."
+    assert lines[0] == "5 pods placed, 2 left over: proved that no plan is better."
+    assert lines[2] == "2 pods stay pending, default/web-6 for one:"
+    assert lines[-6] == "NAMESPACE   NAME    NODE"
+    assert [line.split()[:2] for line in lines[-5:]] == [["default", f"web-{n}"] for n in range(1, 6)]
 
 
 def test_the_stages_of_the_objective(planner: Planner, fragmented: str) -> None:
-    """With -v each stage with its bound; without, only where something is left to be said."""
+    """With -v each stage with its bound; without, in words what is not proved."""
     rows = [line.split() for line in planner("solve", "-f", fragmented, "-v").out.splitlines()]
     assert ["STAGE", "VALUE", "BOUND", "PROVED"] in rows
     assert ["podsPlaced/0", "3", "3", "yes"] in rows
     unsolved = planner("solve", "-f", fragmented, "--time-limit", "0").out.splitlines()
-    assert ["podsPlaced/0", "2", "3", "no"] in [line.split() for line in unsolved]
+    assert (
+        "Not proved: 2 pods placed of priority 0 is the best that was found; no plan has more than 3."
+        in unsolved
+    )
 
 
 def test_what_no_order_reaches_is_noted(planner: Planner, unreachable: str) -> None:
@@ -125,7 +128,7 @@ def test_a_final_state_may_need_node_names(planner: Planner, unreachable: str) -
     """Where the filters would refuse a bind on the way, the plan says how such pods are bound."""
     ended = planner("solve", "-f", unreachable, "--final-state")
     assert ended.code == 0
-    assert "spec.nodeName" in ended.out.splitlines()[-1]
+    assert "spec.nodeName" in ended.verdict
     plan = document(planner("solve", "-f", unreachable, "--final-state", "-o", "json"))
     assert (len(plan.steps), plan.verdicts.sequence, plan.verdicts.final_state) == (7, False, True)
 
@@ -170,12 +173,12 @@ def test_a_long_plan_is_summed_up(planner: Planner, tmp_path: Path) -> None:
     nodes = [node(name, cpu="3") for name in ("a1", "b1")]
     fifty = write(tmp_path / "fifty.json", *nodes, *(pod(f"web-{number}") for number in range(50)))
     more = write(tmp_path / "more.json", *nodes, *(pod(f"web-{number}") for number in range(60)))
-    assert planner("solve", "-f", fifty).out.startswith("NAMESPACE")
+    assert planner("solve", "-f", fifty).out.splitlines()[2].startswith("NAMESPACE")
     lines = planner("solve", "-f", more).out.splitlines()
-    assert [line.split() for line in lines[:4]] == [["NODE", "PODS"], ["a1", "30"], ["b1", "30"], []]
+    assert [line.split() for line in lines[2:]] == [["NODE", "PODS"], ["a1", "30"], ["b1", "30"]]
     for wanted in (("-o", "wide"), ("-v",)):
         rows = planner("solve", "-f", more, *wanted).out.splitlines()
-        assert rows[0].split() == ["NAMESPACE", "NAME", "NODE"]
+        assert rows[2].split() == ["NAMESPACE", "NAME", "NODE"]
         assert sum(row.startswith("shop ") for row in rows) == 60
 
 
@@ -218,12 +221,12 @@ def test_moves_have_a_source(planner: Planner, in_pieces: str) -> None:
 
 
 def test_moves_as_a_table(planner: Planner, in_pieces: str) -> None:
-    """What is done to which pod, from where and to where; the last line counts the moves."""
+    """How many moves there are, and what is done to which pod, from where and to where."""
     lines = planner("solve", "-f", in_pieces, "--allow-moves").out.splitlines()
-    assert lines[0].split() == ["ACTION", "NAMESPACE", "NAME", "FROM", "NODE"]
-    assert lines[1].split() == ["evict", "shop", "web-a1", "a1"]
-    assert lines[2].split() == ["bind", "shop", "web-a1", "a1", "b1"]
-    assert lines[-1] == "1 pod placed, 1 moved: all of them."
+    assert lines[0] == "1 pod placed, 1 moved: all of them."
+    assert lines[2].split() == ["ACTION", "NAMESPACE", "NAME", "FROM", "NODE"]
+    assert lines[3].split() == ["evict", "shop", "web-a1", "a1"]
+    assert lines[4].split() == ["bind", "shop", "web-a1", "a1", "b1"]
 
 
 def test_many_moves_are_summed_up(planner: Planner, tmp_path: Path) -> None:
@@ -237,12 +240,12 @@ def test_many_moves_are_summed_up(planner: Planner, tmp_path: Path) -> None:
     nodes = [node(name, cpu="4") for name in ("a1", "b1")]
     found = write(tmp_path / "many.json", *nodes, *running, wanted)
     lines = planner("solve", "-f", found, "--allow-moves").out.splitlines()
-    assert [line.split() for line in lines[:3]] == [
+    assert [line.split() for line in lines[2:5]] == [
         ["NODE", "COME", "LEAVE"],
-        ["a1", "1", "40"],
         ["b1", "40", "0"],
+        ["a1", "1", "40"],
     ]
-    assert lines[-1] == "1 pod placed, 40 moved: all of them."
+    assert lines[0] == "1 pod placed, 40 moved: all of them."
 
 
 def test_evicted_for_good_is_1(planner: Planner, tmp_path: Path) -> None:
@@ -253,7 +256,7 @@ def test_evicted_for_good_is_1(planner: Planner, tmp_path: Path) -> None:
     found = write(tmp_path / "low.json", node("a1", cpu="4"), low, pod("high", cpu="3", priority=9))
     ended = planner("solve", "-f", found, "--allow-moves")
     assert ended.code == 1
-    assert ended.out.splitlines()[-1].startswith("1 pod placed, 1 evicted for good, 1 left over")
+    assert ended.verdict.startswith("1 pod placed, 1 evicted for good, 1 left over")
 
 
 def test_moves_and_a_final_state_exclude_each_other(planner: Planner, in_pieces: str) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.blocks import Cell
 from cli.screen import Screen
 from cli.table import JOINT, table
 from cli.views.verdict import reasons
@@ -12,14 +13,15 @@ from tests.cli.manifests import deployment, lopsided, node, pod, write
 
 
 def test_check_names_the_domain_that_is_too_full(planner: Planner, tmp_path: Path) -> None:
-    """One line a constraint in a pipe, so that grep and awk see all of it."""
+    """The verdict first, and below it every domain with a bar and what is too much."""
     ended = planner("check", "-f", write(tmp_path / "lopsided.json", *lopsided()))
-    row = ended.out.splitlines()[1].split(maxsplit=6)
-    assert row == [
-        *("shop", "Pod/web-0", "zone", "DoNotSchedule", "1", "3"),
-        "a 3 (2 too many), b 0",
+    assert ended.out.splitlines() == [
+        "1 constraint does not hold: 2 pods too many.",
+        "",
+        "shop Pod/web-0 over zone, DoNotSchedule: skew 3, maxSkew 1",
+        "  a   ███ 3   2 too many",
+        "  b       0",
     ]
-    assert ended.out.endswith("\n\n1 constraint does not hold: 2 pods too many.\n")
 
 
 def test_a_soft_constraint_that_is_exceeded_is_no_finding(planner: Planner, tmp_path: Path) -> None:
@@ -27,7 +29,7 @@ def test_a_soft_constraint_that_is_exceeded_is_no_finding(planner: Planner, tmp_
     pods = [pod(f"web-{number}", on="a1", spread="ScheduleAnyway") for number in range(3)]
     ended = planner("check", "-f", write(tmp_path / "c.json", node("a1", "a"), node("b1", "b"), *pods))
     assert ended.code == 0
-    assert ended.out.endswith("; 1 ScheduleAnyway is exceeded, as allowed.\n")
+    assert ended.verdict.endswith("; 1 ScheduleAnyway is exceeded, as allowed.")
 
 
 def test_wide_has_the_whole_key(planner: Planner, tmp_path: Path) -> None:
@@ -53,9 +55,10 @@ def test_simulate_says_where_and_what_it_did_to_the_spread(planner: Planner, tmp
         pod("new", spread="DoNotSchedule"),
     )
     lines = planner("simulate", "-f", path).out.splitlines()
-    assert lines[1].split() == ["shop", "new", "b1"]
-    assert lines[4].endswith("a 1 -> 1, b 0 -> 1")
-    assert lines[-1] == "1 pod placed."
+    assert lines[0] == "1 pod placed."
+    assert lines[3].split() == ["shop", "new", "b1"]
+    assert lines[5].endswith("skew 1 -> 0, maxSkew 1")
+    assert [line.split() for line in lines[-2:]] == [["a", "█", "1", "█", "1"], ["b", "0", "█", "1"]]
 
 
 def test_victims_are_shown_when_there_are_any(planner: Planner, tmp_path: Path) -> None:
@@ -65,16 +68,16 @@ def test_victims_are_shown_when_there_are_any(planner: Planner, tmp_path: Path) 
         *(node("a1", cpu="1"), pod("low", "a1", cpu="900m"), pod("high", cpu="900m", priority=9)),
     )
     lines = planner("simulate", "-f", path).out.splitlines()
-    assert lines[0].split() == ["NAMESPACE", "NAME", "NODE", "VICTIMS"]
-    assert lines[1].split() == ["shop", "high", "a1", "shop/low"]
-    assert lines[-1] == "1 pod placed, 1 preempted."
+    assert lines[0] == "1 pod placed, 1 preempted."
+    assert lines[2].split() == ["NAMESPACE", "NAME", "NODE", "VICTIMS"]
+    assert lines[3].split() == ["shop", "high", "a1", "shop/low"]
 
 
 def test_a_large_batch_is_summed_up(planner: Planner, tmp_path: Path) -> None:
     """Nobody reads hundreds of lines: a row for each workload, and every pod in -o wide."""
     path = write(tmp_path / "c.json", node("a1", "a", cpu="4"), deployment("web", 60, cpu="100m"))
     short, wide = planner("simulate", "-f", path), planner("simulate", "-f", path, "-o", "wide")
-    assert short.out.splitlines()[1].split() == ["shop", "Deployment/web", "60", "40", "20", "1"]
+    assert short.out.splitlines()[3].split() == ["shop", "Deployment/web", "60", "40", "20", "1"]
     assert "20 pods stay pending, shop/web-" in short.out
     assert sum(" a1 " in line for line in wide.out.splitlines()) == 40
 
@@ -135,5 +138,13 @@ def test_a_narrow_terminal_folds_it_below_the_row() -> None:
 def test_colours_take_no_room() -> None:
     """Escape codes do not disturb the columns."""
     screen = Screen(None, coloured=True)
-    lines = list(table(("A", "B"), [(screen.paint("x", "red"), "y"), ("xx", "y")], screen))
+    lines = list(table(("A", "B"), [(Cell("x", "bad"), "y"), ("xx", "y")], screen))
     assert lines[1] == "\x1b[31mx\x1b[0m    y"
+
+
+def test_what_would_steer_the_terminal_is_spelled_out(planner: Planner, tmp_path: Path) -> None:
+    """A label can hold anything: an escape code in it is shown, and not obeyed."""
+    path = write(tmp_path / "c.json", *lopsided(), node("n", zone="\x1b[31mred\u202eder\n"))
+    out = planner("check", "-f", path).out
+    assert "\x1b" not in out
+    assert "\\x1b[31mred\\x202eder\\x0a" in out

@@ -1,0 +1,1 @@
+"""The forms that the sections of a view take: text on a screen, Markdown, YAML."""

@@ -1,0 +1,53 @@
+"""A long command that is printed on several lines is still the same command."""
+
+import json
+import random
+import shlex
+import string
+import subprocess
+
+import pytest
+
+from cli.forms.shell import command_lines
+
+
+def as_a_shell_reads(lines: list[str]) -> list[str]:
+    """The words that a real shell makes of these lines."""
+    text = "\n".join(lines).replace("$ ", "", 1)
+    script = f"show() {{ printf '%s\\0' \"$@\"; }}\nshow {text.lstrip()}\n"
+    done = subprocess.run(["/bin/sh"], input=script, capture_output=True, text=True, check=True)
+    return done.stdout.split("\0")[:-1]
+
+
+def same(words: list[str], command: str) -> bool:
+    """Whether the words are those of the command, JSON as data."""
+    wanted = shlex.split(command)
+    return [_data(word) for word in words] == [_data(word) for word in wanted]
+
+
+def _data(word: str) -> object:
+    return json.loads(word) if word.startswith("{") else word
+
+
+def random_command(draw: random.Random) -> str:
+    """A kubectl line with names and JSON of any length."""
+
+    def name() -> str:
+        return "".join(draw.choices(string.ascii_lowercase + "-./", k=draw.choice((3, 12, 60, 250))))
+
+    patch = {name(): [{name(): name()} for _ in range(draw.randrange(3))] for _ in range(draw.randrange(4))}
+    quoted = f" -p '{json.dumps(patch, separators=(',', ':'))}'" if draw.random() < 0.6 else ""
+    return f"kubectl patch pod {name()} -n {name()}{quoted} --type=strategic"
+
+
+@pytest.mark.parametrize("width", [20, 80, 100])
+def test_a_shell_puts_it_together_again(width: int) -> None:
+    """Word by word what it was, and no line is too wide."""
+    seed = random.SystemRandom().randrange(2**32)
+    print("seed", seed)
+    draw = random.Random(seed)
+    for _ in range(40):
+        command = random_command(draw)
+        lines = list(command_lines(f"$ {command}", width, "      "))
+        assert max(map(len, lines)) <= width
+        assert same(as_a_shell_reads(lines), command), command
