@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 _WORDS = re.compile(r"(?:'[^']*'|[^\s'])+")
 #: Between any two of these JSON may have a line break.
-_JSON = re.compile(r'"(?:\\.|[^"\\])*"[:,]?|'?[{}\[\],:]+'?|[^"{}\[\],:]+')
+_JSON = re.compile(r"""'?[{}\[\],:]+'?|"(?:\\.|[^"\\])*"[:,]?|[^"{}\[\],:]+""")
 _GO_ON = " \\"
 #: Ends a quote and a line; the next line begins a quote that belongs to the same word.
 _CUT = "'\\"

@@ -23,6 +23,8 @@ from cli.table import elided, folded, harmless, painted, table
 #: What all bars of a line may take, and one at most.
 _BARS, _LONGEST_BAR = 36, 24
 _GAP = "   "
+#: To this width the names of namespaces and workloads are folded before domains are summed up.
+_FOLDED_NAME = 16
 
 
 def spread_lines(block: Spread, screen: Screen) -> Iterator[str]:
@@ -94,7 +96,8 @@ def _matrices(block: Spread, screen: Screen) -> Iterator[str]:
 
 
 def _fits(block: Table, screen: Screen) -> bool:
-    """Whether all columns have room side by side."""
+    """Whether all columns have room side by side, when long names are folded."""
     lines = (block.heads, *block.shown)
     widths = [max(len(text_of(line[place])) for line in lines) for place in range(len(block.heads))]
-    return screen.width is None or sum(widths) + len(_GAP) * (len(widths) - 1) <= screen.width
+    names = [min(width, _FOLDED_NAME) for width in widths[:2]]
+    return screen.width is None or sum((*names, *widths[2:])) + len(_GAP) * (len(widths) - 1) <= screen.width

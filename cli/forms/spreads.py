@@ -124,7 +124,14 @@ def matrix(
     domains = list(dict.fromkeys(domain for row in rows for domain in row.domains))
     told = listed and len(domains) <= MOST_COLUMNS and all(is_listed(row) for row in rows)
     when = ["WHEN"] if len({row.when for row in rows}) > 1 else []
-    heads = ("NAMESPACE", "WORKLOAD", *when, "MAXSKEW", "SKEW", *(domains if told else ["PODS"]))
+    heads = (
+        "NAMESPACE",
+        "WORKLOAD",
+        *when,
+        "MAXSKEW",
+        "SKEW",
+        *(domains if told else ["PODS" if len(states) == 1 else "FEWEST TO MOST"]),
+    )
     cells = [
         (*_whose(row, bool(when)), *(_counts(row, domains) if told else [_all_sums(row, states)]))
         for row in rows
@@ -151,8 +158,17 @@ def _counts(row: SpreadRow, domains: Sequence[str]) -> Iterator[Words]:
 
 
 def _all_sums(row: SpreadRow, states: Sequence[str]) -> str:
-    parts = [summed_up(row, number) for number in range(len(states))]
-    return parts[0] if len(set(parts)) == 1 else " -> ".join(parts)
+    """How many domains hold how many; of several states only the fewest and the most pods of a domain."""
+    if len(states) == 1:
+        return summed_up(row, 0)
+    return _side_by_side(
+        [_range([pods[state] for pods in row.domains.values()]) for state in range(len(states))]
+    )
+
+
+def _range(pods: Sequence[int]) -> str:
+    low, high = min(pods, default=0), max(pods, default=0)
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def _tone(row: SpreadRow) -> Tone:

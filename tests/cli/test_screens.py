@@ -1,0 +1,124 @@
+"""What is on the screen, character for character, at three widths.
+
+`PLANNER_SCREENS=write pytest tests/cli/test_screens.py` writes the files anew after a change that is meant.
+"""
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Planner
+from tests.cli.manifests import Object, deployment, node, pod, write
+
+ROOT = Path(__file__).parents[2]
+SCREENS = Path(__file__).parent / "screens"
+WIDTHS = (80, 100, 160)
+ZONE = "topology.kubernetes.io/zone"
+
+#: What is typed, by the name of the file that shows it.
+COMMANDS = {
+    "check": ("check", "-f", "examples/10-after-scale-down"),
+    "check-many": ("check", "-f", "{many}"),
+    "check-many-v": ("check", "-f", "{many}", "-v"),
+    "simulate": ("simulate", "-f", "examples/12-uneven-zones"),
+    "simulate-many": ("simulate", "-f", "{many}"),
+    "solve": ("solve", "-f", "examples/09-batch-stuck", "-v"),
+    "solve-left-over": ("solve", "-f", "examples/12-uneven-zones"),
+    "compare": ("compare", "-f", "examples/13-rack-grid"),
+    "compare-many": ("compare", "-f", "{many}", "--replays", "1"),
+    "rebalance": ("rebalance", "-f", "examples/43-budget-and-waves"),
+    "rebalance-pinned": ("rebalance", "-f", "examples/42-full-zone"),
+    "explain": ("explain", "-f", "examples/30-stuck-by-an-empty-zone"),
+    "survive": ("check", "-f", "examples/32-zone-loss", "--survive", ZONE),
+    "scale-down": ("scale-down", "-f", "examples/21-scale-down", "deployment/search=4"),
+    "rollout": ("rollout", "--snapshot", "examples/50-rollout-half-way", "-f", "{next}"),
+    "drain": ("drain", "pool=old", "-f", "examples/51-drain-a-pool"),
+}
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> str:
+    """A dozen workloads over three zones and forty nodes, some of them lopsided, one with a long name."""
+    nodes = [node(f"worker-{number:02}", f"eu-1{'abc'[number % 3]}", cpu="2") for number in range(40)]
+    workloads, pods = [], []
+    for place in range(12):
+        name = f"service-with-quite-a-long-name-{place}" if place == 3 else f"web-{place}"
+        workloads.append(deployment(name, 6 + place, cpu="250m"))
+        for number in range(3 + place % 3):
+            on = f"worker-{(place * 7 + number * (3 if place % 4 == 0 else 1)) % 40:02}"
+            pods.append(_of_deployment(name, number, on))
+    return write(tmp_path / "many.json", *nodes, *workloads, *pods)
+
+
+def _of_deployment(name: str, number: int, on: str) -> Object:
+    made = pod(f"{name}-7c9-{number}", on=on, app=name, spread="DoNotSchedule", cpu="250m")
+    hosts = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": {"app": name}},
+    }
+    made["spec"]["topologySpreadConstraints"].append(hosts)
+    return made
+
+
+def typed(name: str, many: str) -> list[str]:
+    """The command's words."""
+    return [word.format(many=many, next="examples/50-rollout-half-way/next") for word in COMMANDS[name]]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_screen(
+    name: str, width: int, planner: Planner, many: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it was when somebody looked at it last; no line is too wide, and a pipe has no colours."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", str(width))
+    ended = planner(*typed(name, many))
+    assert max(map(len, ended.out.splitlines())) <= width
+    assert "\x1b" not in ended.out
+    file = SCREENS / f"{name}-{width}.txt"
+    if os.environ.get("PLANNER_SCREENS") == "write":
+        file.write_text(ended.out)
+    assert ended.out == file.read_text()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_pipe_is_a_hundred_wide(
+    name: str, planner: Planner, many: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever terminal the pipe is typed at."""
+    monkeypatch.chdir(ROOT)
+    assert planner(*typed(name, many)).out == (SCREENS / f"{name}-100.txt").read_text()
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "examples").glob("[0-9]*")))
+def test_no_line_is_wider_than_the_screen(
+    name: str, planner: Planner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At any width that a terminal may have, for every example."""
+    width = random.SystemRandom().randrange(60, 200)
+    print("width", width)
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", str(width))
+    for command in ("check", "simulate", "solve", "rebalance", "explain"):
+        for more in ((), ("-v",)):
+            ended = planner(command, "-f", f"examples/{name}", *more)
+            assert max(map(len, ended.out.splitlines()), default=0) <= width, (command, more)
+
+
+def test_an_ascii_pipe_has_bars_of_ascii() -> None:
+    """In a locale without signs for bars nothing fails."""
+    words = [sys.executable, "-c", "from cli.main import main; main()", "check"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    example = ["-f", "examples/10-after-scale-down"]
+    done = subprocess.run(
+        [*words, *example], capture_output=True, text=True, env=environment, cwd=ROOT, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "eu-1a   #### 4   2 too many" in done.stdout
