@@ -75,7 +75,7 @@ def test_whom_it_touches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     for chosen in (("-n", "default"), ("-l", "app=web")):
         assert run(["rebalance", "-f", str(path), *chosen, "-o", "name"]) == 0
-        assert capsys.readouterr().out == "pod/default/w0\n"
+        assert capsys.readouterr().out == "pod/w0 -n default\n"
     for chosen in (("-n", "shop"), ("-l", "app=db"), ("--exclude", "deploy/web")):
         assert run(["rebalance", "-f", str(path), *chosen]) == 0
         assert "left alone" in capsys.readouterr().err
