@@ -30,9 +30,19 @@ class Stage:
     def __init__(self, problem: Problem, moves: Sequence[Move], board: TrialCluster | None = None) -> None:
         """A stage for some moves; with a board of the problem only constraints that they touch are kept."""
         pods = list(dict.fromkeys(move.pod for move in moves))
-        self.problem = problem.with_leaving(pods)
         numbers = {int(problem.template_of[pod]) for pod in pods}
-        self.board = TrialCluster(self.problem, None if board is None else board.ledger.concerned(numbers))
+        self._set(problem, pods, None if board is None else board.ledger.concerned(numbers))
+
+    @classmethod
+    def of_all(cls, board: TrialCluster, pods: Sequence[int]) -> Stage:
+        """A stage for any moves of some pods, with all constraints of a board."""
+        found = cls.__new__(cls)
+        found._set(board.problem, pods, board.carriers)
+        return found
+
+    def _set(self, problem: Problem, pods: Sequence[int], carriers: Sequence[int] | None) -> None:
+        self.problem = problem.with_leaving(pods)
+        self.board = TrialCluster(self.problem, carriers)
         self._double = {pod: len(problem.pods) + number for number, pod in enumerate(pods)}
 
     def double(self, move: Move) -> int:

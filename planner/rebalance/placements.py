@@ -14,6 +14,7 @@ import numpy as np
 
 from planner.eviction.protections import Protections
 from planner.rebalance.excess_ledger import Demand, levels
+from planner.rebalance.lone_landings import LoneLandings
 from planner.rebalance.movable import Movable
 from planner.rebalance.trial_cluster import Move, TrialCluster
 
@@ -72,11 +73,21 @@ class Placements:
     """Knows every placement by its bytes, on a cluster of its own."""
 
     def __init__(
-        self, board: TrialCluster, movable: Movable, protections: Protections, *, loose: bool = False
+        self,
+        board: TrialCluster,
+        movable: Movable,
+        protections: Protections,
+        *,
+        loose: bool = False,
+        landings: LoneLandings | None = None,
     ) -> None:
-        """Placements that plans may go through; `loose` ones may be worse for as long as a pod is away."""
+        """Placements that plans may go through; `loose` ones may be worse for as long as a pod is away.
+
+        With `landings` a pod moves only to where something holds its replacement.
+        """
         self._loose = loose
-        self._board = TrialCluster(board.problem, board.carriers)
+        self._landings = landings
+        self._board = TrialCluster(board.problem, board.carriers) if landings is None else landings.board
         self._nodes = board.problem.nodes.size
         self.kinds = [*_kinds(board, movable)]
         self._quotas = [*self._limits(protections)]
@@ -126,9 +137,19 @@ class Placements:
                     continue
                 for target in self._hole(gone, kind).open_to:
                     if target != source:
-                        after = _with(gone, kind * self._nodes + target, 1)
-                        if not self._is_worse(self.judged(after).hard, before):
-                            yield Step(kind, source, target), after
+                        after, step = _with(gone, kind * self._nodes + target, 1), Step(kind, source, target)
+                        if not self._is_worse(self.judged(after).hard, before) and self._lands(
+                            placement, step
+                        ):
+                            yield step, after
+
+    def _lands(self, placement: Placement, step: Step) -> bool:
+        """Whether a replacement comes to just this node, where that is asked."""
+        if self._landings is None:
+            return True
+        self._take(placement[: len(self._now)])
+        pod = self._standing[step.kind][step.source][-1]
+        return self._landings.of(Move(pod, step.source, step.target)) is not None
 
     def named(self, steps: Iterable[Step]) -> list[Move]:
         """Steps from the start as moves of single pods."""

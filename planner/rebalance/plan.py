@@ -18,8 +18,9 @@ from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.rebalance.choice import Choice
-from planner.rebalance.deals import deal
+from planner.rebalance.deals import Dealt, deal
 from planner.rebalance.document import document
+from planner.rebalance.exhaustive import Values
 from planner.rebalance.landings import Landing
 from planner.rebalance.movable import EMPTIED, Movable
 from planner.rebalance.search import MoveSearch, stages_of
@@ -66,6 +67,10 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     if evict_only and (dealt.left or dealt.misses(found.values)):
         other = search.run(natural=True)
         dealt = min(dealt, deal(board, other.moves, other.values, rules, clock), key=lambda one: one.key)
+    if dealt.left or dealt.misses(found.values):
+        better = search.landing(_achieved(dealt, movable), evict_only=evict_only)
+        if better is not None:
+            dealt = min(dealt, deal(board, *better, rules, clock), key=lambda one: one.key)
     shown = dealt.waves[:first_waves]
     points = [*_curve(board, movable, protections, meter, len(found.moves))] if curve else []
     return document(
@@ -82,6 +87,14 @@ def rebalance(  # noqa: PLR0913 - the options of the command
             *_rest(dealt.waves, shown),
         ),
     ).cut_while(meter.cut)
+
+
+def _achieved(dealt: Dealt, movable: Movable) -> Values:
+    """What the moves achieve that have turns."""
+    pods = [landing.move.pod for wave in dealt.waves for landing in wave]
+    weight = int(movable.weights[pods].sum()) if pods else 0
+    hard, soft = dealt.excess
+    return {"hardExcess": hard, "softExcess": soft, "moves": len(pods), "disruption": weight}
 
 
 def _board(problem: Problem, left_alone: Mapping[int, str]) -> TrialCluster:

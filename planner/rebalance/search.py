@@ -24,6 +24,7 @@ from planner.rebalance.excess_ledger import Demand
 from planner.rebalance.exhaustive import Exhaustive, Values, is_tiny
 from planner.rebalance.greedy import Greedy
 from planner.rebalance.large_repair import Group, LargeRepair
+from planner.rebalance.lone_landings import LoneLandings
 from planner.rebalance.lower_bounds import LowerBounds, chained, proved_by
 from planner.rebalance.movable import Movable
 from planner.rebalance.placements import Placements
@@ -94,6 +95,19 @@ class MoveSearch:
                 best = min(best, found, key=lambda one: self._key(one[1]))
         self._board.state.rollback(self._start)
         return FoundMoves(*best, self._stages, self._claims)
+
+    def landing(self, known: Values, *, evict_only: bool) -> Found | None:
+        """Better moves than those known, each to a node that something holds it to, if there are any.
+
+        They are looked for in a tiny cluster only.
+        """
+        if not is_tiny(self._board, self._movable) or self._meter.over():
+            return None
+        self._meter.look_for("moves whose replacements land for certain")
+        lone = LoneLandings.of_all(self._board, self._movable, evict_only=evict_only)
+        placements = Placements(self._board, self._movable, self._protections, landings=lone)
+        outcome = Exhaustive(placements, self._stages, known, self._floor()).run(self._most, self._meter)
+        return None if outcome.moves is None else ([*outcome.moves], outcome.values)
 
     @property
     def _steps(self) -> Sequence[Callable[[Found, Sequence[Group]], Found]]:

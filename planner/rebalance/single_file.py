@@ -1,22 +1,16 @@
 """One move after the other, each to its certain node: where any order holds, this one does.
 
 A wave of one pod asks nothing of others that are under way.  So moves that were found one by one find
-their turns here, whatever several at once would come to.  A replacement that finds no node as long as
-its pod still ends waits for that, as the scheduler lets it wait.
+their turns here, whatever several at once would come to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
-import numpy as np
-
-from planner.problem.nodes import Mask
-from planner.proof import effort
-from planner.rebalance.landings import Kind, Landing
+from planner.rebalance.landings import Landing
+from planner.rebalance.lone_landings import LoneLandings
 from planner.rebalance.phases import Phase, Stage
-from planner.rebalance.places import Places
 from planner.rebalance.trial_cluster import Move
 from planner.rebalance.waves import WaveRules
 
@@ -26,10 +20,8 @@ class SingleFile:
 
     def __init__(self, stage: Stage, moves: Sequence[Move], rules: WaveRules) -> None:
         self._stage = stage
-        self._board = stage.board
         self._left = list(moves)
-        self._places = Places(stage.board)
-        self._may_pin = not rules.evict_only
+        self._landings = LoneLandings(stage, evict_only=rules.evict_only)
         self.waves: list[list[Landing]] = []
 
     def deal(self, is_over: Callable[[], bool]) -> Sequence[Move]:
@@ -41,7 +33,7 @@ class SingleFile:
             self._left.remove(landing.move)
             self._stage.put(landing.move, Phase.LANDED)
             self.waves.append([landing])
-            self._board.state.forget_history()
+            self._stage.board.state.forget_history()
         return self._left
 
     def _possible(self) -> Iterator[Landing]:
@@ -50,72 +42,6 @@ class SingleFile:
         for move in self._left:
             if move.pod not in pods:
                 pods.add(move.pod)
-                landing = self._landing(move)
+                landing = self._landings.of(move)
                 if landing is not None:
                     yield landing
-
-    def _landing(self, move: Move) -> Landing | None:
-        """What makes a replacement come to its target, if it may come there."""
-        board = self._board
-        mark = board.state.mark()
-        allowed = board.attempt(move)
-        board.state.rollback(mark)
-        if not allowed:
-            return None
-        only: Mask = self._stage.problem.nodes.none.copy()
-        only[move.target] = True
-        found = self._held_by(move, only)
-        board.state.rollback(mark)
-        if found is None:
-            return None
-        kind, pin = found
-        wide = self._places.named(pin) if kind == "pinned" else None
-        return Landing(move, kind, only, self._places.named(only), wide)
-
-    def _held_by(self, move: Move, only: Mask) -> tuple[Kind, Mask] | None:
-        """What holds a replacement to its target, and the nodes that say so; None when nothing does."""
-        template = self._board.template(move.pod)
-        if self._stays_inside(move, only, partial(self._board.open_to, template)):
-            return "filters", only
-        if self._stays_inside(move, only, partial(self._tops, template)):
-            return "scores", only
-        return next(self._pins(move, only), None) if self._may_pin else None
-
-    def _pins(self, move: Move, only: Mask) -> Iterator[tuple[Kind, Mask]]:
-        """Pins that hold; a narrow one hides all domains but one from constraints, a wide one few."""
-        template = self._board.template(move.pod)
-        settled = self._board.plan(template).settled
-        for pin in (only, settled & ~self._astray(move, only)):
-            open_now = partial(self._board.open_to, template, pin)
-            if int(pin.sum()) <= effort.PIN_NAMES and self._stays_inside(move, only, open_now):
-                yield "pinned", pin
-
-    def _stays_inside(self, move: Move, only: Mask, nodes: Callable[[], Mask]) -> bool:
-        """Whether some nodes are never others than these, and one of these when the pod has ended."""
-        found = only
-        for _ in self._own_phases(move):
-            found = nodes()
-            if (found & ~only).any():
-                return False
-        return bool(found.any())
-
-    def _own_phases(self, move: Move) -> Iterator[None]:
-        """The stage with the pod as far as it may be when its replacement is scheduled; last it has ended."""
-        for phase in (Phase.LEAVING, Phase.GONE):
-            if phase is Phase.GONE or not self._stage.waits_for_the_end(move):
-                self._stage.put(move, phase)
-                yield
-
-    def _astray(self, move: Move, only: Mask) -> Mask:
-        """The other nodes where a replacement might land of its own accord."""
-        template, found = self._board.template(move.pod), np.zeros_like(only)
-        for _ in self._own_phases(move):
-            found |= self._board.open_to(template)
-        return found & ~only
-
-    def _tops(self, template: int) -> Mask:
-        """The nodes with the highest score."""
-        feasible, totals = self._board.choice(template)
-        best = totals[feasible.mask].max(initial=0)
-        found: Mask = feasible.mask & (totals == best)
-        return found
