@@ -13,6 +13,7 @@ class Output(StrEnum):
     JSON = "json"
     YAML = "yaml"
     NAME = "name"
+    MARKDOWN = "markdown"
 
 
 class ScriptOutput(StrEnum):
@@ -22,6 +23,7 @@ class ScriptOutput(StrEnum):
     JSON = "json"
     YAML = "yaml"
     NAME = "name"
+    MARKDOWN = "markdown"
     SCRIPT = "script"
 
 
@@ -80,11 +82,11 @@ Kubeconfig = Annotated[
 ]
 Format = Annotated[
     Output | None,
-    typer.Option("--output", "-o", metavar="FORMAT", help="wide, json, yaml or name."),
+    typer.Option("--output", "-o", metavar="FORMAT", help="wide, json, yaml, name or markdown."),
 ]
 ScriptFormat = Annotated[
     ScriptOutput | None,
-    typer.Option("--output", "-o", metavar="FORMAT", help="wide, json, yaml, name or script."),
+    typer.Option("--output", "-o", metavar="FORMAT", help="wide, json, yaml, name, markdown or script."),
 ]
 Gated = Annotated[
     bool, typer.Option("--gated", help="Take in pods that a scheduling gate holds back, as if it were open.")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from cli.forms import text
+from cli.forms import markdown, text
 from cli.options import Output
 from cli.outcome import say, say_notes
 from cli.page import Page
@@ -65,6 +65,8 @@ def _lines(document: Document, page: Page) -> Iterator[str]:
             yield _yaml(document)
         case Output.NAME:
             yield from _names(document)
+        case Output.MARKDOWN:
+            yield from markdown.lines(_view(document).sections(document, page))
         case _:
             yield from _table(document, page)
 

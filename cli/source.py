@@ -56,7 +56,7 @@ def write(listing: bytes, target: str | None) -> None:
     if target in (None, STDIN):
         sys.stdout.buffer.write(listing)
         return
-    if target in {"wide", "json", "yaml", "name"}:
+    if target in {"wide", "json", "yaml", "name", "markdown"}:
         raise InputError([f"-o {target}: a snapshot is always JSON, -o names its file (write ./{target})"])
     try:
         Path(target).write_bytes(gzip.compress(listing) if target.endswith(".gz") else listing)

@@ -68,7 +68,7 @@ def _conflict(found: Conflict, page: Page) -> Iterator[Block]:
 
 def _explanation(item: Explanation, page: Page) -> Iterator[Section]:
     more = f" and {len(item.alike)} more like it stay" if item.alike else " stays"
-    yield section(item.pod, Verdict(f"{item.pod}{more} pending:", "bad"), told(item.message))
+    yield section("", Verdict(f"{item.pod}{more} pending:", "bad"), told(item.message))
     yield section(f"Who refuses {item.pod}", _nodes(item, page))
     yield section(f"Where {item.pod} may go by spread", *_domains(item, page))
     yield section(f"What helps {item.pod}", *_fixes(item, page))
