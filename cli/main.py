@@ -22,6 +22,7 @@ from cli.outcome import Exit, ending
 from cli.rebalance import rebalance
 from cli.rollout import rollout
 from cli.scale_down import scale_down
+from cli.snapshot import snapshot
 from cli.solve import solve
 from cli.what_if import Changes, InOrder, what_if
 
@@ -191,24 +192,4 @@ app.command("rollout", cls=InOrder)(what_if(rollout))
 app.command("drain", cls=InOrder)(what_if(drain))
 
 
-@app.command()
-def snapshot(
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write to this file; .gz is compressed."),
-    ] = None,
-    context: options.Context = None,
-    kubeconfig: options.Kubeconfig = None,
-) -> None:
-    """Write what the planner reads of the live cluster, for -f of the other commands.
-
-    A List in JSON, on standard output or in a file. Nodes, pods, workloads, budgets and volumes
-    are in it; Secrets and ConfigMaps are never asked for.
-    """
-    from cli.live import ask_kubectl
-    from cli.outcome import say_notes
-    from cli.source import write
-
-    listing, notes = ask_kubectl(context, kubeconfig)
-    say_notes(notes)
-    write(listing, output)
+app.command("snapshot")(snapshot)

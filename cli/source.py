@@ -1,15 +1,17 @@
 """Where a snapshot comes from, and where `planner snapshot` puts it."""
 
 import gzip
+import os
+import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from pathlib import Path
 
 from cli.live import ask_kubectl
+from cli.outcome import say_notes
 from models import Cluster, InputError
 from models.cluster import read
-from models.reading.manifests import STDIN
+from models.reading.manifests import STDIN, contents
 
 
 def load(
@@ -23,13 +25,7 @@ def load(
 
     Manifests that name no namespace are of the one given.
     """
-    if filename and (context or kubeconfig):
-        raise InputError(
-            [
-                "-f reads files, --context and --kubeconfig a live cluster; for both: "
-                "planner snapshot --context NAME | planner simulate -f - -f more.yaml"
-            ]
-        )
+    _refuse_both(filename, context, kubeconfig)
     if filename:
         cluster = Cluster.load(*filename, recursive=recursive, namespace=namespace)
     else:
@@ -39,6 +35,18 @@ def load(
         place = ", ".join(places) or "the live cluster"
         raise InputError([f"{place}: neither nodes nor pods, {_found(cluster)}"])
     return cluster
+
+
+def listing(
+    filename: Sequence[str] | None, recursive: bool, context: str | None, kubeconfig: str | None
+) -> list[tuple[str, bytes]]:
+    """(name, content) of these files as they are, or what kubectl says when there are none."""
+    _refuse_both(filename, context, kubeconfig)
+    if filename:
+        return contents(filename, recursive=recursive)
+    answer, notes = ask_kubectl(context, kubeconfig)
+    say_notes(notes)
+    return [("kubectl", answer)]
 
 
 def with_policy(cluster: Cluster, filename: str | None) -> Cluster:
@@ -51,17 +59,36 @@ def with_policy(cluster: Cluster, filename: str | None) -> Cluster:
     return replace(cluster, descheduler_policy=policy)
 
 
-def write(listing: bytes, target: str | None) -> None:
+def write(text: bytes, target: str | None) -> None:
     """Put a snapshot into a file, or on standard output."""
     if target in (None, STDIN):
-        sys.stdout.buffer.write(listing)
+        sys.stdout.buffer.write(text)
         return
     if target in {"wide", "json", "yaml", "name", "markdown"}:
         raise InputError([f"-o {target}: a snapshot is always JSON, -o names its file (write ./{target})"])
     try:
-        Path(target).write_bytes(gzip.compress(listing) if target.endswith(".gz") else listing)
+        with open(target, "wb", opener=_for_me_alone) as file:
+            file.write(gzip.compress(text, mtime=0) if target.endswith(".gz") else text)
     except OSError as error:
         raise InputError([f"{target}: {(error.strerror or str(error)).lower()}"]) from None
+
+
+def _for_me_alone(path: str, flags: int) -> int:
+    """An open file that nobody else may read, whatever it was before; a pipe or device stays as it is."""
+    file = os.open(path, flags, 0o600)
+    if stat.S_ISREG(os.fstat(file).st_mode):
+        os.fchmod(file, 0o600)
+    return file
+
+
+def _refuse_both(filename: Sequence[str] | None, context: str | None, kubeconfig: str | None) -> None:
+    if filename and (context or kubeconfig):
+        raise InputError(
+            [
+                "-f reads files, --context and --kubeconfig a live cluster; for both: "
+                "planner snapshot --context NAME | planner simulate -f - -f more.yaml"
+            ]
+        )
 
 
 def _live(context: str | None, kubeconfig: str | None) -> Cluster:

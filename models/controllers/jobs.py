@@ -6,10 +6,10 @@ from itertools import islice
 
 from models.controllers.owners import is_live
 from models.controllers.templates import free_names, new_pod, stand_in_uid, usable
+from models.objects.annotations import COMPLETION_INDEX
 from models.objects.pod import Pod
 from models.objects.workload import Job
 
-_INDEX = "batch.kubernetes.io/job-completion-index"
 _RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
 _PREFIX = "batch.kubernetes.io/"
 
@@ -24,7 +24,7 @@ def pods_of_job(job: Job, pods: Sequence[Pod], taken: set[str]) -> Iterator[Pod]
     if job.spec.completion_mode == "Indexed":
         for index in islice(_free_indexes(job, pods), missing):
             name = next(free_names(f"{job.name}-{index}", job.namespace, taken))
-            yield new_pod(template, job, name, {**labels, _INDEX: str(index)})
+            yield new_pod(template, job, name, {**labels, COMPLETION_INDEX: str(index)})
         return
     for name in islice(free_names(job.name, job.namespace, taken), missing):
         yield new_pod(template, job, name, labels)
@@ -58,7 +58,7 @@ def _free_indexes(job: Job, pods: Sequence[Pod]) -> Iterator[int]:
 
 def index_of(pod: Pod) -> int | None:
     """The pod's number among those of an Indexed Job."""
-    text = pod.metadata.labels.get(_INDEX) or pod.metadata.annotations.get(_INDEX) or ""
+    text = pod.metadata.labels.get(COMPLETION_INDEX) or pod.metadata.annotations.get(COMPLETION_INDEX) or ""
     return int(text) if text.isascii() and text.isdigit() else None
 
 

@@ -12,8 +12,9 @@ from models.controllers.jobs import index_of
 from models.controllers.owners import Workloads, is_live
 from models.controllers.templates import free_names, stand_in_uid, usable
 from models.errors import InputError
+from models.objects.annotations import DELETION_COST
 from models.objects.base import NamespacedObject
-from models.objects.pod import DELETION_COST, Pod, PodSchedulingGate, PodSpec, PodStatus
+from models.objects.pod import Pod, PodSchedulingGate, PodSpec, PodStatus
 from models.objects.workload import DaemonSet, Job, StatefulSet, Workload
 from models.snapshot import Snapshot
 

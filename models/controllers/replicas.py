@@ -13,13 +13,13 @@ from models.controllers.templates import (
     stand_in_uid,
     usable,
 )
+from models.objects.annotations import REVISION
 from models.objects.base import ObjectMeta
 from models.objects.pod import Pod, PodTemplateSpec
 from models.objects.selectors import LabelSelector
 from models.objects.workload import Deployment, ReplicaSet, ReplicaSetSpec, ReplicationController
 
 HASH_LABEL = "pod-template-hash"
-_REVISION = "deployment.kubernetes.io/revision"
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -93,7 +93,7 @@ def stand_in_replica_set(deployment: Deployment) -> ReplicaSet | None:
 
 
 def _revision(replica_set: ReplicaSet) -> tuple[int, datetime, str]:
-    text = replica_set.metadata.annotations.get(_REVISION, "")
+    text = replica_set.metadata.annotations.get(REVISION, "")
     number = int(text) if text.isascii() and text.isdigit() else 0
     return number, replica_set.metadata.creation_timestamp or _LONG_AGO, replica_set.name
 

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from models.objects.annotations import Annotations
+
 VALUE_LABEL = "|"
 NULL_LABEL = "|null"
 #: The API keeps most whole numbers in 32 bits and refuses larger ones.
@@ -92,7 +94,7 @@ class ObjectMeta(KubeModel):
     namespace: str = "default"
     uid: str = ""
     labels: dict[str, str] = Field(default_factory=dict)
-    annotations: dict[str, str] = Field(default_factory=dict)
+    annotations: Annotations = Field(default_factory=dict)
     owner_references: tuple[OwnerReference, ...] = ()
     creation_timestamp: Time | None = None
     deletion_timestamp: Time | None = None

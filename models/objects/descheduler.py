@@ -75,7 +75,7 @@ Args = TypeVar("Args", bound=KubeModel)
 
 
 class PolicyPluginConfig(KubeModel):
-    """A plugin's arguments: typed for the plugins that matter here, else as written."""
+    """A plugin's arguments: typed for the plugins that matter here, else left out."""
 
     name: str
     args: KubeModel | dict[str, Any] = Field(default_factory=dict, validate_default=True)
@@ -84,8 +84,10 @@ class PolicyPluginConfig(KubeModel):
     @classmethod
     def _type_args(cls, args: Any, info: ValidationInfo) -> Any:
         known = POLICY_ARGS.get(info.data.get("name", ""))
-        if known is None or isinstance(args, KubeModel):
-            return args or {}
+        if known is None:
+            return {}
+        if isinstance(args, KubeModel):
+            return args
         return known.model_validate_json(json.dumps(args or {}), strict=True)
 
 

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, GetCoreSchemaHandler, model_validator
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, core_schema
 
 from models.objects.affinity import Affinity, Toleration, TopologySpreadConstraint
+from models.objects.annotations import DELETION_COST, MIRROR
 from models.objects.base import (
     LEAST_INT32,
     MOST_INT32,
@@ -23,8 +24,6 @@ from models.objects.containers import Container, ResourceRequirements, Resources
 from models.objects.quantity import ResourceList
 from models.objects.volumes import Volume
 
-DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-MIRROR = "kubernetes.io/config.mirror"
 # As kube-controller-manager reads it: no plus sign, no leading zeros, 32 bits.
 _COST = re.compile(r"-[0-9]{1,20}|0|[1-9][0-9]{0,20}", re.ASCII)
 _INT32 = 2**31
@@ -131,6 +130,14 @@ class ContainerStatus(KubeModel):
     allocated_resources: ResourceList = Field(default_factory=dict)
 
 
+#: The conditions that say something; the others only accompany these.
+READ_CONDITIONS = frozenset({"DisruptionTarget", "PodResizePending", "PodScheduled", "Ready"})
+
+
+def _read_ones(conditions: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
+    return tuple([item for item in conditions if item.type in READ_CONDITIONS])
+
+
 class PodResourceClaimStatus(KubeModel):
     """The claim that was made for an entry of `resourceClaims`; none when none was needed."""
 
@@ -144,7 +151,7 @@ class PodStatus(KubeModel):
     phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] = "Pending"
     start_time: Time | None = None
     nominated_node_name: str | None = None
-    conditions: tuple[PodCondition, ...] = ()
+    conditions: Annotated[tuple[PodCondition, ...], AfterValidator(_read_ones)] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()

@@ -131,7 +131,7 @@ Args = TypeVar("Args", bound=KubeModel)
 
 
 class PluginConfig(KubeModel):
-    """A plugin's arguments: typed for the plugins that the planner models, else as written."""
+    """A plugin's arguments: typed for the plugins that the planner models, else left out."""
 
     name: str
     args: KubeModel | dict[str, Any] = Field(default_factory=dict, validate_default=True)
@@ -140,8 +140,10 @@ class PluginConfig(KubeModel):
     @classmethod
     def _type_args(cls, args: Any, info: ValidationInfo) -> Any:
         known = PLUGIN_ARGS.get(info.data.get("name", ""))
-        if known is None or isinstance(args, KubeModel):
-            return args or {}
+        if known is None:
+            return {}
+        if isinstance(args, KubeModel):
+            return args
         return known.model_validate_json(json.dumps(args or {}), strict=True)
 
 
@@ -158,12 +160,16 @@ class KubeSchedulerProfile(KubeModel):
         return next((item.args for item in self.plugin_config if isinstance(item.args, kind)), kind())
 
 
+class Extender(KubeModel):
+    """A web hook of the scheduler: all that matters is that there is one."""
+
+
 class KubeSchedulerConfiguration(KubeObject):
     """How kube-scheduler was started."""
 
     profiles: tuple[KubeSchedulerProfile, ...] = ()
     percentage_of_nodes_to_score: int | None = Field(default=None, ge=0, le=100)
-    extenders: tuple[dict[str, Any], ...] = ()
+    extenders: tuple[Extender, ...] = ()
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:

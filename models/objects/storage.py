@@ -11,9 +11,6 @@ from models.objects.selectors import LabelSelector, NodeSelector
 AccessMode = Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]
 VolumeMode = Literal["Filesystem", "Block"]
 
-BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
-SELECTED_NODE = "volume.kubernetes.io/selected-node"
-
 
 class ClaimReference(KubeModel):
     """The claim that a volume is bound to, or reserved for."""

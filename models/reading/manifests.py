@@ -37,6 +37,15 @@ def read_files(
     return documents
 
 
+def contents(sources: Sequence[str | Path], *, recursive: bool = False) -> list[tuple[str, bytes]]:
+    """(name, content) of each of these files, and of those in these folders, as they are."""
+    problems: list[str] = []
+    found = list(_all_contents(sources, recursive, None, problems))
+    if problems:
+        raise InputError(problems)
+    return found
+
+
 def read_objects(objects: Iterable[Mapping[str, Any]]) -> list[Document]:
     """Objects that are Python dictionaries already, taken through the same door as files."""
     listing = {"apiVersion": "v1", "kind": "List", "items": list(objects)}

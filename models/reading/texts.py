@@ -15,7 +15,7 @@ _JSON_NAMES = (".json", ".json.gz")
 
 def read_content(content: bytes, name: str) -> list[Document]:
     """The documents of a file, each with its own problems; the name is for messages."""
-    plain = _unpacked(content, name).removeprefix(codecs.BOM_UTF8)
+    plain = unpacked(content, name).removeprefix(codecs.BOM_UTF8)
     first = plain.lstrip()[:1] if plain[:1].isspace() else plain[:1]
     if not first:
         raise InputError([f"{name}: is empty"])
@@ -49,7 +49,8 @@ def _read_yaml(text: str, name: str) -> Iterator[Document]:
     return read_yaml(text, name)
 
 
-def _unpacked(content: bytes, name: str) -> bytes:
+def unpacked(content: bytes, name: str) -> bytes:
+    """The content without gzip."""
     if not content.startswith(_GZIP_MAGIC):
         return content
     try:

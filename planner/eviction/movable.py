@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from models.objects.annotations import PREFER_NO_EVICTION, SAFE_TO_EVICT
 from models.objects.pod import Pod
 from planner.problem.problem import Problem
 
 #: From here on priorities belong to the system's own pods.
 _SYSTEM_PRIORITY = 2_000_000_000
-_SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
-_PREFER_NO_EVICTION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
 #: Controllers that bind a pod to its node.
 _TIED_TO_NODES = {"DaemonSet", "Node"}
 
@@ -33,7 +32,7 @@ def has_local_storage(pod: Pod) -> bool:
 def asks_to_stay(pod: Pod) -> bool:
     """Whether an annotation speaks against its eviction."""
     annotations = pod.metadata.annotations
-    return annotations.get(_SAFE_TO_EVICT) == "false" or _PREFER_NO_EVICTION in annotations
+    return annotations.get(SAFE_TO_EVICT) == "false" or PREFER_NO_EVICTION in annotations
 
 
 _REASONS: dict[str, Callable[[Pod], bool]] = {

@@ -14,17 +14,15 @@ from typing import NamedTuple
 import numpy as np
 
 from models.cluster import Cluster
+from models.objects.annotations import BIND_COMPLETED, DEFAULT_CLASS, SELECTED_NODE
 from models.objects.pod import Pod
 from models.objects.storage import (
-    BIND_COMPLETED,
-    SELECTED_NODE,
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
 )
 from planner.problem.nodes import Mask, NodeAxis
 
-_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
@@ -228,7 +226,7 @@ class Claims:
 
 
 def _is_default(storage: StorageClass) -> bool:
-    return storage.metadata.annotations.get(_DEFAULT_CLASS) == "true"
+    return storage.metadata.annotations.get(DEFAULT_CLASS) == "true"
 
 
 def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:

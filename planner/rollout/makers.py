@@ -12,6 +12,7 @@ from models.controllers.jobs import pods_of_job
 from models.controllers.owners import ByController, is_live
 from models.controllers.replicas import newest_of, stand_in_replica_set
 from models.controllers.stateful import pods_of_stateful_set
+from models.objects.annotations import DESIRED_REPLICAS, MAX_REPLICAS
 from models.objects.node import Node
 from models.objects.pod import Pod, PodTemplateSpec
 from models.objects.workload import (
@@ -36,8 +37,6 @@ Rolling = Deployment | StatefulSet | DaemonSet | ReplicaSet | ReplicationControl
 Index = Mapping[str, int]
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-_DESIRED = "deployment.kubernetes.io/desired-replicas"
-_MOST = "deployment.kubernetes.io/max-replicas"
 #: A place may be needed again before the pod that had it has ended.
 _TURNOVER = 2
 
@@ -147,7 +146,7 @@ def _deployment(item: Deployment, known: Known, slots: Slots) -> Maker:
     def revision(found: ReplicaSet, index: Index, later: timedelta) -> Replicas:
         size = found.spec.replicas if found.key != new.key or exists else 0
         made = members[found.key].replicas(size, index, later)
-        made.desired, made.most = _annotated(found, _DESIRED), _annotated(found, _MOST)
+        made.desired, made.most = _annotated(found, DESIRED_REPLICAS), _annotated(found, MAX_REPLICAS)
         return made
 
     def run(index: Index, later: timedelta) -> DeploymentRun:

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from models import Cluster
-from models.objects.pod import DELETION_COST, Pod
+from models.objects.annotations import DELETION_COST
+from models.objects.pod import Pod
 from models.objects.workload import Deployment, ReplicaSet, ReplicationController, Workload
 from planner.scaledown.lots import Open
 from planner.whatif.scaling import Replicas

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.objects.pod import DELETION_COST
+from models.objects.annotations import DELETION_COST
 from planner.documents.plan import ScaleDown
 from tests.builders import node, replica, revision, scaled, spread
 from tests.cli.conftest import Planner

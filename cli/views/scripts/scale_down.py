@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from cli.page import counted
 from cli.views.scripts.frame import Frame, checked, command, script
 from cli.views.scripts.surroundings import nodes
-from models.objects.pod import DELETION_COST, Pod
+from models.objects.annotations import DELETION_COST
+from models.objects.pod import Pod
 from models.snapshot import Snapshot
 from planner.documents.plan import ScaleDown
 

@@ -27,6 +27,7 @@ from tests.builders import (
 )
 
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 MIRROR = {"kubernetes.io/config.mirror": "x"}
 
 
@@ -91,11 +92,11 @@ def test_what_admission_added_to_a_pod_comes_back_with_it() -> None:
         *running["spec"]["containers"],
         {"name": "proxy", "resources": {"requests": {"cpu": "300m"}}},
     ]
-    running["metadata"]["annotations"] = {"controller.kubernetes.io/pod-deletion-cost": "7", "mesh": "on"}
+    running["metadata"]["annotations"] = {"controller.kubernetes.io/pod-deletion-cost": "7", SAFE: "false"}
     found = drain(cluster(node("a1"), owner, current, running), "a1")
     (back,) = found.pods
     assert [container.name for container in back.spec.containers] == ["main", "proxy"]
-    assert back.metadata.annotations == {"mesh": "on"}
+    assert back.metadata.annotations == {SAFE: "false"}
 
 
 def test_what_a_drain_leaves_alone() -> None:

@@ -1,0 +1,40 @@
+"""The annotations that decide something; objects are read with these alone, so no other can ever matter."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
+MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
+MIRROR = "kubernetes.io/config.mirror"
+PREFER_NO_EVICTION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
+REVISION = "deployment.kubernetes.io/revision"
+SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+
+READ = (
+    BIND_COMPLETED,
+    COMPLETION_INDEX,
+    DEFAULT_CLASS,
+    DELETION_COST,
+    DESIRED_REPLICAS,
+    MAX_REPLICAS,
+    MIRROR,
+    PREFER_NO_EVICTION,
+    REVISION,
+    SAFE_TO_EVICT,
+    SELECTED_NODE,
+)
+
+
+def read_ones(annotations: Mapping[str, str]) -> dict[str, str]:
+    """The annotations among these that anything reads."""
+    return {key: annotations[key] for key in READ if key in annotations} if annotations else {}
+
+
+Annotations = Annotated[dict[str, str], AfterValidator(read_ones)]

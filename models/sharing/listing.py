@@ -1,0 +1,49 @@
+"""Files as somebody printed them -> one List that can be sent round."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from models.collector import collector_paused
+from models.sharing.kept import kept
+from models.sharing.names import NewNames, OldNames
+from models.sharing.raw import Manifest, each_object
+from models.sharing.renamed import renamed
+from models.snapshot import KUBE_SYSTEM
+
+_BEGIN, _END = b'{"kind":"List","apiVersion":"v1","items":[\n', b"\n]}\n"
+
+
+def shared(files: Iterable[tuple[str, bytes]], *, anonymize: bool = False) -> bytes:
+    """A List of what the planner reads of the files, an object a line; under other names if wanted."""
+    texts: list[bytes] = []
+    with collector_paused():
+        for name, content in files:
+            each_object(content, name, lambda item: texts.append(_text(kept(item))))
+        return _BEGIN + b",\n".join(_anonymous(texts) if anonymize else texts) + _END
+
+
+def _anonymous(texts: Sequence[bytes]) -> Iterator[bytes]:
+    old = OldNames()
+    for text in texts:
+        renamed(json.loads(text), old)
+    new = NewNames(old.parts)
+    yield from _identity(texts)
+    for text in texts:
+        yield _text(renamed(json.loads(text), new))
+
+
+def _identity(texts: Sequence[bytes]) -> Iterator[bytes]:
+    """Which cluster it is, where only the uid of kube-system, which gets another name, has said so."""
+    uid = ""
+    for text in texts:
+        if text.startswith(b'{"kind":"SnapshotOrigin"'):
+            return
+        if text.startswith(b'{"kind":"Namespace"'):
+            metadata = json.loads(text)["metadata"]
+            uid = metadata.get("uid", "") if metadata.get("name") == KUBE_SYSTEM else uid
+    if uid:
+        yield _text({"kind": "SnapshotOrigin", "apiVersion": "planner/v1alpha1", "cluster": uid})
+
+
+def _text(item: Manifest) -> bytes:
+    return json.dumps(item, separators=(",", ":")).encode()

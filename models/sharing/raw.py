@@ -1,0 +1,76 @@
+"""The content of a file -> its objects as they were printed, one by one."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from models.errors import InputError
+from models.reading.json_split import each_item, find_items, json_values
+from models.reading.texts import unpacked
+
+Manifest = dict[str, Any]
+_WHITE = b" \t\r\n"
+
+
+def each_object(content: bytes, name: str, take: Callable[[Manifest], None]) -> None:
+    """Hand over every object of a file, JSON or YAML, gzipped or not; the name is for messages."""
+    plain = unpacked(content, name)
+    begin = find_items(plain)
+    if begin is None:
+        for value in _values(plain, name):
+            for item in _items(value, name):
+                take(item)
+        return
+
+    def read(text: bytes) -> bool:
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            return False
+        take(_typed(found, head, name))
+        return True
+
+    head = _head(plain, begin)
+    end = each_item(plain, begin, read)
+    if not plain[end:].lstrip(_WHITE).startswith(b"]"):
+        raise InputError([f"{name}: broken JSON"])
+
+
+def _head(plain: bytes, begin: int) -> Manifest:
+    """What the List says before its items; a list of one kind says which."""
+    found: Manifest = json.loads(plain[:begin] + b"]}")
+    return found
+
+
+def _values(plain: bytes, name: str) -> Iterator[Any]:
+    if plain.lstrip()[:1] in (b"{", b"["):
+        try:
+            yield from [json.loads(text) for text in json_values(plain)]
+        except ValueError as error:
+            raise InputError([f"{name}: broken JSON: {error}"]) from None
+        return
+    import yaml
+
+    from models.reading.yaml_text import yaml_values
+
+    try:
+        yield from [value for value in yaml_values(plain.decode()) if value is not None]
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError([f"{name}: broken YAML: {str(error).splitlines()[0]}"]) from None
+
+
+def _items(value: Any, name: str) -> Iterator[Manifest]:
+    if isinstance(value, dict) and str(value.get("kind", "")).endswith("List"):
+        yield from (_typed(item, value, name) for item in value.get("items") or ())
+    else:
+        yield _typed(value, {}, name)
+
+
+def _typed(item: Any, listing: Manifest, name: str) -> Manifest:
+    """The object with the kind that its list has for all of them."""
+    if not isinstance(item, dict):
+        raise InputError([f"{name}: expected Kubernetes objects, found {type(item).__name__}"])
+    kind = str(listing.get("kind", "")).removesuffix("List")
+    if kind and "kind" not in item:
+        return {"kind": kind, "apiVersion": listing.get("apiVersion", ""), **item}
+    return item

@@ -1,0 +1,66 @@
+"""`planner snapshot`: a file that can be sent round."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Planner
+from tests.cli.manifests import deployment, lopsided, write
+
+SECRET = "hunter2"
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> str:
+    """A broken cluster as kubectl prints it, with what must not get out."""
+    objects = lopsided()
+    for item in objects:
+        item["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": SECRET}
+        for container in item.get("spec", {}).get("containers", ()):
+            container |= {"env": [{"name": "DB_PASSWORD", "value": SECRET}], "args": [SECRET]}
+    return write(tmp_path / "dump.json", *objects, deployment("api", 2))
+
+
+def test_a_dump_becomes_a_snapshot_with_the_same_answer(planner: Planner, dump: str, tmp_path: Path) -> None:
+    """Nothing secret is in it, and `check` says the same of it."""
+    path = tmp_path / "snapshot.json"
+    assert planner("snapshot", "-f", dump, "-o", str(path)) == planner(
+        "snapshot", "-f", dump, "-o", str(path)
+    )
+    assert SECRET in Path(dump).read_text()
+    assert SECRET not in path.read_text()
+    assert "DB_PASSWORD" not in path.read_text()
+    assert planner("check", "-f", str(path)) == planner("check", "-f", dump)
+
+
+@pytest.mark.parametrize("name", ["snapshot.json", "snapshot.json.gz"])
+def test_only_its_owner_may_read_it(planner: Planner, dump: str, tmp_path: Path, name: str) -> None:
+    """A new file, and one that everybody could read before."""
+    path = tmp_path / name
+    for _ in range(2):
+        assert planner("snapshot", "-f", dump, "-o", str(path)).code == 0
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        path.chmod(0o644)
+
+
+def test_anonymized_names_tell_nothing(planner: Planner, dump: str, tmp_path: Path) -> None:
+    """No namespace, name, image or label value of the cluster is in it, and the answer is as long."""
+    path = tmp_path / "snapshot.json"
+    assert planner("snapshot", "-f", dump, "--anonymize", "-o", str(path)).code == 0
+    names = {
+        text
+        for item in json.loads(Path(dump).read_text())["items"]
+        for text in (item["metadata"]["name"], *item["metadata"].get("labels", {}).values())
+    }
+    assert names
+    assert [name for name in names if f'"{name}"' in path.read_text()] == []
+    one, other = planner("check", "-f", dump), planner("check", "-f", str(path))
+    assert (one.code, len(one.out.splitlines())) == (other.code, len(other.out.splitlines()))
+
+
+def test_files_or_a_live_cluster(planner: Planner, dump: str) -> None:
+    """Not both."""
+    assert planner("snapshot", "-f", dump, "--context", "x").code == 2
+    assert planner("snapshot", "-f", "nowhere.json").code == 2

@@ -1,0 +1,142 @@
+"""A snapshot keeps what is read, all of it, and nothing else."""
+
+import gzip
+import io
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models import Cluster
+from models.objects.annotations import READ
+from models.objects.base import KubeObject
+from models.objects.kinds import MODELS
+from models.reading.parsing import parse
+from models.sharing.kept import kept
+from models.sharing.listing import shared
+from tests.models.sharing.full import SECRET, full, with_secrets
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = sorted((ROOT / "examples").glob("*/"))
+RECORDED = sorted((ROOT / "tests/data/conformance").glob("*.jsonl.gz"))
+REAL = ROOT.parent / "shared/clusters/kurl-3-nodes.json.gz"
+
+
+def contents(folder: Path) -> list[tuple[str, bytes]]:
+    """The manifests of an example as they are."""
+    return [(path.name, path.read_bytes()) for path in sorted(folder.glob("*.yaml"))]
+
+
+def recorded(path: Path) -> list[bytes]:
+    """The recorded clusters of a file, each as a List."""
+    with gzip.open(path, "rt") as lines:
+        return [json.dumps(json.loads(line)["cluster"]).encode() for line in lines]
+
+
+def read(content: bytes, tmp_path: Path) -> Cluster:
+    """The cluster in a file with this content."""
+    (tmp_path / "cluster.json").write_bytes(content)
+    return Cluster.load(tmp_path / "cluster.json")
+
+
+def differences(one: Cluster, other: Cluster) -> list[str]:
+    """In which fields two clusters differ, or in which of their objects another field was said."""
+    return [
+        field.name
+        for field in fields(one)
+        if getattr(one, field.name) != getattr(other, field.name)
+        or _said(getattr(one, field.name)) != _said(getattr(other, field.name))
+    ]
+
+
+def _said(objects: Any) -> list[tuple[bool, ...]]:
+    """What somebody asks of an object besides its values: whether they were said."""
+    items = [item for item in objects if isinstance(item, KubeObject)] if isinstance(objects, tuple) else []
+    found = []
+    for item in items:
+        spec, metadata = getattr(item, "spec", None), getattr(item, "metadata", None)
+        found.append(
+            tuple(
+                name in part.model_fields_set
+                for part, name in (
+                    (item, "status"),
+                    (spec, "parallelism"),
+                    (spec, "preemption_policy"),
+                    (metadata, "namespace"),
+                )
+                if part is not None
+            )
+        )
+    return found
+
+
+@pytest.mark.parametrize("kind", sorted(MODELS))
+def test_every_field_that_a_model_reads_is_kept(kind: str) -> None:
+    """The object reads the same before and after, with every field of its model away from its default."""
+    item = full(kind)
+    before = parse(json.dumps(item).encode())
+    assert before.model_dump(exclude_defaults=True).keys() == type(before).model_fields.keys() - {
+        "api_version"
+    }
+    assert parse(json.dumps(kept(item)).encode()) == before
+
+
+@pytest.mark.parametrize("kind", sorted(MODELS))
+def test_nothing_that_is_not_read_is_kept(kind: str) -> None:
+    """Environment, arguments, commands, probes and unread annotations are gone, wherever they stood."""
+    item = with_secrets(full(kind))
+    assert SECRET in json.dumps(item)
+    assert SECRET not in json.dumps(kept(item))
+
+
+def test_of_other_kinds_only_their_number_is_kept() -> None:
+    """Secrets and ConfigMaps in a file are counted, as they are in a note, and not named."""
+    item = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}, "data": {"a": SECRET}}
+    assert kept(item) == {"kind": "Secret", "apiVersion": "v1", "metadata": {}}
+    other = {"apiVersion": "serving.knative.dev/v1", "kind": "Service", "metadata": {"name": SECRET}}
+    assert kept(other)["metadata"] == {}
+
+
+def test_no_other_annotation_is_read() -> None:
+    """What is not on the list is not even in the object, so nobody can come to depend on it."""
+    metadata = {"name": "a", "annotations": {**dict.fromkeys(READ, "1"), "example.com/x": "2"}}
+    pod = parse(json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": metadata}).encode())
+    assert pod.model_dump()["metadata"]["annotations"] == dict.fromkeys(READ, "1")
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_reads_the_same(example: Path, tmp_path: Path) -> None:
+    """So every command gives the same answer."""
+    found = read(shared(contents(example)), tmp_path)
+    assert differences(found, Cluster.load(example)) == []
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name.partition(".")[0])
+def test_recorded_clusters_read_the_same(path: Path, tmp_path: Path) -> None:
+    """All of them."""
+    for content in recorded(path):
+        assert differences(read(shared([("a", content)]), tmp_path), read(content, tmp_path)) == []
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="there is no ../shared/clusters")
+def test_a_real_cluster_reads_the_same(tmp_path: Path) -> None:
+    """What kubectl printed of three real nodes."""
+    found = read(shared([(REAL.name, REAL.read_bytes())]), tmp_path)
+    assert differences(found, Cluster.load(REAL)) == []
+
+
+def test_a_large_cluster_is_a_fifth_of_what_kubectl_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """2,000 pods of 40 Deployments as the API server returns them; the share is the same with 50,000."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from dump_writer import Dump
+
+    text = io.StringIO()
+    Dump(200, 2_000, 40, 1, False).write(text)
+    content = text.getvalue().encode()
+    found = shared([("dump", content)])
+    assert len(found) * 5 <= len(content)
+    assert differences(read(found, tmp_path), read(content, tmp_path)) == []

@@ -1,0 +1,103 @@
+"""Other names in the same order."""
+
+import json
+import re
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.objects.kinds import MODELS
+from models.sharing.kept import kept
+from models.sharing.names import NewNames, OldNames
+from models.sharing.renamed import renamed
+from tests.models.sharing.full import full
+
+PARTS = st.text("ab0129_Zz", min_size=1, max_size=3)
+NAMES = st.lists(st.lists(PARTS, min_size=1, max_size=4).map("-".join), min_size=2, max_size=12)
+
+
+def new_names(names: list[str]) -> NewNames:
+    """The renaming of these names."""
+    old = OldNames()
+    for name in names:
+        old.name(name)
+    return NewNames(old.parts)
+
+
+@given(NAMES)
+def test_the_order_of_names_stays(names: list[str]) -> None:
+    """For any names, and for any two of them with a slash between, as keys have it."""
+    new = new_names(names)
+    keys = [*names, *(f"{one}/{other}" for one, other in pairwise(names)), *(f"{name}-1" for name in names)]
+    ordered = sorted(set(keys))
+    after = [new.name(key) for key in ordered]
+    assert after == sorted(set(after))
+
+
+@given(NAMES)
+def test_names_with_common_parts_still_have_them(names: list[str]) -> None:
+    """A pod's name still begins with that of its owner, and numbers are what they were."""
+    new = new_names(names)
+    for name in names:
+        assert new.name(f"{name}-17") == f"{new.name(name)}-17"
+
+
+@given(NAMES)
+def test_no_part_stays_but_numbers(names: list[str]) -> None:
+    """Whoever looks for an old word does not find it."""
+    new = new_names(names)
+    old = {part for name in names for part in name.split("-") if not part.isdecimal()}
+    assert not old & {part for name in names for part in new.name(name).split("-")}
+
+
+def test_what_kubernetes_gives_a_meaning_keeps_it() -> None:
+    """The tag `latest`, a digest, the scheduler's own name."""
+    new = new_names(["nginx", "docker.io", "sha256", "latest", "default-scheduler", "0ab1"])
+    assert re.fullmatch(r"\w+\.\w+/\w+:latest", new.image("docker.io/nginx:latest"))
+    assert re.fullmatch(r"\w+@sha256:0\w+", new.image("nginx@sha256:0ab1"))
+    assert new.name("default-scheduler") == "default-scheduler"
+
+
+def test_every_kind_can_be_renamed() -> None:
+    """With every field that is read: nothing is lost, and keys are as before."""
+    for kind in MODELS:
+        item = kept(full(kind))
+        old = OldNames()
+        renamed(item, old)
+        found = renamed(item, NewNames(old.parts))
+        assert _keys(found) == _keys({name: part for name, part in item.items() if name in found})
+
+
+def _keys(value: object) -> list[str]:
+    """The keys in a value but those that are pods' names."""
+    found = re.findall(r'"([^"]+)": ', json.dumps(value, sort_keys=True))
+    return [key for key in found if key != "app" and len(key) > 1]
+
+
+def test_words_keep_their_meaning() -> None:
+    """Operating system, architecture and uids as labels; the pool and the token volume that all know."""
+    labels = {"kubernetes.io/os": "linux", "controller-uid": "a-b", "pool": "gpu", "gen": "7"}
+    pod = {
+        "kind": "Pod",
+        "metadata": {"name": "web-0", "labels": labels},
+        "spec": {
+            "nodeSelector": {"kubernetes.io/os": "linux", "pool": "gpu"},
+            "tolerations": [{"key": "gpu", "value": "gpu", "operator": "Equal"}],
+            "volumes": [{"name": "kube-api-access-x7k2p"}, {"name": "d", "rbd": {"pool": "rbd"}}],
+            "priorityClassName": "system-node-critical",
+        },
+    }
+    old = OldNames()
+    renamed(pod, old)
+    new = NewNames(old.parts)
+    found = renamed(pod, new)
+    gpu = new.name("gpu")
+    assert gpu != "gpu"
+    assert found["metadata"]["labels"] == {**labels, "pool": gpu}
+    assert found["metadata"]["namespace"] == new.name("default") != "default"
+    assert found["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux", "pool": gpu}
+    assert found["spec"]["tolerations"] == [{"key": "gpu", "value": gpu, "operator": "Equal"}]
+    assert found["spec"]["volumes"][0]["name"] == "kube-api-access-x7k2p"
+    assert found["spec"]["volumes"][1]["rbd"] == {"pool": "rbd"}
+    assert found["spec"]["priorityClassName"] == "system-node-critical"

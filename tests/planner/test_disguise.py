@@ -1,0 +1,92 @@
+"""Answers about a cluster under other names are the answers about the cluster, under other names."""
+
+import gzip
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from models import Cluster
+from models.errors import InputError
+from planner import check, compare, explain, rebalance, scale_down, simulate, solve, survive
+from planner.documents.plan import Document
+from tests.models.sharing.anonymous import Disguise
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*/"))
+RECORDED = sorted((ROOT / "tests/data/conformance").glob("*.jsonl.gz"))
+NUMBER = 200
+#: Searches take their time; each is asked about some of the clusters.
+SEARCHED = 15
+LIMIT = 20.0
+
+QUICK: dict[str, Callable[[Cluster], Document]] = {
+    "check": check,
+    "simulate": lambda cluster: simulate(cluster, verbose=True),
+}
+SEARCHES: dict[str, Callable[[Cluster], Document]] = {
+    "compare": lambda cluster: compare(cluster, replays=0, time_limit=LIMIT),
+    "explain": explain,
+    "rebalance": lambda cluster: rebalance(cluster, time_limit=LIMIT),
+    "solve": lambda cluster: solve(cluster, time_limit=LIMIT),
+    "survive": lambda cluster: survive(cluster, "topology.kubernetes.io/zone"),
+    "solve --allow-moves": lambda cluster: solve(cluster, time_limit=LIMIT, allow_moves=True),
+}
+
+
+def halved(cluster: Cluster) -> Document:
+    """The scale-down of every Deployment to half of its replicas."""
+    wanted = {
+        f"deployment/{item.name}.{item.namespace}": item.spec.replicas // 2 for item in cluster.deployments
+    }
+    return scale_down(cluster, wanted)
+
+
+def _drawn(number: int) -> list[tuple[str, Disguise]]:
+    seed = random.randrange(2**32)
+    lines: list[tuple[str, str]] = []
+    for path in RECORDED:
+        with gzip.open(path, "rt") as file:
+            lines += [(path.name.partition(".")[0], line) for line in file]
+    chosen = random.Random(seed).sample(lines, number)
+    cases = [(f"seed {seed}, {file}", json.loads(line)) for file, line in chosen]
+    return [
+        (f"{place} {case['name']}", Disguise([("a", json.dumps(case["cluster"]).encode())]))
+        for place, case in cases
+    ]
+
+
+def _answer(ask: Callable[[Cluster], Document], cluster: Cluster) -> object:
+    try:
+        return json.loads(ask(cluster).to_json())
+    except InputError as error:
+        return list(error.problems)
+
+
+def _disagreements(disguise: Disguise, asks: dict[str, Callable[[Cluster], Document]]) -> list[str]:
+    here, there = disguise.clusters()
+    found = (
+        f"{name}{disguise.difference(_answer(ask, here), _answer(ask, there))}" for name, ask in asks.items()
+    )
+    return [text for text in found if text not in asks]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_examples(example: Path) -> None:
+    """Every command about every example."""
+    disguise = Disguise([(path.name, path.read_bytes()) for path in sorted(example.glob("*.yaml"))])
+    assert _disagreements(disguise, {**QUICK, **SEARCHES, "scale-down": halved}) == []
+
+
+def test_recorded_clusters() -> None:
+    """The quick commands about 200 recorded clusters, drawn afresh; a failure names the seed."""
+    for name, disguise in _drawn(NUMBER):
+        assert _disagreements(disguise, QUICK) == [], name
+
+
+def test_searches_about_recorded_clusters() -> None:
+    """The searches about some of them."""
+    for name, disguise in _drawn(SEARCHED):
+        assert _disagreements(disguise, SEARCHES) == [], name
