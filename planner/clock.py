@@ -17,8 +17,7 @@ class Clock:
     """A limit on the time from now on, and a bell that may ring before."""
 
     def __init__(self, seconds: float, bell: threading.Event | None = None) -> None:
-        self._start = time.monotonic()
-        self._end = self._start + seconds
+        self._end = time.monotonic() + seconds
         self._bell = threading.Event() if bell is None else bell
 
     def left(self) -> float:
@@ -33,14 +32,6 @@ class Clock:
     def over(self) -> bool:
         """Whether it is time to stop."""
         return self.left() <= 0
-
-    def passed(self) -> float:
-        """The seconds since the start."""
-        return time.monotonic() - self._start
-
-    def within(self, seconds: float) -> Clock:
-        """A clock for a part of the work: so many seconds from now at most, and the same bell."""
-        return Clock(min(seconds, self.left()), self._bell)
 
     def watch(self, stop: Callable[[], None], work: Callable[[], _T]) -> _T:
         """What `work` returns; it is told to stop when the bell rings.

@@ -41,9 +41,18 @@ class Exact:
         (placement,), proof = solved
         best.learn(proof)
         best.offer(self._in_order([placement]))
-        if best.all_placed():
-            return None
-        if sum(self._pending.wanted.values()) <= effort.SEQUENCES_AT_ONCE:
+        final_pods = None if best.all_placed() else self._place_more(best)
+        if self._is_few() and best.all_placed() and not best.perfect():
+            self._soften_one_by_one(best)
+        return final_pods
+
+    def _is_few(self) -> bool:
+        """Whether the batch is so small that nothing is to be missed."""
+        return sum(self._pending.wanted.values()) <= effort.SEQUENCES_AT_ONCE
+
+    def _place_more(self, best: Incumbent) -> int | None:
+        """Look for an order that places more; how many pods a final state holds."""
+        if self._is_few():
             self._go_through(best, self._meter.step(effort.SEQUENCES_WORK))
         final_pods = self._run_in_phases(best)
         if not best.all_placed():
@@ -67,6 +76,14 @@ class Exact:
     def _soften(self, best: Incumbent, pods: Mapping[str, int]) -> None:
         """Of the placements with as many pods, ask for one that is better in the softer stages."""
         solved = self.solve(best.steps or (), pods=pods)
+        if solved is not None:
+            best.learn(solved[1])
+            best.offer(self._in_order(solved[0]))
+
+    def _soften_one_by_one(self, best: Incumbent) -> None:
+        """The best of all sequences with as many pods, where the model of all orders promised too much."""
+        pods = best.pods()
+        solved = self.solve((), sum(pods.values()), one_by_one=True, pods=pods)
         if solved is not None:
             best.learn(solved[1])
             best.offer(self._in_order(solved[0]))
@@ -110,8 +127,9 @@ class Exact:
         model = Model(batch, pending.profiles(), phases=phases, one_by_one=one_by_one)
         if pods is not None:
             model.exactly(pods)
+        soft_work = effort.EXACT_PODS_WORK if one_by_one else effort.EXACT_SOFT_WORK
         soft = [
-            Goal(wish.name, wish.express(model.counts), effort.EXACT_SOFT_WORK, wish.largest)
+            Goal(wish.name, wish.express(model.counts), soft_work, wish.largest, open=one_by_one)
             for wish in self._wishes
         ]
         found = model.solve(

@@ -212,7 +212,7 @@ class NodesUsed(Wish):
     def express(self, x: Counts) -> Any:
         used, templates = self._used(), self._pending.problem.templates
         kinds = [number for number in x.batch.wanted if makes_used(templates[number])]
-        coming = (x.any_of((self.name, cell), kinds, (cell,)) for cell in np.flatnonzero(~used).tolist())
+        coming = (x.any_there((self.name, cell), kinds, (cell,)) for cell in np.flatnonzero(~used).tolist())
         return int(np.count_nonzero(used)) + sum(present for present in coming if present is not None)
 
     def bound(self) -> int | None:

@@ -16,7 +16,7 @@ from typing import Any
 from ortools.sat.python import cp_model
 
 from planner.constraints import Filter
-from planner.cpsat.solver import solved
+from planner.cpsat.solver import hint_all, solved
 from planner.cpsat.variables import Batch, Counts, Holds
 from planner.documents.plan import PODS_PLACED
 from planner.proof.meter import Meter
@@ -173,7 +173,7 @@ class Model:
         bound = solver.best_objective_bound
         whole = math.floor(bound + _ROUNDING) if goal.largest else math.ceil(bound - _ROUNDING)
         cp.add(goal.expression >= value if goal.largest else goal.expression <= value)
-        self._hint_all(solver)
+        hint_all(cp, solver)
         return FoundCounts(
             [_values(solver, phase.coming()) for phase in self._phases],
             _values(solver, self._phases[0].staying()),
@@ -187,13 +187,6 @@ class Model:
             self.counts.cp.add_hint(variable, staying.get((template, cell), 0))
         for template, cell, variable in self._phases[0].coming():
             self.counts.cp.add_hint(variable, placement.get((template, cell), 0))
-
-    def _hint_all(self, solver: cp_model.CpSolver) -> None:
-        """Start the next stage from this one's solution."""
-        self.counts.clear_hints()
-        proto = self.counts.cp.proto
-        proto.solution_hint.vars.extend(range(len(proto.variables)))
-        proto.solution_hint.values.extend(solver.response_proto.solution)
 
 
 def _holds(phases: int, *, one_by_one: bool) -> Holds:

@@ -15,7 +15,7 @@ from typing import Any
 from ortools.sat.python import cp_model
 
 from planner.cpsat.region import Face, Place, Region
-from planner.cpsat.solver import solved
+from planner.cpsat.solver import hint_all, solved
 from planner.proof.meter import Meter
 
 #: How far a bound may be rounded before it counts as the next whole number.
@@ -221,7 +221,7 @@ class MoveModel:
             if meter.over():
                 break
             self.cp.add(expression <= value)
-            self._hint(solver)
+            hint_all(self.cp, solver)
         return found
 
     def _only_weight(self) -> int:
@@ -241,12 +241,6 @@ class MoveModel:
             {**(before.values if before else {}), name: result[0]},
             {**(before.bounds if before else {}), name: result[1]},
         )
-
-    def _hint(self, solver: cp_model.CpSolver) -> None:
-        proto = self.cp.proto
-        self.cp.clear_hints()  # type: ignore[no-untyped-call]
-        proto.solution_hint.vars.extend(range(len(proto.variables)))
-        proto.solution_hint.values.extend(solver.response_proto.solution)
 
 
 def _weighed(found: Shift, weight: int) -> Shift:

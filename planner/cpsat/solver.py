@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ortools.sat.python import cp_model
 
-from planner.clock import Clock
+from planner.errors import InternalError
 from planner.proof import effort
 from planner.proof.meter import Meter
 
@@ -12,11 +12,6 @@ from planner.proof.meter import Meter
 _GLANCE = 0.05
 _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 _DECIDED = (cp_model.OPTIMAL, cp_model.INFEASIBLE)
-
-
-def new_solver(clock: Clock, work: float | None = None) -> cp_model.CpSolver:
-    """A solver for the time that is left; `work` limits what it does in its own unit, about seconds."""
-    return _solver(clock.left(), work)
 
 
 class Solved:
@@ -44,9 +39,26 @@ def solved(cp: cp_model.CpModel, meter: Meter, work: float, *, linear: bool = Fa
     status = meter.watch(solver.stop_search, lambda: solver.solve(cp))
     spent = solver.response_proto.deterministic_time
     meter.spend(spent)
-    if status not in _DECIDED and spent < work:
+    if status == cp_model.MODEL_INVALID:
+        _may_be_too_large(cp.validate())
+    elif status not in _DECIDED and spent < work:
         meter.cut_short()
     return Solved(solver, status)
+
+
+def _may_be_too_large(complaint: str) -> None:
+    """A model whose sums are too large for the solver stays without an answer; any other is a mistake."""
+    if "overflow" not in complaint:
+        raise InternalError(f"a model makes no sense to the solver: {complaint.splitlines()[0]}")
+
+
+def hint_all(cp: cp_model.CpModel, solver: cp_model.CpSolver) -> None:
+    """Start the next stage from the solution of this one."""
+    cp.clear_hints()  # type: ignore[no-untyped-call]
+    # A condition that is plainly true has made a variable of its own since; it has no value to hint.
+    values = solver.response_proto.solution
+    cp.proto.solution_hint.vars.extend(range(len(values)))
+    cp.proto.solution_hint.values.extend(values)
 
 
 def _solver(seconds: float, work: float | None) -> cp_model.CpSolver:

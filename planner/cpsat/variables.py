@@ -239,10 +239,21 @@ class Counts:
         self, name: Hashable, templates: Iterable[int], cells: Iterable[int]
     ) -> cp_model.IntVar | None:
         """True exactly when some pod of the templates comes to the cells; None when none can."""
+        return self._any(self._sides[:1], name, templates, cells)
+
+    def any_there(
+        self, name: Hashable, templates: Iterable[int], cells: Iterable[int]
+    ) -> cp_model.IntVar | None:
+        """True exactly when some pod of the templates comes to the cells, stays there or came before."""
+        return self._any(self._sides, name, templates, cells)
+
+    def _any(
+        self, sides: Sequence[_Variables], name: Hashable, templates: Iterable[int], cells: Iterable[int]
+    ) -> cp_model.IntVar | None:
         found = self._present.get(name)
         if found is not None:
             return found
-        variables = [self._coming[t][c] for t in templates for c in cells if c in self._coming.get(t, {})]
+        variables = [side[t][c] for t in templates for c in cells for side in sides if c in side.get(t, {})]
         if not variables:
             return None
         found = self._present[name] = self.cp.new_bool_var(f"any_of_{name}")

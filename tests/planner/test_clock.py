@@ -9,14 +9,13 @@ from planner.clock import Clock
 
 
 def test_a_bell_ends_the_time_at_once() -> None:
-    """Nothing is left once it has rung, here and on every clock for a part of the work."""
+    """Nothing is left once it has rung."""
     bell = threading.Event()
     clock = Clock(100.0, bell)
-    part = clock.within(10.0)
-    assert 0 < part.left() <= 10.0
+    assert 0 < clock.left() <= 100.0
     assert not clock.stopped
     bell.set()
-    assert (clock.left(), part.left(), clock.over(), part.stopped) == (0.0, 0.0, True, True)
+    assert (clock.left(), clock.over(), clock.stopped) == (0.0, True, True)
 
 
 def test_time_that_is_up_is_no_bell() -> None:
@@ -24,11 +23,6 @@ def test_time_that_is_up_is_no_bell() -> None:
     clock = Clock(0.0)
     assert clock.over()
     assert not clock.stopped
-
-
-def test_a_part_never_has_more_than_the_whole() -> None:
-    """Asking for an hour of a second gives a second."""
-    assert Clock(1.0).within(3600.0).left() <= 1.0
 
 
 def test_work_is_told_to_stop_when_the_bell_rings() -> None:
