@@ -19,11 +19,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from tests.truth import generator, plain
 from tests.truth.claims import TIME_LIMIT, Finding, Judgement, judge
-from tests.truth.generator import COMMANDS, Case, draw
+from tests.truth.generator import COMMANDS, Case
 from tests.truth.shrinking import shrunk
 
 _SLOW = 2.0
+DRAWS = {"mixed": generator.draw, "plain": plain.draw}
 
 
 def main() -> None:
@@ -36,7 +38,7 @@ def main() -> None:
     for number in range(seed, seed + options.cases):
         if options.minutes and time.monotonic() - started > 60 * options.minutes:
             break
-        case = draw(number, options.command)
+        case = DRAWS[options.draw](number, options.command)
         found = _judged(case, options.time_limit)
         tally.add(case, found)
         for finding in found.findings:
@@ -95,7 +97,7 @@ def _report(case: Case, finding: Finding, options: argparse.Namespace) -> None:
     again = next(
         (f for f in _judged(small, options.time_limit).findings if f.fault == finding.fault), finding
     )
-    print(f"{case.seed} {case.command}: {finding.fault}: {again.text}", flush=True)
+    print(f"{case.seed} {case.command} {case.options or ''}: {finding.fault}: {again.text}", flush=True)
     for line in again.truth:
         print(f"    {line}")
     if options.save:
@@ -111,6 +113,7 @@ def document(case: Case, finding: Finding) -> dict[str, object]:
         "seed": case.seed,
         "command": case.command,
         "replicas": case.replicas,
+        "options": case.options,
         "fault": finding.fault,
         "claim": finding.text,
         "truth": list(finding.truth),
@@ -124,6 +127,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, help="end after so many minutes at the latest")
     parser.add_argument("--seed", type=int, help="the first seed; drawn and printed without it")
     parser.add_argument("--command", choices=COMMANDS, help="one command only")
+    parser.add_argument("--draw", choices=DRAWS, default="mixed", help="how clusters are drawn")
     parser.add_argument("--time-limit", type=float, default=TIME_LIMIT)
     parser.add_argument("--save", type=Path, help="a folder for the clusters that show a fault")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false")

@@ -298,18 +298,26 @@ def _evictions_wrong(world: World, plan: PlacementPlan, end: State) -> Iterator[
 def _judge_rebalance(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
     cluster = Cluster.from_objects(case.objects)
     started = time.perf_counter()
-    most = case.seed // 4 % 3 if case.seed % 7 == 0 else None
-    plan = rebalance(cluster, time_limit=time_limit, curve=case.seed % 5 == 0, max_moves=most)
+    plan = rebalance(cluster, time_limit=time_limit, **case.options)
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
-    yield from moving_findings(World(case.objects), plan, found, most)
+    options = case.options
+    findings = moving_findings(
+        World(case.objects), plan, found, options.get("max_moves"), soft=options.get("soft", False)
+    )
+    if not options.get("evict_only"):
+        yield from findings
+        return
+    # Without pins the best may be out of reach.
+    yield from (finding for finding in findings if finding.fault != "missed")
+    yield from (Finding("invalid", f"{s.pod} is pinned") for s in plan.steps if s.landing == "pinned")
 
 
 def moving_findings(
-    world: World, plan: MovePlan, found: Judgement, most: int | None = None
+    world: World, plan: MovePlan, found: Judgement, most: int | None = None, *, soft: bool = False
 ) -> Iterator[Finding]:
     """What is wrong with so many moves at most, and with what is said about them."""
-    search = Moving(world)
+    search = Moving(world, soft=soft)
     end, weight, problems = _moved(world, search, plan)
     yield from (Finding("invalid", problem) for problem in problems)
     if problems:
@@ -317,25 +325,30 @@ def moving_findings(
     started = time.perf_counter()
     truth = search.run()
     found.search, found.complete = time.perf_counter() - started, truth.complete
-    names = {"hardExcess": sum(world.excess(end)), "moves": len(plan.steps), "disruption": weight}
-    best = {"hardExcess": truth.excess, "moves": truth.moves, "disruption": truth.weight}
+    excess = ("hardExcess", "softExcess") if soft else ("hardExcess",)
+    names = dict(zip(excess, search.rank(end), strict=True)) | {
+        "moves": len(plan.steps),
+        "disruption": weight,
+    }
+    best = dict(zip(excess, truth.rank, strict=True)) | {"moves": truth.moves, "disruption": truth.weight}
     stages = [stage for stage in plan.objective if stage.name in names]
     yield from _counted_wrong(stages, names)
     if most is not None and most < truth.moves:
         # What is lightest among fewer moves than it takes in the end was not searched for.
-        curve = truth.curve[: most + 1]
-        best = {"hardExcess": curve[-1], "moves": curve.index(curve[-1])}
+        least = truth.ranks[most]
+        best = dict(zip(excess, least, strict=True)) | {"moves": truth.ranks.index(least)}
         stages = [stage for stage in stages if stage.name in best]
     witness = tuple(moving.told(world, truth))
     for finding in compare(stages, [names[s.name] for s in stages], [best[s.name] for s in stages], witness):
         if finding.fault != "beyond" or truth.complete:
             yield finding
+    if most is not None and len(plan.steps) > most:
+        yield Finding("invalid", f"{len(plan.steps)} moves where {most} are allowed")
     yield from _curve_wrong(plan, truth)
     looser = Moving(world, away=False).run()
-    if most is None and looser.complete and (looser.excess, looser.moves) < (truth.excess, truth.moves):
-        text = (
-            f"excess {looser.excess} after {looser.moves} moves, {truth.excess} after {truth.moves} without"
-        )
+    hard = (truth.excess, truth.moves)
+    if most is None and not soft and looser.complete and (looser.excess, looser.moves) < hard:
+        text = f"excess {looser.excess} after {looser.moves} moves, {hard[0]} after {hard[1]} without"
         yield Finding("away", text, tuple(moving.told(world, looser)))
 
 

@@ -39,6 +39,8 @@ class Case:
     command: str
     objects: list[Object]
     replicas: dict[str, int] = field(default_factory=dict)
+    #: What the command is called with beside the cluster.
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 def draw(seed: int, command: str | None = None) -> Case:
@@ -50,6 +52,22 @@ def draw(seed: int, command: str | None = None) -> Case:
         if is_hard(found, chance):
             return found
     return _Draw(chance, chosen).case(seed)
+
+
+def options_of(seed: int, command: str) -> dict[str, Any]:
+    """What a command is called with: half of the time nothing in particular."""
+    if command != "rebalance":
+        return {}
+    chance = random.Random(f"options {seed}")
+    choice: tuple[dict[str, Any], ...] = (
+        {"max_moves": chance.randrange(3)},
+        {"max_moves": chance.randrange(3), "soft": True},
+        {"soft": True},
+        {"evict_only": True},
+        {"max_unavailable": 2},
+        {"curve": True},
+    )
+    return chance.choice(choice) if chance.random() < 0.5 else {}
 
 
 def is_hard(case: Case, chance: random.Random) -> bool:
@@ -98,7 +116,8 @@ class _Draw:
         replicas: dict[str, int] = {}
         if self._command == "scale-down":
             replicas = self._asked(pods, workloads)
-        return Case(seed, self._command, [*nodes, *others, *budgets, *workloads, *pods], replicas)
+        objects = [*nodes, *others, *budgets, *workloads, *pods]
+        return Case(seed, self._command, objects, replicas, options_of(seed, self._command))
 
     # Nodes
 

@@ -13,28 +13,43 @@ LIMIT = 60_000
 #: The state before the last move, and that move: kind, source, target.
 Parents = dict[State, tuple[State, int, int, int] | None]
 
+#: Hard excess, then soft excess where it matters.
+Rank = tuple[int, ...]
+
 
 @dataclass
 class Moved:
-    """What moves can do at best: per number of moves the least hard excess, and the end of it all."""
+    """What moves can do at best, and after so many moves."""
 
-    excess: int
+    rank: Rank
     moves: int
     weight: int
     complete: bool
     states: int
-    #: After so many moves the least hard excess.
-    curve: list[int] = field(default_factory=list)
+    #: After so many moves the least excess.
+    ranks: list[Rank] = field(default_factory=list)
     path: list[tuple[int, int, int]] = field(default_factory=list)
+
+    @property
+    def excess(self) -> int:
+        """The least hard excess."""
+        return self.rank[0]
+
+    @property
+    def curve(self) -> list[int]:
+        """After so many moves the least hard excess."""
+        return [rank[0] for rank in self.ranks]
 
 
 class Moving:
     """The search over placements of the running pods."""
 
-    def __init__(self, world: World, *, away: bool = True, limit: int = LIMIT) -> None:
+    def __init__(self, world: World, *, away: bool = True, soft: bool = False, limit: int = LIMIT) -> None:
         """With `away` nothing may be worse while a pod has left and not yet landed, either."""
         self._world = world
         self._away = away
+        self._wishes = [row.excess for row in world.rows if soft and not row.hard]
+        self._soft = soft
         self._limit = limit
         self._movable = [n for n, kind in enumerate(world.kinds) if kind.movable and kind.running]
         self.weights = self._weights()
@@ -52,6 +67,11 @@ class Moving:
         if found is None:
             found = self._excess[state] = self._world.excess(state)
         return found
+
+    def rank(self, state: State) -> Rank:
+        """What is too much, hard, and soft if that matters."""
+        hard = sum(self.excess(state))
+        return (hard, sum(wish(state) for wish in self._wishes)) if self._soft else (hard,)
 
     def next(self, state: State) -> Iterator[tuple[int, int, int, State]]:
         """Kind, source, target and what comes of it, for every single move that is allowed."""
@@ -83,21 +103,21 @@ class Moving:
     def run(self) -> Moved:
         """Level by level until nothing is too much, or nothing is new."""
         start = self._world.start
-        least = sum(self.excess(start))
+        least = self.rank(start)
         best = Moved(least, 0, 0, True, 1, [least])
         parents: Parents = {start: None}
         level: dict[State, int] = {start: 0}
         found = start
-        while level and best.excess and best.complete:
+        while level and any(best.rank) and best.complete:
             level = self._following(level, parents)
             best.complete = len(parents) <= self._limit
             for state, weight in level.items():
-                excess = sum(self.excess(state))
-                same = excess == best.excess and best.moves == len(best.curve)
-                if excess < best.excess or (same and weight < best.weight):
-                    best.excess, best.moves, best.weight = excess, len(best.curve), weight
+                rank = self.rank(state)
+                same = rank == best.rank and best.moves == len(best.ranks)
+                if rank < best.rank or (same and weight < best.weight):
+                    best.rank, best.moves, best.weight = rank, len(best.ranks), weight
                     found = state
-            best.curve.append(best.excess)
+            best.ranks.append(best.rank)
         best.states = len(parents)
         best.path = _path(parents, found)
         return best

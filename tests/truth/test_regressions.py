@@ -20,5 +20,11 @@ def test_stays_mended(path: Path) -> None:
 def faults(path: Path) -> list[Finding]:
     """What is not as claimed about a cluster; that a looser rule would allow more is no fault."""
     found = json.loads(path.read_text())
-    case = Case(found["seed"], found["command"], found["cluster"]["items"], found["replicas"])
+    case = Case(
+        found["seed"],
+        found["command"],
+        found["cluster"]["items"],
+        found["replicas"],
+        found.get("options", {}),
+    )
     return [finding for finding in judge(case).findings if finding.fault != "away"]
