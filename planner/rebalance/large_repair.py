@@ -59,7 +59,8 @@ class LargeRepair:
         stuck = self._stuck()
         for radius in effort.NEIGHBOURHOODS:
             for group in self._groups:
-                if self._meter.over() or not any(demand.excess() for demand in group[1]):
+                # Nobody moves for constraints that no movable pod carries or is counted by.
+                if self._meter.over() or not group[0] or not any(demand.excess() for demand in group[1]):
                     continue
                 moved = {move.pod for move in (*before, *moves)}
                 left = None if most is None else most - len(before) - len(moves)

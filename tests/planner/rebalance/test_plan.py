@@ -33,6 +33,25 @@ def test_a_balanced_cluster_has_no_moves() -> None:
     assert (plan.status, plan.steps, plan.after) == ("Optimal", (), plan.before)
 
 
+def test_constraints_that_nobody_may_move_for_are_left_in_a_large_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Beside one that lacks room, so that the solver is asked about both."""
+    monkeypatch.setattr("planner.proof.effort.REGION_VARIABLES", 1)
+    scratch = [{"name": "scratch", "emptyDir": {}}]
+    plan = rebalance(
+        cluster(
+            *zones("a", "b", cpu="10"),
+            *(node(f"far{number}") for number in range(3)),
+            pod("full", "n1", cpu="10"),
+            *(web(f"w{n}", "n0") for n in range(3)),
+            *(web(f"v{n}", "n0", spread=[spread(app="v")], app="v", volumes=scratch) for n in range(3)),
+        )
+    )
+    assert (plan.status, plan.steps, plan.after) == ("Feasible", (), plan.before)
+    assert plan.stays == {"with local storage": 3}
+
+
 def test_a_lopsided_workload_is_evened_out() -> None:
     """3-0 becomes 2-1 with one eviction."""
     given_ = cluster(*zones("a", "b"), *(web(f"w{n}", "n0") for n in range(3)))
