@@ -75,7 +75,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--each", type=int, default=5)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     parser.add_argument("--draws", type=int, default=100)
-    parser.add_argument("--time-limit", type=float, default=10.0)
+    parser.add_argument("--time-limit", type=float, default=30.0)
     parser.add_argument("--evict-only", action="store_true")
     parser.add_argument("--soft", action="store_true")
     parser.add_argument("--fresh", action="store_true", help="without the recorded ones")

@@ -205,6 +205,8 @@ SEARCH_SHARE = 0.8
 KIN_IN_A_WAVE = 3
 #: How often waves are dealt, each time with more care for what found no turn.
 DEALS = 3
+#: So often again with those first that found nothing but a pin: each time fewer do.
+DEALS_FIRST = 4
 #: Up to so many moves times nodes that is done again and again; beyond, a deal takes seconds.
 DEALT_ONCE = 1_000_000
 #: Up to so many moves times nodes, moves that have no turn together are dealt out one after the other:

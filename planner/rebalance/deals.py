@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from planner.clock import Clock
 from planner.eviction.protections import SOFT
@@ -19,57 +20,107 @@ from planner.rebalance.waves import Care, WaveRules, Waves
 
 @dataclass(frozen=True, slots=True)
 class Dealt:
-    """Waves, the moves without a safe turn, and what hard and, where they matter, soft constraints keep."""
+    """Waves, the moves without a safe turn, and what hard and, where they matter, soft constraints keep.
+
+    `weight` is that of all pods that move; `wishes` is what soft constraints keep where the smallest name
+    wins, whether they matter or not.
+    """
 
     waves: Sequence[Sequence[Landing]]
     left: Sequence[Move]
     excess: tuple[int, int]
+    weight: int = 0
+    wishes: int = 0
 
     @property
     def key(self) -> tuple[int, ...]:
-        """The smaller, the better: what is too much, moves, pins, landings that rely on scores."""
+        """The smaller, the better: what is too much, moves, pins, weights, wishes, landings by scores."""
         kinds = [landing.kind for wave in self.waves for landing in wave]
-        return *self.excess, len(kinds), kinds.count("pinned"), kinds.count("scores")
+        pins, by_scores = kinds.count("pinned"), kinds.count("scores")
+        return *self.excess, len(kinds), pins, self.weight, self.wishes, by_scores
+
+    @property
+    def pinned(self) -> set[int]:
+        """The pods whose replacements are pinned."""
+        return {landing.move.pod for wave in self.waves for landing in wave if landing.kind == "pinned"}
+
+    def is_as_planned(self, planned: Mapping[str, int]) -> bool:
+        """Whether nothing is left to wish for but fewer landings that rely on scores."""
+        kinds = [landing.kind for wave in self.waves for landing in wave]
+        wishes = "pinned" in kinds or len(kinds) > planned["moves"] or self.wishes > 0
+        return not (self.left or self.misses(planned) or wishes)
 
     def misses(self, planned: Mapping[str, int]) -> bool:
         """Whether more is too much than the moves were to leave."""
         return self.excess > (planned["hardExcess"], planned["softExcess"])
 
 
-def deal(
+def deal(  # noqa: PLR0913, PLR0917 - what a deal is made of
+    board: TrialCluster,
+    moves: Sequence[Move],
+    planned: Mapping[str, int],
+    rules: WaveRules,
+    clock: Clock,
+    others: Callable[[], Iterable[Sequence[Move]]],
+) -> Dealt:
+    """The best deal of the moves, or of `others` that may serve as well where that one leaves a wish."""
+    best = _with_care(board, moves, planned, rules, clock)
+    if len(moves) * board.problem.nodes.size <= effort.DEALT_ONCE:
+        for other in chain(others(), [None]):
+            if best.is_as_planned(planned) or clock.over():
+                break
+            if other is None:
+                found = _one_by_one(board, moves, planned, replace(rules, evict_only=True), clock)
+            else:
+                found = _with_care(board, other, planned, rules, clock)
+            best = min(best, found, key=lambda one: one.key)
+    if best.left or best.misses(planned):
+        best = min(best, _one_by_one(board, moves, planned, rules, clock), key=lambda one: one.key)
+    if (best.left or best.misses(planned)) and len(moves) * board.problem.nodes.size <= effort.SINGLE_FILE:
+        stage = Stage(board.problem, moves, board)
+        single = _dealt(board, stage, SingleFile(stage, moves, rules), rules, clock.over)
+        best = best if single is None else min(single, best, key=lambda one: one.key)
+    return best
+
+
+def _with_care(
     board: TrialCluster, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules, clock: Clock
 ) -> Dealt:
-    """The moves in waves.
+    """The moves in waves, each to all nodes that are as good.
 
     Moves that found no turn keep their room the next time, when replicas also go one by one and where they
     were planned; at last the waves follow the moves' own order.
     """
-    best: Dealt | None = None
+    best = _nothing(board, moves, rules)
     large = len(moves) * board.problem.nodes.size > effort.DEALT_ONCE
     reserved, fixed, tight = set[int](), set[int](), _tight(board, moves)
-    for number in range(1 if large else effort.DEALS + 1):
+    first, number, turns = dict[int, int](), 0, 0
+    # Something is dealt even if the search took all of the time.
+    is_over = clock.over if large else _never
+    while number <= (0 if large else effort.DEALS) and not is_over():
         strict = number == effort.DEALS
-        care = Care(frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), strict)
+        care = Care(frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), strict, first)
         stage = Stage(board.problem, moves, board)
         dealer = Waves(stage, moves, replace(rules, max_unavailable=1) if number else rules, care)
-        found = _dealt(stage, dealer, rules, clock)
+        found, is_over = _dealt(board, stage, dealer, rules, is_over), clock.over
         if found is None:
-            # Judged by sets of nodes it does not hold: the next one keeps more apart.
+            # It contradicts itself: the next one keeps more apart.
             reserved |= {move.pod for move in moves}
+            number += 1
             continue
-        best = found if best is None else min(best, found, key=lambda one: one.key)
+        best = min(best, found, key=lambda one: one.key)
+        hard = found.pinned | {move.pod for move in found.left}
+        if not (large or number or hard <= {*first}) and turns < effort.DEALS_FIRST:
+            # Whoever found nothing but a pin, or no turn, finds more as long as all is certain.
+            turns += 1
+            first = first | dict.fromkeys(hard, turns)
+            continue
         fresh = {move.pod for move in found.left} | _of_broken(stage, moves, rules)
-        if not (found.left or found.misses(planned)) or fresh <= fixed or clock.over():
+        if not (found.left or found.misses(planned)) or fresh <= fixed:
             break
         fixed |= fresh & reserved
         reserved |= fresh
-    if best is None or (best.left or best.misses(planned)):
-        other = _one_by_one(board, moves, planned, rules, clock)
-        best = min((one for one in (best, other) if one is not None), key=lambda one: one.key)
-    if (best.left or best.misses(planned)) and len(moves) * board.problem.nodes.size <= effort.SINGLE_FILE:
-        stage = Stage(board.problem, moves, board)
-        found = _dealt(stage, SingleFile(stage, moves, rules), rules, clock)
-        best = min((one for one in (found, best) if one is not None), key=lambda one: one.key)
+        number += 1
     return best
 
 
@@ -77,7 +128,7 @@ def _one_by_one(
     board: TrialCluster, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules, clock: Clock
 ) -> Dealt:
     """The moves each to one certain node; moves without a turn keep their room the next time."""
-    best = Dealt((), moves, _excess(Stage(board.problem, moves, board), rules))
+    best = _nothing(board, moves, rules)
     reserved: set[int] = set()
     for number in range(effort.DEALS):
         if clock.over():
@@ -86,7 +137,7 @@ def _one_by_one(
         chosen = replace(rules, max_unavailable=1) if number else rules
         strict = number == effort.DEALS - 1
         dealer = CertainWaves(stage, moves, chosen, reserved=reserved, strict=strict)
-        found = _dealt(stage, dealer, rules, clock)
+        found = _dealt(board, stage, dealer, rules, clock.over)
         if found is None:
             continue
         best = min(best, found, key=lambda one: one.key)
@@ -97,19 +148,35 @@ def _one_by_one(
 
 
 def _dealt(
-    stage: Stage, dealer: Waves | CertainWaves | SingleFile, rules: WaveRules, clock: Clock
+    board: TrialCluster,
+    stage: Stage,
+    dealer: Waves | CertainWaves | SingleFile,
+    rules: WaveRules,
+    is_over: Callable[[], bool],
 ) -> Dealt | None:
     """What a dealer comes to; None if it contradicts itself."""
+    hard, soft = (
+        board.ledger.excess(hard=kind) - stage.board.ledger.excess(hard=kind) for kind in (True, False)
+    )
     try:
-        left = dealer.deal(clock.over)
+        left = dealer.deal(is_over)
     except Misjudged:
         return None
-    return Dealt(dealer.waves, left, _excess(stage, rules))
+    # The stage has only the constraints that its moves touch.
+    hard, soft = hard + stage.board.ledger.excess(hard=True), soft + stage.board.ledger.excess(hard=False)
+    pods = [landing.move.pod for wave in dealer.waves for landing in wave]
+    weight = int(rules.weights[pods].sum()) if pods else 0
+    return Dealt(dealer.waves, left, (hard, soft if SOFT in rules.kinds else 0), weight, soft)
 
 
-def _excess(stage: Stage, rules: WaveRules) -> tuple[int, int]:
-    ledger = stage.board.ledger
-    return ledger.excess(hard=True), ledger.excess(hard=False) if SOFT in rules.kinds else 0
+def _never() -> bool:
+    return False
+
+
+def _nothing(board: TrialCluster, moves: Sequence[Move], rules: WaveRules) -> Dealt:
+    """No move finds a turn."""
+    hard, soft = board.ledger.excess(hard=True), board.ledger.excess(hard=False)
+    return Dealt((), moves, (hard, soft if SOFT in rules.kinds else 0), 0, soft)
 
 
 def _tight(board: TrialCluster, moves: Sequence[Move]) -> set[int]:

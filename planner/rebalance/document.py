@@ -15,7 +15,7 @@ from planner.documents import plan
 from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep
 from planner.errors import InternalError
 from planner.problem.nodes import Codes
-from planner.proof.bounds import Claim, Measured, judge
+from planner.proof.bounds import Claim, Measured, Stage, judge
 from planner.rebalance.landings import Landing
 from planner.rebalance.lower_bounds import certain
 from planner.rebalance.movable import Movable
@@ -48,12 +48,10 @@ def document(  # noqa: PLR0913 - what a plan consists of
     if waves and after.findings > before.findings:
         raise InternalError("a plan leaves something else worse than before")
     values = _values(movable, waves, after.balance)
-    every = (*claims, *certain(before.balance.soft_excess))
-    order = dict.fromkeys((*stages, *values))
-    measured = [Measured(name, values[name], largest=False) for name in order]
-    judged = tuple(judge(measured, every))
+    judged = tuple(_judged(values, stages, (*claims, *certain(before.balance.soft_excess))))
+    proved = all(stage.proved for stage in judged if stage.name in stages)
     return MovePlan(
-        status="Optimal" if all(stage.proved for stage in judged[: len(stages)]) else "Feasible",
+        status="Optimal" if proved else "Feasible",
         objective=tuple(stage.objective() for stage in judged),
         steps=tuple(_steps(board, waves)),
         before=before.balance,
@@ -72,6 +70,20 @@ def document(  # noqa: PLR0913 - what a plan consists of
             *(() if "softExcess" in stages else _not_asked(after)),
         ),
     )
+
+
+def _judged(values: Mapping[str, int], stages: Sequence[str], claims: Sequence[Claim]) -> Iterator[Stage]:
+    """The stages in their order, pins after the moves; what is proved of weights holds with any pins."""
+    measured = [
+        Measured(name, values[name], largest=False)
+        for name in dict.fromkeys((*stages, *values))
+        if name != "pinned"
+    ]
+    for number, stage in enumerate(judge(measured, claims)):
+        yield stage
+        if stage.name == "moves":
+            pinned = Measured("pinned", values["pinned"], largest=False)
+            yield [*judge([*measured[: number + 1], pinned], claims)][-1]
 
 
 def _not_asked(after: _Count) -> Iterator[str]:

@@ -71,12 +71,14 @@ class Wishes:
     """How replacements should land beyond being as good as planned.
 
     Without pins; on the very nodes that were planned (`again`, as these pods move once more); on nodes that
-    are known beforehand, if that can be (`certain`); for templates, in the domains that were planned.
+    are known beforehand, if scores say it (`certain`), or by a pin as well (`fixed`); for templates, in the
+    domains that were planned.
     """
 
     evict_only: bool = False
     again: Collection[int] = ()
     certain: Collection[int] = ()
+    fixed: Collection[int] = ()
     as_planned: Collection[int] = ()
 
 
@@ -208,7 +210,8 @@ class Landings:
         if self._plain:
             yield from self._pinned(case, crowd, mover, good)
             return
-        certain = case.move.pod in self._wishes.certain
+        fixed = case.move.pod in self._wishes.fixed
+        certain = fixed or case.move.pod in self._wishes.certain
         open_now = self._open(case, crowd, mover, kept=None)
         by_filters = None
         if open_now is not None and not (open_now & ~good).any():
@@ -219,6 +222,8 @@ class Landings:
         best = self._by_scores(case, crowd, mover, self._shut(case, crowd, kept_free))
         if best is not None:
             yield Landing(case.move, "scores", best, self._places.named(best))
+        if by_filters is not None and not fixed:
+            yield by_filters
         if self._pins:
             yield from self._pinned(case, crowd, mover, good)
         if by_filters is not None:

@@ -21,6 +21,7 @@ from planner.rebalance.choice import Choice
 from planner.rebalance.deals import Dealt, deal
 from planner.rebalance.document import document
 from planner.rebalance.exhaustive import Values
+from planner.rebalance.forced import forced
 from planner.rebalance.landings import Landing
 from planner.rebalance.movable import EMPTIED, Movable
 from planner.rebalance.search import MoveSearch, stages_of
@@ -61,16 +62,20 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     movable = Movable(problem, protections, budgets, left_alone)
     meter = Meter.of(time_limit, bell, kept=time_limit * (1 - effort.SEARCH_SHARE))
     search = MoveSearch(board, movable, protections, meter, most)
-    rules = WaveRules(budgets, max_unavailable, evict_only, protections.kinds)
+    rules = WaveRules(budgets, movable.weights, max_unavailable, evict_only, protections.kinds)
     found = search.run()
-    dealt = deal(board, found.moves, found.values, rules, clock)
-    if evict_only and (dealt.left or dealt.misses(found.values)):
-        other = search.run(natural=True)
-        dealt = min(dealt, deal(board, other.moves, other.values, rules, clock), key=lambda one: one.key)
+
+    def others() -> Iterator[Sequence[Move]]:
+        yield forced(board, movable, protections, most)
+        if evict_only:
+            yield search.run(natural=True).moves
+
+    dealt = deal(board, found.moves, found.values, rules, clock, others)
     if dealt.left or dealt.misses(found.values):
         better = search.landing(_achieved(dealt, movable), evict_only=evict_only)
         if better is not None:
-            dealt = min(dealt, deal(board, *better, rules, clock), key=lambda one: one.key)
+            other = deal(board, *better, rules, clock, lambda: ())
+            dealt = min(dealt, other, key=lambda one: one.key)
     shown = dealt.waves[:first_waves]
     points = [*_curve(board, movable, protections, meter, len(found.moves))] if curve else []
     return document(

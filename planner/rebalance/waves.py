@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,9 +25,13 @@ from planner.rebalance.trial_cluster import Move
 
 @dataclass(frozen=True, slots=True)
 class WaveRules:
-    """What may be under way at the same time, what may not be pinned, and which constraints matter."""
+    """What may be under way at the same time, what may not be pinned, and which constraints matter.
+
+    `weights` says what each pod's move costs.
+    """
 
     budgets: Budgets
+    weights: Ints
     max_unavailable: int = 1
     evict_only: bool = False
     kinds: frozenset[str] = frozenset(("DoNotSchedule",))
@@ -39,13 +43,16 @@ class Care:
 
     Nobody takes the room that reserved pods are to have, with `strict` that of any move; whatever counts
     together with `as_planned` pods lands in the domains that were planned, and together with fixed pods on
-    nodes that are known beforehand, where that can be.
+    nodes that are known beforehand, where that can be.  Those that are `first`, the highest number before the
+    others, and whatever counts together with them, go as long as all is certain, and leave it so if scores
+    can lead them.
     """
 
     reserved: Collection[int] = ()
     as_planned: Collection[int] = ()
     fixed: Collection[int] = ()
     strict: bool = False
+    first: Mapping[int, int] = field(default_factory=dict)
 
 
 class _Load:
@@ -97,18 +104,22 @@ class Waves:
         for move in moves:
             sources.setdefault(self._board.template(move.pod), []).append(move.source)
         self._crowds = crowds(self._board, sources, self._matters)
-        certain = {id(self._crowds[self._board.template(pod)]) for pod in care.fixed if pod in times}
         kept = {id(self._crowds[self._board.template(pod)]) for pod in care.as_planned if pod in times}
         #: Templates whose moves keep to their order and to the domains that were planned.
         self._as_planned = {t for t, crowd in self._crowds.items() if id(crowd) in kept}
-        self._certain = {pod for pod in times if id(self._crowds[self._board.template(pod)]) in certain}
+        self._fixed = self._with_kin(care.fixed, times)
+        self._first: dict[int, int] = {}
+        for rank in sorted(set(care.first.values())):
+            some = [pod for pod, found in care.first.items() if found == rank]
+            self._first |= dict.fromkeys(self._with_kin(some, times), rank)
         self._landings = Landings(
             stage,
             self._crowds,
             Wishes(
                 evict_only=rules.evict_only,
                 again={pod for pod, number in times.items() if number > 1},
-                certain=self._certain,
+                certain=self._first,
+                fixed=self._fixed,
                 as_planned=self._as_planned,
             ),
         )
@@ -116,6 +127,12 @@ class Waves:
         self._refused: dict[Move, object] = {}
         self._work = 0
         self.waves: list[list[Landing]] = []
+
+    def _with_kin(self, pods: Iterable[int], moving: Iterable[int]) -> set[int]:
+        """All moving pods that count together with some."""
+        several = [*moving]
+        crowds = {id(self._crowds[self._board.template(pod)]) for pod in {*pods}.intersection(several)}
+        return {pod for pod in several if id(self._crowds[self._board.template(pod)]) in crowds}
 
     def _matters(self, demand: Demand) -> bool:
         return demand.hard or demand.rule.constraint.when_unsatisfiable in self.rules.kinds
@@ -145,11 +162,13 @@ class Waves:
             if self._work <= effort.JUDGED_WITH_CARE or not pins
             else []
         )
+        turn = max((self._first.get(landing.move.pod, 0) for landing in free), default=0)
+        free = [landing for landing in free if self._first.get(landing.move.pod, 0) == turn]
         known = [landing for landing in free if landing.kind == "scores"]
         if known:
             # As long as all is certain: what comes to any of several nodes is not certain any more.
             return self._hold_together([found for found in free if int(found.nodes.sum()) == 1] or known)
-        fixed = self._alone((m for m in self._ready() if m.pod in self._certain), pins=pins)
+        fixed = self._alone((m for m in self._ready() if m.pod in self._fixed), pins=pins)
         if not fixed and not free:
             free = self._alone(self._ready(), pins=pins, again=True)
         return self._hold_together(fixed or free)
@@ -199,11 +218,14 @@ class Waves:
         pins = any(landing.kind == "pinned" for landing in known.values())
         plain = pins and self._work > effort.JUDGED_WITH_CARE
         judged = self._landings.judge(wave, self._kept_free, known, pins=pins, plain=plain)
-        return [
-            found
-            for found in judged
-            if found is not None and _RANK[found.kind] <= _RANK[known[found.move.pod].kind]
-        ]
+        return [found for found in judged if found is not None and self._keeps(found, known)]
+
+    def _keeps(self, found: Landing, known: Mapping[int, Landing]) -> bool:
+        """Whether a landing is no worse than alone; who is first leaves it as certain as it was."""
+        alone = known[found.move.pod]
+        if found.move.pod in self._first and alone.kind == "scores":
+            return found.kind == "scores"
+        return _RANK[found.kind] <= _RANK[alone.kind]
 
     def _ready(self) -> Iterator[Move]:
         """The next move of every pod, or of every crowd that keeps to the plan."""

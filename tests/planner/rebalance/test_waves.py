@@ -1,5 +1,7 @@
 """Moves dealt out to waves."""
 
+import numpy as np
+
 from planner.eviction.budgets import Budgets
 from planner.problem.problem import Problem
 from planner.rebalance.phases import Stage
@@ -27,7 +29,7 @@ def dealt(reserved: set[str], *, strict: bool = False) -> tuple[list[list[str]],
         Move(pods["w1"], at["s1"], at["gap1"]),
         Move(pods["x"], at["s2"], at["s0"]),
     ]
-    rules = WaveRules(Budgets(problem))
+    rules = WaveRules(Budgets(problem), np.ones(len(problem.pods), np.int64))
     dealer = Waves(
         Stage(problem, moves, TrialCluster(problem)),
         moves,
