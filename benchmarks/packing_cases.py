@@ -32,7 +32,7 @@ def cases(seed: int) -> Iterator[dict[str, Any]]:
         placed = sum(node is not None for node in node_of.values())
         if placed < len(replicas):
             found = {"cluster": {"items": [*_nodes(nodes, room), *pods_now]}, "kubeSchedulerPlaced": placed}
-            yield {"name": name, **found, "plainCpSat8s": []}
+            yield {"name": name, **found}
 
 
 class _Replica(NamedTuple):

@@ -74,6 +74,8 @@ class MoveSearch:
         self._sequencer = Sequencer(pending, self._fixed)
         self._aftermath = Aftermath(pending)
         self._source = "the model over cells of nodes"
+        #: The seeds and bounds with which everybody was packed at once.
+        self._packed: set[tuple[int, _Placed]] = set()
 
     def run(self) -> Moved:
         """The best plan until nothing better is possible, or the time is up."""
@@ -87,6 +89,7 @@ class MoveSearch:
             if self._done() or not self._goes_on(number):
                 break
             self._meter.spend(effort.PRICE_OF_ROUND)
+            self._pack_at_once(number)
             self._rule_out()
             self._pack(number)
             self._settle(effort.QUESTION_WORK * 2**number)
@@ -233,14 +236,22 @@ class MoveSearch:
         """Offer packings by requests alone."""
         if self._done() or not self._may_pack:
             return
-        packing = Packing(self._vectors, self._meter)
-        if seed < effort.PACKING_SEEDS:
-            at_once = packing.at_once(self._start, self._by_priority(self._bounds), seed)
-            if at_once is not None:
-                self._offer(self._vectors.arrangement(at_once))
+        self._pack_at_once(seed)
         self._fill(seed)
         if seed < effort.PACKING_SEEDS and not self._done():
+            packing = Packing(self._vectors, self._meter)
             self._offer(self._vectors.arrangement(packing.climb(self._start, seed)))
+
+    def _pack_at_once(self, seed: int) -> None:
+        """Offer a packing of as many as the bounds allow, where they have not been tried: mostly easy."""
+        tried = seed, self._bounds
+        if self._done() or not self._may_pack or seed >= effort.PACKING_SEEDS or tried in self._packed:
+            return
+        self._packed.add(tried)
+        packing = Packing(self._vectors, self._meter)
+        at_once = packing.at_once(self._start, self._by_priority(self._bounds), seed)
+        if at_once is not None:
+            self._offer(self._vectors.arrangement(at_once))
 
     def _fill(self, seed: int) -> None:
         """Offer a packing of nodes filled one by one, with as many pods more as work out."""
