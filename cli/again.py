@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-from models.snapshot import Snapshot
+if TYPE_CHECKING:
+    from models.snapshot import Snapshot
 
 _TYPED: ContextVar[Sequence[str]] = ContextVar("arguments")
 #: Where the answer came from and went to: files are yesterday's news, and the rest is said anew.

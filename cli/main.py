@@ -13,11 +13,14 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import typer
+from typer.main import get_command
 
 from cli import again, options
 from cli.compare import compare
+from cli.completion import completion, help_of, version
 from cli.drain import drain
 from cli.explain import explain
+from cli.help import Command, help_text
 from cli.outcome import Exit, ending
 from cli.rebalance import rebalance
 from cli.rollout import rollout
@@ -42,6 +45,11 @@ def main() -> None:
     # Nearly all that is made stays to the end: looking through it again and again, and once more
     # at the end, takes a third of the time of a small command.
     gc.set_threshold(100_000, 50, 50)
+    if sys.argv[1:2] == ["__complete"]:
+        from cli.complete import tell
+
+        tell(sys.argv[2:])
+        return
     code = run(sys.argv[1:])
     gc.freeze()
     sys.exit(code)
@@ -51,21 +59,29 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line, and get its exit code."""
     again.remember(arguments)
     verbose = not {"-v", "--verbose"}.isdisjoint(arguments)
-    return ending(lambda: app(args=list(arguments), standalone_mode=False), verbose=verbose)
+    return ending(lambda: _answer(list(arguments)), verbose=verbose)
+
+
+def _answer(arguments: list[str]) -> int | None:
+    group = get_command(app)
+    text = help_text(group, arguments)
+    if text is not None:
+        print(text)
+        return Exit.WELL
+    code: int | None = group(args=arguments, prog_name="planner", standalone_mode=False)
+    return code
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        print(f"planner {version('kubernetes-placement-planner')}")
+        version()
         raise typer.Exit
 
 
 @app.callback(invoke_without_command=True)
 def planner(
     context: typer.Context,
-    version: Annotated[
+    shown: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
@@ -192,4 +208,7 @@ app.command("rollout", cls=InOrder)(what_if(rollout))
 app.command("drain", cls=InOrder)(what_if(drain))
 
 
-app.command("snapshot")(snapshot)
+app.command("snapshot", cls=Command)(snapshot)
+app.command("completion", cls=Command)(completion)
+app.command("help", cls=Command)(help_of)
+app.command("version", cls=Command)(version)

@@ -118,6 +118,7 @@ AllowMoves = Annotated[
 Prefer = Annotated[
     Shape,
     typer.Option(
+        metavar="spread|pack|stable",
         help="Where all else is equal: spread keeps the fullest node low, pack uses few nodes, stable "
         "stays near kube-scheduler's own choices.",
     ),

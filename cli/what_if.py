@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
+from cli.help import Command
 from cli.outcome import Exit, notes_said
 
 #: (name of the flag's parameter, value), as typed.
@@ -62,7 +62,7 @@ Strict = Annotated[
 ]
 
 
-class InOrder(TyperCommand):
+class InOrder(Command):
     """A command that knows in which order its what-if flags were given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
