@@ -10,6 +10,8 @@ COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
+#: "true" on a workload or its pods: leave them where they are.
+EXCLUDE = "planner/exclude"
 MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
 MIRROR = "kubernetes.io/config.mirror"
 PREFER_NO_EVICTION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
@@ -23,6 +25,7 @@ READ = (
     DEFAULT_CLASS,
     DELETION_COST,
     DESIRED_REPLICAS,
+    EXCLUDE,
     MAX_REPLICAS,
     MIRROR,
     PREFER_NO_EVICTION,

@@ -13,14 +13,12 @@ import numpy as np
 
 from models import Cluster
 from models.controllers.reconcile import workloads_of
+from models.objects.annotations import EXCLUDE
 from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
 from models.objects.workload import Workload
 from planner.audit.spread_counts import Owners
 from planner.problem.problem import Problem
-
-#: "true" on a workload or its pods: leave them where they are.
-ANNOTATION = "planner/exclude"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,4 +67,4 @@ def identity(workload: Workload) -> str:
 
 
 def _excludes_itself(annotations: Mapping[str, str]) -> bool:
-    return annotations.get(ANNOTATION) == "true"
+    return annotations.get(EXCLUDE) == "true"

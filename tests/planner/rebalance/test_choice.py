@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.cluster import Cluster
+from models.objects.annotations import EXCLUDE
 from models.objects.selectors import LabelSelector
 from planner import check, rebalance
 from planner.documents.move_plan import MovePlan
-from planner.rebalance.choice import ANNOTATION, Choice
+from planner.rebalance.choice import Choice
 from tests.builders import Object, budget, cluster, node, replica, revision, scaled, spread
 
 NODES = [node(f"n{zone}{number}", zone) for zone in "ab" for number in range(2)]
@@ -59,7 +60,7 @@ def test_an_annotation_leaves_a_workload_alone(where: str) -> None:
     """On the Deployment, which rolls nothing out, or on the pods."""
     web = app("web")
     for item in web[:1] if where == "workload" else web[2:]:
-        item["metadata"].setdefault("annotations", {})[ANNOTATION] = "true"
+        item["metadata"].setdefault("annotations", {})[EXCLUDE] = "true"
     assert moved(rebalance(cluster(*NODES, *web, *app("api")))) == {"default/api"}
 
 
