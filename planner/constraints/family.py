@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.problem.array_cache import ArrayCache
-from planner.problem.nodes import ALL, Feasible, Ints, Where
+from planner.problem.nodes import ALL, Feasible, Ints, Mask, Where
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
-from planner.state.pod_counts import PodCounts
+from planner.state.pod_counts import DomainCounts, PodCounts
 from planner.state.state import State
 
 if TYPE_CHECKING:
@@ -68,6 +68,9 @@ class Filter(Family):
     #: Whether the answer depends on what happened before, and not only on who is where now.
     remembers: ClassVar[bool] = False
 
+    #: Whether the rule compares domains, so that what it says of one depends on what the others hold.
+    compares: ClassVar[bool] = False
+
     def concerns(self, template: Template) -> bool:
         """Whether the rule can refuse this template at all."""
         return True
@@ -91,6 +94,14 @@ class Filter(Family):
     def wants(self, template: Template) -> Sequence[tuple[int, int]] | None:
         """Rows of the resource table and amounts, if it is enough for the rule that so much is free."""
         return None
+
+    def narrowed(self, template: Template, nodes: Mask) -> Mask | None:
+        """The nodes refused to a pod that may run on these alone; None: no more than to any other."""
+        return None
+
+    def company(self, template: Template) -> Iterable[DomainCounts]:
+        """Counts of pods of which each domain must hold some before a pod of the template comes there."""
+        return ()
 
     def watches(self, template: Template) -> Collection[int] | None:
         """The templates whose pods on other nodes can change the answer about a node; None for all.

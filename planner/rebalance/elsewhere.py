@@ -10,7 +10,6 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from planner.constraints.node_resources import NodeResourcesFit
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.rebalance.interference import Interference
@@ -36,10 +35,8 @@ class Elsewhere:
 
     def _wanted(self, template: int) -> Ints:
         wanted = np.zeros(len(self._board.problem.resources), np.int64)
-        for plugin in self._board.framework(template).profile.filters:
-            if isinstance(plugin, NodeResourcesFit):
-                for row, amount in plugin.wants(self._board.problem.templates[template]):
-                    wanted[row] = amount
+        for row, amount in self._board.wants(template):
+            wanted[row] = amount
         return wanted
 
     def open_to(self, pod: int) -> Mask:
@@ -55,7 +52,7 @@ class Elsewhere:
         mark, mask = state.mark(), plan.settled.copy()
         state.unbind(pod)
         for plugin in plan.changing:
-            if not isinstance(plugin, NodeResourcesFit):
+            if plugin.wants(plan.template) is None:
                 mask &= plugin.reject(plan.template) == 0
         state.rollback(mark)
         return mask

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from planner.constraints.node_resources import NodeResourcesFit
-from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.cpsat.region import Face, Place, Region
 from planner.eviction.protections import Protections
 from planner.problem.nodes import Codes, Ints, Mask
@@ -75,7 +73,7 @@ class Regions:
         moved: set[int] | None = None,
     ) -> Region:
         nodes = np.flatnonzero(group >= 0)
-        wants = {t: self._wants(t) for t in templates}
+        wants = {t: self._board.wants(t) for t in templates}
         rows = {row for found in wants.values() for row, _ in found}
         faces = [face for demand in demands if (face := _face(demand, group)) is not None]
         leaving = {t: self._leaving(t, group, moved or set(), tight=tight) for t in templates}
@@ -128,12 +126,6 @@ class Regions:
         for template in templates:
             yield self._board.plan(template).settled.astype(np.int64)
 
-    def _wants(self, template: int) -> list[tuple[int, int]]:
-        for plugin in self._board.framework(template).profile.filters:
-            if isinstance(plugin, NodeResourcesFit):
-                return plugin.wants(self._board.problem.templates[template])
-        return []
-
     def _leaving(
         self, template: int, group: Codes, moved: set[int], *, tight: bool
     ) -> dict[int, tuple[int, ...]]:
@@ -157,9 +149,8 @@ class Regions:
     def _open(self, template: int, group: Codes, *, tight: bool) -> tuple[int, ...]:
         mask: Mask = self._board.plan(template).settled & (group >= 0)
         if tight:
-            for plugin in self._board.plan(template).changing:
-                if not isinstance(plugin, NodeResourcesFit | PodTopologySpread):
-                    mask = mask & (plugin.reject(self._board.problem.templates[template]) == 0)
+            for plugin in self._board.rules(template):
+                mask = mask & (plugin.reject(self._board.problem.templates[template]) == 0)
         return tuple(np.unique(group[mask]).tolist())
 
     def _room(self, nodes: Codes, group: Codes, rows: set[int]) -> dict[int, dict[int, int]]:

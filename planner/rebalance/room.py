@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.constraints.node_resources import NodeResourcesFit
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.rebalance.trial_cluster import TrialCluster
 
@@ -94,8 +93,6 @@ class Room:
 def _wanted(board: TrialCluster, template: int) -> Sequence[int]:
     """What has to be free on a node for a pod of a template."""
     wanted = [0] * len(board.problem.resources)
-    for plugin in board.framework(template).profile.filters:
-        if isinstance(plugin, NodeResourcesFit):
-            for row, amount in plugin.wants(board.problem.templates[template]):
-                wanted[row] = amount
+    for row, amount in board.wants(template):
+        wanted[row] = amount
     return wanted

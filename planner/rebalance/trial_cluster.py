@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
 
 from planner.audit.spread_counts import Owners
-from planner.constraints.inter_pod_affinity import InterPodAffinity
-from planner.constraints.inter_pod_affinity.plugin import Around
-from planner.constraints.pod_topology_spread import PodTopologySpread, Rule
+from planner.constraints.family import Filter
 from planner.problem.nodes import Codes, Feasible, Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
@@ -35,7 +33,7 @@ class Move:
 class _Company:
     """Pods that some others cannot do without, and where those others are."""
 
-    around: Around
+    counts: DomainCounts
     needing: DomainCounts
 
 
@@ -77,15 +75,10 @@ class TrialCluster:
         return self.framework(template).fits(self.plan(template), node)
 
     def accepts_pinned(self, template: int, node: int) -> bool:
-        """The same for a pod that may run on that node only: where affinity counts, it is the only domain."""
-        for plugin in self.framework(template).profile.filters:
-            if isinstance(plugin, PodTopologySpread):
-                for rule in plugin.hard(self.problem.templates[template]):
-                    asked, there = rule.constraint, int(rule.tally.counts[node])
-                    minimum = there if (asked.min_domains or 1) <= 1 else 0
-                    if asked.node_affinity_policy == "Honor" and there + rule.own - minimum > asked.max_skew:
-                        return False
-        return self.accepts(template, node)
+        """The same for a pod that may run on that node only."""
+        only = self.problem.nodes.none.copy()
+        only[node] = True
+        return self.accepts(template, node) and bool(self._beside(template, only)[node])
 
     def open_to(self, template: int, pinned: Mask | None = None) -> Mask:
         """The nodes that all filters leave a pod of a template now, or one that is pinned to some nodes.
@@ -93,16 +86,27 @@ class TrialCluster:
         A pin hides domains from constraints that honour affinity.  A node that is open only for what the pin
         hides would go against the pod's own spec, so it is left out.
         """
-        plan = self.plan(template)
-        mask = self.framework(template).feasible(plan).mask
-        if pinned is None:
-            return mask
-        mask = mask & pinned
+        mask = self.framework(template).feasible(self.plan(template)).mask
+        return mask if pinned is None else mask & self._beside(template, pinned)
+
+    def _beside(self, template: int, pinned: Mask) -> Mask:
+        """The nodes of a pin that no filter refuses because of it."""
+        plan, mask = self.plan(template), pinned
         for plugin in plan.changing:
-            if isinstance(plugin, PodTopologySpread):
-                for rule in plugin.hard(plan.template):
-                    mask = mask & ~_too_full(rule, pinned)
+            refused = plugin.narrowed(plan.template, pinned)
+            mask = mask if refused is None else mask & ~refused
         return mask
+
+    def wants(self, template: int) -> Sequence[tuple[int, int]]:
+        """What has to be free on a node for a pod of a template: rows of the resource table and amounts."""
+        filters = self.framework(template).profile.filters
+        found = (plugin.wants(self.problem.templates[template]) for plugin in filters)
+        return next((amounts for amounts in found if amounts is not None), ())
+
+    def rules(self, template: int) -> list[Filter]:
+        """The filters whose answer changes, but for those of room and spread."""
+        plan = self.plan(template)
+        return [p for p in plan.changing if not p.compares and p.wants(plan.template) is None]
 
     def choice(self, template: int) -> tuple[Feasible, Ints]:
         """The nodes that the filters leave a template now, and every node's total score."""
@@ -156,8 +160,7 @@ class TrialCluster:
     def forsakes(self, template: int, node: int) -> bool:
         """Whether pods on their own need the company of one that has just left a node."""
         return any(
-            template in company.around.counts.tally.members and _is_alone(company, node)
-            for company in self._company
+            template in company.counts.tally.members and _is_alone(company, node) for company in self._company
         )
 
     @cached_property
@@ -168,32 +171,18 @@ class TrialCluster:
         framework = self.frameworks.get(template.pod.spec.scheduler_name)
         if framework is None or template.terminating or template.pod.spec.affinity is None:
             return
+        number = template.index
         for plugin in framework.profile.filters:
-            if isinstance(plugin, InterPodAffinity):
-                number = template.index
+            for counts in plugin.company(template):
                 tally = self.state.tally(("rebalance", (number,)), partial(_once, number))
-                for around in plugin.rules(template).needs:
-                    yield _Company(around, self.state.domain_counts(tally, around.column))
-
-
-def _too_full(rule: Rule, pinned: Mask) -> Mask:
-    """The nodes that a constraint refuses a pinned pod: where affinity counts, it sees no other nodes."""
-    counts, asked = rule.counts, rule.constraint
-    inside = counts.eligible & (pinned if asked.node_affinity_policy == "Honor" else True)
-    codes, size = rule.column.codes[inside], len(rule.column.values)
-    sums = np.bincount(codes, weights=rule.tally.counts[inside], minlength=size).astype(np.int64)
-    seen = np.unique(codes)
-    few = len(seen) < (asked.min_domains or 1)
-    minimum = 0 if few or not seen.size else int(sums[seen].min())
-    found: Mask = np.append(sums + rule.own - minimum > asked.max_skew, True)[rule.column.codes]
-    return found
+                yield _Company(counts, self.state.domain_counts(tally, counts.column))
 
 
 def _is_alone(company: _Company, node: int) -> bool:
-    domain = company.around.column.codes[node]
+    domain = company.counts.column.codes[node]
     if domain < 0:
         return False
-    return bool(company.around.counts.sums()[domain] == 0 and company.needing.sums()[domain] > 0)
+    return bool(company.counts.sums()[domain] == 0 and company.needing.sums()[domain] > 0)
 
 
 def _once(template: int) -> dict[int, int]:

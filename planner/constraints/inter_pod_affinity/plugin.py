@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +106,10 @@ class InterPodAffinity(Filter, Score):
     def rules(self, template: Template) -> AffinityRules:
         """What decides about a template, with live counts."""
         return self._rules.get(template.index, lambda: self._make_rules(template))
+
+    def company(self, template: Template) -> Iterable[DomainCounts]:
+        """The pods that its required affinity means."""
+        return [around.counts for around in self.rules(template).needs]
 
     def _make_rules(self, template: Template) -> AffinityRules:
         wishes = self._wishes[template.index]

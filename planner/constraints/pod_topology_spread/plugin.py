@@ -41,6 +41,7 @@ class PodTopologySpread(Filter, Score):
     """Keeps the skew of DoNotSchedule constraints within bounds and that of soft ones low."""
 
     name = "PodTopologySpread"
+    compares = True
 
     def __init__(self, problem: Problem, state: State, args: PodTopologySpreadArgs | None = None) -> None:
         super().__init__(problem, state)
@@ -63,6 +64,11 @@ class PodTopologySpread(Filter, Score):
     def hard(self, template: Template) -> tuple[Rule, ...]:
         """The DoNotSchedule constraints of a template."""
         return self._hard.get(template.index, lambda: self._rules(template, HARD, labels=True)).rules
+
+    def narrowed(self, template: Template, nodes: Mask) -> Mask | None:
+        """Where affinity counts, a constraint sees no domains but those of the nodes."""
+        found = [rule.too_full_within(nodes) for rule in self.hard(template)]
+        return np.logical_or.reduce(found) if found else None
 
     def soft(self, template: Template) -> SpreadRules:
         """The ScheduleAnyway constraints of a template."""

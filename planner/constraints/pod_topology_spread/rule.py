@@ -49,6 +49,18 @@ class Rule:
         self._rejects: dict[bytes, NDArray[np.int8]] = {}
         self._scored: tuple[Feasible | None, Feasible, float] | None = None
 
+    def too_full_within(self, nodes: Mask) -> Mask:
+        """The nodes refused to a pod pinned to these; where affinity counts, it sees no others."""
+        asked = self.constraint
+        inside = self.counts.eligible & (nodes if asked.node_affinity_policy == "Honor" else True)
+        codes, size = self.column.codes[inside], len(self.column.values)
+        sums = np.bincount(codes, weights=self.tally.counts[inside], minlength=size).astype(np.int64)
+        seen = np.unique(codes)
+        few = len(seen) < (asked.min_domains or 1)
+        minimum = 0 if few or not seen.size else int(sums[seen].min())
+        found: Mask = np.append(sums + self.own - minimum > asked.max_skew, True)[self.column.codes]
+        return found
+
     @property
     def identity(self) -> Hashable:
         """Equal for rules that ask for the same over the same pods and nodes."""
