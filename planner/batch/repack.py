@@ -7,22 +7,18 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
 from planner.batch.assignment import Quotas
 from planner.batch.pending import Pending
-from planner.constraints.node_ports import NodePorts
-from planner.constraints.node_resources import NodeResourcesFit
+from planner.constraints import Filter
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Codes, Ints
 from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.scheduler.order import Step
-
-#: What decides within a cell.
-_LOCAL = (NodePorts, NodeResourcesFit)
 
 
 class Repack:
@@ -34,9 +30,14 @@ class Repack:
         self._meter = meter
         self._members = cells.members()
         self._profiles = [
-            (tuple(plugin for plugin in filters if isinstance(plugin, _LOCAL)), carriers)
+            (tuple(plugin for plugin in filters if self._is_local(plugin, carriers)), carriers)
             for filters, carriers in pending.profiles()
         ]
+
+    def _is_local(self, plugin: Filter, carriers: Collection[int]) -> bool:
+        """Whether a rule looks at nothing but the node itself, and so decides within a cell."""
+        watched = [plugin.watches(self._pending.template(number)) for number in carriers]
+        return all(templates is not None and not templates for templates in watched)
 
     def improve(self, placement: Counter[Step], quotas: Quotas) -> Counter[Step]:
         """The placement with as many more of the quotas in it as were found a place for."""

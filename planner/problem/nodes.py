@@ -39,6 +39,11 @@ class Column:
     present: Mask
     complete: bool
 
+    @property
+    def shared(self) -> bool:
+        """Whether its values are domains of several nodes, rather than nearly every node having its own."""
+        return len(self.values) * 2 <= len(self.codes)
+
     def one_of(self, values: Iterable[str]) -> Mask:
         """The nodes that have one of these values."""
         table = np.zeros(len(self.values) + 1, np.bool_)

@@ -89,9 +89,13 @@ class Exchanges:
         """Those whose pods all have the constraint, and no other one over shared domains."""
         for demand in demands:
             templates = [t for t in sorted(demand.members) if self._movable.of(t).size]
-            if not _shares(demand) or len(templates) != 1 or not demand.members.issubset(demand.carriers):
+            if (
+                not demand.rule.column.shared
+                or len(templates) != 1
+                or not demand.members.issubset(demand.carriers)
+            ):
                 continue
-            others = [d for d in self._board.ledger.of(templates[0]) if d.hard and _shares(d)]
+            others = [d for d in self._board.ledger.of(templates[0]) if d.hard and d.rule.column.shared]
             rule = demand.rule
             counts = rule.counts.sums()[rule.counts.domains]
             best = best_minimum(counts, demand.max_skew, few_domains=rule.few_domains)
@@ -173,8 +177,3 @@ class Exchanges:
         wants = np.stack([kind.wants for kind in kinds])
         rows = np.flatnonzero(wants.any(axis=0))
         return rows, np.gcd.reduce(wants[:, rows], axis=0)
-
-
-def _shares(demand: Demand) -> bool:
-    """Whether many nodes are one domain."""
-    return len(demand.rule.column.values) * 2 <= len(demand.rule.column.codes)

@@ -103,8 +103,7 @@ class LargeRepair:
         full = np.append(surplus > 0, False)[codes]
         sources = np.flatnonzero(holding & full)
         chosen[sources[np.argsort(lack[sources], kind="stable")[: int(surplus.sum()) + radius]]] = True
-        shared = len(surplus) * 2 <= len(codes)
-        for domain in range(len(surplus)) if shared else (None,):
+        for domain in range(len(surplus)) if broken.rule.column.shared else (None,):
             inside = np.flatnonzero(open_to & ~full & (True if domain is None else codes == domain))
             chosen[inside[np.argsort(lack[inside], kind="stable")[:radius]]] = True
         return np.flatnonzero(chosen)

@@ -80,7 +80,7 @@ class Places:
             keys = dict.fromkeys([d.rule.column.key for d in demands if d.hard])
             keys |= dict.fromkeys([d.rule.column.key for d in demands if not d.hard])
             columns = [self._nodes.column(key) for key in (*keys, *_KNOWN_KEYS)]
-            kept = {c.key: c for c in columns if c.values and len(c.values) * 2 <= self._nodes.size}
+            kept = {c.key: c for c in columns if c.values and c.shared}
             found = self._keys[template] = [*kept.values()]
         return found
 

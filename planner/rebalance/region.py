@@ -118,7 +118,7 @@ class Regions:
     def _traits(self, templates: Sequence[int], demands: Sequence[Demand]) -> Iterable[Ints]:
         for demand in demands:
             column = demand.rule.column
-            if len(column.values) * 2 <= len(column.codes):
+            if column.shared:
                 yield column.codes.astype(np.int64)
             else:
                 yield column.present.astype(np.int64)

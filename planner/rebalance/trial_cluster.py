@@ -132,7 +132,7 @@ class TrialCluster:
             found = np.zeros(self.problem.nodes.size, np.intp)
             for demand in self.ledger.of(template):
                 column = demand.rule.column
-                if len(column.values) * 2 <= len(column.codes):
+                if column.shared:
                     found = found * (len(column.values) + 1) + column.codes + 1
                     found = np.unique(found, return_inverse=True)[1].astype(np.intp)
             self._domains[template] = found
