@@ -26,6 +26,14 @@ Anonymize = Annotated[
         help="Give namespaces, objects, images and label values other names, in the same order.",
     ),
 ]
+Kubernetes = Annotated[
+    str | None,
+    typer.Option(
+        "--kubernetes",
+        metavar="VERSION",
+        help="Let the snapshot be decided as this release of kube-scheduler does, not as the server's own.",
+    ),
+]
 
 
 def snapshot(
@@ -35,6 +43,7 @@ def snapshot(
     anonymize: Anonymize = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
+    kubernetes: Kubernetes = None,
 ) -> None:
     """Write what the planner reads of the live cluster, for -f of the other commands.
 
@@ -46,7 +55,9 @@ def snapshot(
     order, so every command gives the same answer. Label keys, numbers and uids stay.
     """
     from cli.source import listing, write
+    from models.cluster import release
     from models.sharing.listing import shared
 
+    asked = None if kubernetes is None else str(release(kubernetes))
     files = listing(filename, recursive, context, kubeconfig)
-    write(shared(files, anonymize=anonymize), output)
+    write(shared(files, anonymize=anonymize, kubernetes=asked), output)

@@ -45,10 +45,15 @@ class Cluster(Snapshot):
         """The same cluster, decided as this release of kube-scheduler does, such as "1.36"."""
         if kubernetes is None:
             return self
-        version = KubernetesVersion.parse(kubernetes)
-        if version is None:
-            raise InputError([f"{kubernetes!r} is not a version of Kubernetes (for example 1.36 or 1.34.9)"])
-        return replace(self, kubernetes=version)
+        return replace(self, kubernetes=release(kubernetes))
+
+
+def release(text: str) -> KubernetesVersion:
+    """The release of Kubernetes that somebody asks for; an InputError when it is none."""
+    version = KubernetesVersion.parse(text)
+    if version is None:
+        raise InputError([f"{text!r} is not a version of Kubernetes (for example 1.36 or 1.34.9)"])
+    return version
 
 
 def read(

@@ -12,4 +12,5 @@ def check(cluster: Cluster) -> CheckReport:
     """Every spread constraint with its pods per domain, and whatever else is wrong."""
     problem = Problem(cluster)
     report = audit(problem, problem.node_of)
-    return report.model_copy(update={"notes": (*cluster.notes, *problem.notes, *report.notes)})
+    notes = (*cluster.notes, *problem.notes, *report.notes)
+    return report.model_copy(update={"kubernetes": problem.kubernetes.document, "notes": notes})

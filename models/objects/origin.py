@@ -6,10 +6,12 @@ from models.objects.base import KubeObject
 class SnapshotOrigin(KubeObject):
     """The live cluster that was read, as its reader's kubectl knew it; empty where it could not be told.
 
-    `cluster` is the uid of the namespace kube-system, which tells clusters apart.
+    `cluster` is the uid of the namespace kube-system, which tells clusters apart.  `kubernetes` is the
+    release to decide as, where its reader asked for another one than the server's.
     """
 
     cluster: str = ""
     context: str = ""
     kubeconfig: str = ""
     server_version: str = ""
+    kubernetes: str = ""

@@ -10,16 +10,33 @@ from models.sharing.raw import Manifest, each_object
 from models.sharing.renamed import renamed
 from models.snapshot import KUBE_SYSTEM
 
+_ORIGIN = b'{"kind":"SnapshotOrigin"'
+_NO_ORIGIN = _ORIGIN + b',"apiVersion":"planner/v1alpha1"}'
 _BEGIN, _END = b'{"kind":"List","apiVersion":"v1","items":[\n', b"\n]}\n"
 
 
-def shared(files: Iterable[tuple[str, bytes]], *, anonymize: bool = False) -> bytes:
-    """A List of what the planner reads of the files, an object a line; under other names if wanted."""
+def shared(
+    files: Iterable[tuple[str, bytes]], *, anonymize: bool = False, kubernetes: str | None = None
+) -> bytes:
+    """A List of what the planner reads of the files, an object a line; under other names if wanted.
+
+    With `kubernetes` it says as which release it is to be decided.
+    """
     texts: list[bytes] = []
     with collector_paused():
         for name, content in files:
             each_object(content, name, lambda item: texts.append(_text(kept(item))))
+        if kubernetes is not None:
+            texts = _decided_as(kubernetes, texts)
         return _BEGIN + b",\n".join(_anonymous(texts) if anonymize else texts) + _END
+
+
+def _decided_as(kubernetes: str, texts: Sequence[bytes]) -> list[bytes]:
+    """The objects, the first of which names the release."""
+    origins = [json.loads(text) for text in texts if text.startswith(_ORIGIN)]
+    known = origins[0] if origins else json.loads(next(_identity(texts), _NO_ORIGIN))
+    others = (text for text in texts if not text.startswith(_ORIGIN))
+    return [_text({**known, "kubernetes": kubernetes}), *others]
 
 
 def _anonymous(texts: Sequence[bytes]) -> Iterator[bytes]:
@@ -36,7 +53,7 @@ def _identity(texts: Sequence[bytes]) -> Iterator[bytes]:
     """Which cluster it is, where only the uid of kube-system, which gets another name, has said so."""
     uid = ""
     for text in texts:
-        if text.startswith(b'{"kind":"SnapshotOrigin"'):
+        if text.startswith(_ORIGIN):
             return
         if text.startswith(b'{"kind":"Namespace"'):
             metadata = json.loads(text)["metadata"]

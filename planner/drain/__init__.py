@@ -58,6 +58,7 @@ def drain(
         after=_balance(doubled, world),
         pending=tuple(_pending(doubled, world)),
         spread=tuple(spread_changes(spread, take(doubled, world.scheduler.state))),
+        kubernetes=problem.kubernetes.document,
         notes=(*grown.notes, *problem.notes),
     )
     if not (fixes and plan.blocked):

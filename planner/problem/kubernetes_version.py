@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from models.objects.kubernetes_version import KubernetesVersion
+from models.objects.origin import SnapshotOrigin
 from models.snapshot import Snapshot
 from planner.documents.plan import Kubernetes
 
@@ -119,14 +120,13 @@ class Copied:
 
 def copied_for(cluster: Snapshot) -> Copied:
     """What was asked for, else the server's release, else that of the newest kubelet, else the newest."""
+    origin = cluster.origin or SnapshotOrigin()
     kubelets = (KubernetesVersion.parse(node.status.node_info.kubelet_version) for node in cluster.nodes)
     newest_kubelet = max((version for version in kubelets if version is not None), default=None)
     found: tuple[tuple[Source, KubernetesVersion | None], ...] = (
         ("asked", cluster.kubernetes),
-        (
-            "server",
-            None if cluster.origin is None else KubernetesVersion.parse(cluster.origin.server_version),
-        ),
+        ("asked", KubernetesVersion.parse(origin.kubernetes)),
+        ("server", KubernetesVersion.parse(origin.server_version)),
         ("kubelets", newest_kubelet),
     )
     for source, version in found:

@@ -40,6 +40,7 @@ def rollout(
         workloads=workloads,
         spread=tuple(spread_changes(counts_at(prepared.problem, State(prepared.problem)), ends[0])),
         broken=tuple(broken_constraints(ends)),
+        kubernetes=prepared.problem.kubernetes.document,
         notes=tuple(dict.fromkeys(prepared.notes)),
     )
     if not fixes or (found.completes and not found.broken):

@@ -91,6 +91,20 @@ def test_a_snapshot_says_where_it_comes_from(planner: Planner, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("server")
+def test_a_snapshot_keeps_the_release_that_was_asked_for(planner: Planner, tmp_path: Path) -> None:
+    """It is stronger than the server's, and weaker than what is asked of the command that reads it."""
+    path = str(tmp_path / "snapshot.json")
+    assert planner("snapshot", "-o", path, "--kubernetes", "1.36").code == 0
+    told = json.loads(planner("check", "-f", path, "-o", "json").out)
+    assert told["kubernetes"] == {"version": "1.36", "source": "asked"}
+    told = json.loads(planner("check", "-f", path, "-o", "json", "--kubernetes", "1.35").out)
+    assert told["kubernetes"] == {"version": "1.35", "source": "asked"}
+    ended = planner("snapshot", "--kubernetes", "latest")
+    assert (ended.code, ended.out) == (2, "")
+    assert "'latest' is not a version of Kubernetes" in ended.err
+
+
+@pytest.mark.usefixtures("server")
 @pytest.mark.parametrize("file", ["json", "missing/snapshot.json"])
 def test_a_snapshot_needs_a_file(planner: Planner, tmp_path: Path, file: str) -> None:
     """`-o json` is a slip, and a folder that is not there is told."""

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from tests.control_plane.api import Api
+from tests.control_plane.devices import with_claims
 from tests.control_plane.generator import story
 from tests.control_plane.replay import Replay, wake
 from tests.e2e.control_plane import running
@@ -20,13 +21,16 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=60, help="at most so many in a cluster")
     parser.add_argument("--pods", type=int, default=40)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
+    parser.add_argument("--claims", action="store_true", help="with devices that are allocated")
     asked = parser.parse_args()
     wrong = 0
     with tempfile.TemporaryDirectory() as home, running(Path(home)) as plane, Api(plane) as api:
         wake(api)
         for seed in range(asked.seed, asked.seed + asked.clusters):
             began = time.monotonic()
-            replay = Replay(api, story(random.Random(seed), asked.nodes, asked.pods))
+            draw = random.Random(seed)
+            told = story(draw, asked.nodes, asked.pods)
+            replay = Replay(api, with_claims(draw, told) if asked.claims else told)
             lines = list(replay.differences())
             wrong += len(lines)
             seconds = f"{time.monotonic() - began:.0f} s"

@@ -63,7 +63,18 @@ class Replay:
 
     def _create(self, item: Manifest) -> Manifest:
         made = self._api.create(item)
+        if item["kind"] == "ResourceClaim":
+            self._api.patch_status(item, item["status"])
         return {**item, **made, "kind": item["kind"]}
+
+    def _allocate(self) -> None:
+        """Allocate claims anew that were given back: by the scheduler, or because their last user is gone."""
+        for item in self._story.before:
+            if (
+                item["kind"] == "ResourceClaim"
+                and "allocation" not in (self._api.get(item) or item)["status"]
+            ):
+                self._api.patch_status(item, item["status"])
 
     def _clear(self) -> None:
         for kind in ("Pod", "PersistentVolumeClaim", "PersistentVolume", "Node"):
@@ -77,6 +88,8 @@ class Replay:
                     )
                 self._api.delete(item)
         for item in self._story.before:
+            if item["kind"] == "ResourceClaim":
+                self._api.patch_status(item, {"allocation": None, "reservedFor": None})
             if item["kind"] != "Namespace":
                 self._api.delete(item)
         until("an empty cluster", lambda: True if not self._api.list("Pod") else None)
@@ -131,6 +144,7 @@ class Replay:
     def _at_rest(self) -> list[Manifest]:
         """Everything in the cluster once all pods run, budgets are counted and claims are bound."""
         self._tell_apart(until("cluster at rest", self._rested))
+        self._allocate()
         return until("cluster at rest", self._rested)
 
     def _tell_apart(self, items: list[Manifest]) -> None:
@@ -148,7 +162,7 @@ class Replay:
 
     def _rested(self) -> list[Manifest] | None:
         found = [item for kind in PATHS for item in self._api.list(kind)]
-        return found if all(map(_rests, found)) else None
+        return found if all(map(_rests, found)) and _are_reserved(found) else None
 
 
 def wake(api: Api) -> None:
@@ -262,6 +276,23 @@ def _rests(item: Manifest) -> bool:
             return status.get("phase") in ("Available", "Bound")
         case _:
             return True
+
+
+def _are_reserved(items: list[Manifest]) -> bool:
+    """Whether every claim knows just the pods that use it."""
+    uses: set[tuple[str, str, str]] = set()
+    known: set[tuple[str, str, str]] = set()
+    for item in items:
+        meta = item["metadata"]
+        if item["kind"] == "Pod":
+            entries = item["spec"].get("resourceClaims", ())
+            uses |= {(meta["namespace"], entry["resourceClaimName"], meta["uid"]) for entry in entries}
+        elif item["kind"] == "ResourceClaim":
+            users = item.get("status", {}).get("reservedFor", ())
+            known |= {
+                (meta["namespace"], meta["name"], user["uid"]) for user in users if user["resource"] == "pods"
+            }
+    return uses == known
 
 
 def until(what: str, found: Callable[[], Found | None], seconds: float = _PATIENCE) -> Found:
