@@ -42,6 +42,7 @@ class AllocationResult(KubeModel):
     """Where the allocated devices can be used; without a selector, everywhere."""
 
     node_selector: NodeSelector | None = None
+    allocation_timestamp: str | None = None
 
 
 class ResourceClaimConsumerReference(KubeModel):

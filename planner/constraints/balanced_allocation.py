@@ -20,11 +20,13 @@ from planner.problem.nodes import Feasible, Ints, Where
 from planner.problem.problem import Problem
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY
 from planner.problem.templates import Template
-from planner.state.formulas import at, divisors, no_more_than, positive
-from planner.state.load_arrays import LoadArray
+from planner.state.formulas import at, divisors, no_more_than, of_node, positive
+from planner.state.load_arrays import Formula, LoadArray
 from planner.state.state import State
 
-_HALF = MAX_SCORE // 2
+#: These count for pods that do not ask for them, too.
+_ALWAYS = (CPU, MEMORY, EPHEMERAL_STORAGE)
+_UNCHANGED = 75
 
 
 class NodeResourcesBalancedAllocation(Score):
@@ -45,33 +47,40 @@ class NodeResourcesBalancedAllocation(Score):
         self._divisors = divisors(problem.allocatable)
         self._everywhere = [bool(row.all()) for row in problem.allocatable > 0]
         self._scores: ArrayCache[LoadArray] = ArrayCache(self.nodes.size)
+        #: The balance before a pod comes, by the resources that count for it.
+        self._before: ArrayCache[LoadArray] = ArrayCache(self.nodes.size)
 
     def prefers(self, template: Template) -> bool:
         return bool(template.requests[self._rows].any())
 
     def score(self, template: Template, feasible: Feasible) -> Ints:
-        rate = self._change if self.problem.behaviour.balance_is_change else self._rate
         return self._scores.get(
             template.requests_key,
-            lambda: LoadArray(self.state, lambda where: rate(template, where)),
+            lambda: LoadArray(self.state, self._formula(template)),
         ).current()
 
-    def _change(self, template: Template, where: Where) -> Any:
-        """What the pod does to the balance: 50 at worst, 75 where nothing changes, 100 at best."""
-        change = self._rate(template, where) - self._rate(template, where, coming=False)
-        # kube divides integers, towards zero; the sum is never negative, so that is rounding down.
-        return _HALF + (_HALF + change) // 2
+    def _formula(self, template: Template) -> Formula:
+        """The score that the copied release gives a template."""
+        rows = [row for row in self._rows if template.amounts[row] or self.problem.resources[row] in _ALWAYS]
+        amounts = [template.amounts[row] for row in rows]
+        if not self.problem.behaviour.balance_is_change:
+            return lambda where: self._balance(rows, amounts, where)
+        nothing = [0] * len(rows)
+        before = self._before.get(
+            tuple(rows), lambda: LoadArray(self.state, lambda where: self._balance(rows, nothing, where))
+        )
+        # kube adds 50 before it halves, so that the sum is never negative and the half is rounded down.
+        return lambda where: (
+            _UNCHANGED + ((self._balance(rows, amounts, where) - of_node(before.current(), where)) >> 1)
+        )
 
-    def _rate(self, template: Template, where: Where, *, coming: bool = True) -> Any:
-        """How equal the shares in use are, of 100, with the pod on the node or without it."""
+    def _balance(self, rows: Sequence[int], amounts: Sequence[int], where: Where) -> Any:
+        """How equal the shares in use of some resources are, of 100, with so much more on the node."""
         shares: list[Any] = []
         counted: list[Any] = []
-        for row in self._rows:
-            name, request = self.problem.resources[row], template.amounts[row]
-            if not request and name not in (CPU, MEMORY, EPHEMERAL_STORAGE):
-                continue
+        for row, amount in zip(rows, amounts, strict=True):
             room = at(self.problem.allocatable, row, where)
-            load = no_more_than(at(self.state.used, row, where) + request * coming, room)
+            load = no_more_than(at(self.state.used, row, where) + amount, room)
             shares.append(load / at(self._divisors, row, where))
             counted.append(1 if self._everywhere[row] else (room > 0) * 1)
         return _whole((1.0 - _deviation(shares, counted)) * MAX_SCORE)

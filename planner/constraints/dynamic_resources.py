@@ -26,6 +26,11 @@ _ELSEWHERE = "resourceclaim not available on the node"
 NOTHING_TO_GIVE_BACK = "no new claims to deallocate"
 _NO_HELP = "still not schedulable"
 _GIVEN_BACK = "deallocation of ResourceClaim completed"
+_TOO_MANY = (
+    'running PreBind plugin "DynamicResources": add reservation to claim {claim.key}: '
+    'ResourceClaim.resource.k8s.io "{claim.metadata.name}" is invalid: '
+    f"status.reservedFor: Too many: {MOST_RESERVATIONS + 1}: must have at most {MOST_RESERVATIONS} items"
+)
 _AWAY, _UNDECIDED, _FULL = 1, 2, 3
 
 
@@ -36,7 +41,10 @@ class DynamicResources(Filter, Score):
 
     def __init__(self, problem: Problem, state: State) -> None:
         super().__init__(problem, state)
+        #: Whether a claim that can be reserved for no pod more counts as a refusal.
+        self.reserves = True
         self._devices = problem.devices
+        self._extended = problem.extended_rows
         self._users: dict[str, dict[int, int]] = {}
         for template in problem.templates:
             for claim in self._claims(template):
@@ -54,6 +62,8 @@ class DynamicResources(Filter, Score):
         return self._devices.waits_for(template.pod) if template.pod.spec.resource_claims else None
 
     def refusal(self, template: Template) -> str | None:
+        if not template.pod.spec.resource_claims:
+            return None
         waits = self.waits_for(template)
         if waits is not None:
             return waits
@@ -65,7 +75,7 @@ class DynamicResources(Filter, Score):
         codes = np.zeros(self.nodes.size, np.int64)
         for claim in self._claims(template):
             codes[~self._usable(claim)] = _AWAY
-            if self._is_full(claim, template):
+            if self.reserves and self._is_full(claim, template):
                 codes[codes == 0] = _FULL
         if any(self._devices.unallocated(template.pod)):
             codes[:] = _UNDECIDED
@@ -86,7 +96,15 @@ class DynamicResources(Filter, Score):
         users = self._users.get(claim.key, {})
         if template.index not in users:
             return False
-        return len(claim.status.reserved_for) + self._newcomers(claim.key).total >= MOST_RESERVATIONS
+        return (
+            claim.status.allocation is not None
+            and len(claim.status.reserved_for) + self._newcomers(claim.key).total >= MOST_RESERVATIONS
+        )
+
+    def bind_failure(self, template: Template) -> str | None:
+        """What the program prints when it has chosen a node and a claim takes no pod more, if so."""
+        full = (claim for claim in self._claims(template) if self._is_full(claim, template))
+        return next((_TOO_MANY.format(claim=claim) for claim in full), None)
 
     def _newcomers(self, key: str) -> PodCounts:
         """The placed pods that use a claim and are not in its list."""
@@ -94,7 +112,9 @@ class DynamicResources(Filter, Score):
 
     def _lacking(self, template: Template) -> Mask | None:
         """The nodes without a resource that a DeviceClass could give them; None when no class could."""
-        rows = [row for row in self.problem.extended_rows if template.amounts[row]]
+        if not self._extended:
+            return None
+        rows = [row for row in self._extended if template.amounts[row]]
         if not rows:
             return None
         lacking: Mask = (self.problem.allocatable[rows] == 0).any(axis=0)

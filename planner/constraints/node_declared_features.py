@@ -43,10 +43,9 @@ class NodeDeclaredFeatures(NodeFilter):
 def _needed(pod: Pod) -> Iterator[str]:
     """The features that a pod needs."""
     spec = pod.spec
-    rules = (
-        rule for found in (*spec.init_containers, *spec.containers) for rule in found.restart_policy_rules
-    )
-    if any(rule.action == "RestartAllContainers" for rule in rules):
-        yield _RESTART_ALL
+    for found in (*spec.init_containers, *spec.containers):
+        if any(rule.action == "RestartAllContainers" for rule in found.restart_policy_rules):
+            yield _RESTART_ALL
+            break
     if spec.host_network and spec.host_users is False:
         yield _USER_NAMESPACE_ON_HOST

@@ -99,6 +99,23 @@ class DeviceClaims:
             elif self._claims[entry.claim].status.allocation is None:
                 yield f"ResourceClaim {entry.claim} is not allocated yet"
 
+    def unstamped(self, pending: Iterable[Pod]) -> Iterator[str]:
+        """One note about the claims of pods whose allocation has no time: they cannot be reserved."""
+        found = {
+            claim.key
+            for pod in pending
+            if pod.spec.resource_claims
+            for claim in self.claims(pod)
+            if claim.status.allocation is not None
+            and claim.status.allocation.allocation_timestamp is None
+            and pod.metadata.uid not in {user.uid for user in claim.status.reserved_for}
+        }
+        if found:
+            yield (
+                "kube-scheduler fails to reserve claims without an allocationTimestamp, "
+                f"such as {min(found)}: pods that use them are decided as if it could"
+            )
+
     def notes(self, pending: Iterable[Pod]) -> Iterator[str]:
         """One note about all pods that are left undecided because their devices are not allocated."""
         waiting = [

@@ -39,6 +39,8 @@ class Behaviour:
     """... and sets the threshold by all images, not by those of containers alone."""
     matches_declared_features: bool = False
     """NodeDeclaredFeatures keeps pods from nodes that lack a feature of the kubelet."""
+    stamps_allocations: bool = False
+    """Who reserves a claim adds the time of its allocation where there is none, which is refused."""
     device_classes_extend: bool = False
     """An extended resource that a node lacks and a DeviceClass maps is left to DynamicResources."""
     resizes_pods: bool = False
@@ -55,6 +57,7 @@ _ROWS: Final[Mapping[str, Mapping[str, bool]]] = {
         "balance_is_change": True,
         "counts_image_volumes": True,
         "matches_declared_features": True,
+        "stamps_allocations": True,
         "device_classes_extend": True,
         "resizes_pods": True,
     },

@@ -69,10 +69,12 @@ class Problem:
             self._template(index, pod, labels, wanted)
             for index, ((pod, labels), wanted) in enumerate(zip(grouping.examples, requests, strict=True))
         )
+        pending = [pod for pod in pods if not pod.spec.node_name]
         self.notes = (
             *self.kubernetes.notes(),
-            *self.devices.notes(pod for pod in pods if not pod.spec.node_name),
-            *_group_notes(pod for pod in pods if not pod.spec.node_name),
+            *self.devices.notes(pending),
+            *(self.devices.unstamped(pending) if self.behaviour.stamps_allocations else ()),
+            *_group_notes(pending),
         )
         self.priorities = np.array([t.priority for t in self.templates], np.int64)[self.template_of]
 

@@ -198,6 +198,15 @@ class Framework:
         claims = self.profile.claims
         return None if claims is None else claims.waits_for(template)
 
+    def bind_failure(self, template: Template) -> str | None:
+        """What the program prints because it cannot bind the pod to whatever node it chooses, if so."""
+        claims = self.profile.claims
+        return (
+            claims.bind_failure(template)
+            if claims is not None and template.pod.spec.resource_claims
+            else None
+        )
+
     def tail(self, plan: Plan, diagnosis: Diagnosis) -> tuple[str, bool]:
         """What the message goes on with before preemption speaks, and whether that is the end of it."""
         claims = self.profile.claims

@@ -57,13 +57,18 @@ def profiles_of(config: KubeSchedulerConfiguration | None) -> dict[str, KubeSche
     return {profile.scheduler_name: profile for profile in found}
 
 
-def build(config: KubeSchedulerProfile, problem: Problem, state: State) -> Profile:
-    """The plugins that a profile runs, ready to be asked about this state."""
+def build(config: KubeSchedulerProfile, problem: Problem, state: State, *, reserves: bool = True) -> Profile:
+    """The plugins that a profile runs, ready to be asked about this state.
+
+    Without `reserves` nobody minds for how many pods a claim is reserved already.
+    """
     made: dict[type[Family], Family] = {}
 
     def get(kind: type[Family]) -> Family:
         if kind not in made:
             made[kind] = _make(kind, config, problem, state)
+            if isinstance(found := made[kind], DynamicResources):
+                found.reserves = reserves
         return made[kind]
 
     filters = [get(kind) for kind in FILTERS if _is_on(config, config.plugins.filter, kind.name)]

@@ -61,11 +61,21 @@ class Scheduler:
         self._nominations = Nominations(problem, self.state)
         self._frameworks: dict[str, Framework] = {}
         self._preemptions: dict[str, Preemption] = {}
-        for name, config in profiles_of(problem.cluster.scheduler_config).items():
-            profile = build(config, problem, self.state)
-            framework = self._frameworks[name] = Framework(problem, self.state, profile)
-            if preemption and profile.preemption is not None:
-                self._preemptions[name] = Preemption(framework, self._nominations, profile.preemption)
+        self._preempts = preemption
+        self._in_vain: dict[str, tuple[Framework, Preemption | None]] = {}
+        for name in profiles_of(problem.cluster.scheduler_config):
+            self._frameworks[name], preemptor = self._made(name)
+            if preemptor is not None:
+                self._preemptions[name] = preemptor
+
+    def _made(self, name: str, *, reserves: bool = True) -> tuple[Framework, Preemption | None]:
+        """The plugins of a profile, and its preemption unless it has none."""
+        config = profiles_of(self.problem.cluster.scheduler_config)[name]
+        profile = build(config, self.problem, self.state, reserves=reserves)
+        framework = Framework(self.problem, self.state, profile)
+        if not self._preempts or profile.preemption is None:
+            return framework, None
+        return framework, Preemption(framework, self._nominations, profile.preemption)
 
     @cached_property
     def queue(self) -> list[int]:
@@ -110,14 +120,27 @@ class Scheduler:
 
     def decide(self, pod: int) -> Decision:
         """One scheduling cycle: bind the pod to the best node, or say why not and make room."""
-        framework = self.framework_of(pod)
-        plan = framework.plan(self.problem.template(pod))
+        name = self._scheduler_name(pod)
+        framework, preemption = self._frameworks[name], self._preemptions.get(name)
+        template = self.problem.template(pod)
+        failure = framework.bind_failure(template)
+        if failure is not None:
+            framework, preemption = self._for_nothing(name)
+        plan = framework.plan(template)
         found = self._find(framework, plan, pod)
-        if found is not None:
-            node, explanation = found
-            self._bind(pod, node)
-            return Decision(pod, node, explanation=explanation)
-        return self._fail(framework, plan, pod)
+        if found is None:
+            return self._fail(framework, preemption, plan, pod, binds=failure is None)
+        node, explanation = found
+        if failure is not None:
+            return Decision(pod, None, failure, explanation=explanation)
+        self._bind(pod, node)
+        return Decision(pod, node, explanation=explanation)
+
+    def _for_nothing(self, name: str) -> tuple[Framework, Preemption | None]:
+        """A profile for pods that cannot be bound: only the API server minds, after all is decided."""
+        if name not in self._in_vain:
+            self._in_vain[name] = self._made(name, reserves=False)
+        return self._in_vain[name]
 
     def _find(self, framework: Framework, plan: Plan, pod: int) -> tuple[int, Explanation | None] | None:
         """The best node for a pod: its nominated one when that fits, else the one that scores highest."""
@@ -149,23 +172,26 @@ class Scheduler:
             scores = {name: score * weight for name, weight, score in framework.scores(plan, feasible)}
         return Explanation(diagnosis, feasible.mask, scores)
 
-    def _fail(self, framework: Framework, plan: Plan, pod: int) -> Decision:
+    def _fail(
+        self, framework: Framework, preemption: Preemption | None, plan: Plan, pod: int, *, binds: bool
+    ) -> Decision:
         """Nothing fits: say why, and let preemption make room when it can."""
         diagnosis = self._nominations.diagnose(framework, plan, pod)
         explanation = Explanation(diagnosis, self.problem.nodes.none) if self._explain else None
         message = diagnosis.message()
         tail, last = framework.tail(plan, diagnosis)
-        preemption = self._preemptions.get(self._scheduler_name(pod))
         if preemption is None or not self.problem.nodes.size or last:
             return Decision(pod, None, f"{message} {tail}".rstrip(), explanation=explanation)
         outcome = preemption.attempt(plan, pod, diagnosis)
         if outcome.node is None:
             tails = ", ".join(text for text in (tail, outcome.message) if text)
             return Decision(pod, None, f"{message} {tails}", explanation=explanation)
-        node = self._retry(framework, plan, pod, outcome) if outcome.victims else None
+        node = self._retry(framework, plan, pod, outcome, binds=binds) if outcome.victims else None
         return Decision(pod, node, message, outcome.node, outcome.victims, explanation)
 
-    def _retry(self, framework: Framework, plan: Plan, pod: int, outcome: Outcome) -> int | None:
+    def _retry(
+        self, framework: Framework, plan: Plan, pod: int, outcome: Outcome, *, binds: bool
+    ) -> int | None:
         """With the victims gone, bind the pod: to the node made ready for it when it fits there."""
         for victim in outcome.victims:
             self.state.unbind(victim)
@@ -173,7 +199,7 @@ class Scheduler:
             self._nominations.nominate(pod, outcome.node)
         found = self._find(framework, plan, pod)
         self._nominations.withdraw(pod)
-        if found is None:
+        if found is None or not binds:
             return None
         self._bind(pod, found[0])
         return found[0]

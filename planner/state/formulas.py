@@ -28,6 +28,11 @@ def at(table: NDArray[Any], row: int, where: Where) -> Any:
     return table.item(row, where) if isinstance(where, int) else table[row, where]
 
 
+def of_node(values: Ints, where: Where) -> Any:
+    """Values of some nodes, or a plain number for one."""
+    return values.item(where) if isinstance(where, int) else values[where]
+
+
 def any_of(truth: Any) -> bool:
     """Whether it is true anywhere."""
     return truth if isinstance(truth, bool) else bool(truth.any())

@@ -34,7 +34,9 @@ _CLASS: Object = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "me
 def _claim(draw: random.Random, name: str, namespace: str, nodes: list[str]) -> Object:
     """A claim that is allocated: to some nodes by a selector, or to all; now and then nearly used up."""
     result = {"request": "r", "driver": "example.com", "pool": "p", "device": f"{namespace}-{name}"}
-    status: Object = {"allocation": {"devices": {"results": [result]}}}
+    # Without the time the scheduler adds one when it reserves the claim, and the API server refuses that.
+    allocation = {"devices": {"results": [result]}, "allocationTimestamp": "2026-01-01T00:00:00Z"}
+    status: Object = {"allocation": allocation}
     wish = _place(draw, nodes)
     if wish is not None:
         status["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [wish]}
@@ -60,9 +62,10 @@ def _place(draw: random.Random, nodes: list[str]) -> Object | None:
         (
             None,
             {"matchFields": [{"key": "metadata.name", "operator": "In", "values": some[:1]}]},
-            {"matchExpressions": [labelled(HOST, "In", *some)]},
-            {"matchExpressions": [labelled(ZONE, "In", draw.choice("ab"))]},
-            {"matchExpressions": [labelled(ZONE, "NotIn", "a"), labelled(RACK, "Exists")]},
+            labelled(HOST, "In", *some),
+            labelled(ZONE, "In", draw.choice("ab")),
+            labelled(RACK, "Exists"),
+            labelled(ZONE, "NotIn", "a"),
         )
     )
 
@@ -72,7 +75,8 @@ def _users(draw: random.Random, claims: list[Object], nodes: list[str]) -> Itera
     for number, found in enumerate(claims):
         if len(found["status"].get("reservedFor", ())) == 0 and draw.random() < 0.5:
             namespace = found["metadata"]["namespace"]
-            item = pod(f"u{number}", draw.choice(nodes), namespace=namespace, requests={"cpu": "100m"})
+            containers = [{"name": "c", "image": "none", "resources": {"requests": {"cpu": "100m"}}}]
+            item = pod(f"u{number}", draw.choice(nodes), namespace=namespace, containers=containers)
             del item["status"]
             item["spec"]["terminationGracePeriodSeconds"] = 0
             if draw.random() < 0.5:

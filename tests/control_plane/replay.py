@@ -33,6 +33,7 @@ _NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 _BETWEEN_LOOKS = 0.05
 #: So many of the criteria of a victim's cost are kube's; the rest of them are ours.
 _CRITERIA = 5
+_GIVEN_BACK = "deallocation of ResourceClaim completed"
 
 
 class Replay:
@@ -88,7 +89,7 @@ class Replay:
                     )
                 self._api.delete(item)
         for item in self._story.before:
-            if item["kind"] == "ResourceClaim":
+            if item["kind"] == "ResourceClaim" and self._api.get(item) is not None:
                 self._api.patch_status(item, {"allocation": None, "reservedFor": None})
             if item["kind"] != "Namespace":
                 self._api.delete(item)
@@ -104,13 +105,14 @@ class Replay:
         self.decided += 1
         if ours.decision.victims or (fate["status"].get("nominatedNodeName") and not _node(fate)):
             self.preempted += 1
-            fate = self._after_preemption(made)
+            if ours.decision.node is not None:
+                fate = self._after_preemption(made)
             yield from ours.unlike_preemption(fate, self._gone(before), name)
         elif _node(fate):
             yield from ours.unlike_node(_node(fate), name)
         else:
             self.pending += 1
-            yield from ours.unlike_message(_message(fate), name)
+            yield from ours.unlike_message(self._first_line(fate, ours.decision.message), name)
         if not _node(fate):
             self._api.delete(made)
 
@@ -119,6 +121,22 @@ class Replay:
         found = self._api.get(pod)
         assert found is not None, f"{pod['metadata']['name']} is gone"
         return found if _node(found) or _message(found) else None
+
+    def _first_line(self, pod: Manifest, expected: str) -> str:
+        """What the scheduler said of a pod at first.
+
+        Where it gave a claim back, the pod has its next turn at once, and the claim, not allocated any more,
+        may have changed the line before anybody looks; what was said is in the events.
+        """
+        last = _message(pod)
+        if last == expected or _GIVEN_BACK not in expected:
+            return last
+        events = f"/api/v1/namespaces/{pod['metadata']['namespace']}/events"
+        found = until("event", lambda: self._api.call("GET", events)["items"] or None)
+        uid = pod["metadata"]["uid"]
+        said = [event for event in found if event["involvedObject"].get("uid") == uid]
+        said.sort(key=lambda event: str(event.get("eventTime")))
+        return str(said[0]["message"]) if said else last
 
     def _after_preemption(self, pod: Manifest) -> Manifest:
         """The pod once it has come to a node that was made ready for it."""
@@ -187,8 +205,10 @@ class Judgement:
         self._problem = Problem(Cluster.from_objects(items, kubernetes=KUBERNETES))
         kube = Scheduler(self._problem, explain=True)
         self._tried: list[Findings] = []
-        for preemption in kube._preemptions.values():
-            self._listen(preemption)
+        in_vain = [kube._for_nothing(name)[1] for name in kube.schedulers]
+        for preemption in (*kube._preemptions.values(), *in_vain):
+            if preemption is not None:
+                self._listen(preemption)
         [self.decision] = list(kube.run())
 
     def _listen(self, preemption: Preemption) -> None:
@@ -213,7 +233,11 @@ class Judgement:
 
     def unlike_preemption(self, fate: Manifest, gone: set[str], pod: str) -> Iterator[str]:
         """Nothing, where pods went that cost least, and the pod is where they were."""
-        if (_node(fate), frozenset(gone)) not in self._cheapest():
+        at, cheapest = _node(fate), self._cheapest()
+        if self.decision.victims and self.decision.node is None:
+            # Room was made in vain: nothing comes there.
+            cheapest = {("", victims) for _, victims in cheapest}
+        if (at, frozenset(gone)) not in cheapest:
             yield f"{pod}: on {_node(fate)!r}, evicted {sorted(gone)}, expected {self._said()}"
 
     def _cheapest(self) -> set[tuple[str, frozenset[str]]]:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.builders import node, pod
 from tests.control_plane.api import Api
+from tests.control_plane.devices import with_claims
 from tests.control_plane.generator import story
 from tests.control_plane.replay import Judgement, Replay, wake
 from tests.control_plane.sampling import _tail, probability
@@ -32,6 +33,16 @@ def test_the_program_decides_as_the_planner_says(api: Api) -> None:
         replay = Replay(api, story(random.Random(number)))
         assert list(replay.differences()) == [], f"seed {number}"
         assert replay.decided == 40
+
+
+def test_pods_with_claims_are_decided_as_the_planner_says(api: Api) -> None:
+    """Allocated claims hold pods to nodes; one that takes no pod more keeps them pending, with that line."""
+    seed = random.SystemRandom().randrange(1 << 32)
+    for number in range(seed, seed + 3):
+        draw = random.Random(number)
+        replay = Replay(api, with_claims(draw, story(draw, most_nodes=12, pods=20)))
+        assert list(replay.differences()) == [], f"seed {number}"
+        assert replay.decided == 20
 
 
 def test_the_comparison_notices_a_difference() -> None:

@@ -139,6 +139,39 @@ def test_a_claim_takes_256_pods() -> None:
     ]
     found = simulate(cluster(node("n1"), device_class(), shared, *pods)).decisions
     assert [item.node for item in found] == ["n1", None]
+    assert found[1].message == (
+        'running PreBind plugin "DynamicResources": add reservation to claim default/one: '
+        'ResourceClaim.resource.k8s.io "one" is invalid: '
+        "status.reservedFor: Too many: 257: must have at most 256 items"
+    )
+
+
+@pytest.mark.parametrize(("kubernetes", "noted"), [("1.35", False), ("1.36", True)])
+def test_an_allocation_without_a_time_is_noted(kubernetes: str, noted: bool) -> None:
+    """1.36.2 could not reserve such a claim: `status.allocation: ... field is immutable`."""
+    old, new = claim("old", "n1"), claim("new", "n1")
+    new["status"]["allocation"]["allocationTimestamp"] = "2026-01-01T00:00:00Z"
+    found = simulate(
+        Cluster.from_objects(
+            [node("n1"), device_class(), old, new, claiming("new", "old")], kubernetes=kubernetes
+        )
+    )
+    assert found.decisions[0].node == "n1"
+    words = "kube-scheduler fails to reserve claims without an allocationTimestamp, such as default/old"
+    assert any(note.startswith(words) for note in found.notes) == noted
+
+
+def test_room_is_made_in_vain_for_a_claim_that_takes_no_pod_more() -> None:
+    """As on 1.36.2: who reserves claims is asked last, when others have been evicted already."""
+    shared = claim("one", "n1", reserved=[f"there-{number}" for number in range(256)])
+    low = pod("low", "n1", cpu="4")
+    entry = {"name": "c", "resourceClaimName": "one"}
+    high = pod("high", resourceClaims=[entry], cpu="2", priority=9)
+    found = simulate(cluster(node("n1"), node("n2"), device_class(), shared, low, high)).decisions[0]
+    assert (found.node, found.nominated_node, found.victims) == (None, "n1", ("default/low",))
+    assert [left.pod for left in solve(cluster(node("n1"), device_class(), shared, high)).unplaced] == [
+        "default/high"
+    ]
 
 
 @pytest.mark.parametrize(

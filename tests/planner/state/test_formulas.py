@@ -66,13 +66,16 @@ def loads(draw: st.DrawFn, least: int = 0) -> tuple[list[Amounts], list[Amounts]
     return rooms, [draw(asked) for _ in rooms], draw(asked)
 
 
-def problem_of(rooms: Sequence[Amounts], there: Sequence[Amounts], asked: Amounts) -> Problem:
+def problem_of(
+    rooms: Sequence[Amounts], there: Sequence[Amounts], asked: Amounts, kubernetes: str = "1.36"
+) -> Problem:
     """A node for each room with a pod on it, and last the pod that comes."""
     machines = [node(f"n{number}", room=_amounts(room), pods="9") for number, room in enumerate(rooms)]
     pods = [
         pod(f"p{number}", on=f"n{number}", requests=_amounts(found)) for number, found in enumerate(there)
     ]
-    return Problem(cluster(*machines, *pods, pod("incoming", requests=_amounts(asked))))
+    found = cluster(*machines, *pods, pod("incoming", requests=_amounts(asked)))
+    return Problem(found.as_of(kubernetes))
 
 
 def _amounts(found: Amounts) -> dict[str, str]:
@@ -123,13 +126,15 @@ def _curve(percent: int) -> int:
     return before["score"] * 10
 
 
-def balance_in_words(names: Sequence[str], room: Amounts, there: Amounts, asked: Amounts) -> int:
-    """NodeResourcesBalancedAllocation's score as kube's Go computes it."""
+def balance_in_words(
+    names: Sequence[str], room: Amounts, there: Amounts, asked: Amounts, coming: int = 1
+) -> int:
+    """How NodeResourcesBalancedAllocation rates a node in kube's Go, with the pod or before it comes."""
     shares = []
     for name in names:
         wanted = asked.get(name, 0)
         if room[name] and (wanted or name != GPU):
-            shares.append(min((there.get(name, 0) + wanted) / room[name], 1.0))
+            shares.append(min((there.get(name, 0) + wanted * coming) / room[name], 1.0))
     if len(shares) == 2:
         return int((1 - abs(shares[0] - shares[1]) / 2) * 100)
     if len(shares) < 2:
@@ -192,30 +197,41 @@ def test_a_curve_skips_resources_that_a_node_lacks() -> None:
 def test_two_shares_that_count_are_compared_exactly() -> None:
     """kube takes half the difference where two resources remain; the root of the squares rounds otherwise."""
     rooms: list[Amounts] = [{"cpu": 1000, "memory": 1000, "ephemeral-storage": 0, GPU: 0}]
-    problem = problem_of(rooms, [{"cpu": 100, "memory": 800}], {"cpu": 0, "memory": 0})
+    problem = problem_of(rooms, [{"cpu": 100, "memory": 800}], {"cpu": 0, "memory": 0}, "1.35")
     names = ("cpu", "memory", "ephemeral-storage")
     args = NodeResourcesBalancedAllocationArgs.model_validate(
         {"resources": [{"name": name} for name in names]}
     )
     plugin = NodeResourcesBalancedAllocation(problem, State(problem), args)
     expected = balance_in_words(names, rooms[0], {"cpu": 100, "memory": 800}, {"cpu": 0, "memory": 0})
-    assert everywhere(plugin._rate, problem) == ([expected], [expected])
+    assert everywhere(scores_of(plugin), problem) == ([expected], [expected])
+
+
+def scores_of(plugin: NodeResourcesBalancedAllocation) -> Callable[..., Any]:
+    """The plugin's formula of a template and a place."""
+    return lambda template, where: plugin._formula(template)(where)
 
 
 @steady
-@given(found=loads(), names=one_of(*RESOURCES))
+@given(found=loads(), names=one_of(*RESOURCES), kubernetes=st.sampled_from(("1.35", "1.36")))
 def test_balance_scores_as_kube_does(
-    found: tuple[list[Amounts], list[Amounts], Amounts], names: Sequence[str]
+    found: tuple[list[Amounts], list[Amounts], Amounts], names: Sequence[str], kubernetes: str
 ) -> None:
     """One node, all nodes and the plain arithmetic agree, for one, two and three resources."""
     rooms, there, asked = found
-    problem = problem_of(rooms, there, asked)
+    problem = problem_of(rooms, there, asked, kubernetes)
     args = NodeResourcesBalancedAllocationArgs.model_validate(
         {"resources": [{"name": name} for name in names]}
     )
     plugin = NodeResourcesBalancedAllocation(problem, State(problem), args)
-    whole, single = everywhere(plugin._rate, problem)
+    whole, single = everywhere(scores_of(plugin), problem)
     words = [balance_in_words(names, room, here, asked) for room, here in zip(rooms, there, strict=True)]
+    if kubernetes == "1.36":
+        before = [
+            balance_in_words(names, room, here, asked, coming=0)
+            for room, here in zip(rooms, there, strict=True)
+        ]
+        words = [50 + int((50 + new - old) / 2) for new, old in zip(words, before, strict=True)]
     assert single == whole
     assert whole == words
 
