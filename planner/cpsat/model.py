@@ -11,15 +11,17 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ortools.sat.python import cp_model
 
-from planner.constraints import Filter
 from planner.cpsat.solver import hint_all, solved
 from planner.cpsat.variables import Batch, Counts, Holds
 from planner.documents.plan import PODS_PLACED
 from planner.proof.meter import Meter
+
+if TYPE_CHECKING:
+    from planner.constraints import Filter
 
 #: How far a bound may be rounded before it counts as the next whole number.
 _ROUNDING = 1e-6
