@@ -3,13 +3,14 @@
 
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$python && break; done)
+KREW_URI ?= https://example.com/kubectl-planner.tar.gz
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO ?= examples/01-one-constraint
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test e2e e2e-long check format bench bench-solve clean
+.PHONY: help setup demo test e2e e2e-long check format bench bench-solve dist clean
 
 help:  ## This list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## */make \1\t/' | expand -t 18
@@ -43,6 +44,11 @@ bench: $(READY)  ## Throughput against kube-scheduler's figures; minutes, on a q
 
 bench-solve: $(READY)  ## `planner solve` on generated batches; the better part of an hour, on a quiet machine
 	$(BIN)/python benchmarks/solve.py $(BENCH)
+
+dist: $(READY)  ## The wheel, and archive and manifest for krew; KREW_URI is where the archive will be
+	rm -rf dist && mkdir dist
+	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+	$(BIN)/python packaging/krew/make.py dist "$(KREW_URI)"
 
 clean:  ## Away with .venv and every cache
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -37,6 +37,8 @@ _DEVICES = (
     "resourceclaimtemplates.resource.k8s.io",
     "deviceclasses.resource.k8s.io",
 )
+#: All that the server is asked for: what packaging/kubernetes/rbac.yaml allows.
+KINDS = (*_NEEDED, *_WANTED, *_DEVICES)
 _UNKNOWN = re.compile(r"the server doesn't have a resource type")
 _FORBIDDEN = re.compile(r"\(Forbidden\): (?:\S+\s)*?(\S+) is forbidden")
 _KLOG = re.compile(r"[IWEF]\d{4} |Warning: ")
@@ -53,7 +55,7 @@ def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, lis
     command += [] if context is None else ["--context", context]
     command += [] if kubeconfig is None else ["--kubeconfig", kubeconfig]
     version = _knock(command)
-    answer = _list(command, (*_NEEDED, *_WANTED, *_DEVICES))
+    answer = _list(command, KINDS)
     if answer.returncode and any(_UNKNOWN.search(line) for line in _told(answer)):
         answer = _list(command, (*_NEEDED, *_WANTED))
     remarks = list(_remarks(_told(answer))) if answer.returncode else []

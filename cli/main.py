@@ -4,8 +4,9 @@ import gc
 import os
 import signal
 import sys
+import time
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 # Settings that libraries read when they are imported: no search for pydantic plugins among all that is
 # installed, and no threads for linear algebra that nobody does. A small command takes a fifth less.
@@ -28,6 +29,9 @@ from cli.scale_down import scale_down
 from cli.snapshot import snapshot
 from cli.solve import solve
 from cli.what_if import Changes, InOrder, what_if
+
+if TYPE_CHECKING:
+    from planner.documents.survival import Survival
 
 app = typer.Typer(
     name="planner",
@@ -109,6 +113,7 @@ def check(
     all_namespaces: options.AllNamespaces = False,
     selector: options.Selector = None,
     survive: options.Survive = None,
+    metrics: options.Metrics = None,
     output: options.Format = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
@@ -125,6 +130,8 @@ def check(
 
     With --survive the question is another one: what if a zone is lost? Exit code 1 when a workload
     would lose all its replicas, or a replacement would find no node.
+
+    --metrics writes both for Prometheus into a file that is whole at any time.
     """
     from cli.changes import changed
     from cli.render import Page, show
@@ -135,18 +142,19 @@ def check(
     scope = Scope.of(namespace, all_namespaces, selector)
     cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes)
     scope.check(cluster)
+    surveys: list[Survival] = []
     if survive:
         from planner import survive as lose
         from planner.documents.survival import together
 
-        surveys = [scope.of_survival(lose(cluster, key), cluster) for key in dict.fromkeys(survive)]
-        show(together(surveys), Page.of(output, verbose))
-        if any(survey.failures for survey in surveys):
-            raise typer.Exit(Exit.FINDINGS)
-        return
+        surveys += [scope.of_survival(lose(cluster, key), cluster) for key in dict.fromkeys(survive)]
     report = scope.of_check(audit(cluster), cluster)
-    show(report, Page.of(output, verbose))
-    if report.violations:
+    if metrics is not None:
+        from cli.metrics import write_metrics
+
+        write_metrics(metrics, report, surveys, time.time())
+    show(together(surveys) if surveys else report, Page.of(output, verbose))
+    if any(survey.failures for survey in surveys) if surveys else report.violations:
         raise typer.Exit(Exit.FINDINGS)
 
 

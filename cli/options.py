@@ -127,6 +127,14 @@ TimeLimit = Annotated[
     float,
     typer.Option("--time-limit", metavar="SECONDS", min=0.0, help="When to stop looking for a better plan."),
 ]
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics",
+        metavar="FILE",
+        help="Also write the figures for Prometheus: skew, pods too many, pods pending, survival.",
+    ),
+]
 Survive = Annotated[
     list[str] | None,
     typer.Option(

@@ -1,0 +1,108 @@
+"""What `planner check` found, in the text format that Prometheus reads."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from models import InputError
+from planner.documents.plan import CheckReport, ConstraintReport
+from planner.documents.survival import Survival
+
+#: Whoever collects the file is another user.
+_MODE = 0o644
+Labels = Mapping[str, str]
+Samples = Iterator[tuple[Labels, int]]
+
+
+def write_metrics(target: str, report: CheckReport, surveys: Sequence[Survival], now: float) -> None:
+    """Put the figures into a file, all at once: a reader sees the old ones or the new ones."""
+    text = "\n".join([*_lines(report, surveys, now), ""])
+    path = Path(target)
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text)
+            return
+        _replace(path, text)
+    except OSError as error:
+        raise InputError([f"--metrics {target}: {(error.strerror or str(error)).lower()}"]) from None
+
+
+def _replace(path: Path, text: str) -> None:
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+            os.fchmod(file.fileno(), _MODE)
+        os.replace(beside, path)
+    except OSError:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def _lines(report: CheckReport, surveys: Sequence[Survival], now: float) -> Iterator[str]:
+    yield from _gauge("spread_skew", "Pods in the fullest domain over the global minimum.", _skew(report))
+    yield from _gauge("spread_max_skew", "What the constraint allows.", _max_skew(report))
+    yield from _gauge("spread_excess_pods", "Pods that domains have too many.", _excess(report))
+    yield from _gauge("findings", "What else should not be, by plugin.", _findings(report))
+    yield from _gauge("pods_pending", "Pods without a node.", iter([({}, report.pending)]))
+    if surveys:
+        yield from _gauge("survive", "1 when everything survives the loss of the domain.", _survive(surveys))
+    yield from _gauge("check_timestamp_seconds", "When this was found.", iter([({}, round(now))]))
+
+
+def _gauge(name: str, text: str, samples: Samples) -> Iterator[str]:
+    yield f"# HELP planner_{name} {text}"
+    yield f"# TYPE planner_{name} gauge"
+    worst: dict[str, int] = {}
+    for labels, value in samples:
+        inside = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())
+        # Two revisions of a workload may say the same: the collector wants each name once.
+        worst[inside] = max(value, worst.get(inside, value))
+    for inside, value in worst.items():
+        yield f"planner_{name}{{{inside}}} {value}" if inside else f"planner_{name} {value}"
+
+
+def _skew(report: CheckReport) -> Samples:
+    for labels, row in _constraints(report):
+        yield labels, row.skew
+
+
+def _max_skew(report: CheckReport) -> Samples:
+    for labels, row in _constraints(report):
+        yield labels, row.max_skew
+
+
+def _excess(report: CheckReport) -> Samples:
+    for labels, row in _constraints(report):
+        yield labels, sum(row.excess.values())
+
+
+def _constraints(report: CheckReport) -> Iterator[tuple[Labels, ConstraintReport]]:
+    """Each constraint with what names it."""
+    for row in report.constraints:
+        labels = {
+            "namespace": row.namespace,
+            "workload": row.workload,
+            "topology_key": row.topology_key,
+            "when_unsatisfiable": row.when_unsatisfiable,
+        }
+        yield {**labels, "selector": row.selector}, row
+
+
+def _findings(report: CheckReport) -> Samples:
+    plugins = [finding.plugin for finding in report.findings]
+    for plugin in dict.fromkeys(plugins):
+        yield {"plugin": plugin}, plugins.count(plugin)
+
+
+def _survive(surveys: Sequence[Survival]) -> Samples:
+    for survey in surveys:
+        for loss in survey.domains:
+            yield {"topology_key": survey.topology_key, "domain": loss.domain}, int(loss.ok)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
