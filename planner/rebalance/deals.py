@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from planner.clock import Clock
 from planner.eviction.protections import SOFT
 from planner.proof import effort
+from planner.proof.meter import Meter
 from planner.rebalance.certain_waves import CertainWaves
 from planner.rebalance.landings import Landing, Misjudged
 from planner.rebalance.phases import Stage
@@ -60,31 +60,34 @@ def deal(  # noqa: PLR0913, PLR0917 - what a deal is made of
     moves: Sequence[Move],
     planned: Mapping[str, int],
     rules: WaveRules,
-    clock: Clock,
+    meter: Meter,
     others: Callable[[], Iterable[Sequence[Move]]],
 ) -> Dealt:
     """The best deal of the moves, or of `others` that may serve as well where that one leaves a wish."""
-    best = _with_care(board, moves, planned, rules, clock)
+    meter.look_for("a turn for every move")
+    best = _with_care(board, moves, planned, rules, meter)
     if len(moves) * board.problem.nodes.size <= effort.DEALT_ONCE:
+        meter.look_for("landings that need no pin")
         for other in chain(others(), [None]):
-            if best.is_as_planned(planned) or clock.over():
+            if best.is_as_planned(planned) or meter.over():
                 break
             if other is None:
-                found = _one_by_one(board, moves, planned, replace(rules, evict_only=True), clock)
+                found = _one_by_one(board, moves, planned, replace(rules, evict_only=True), meter)
             else:
-                found = _with_care(board, other, planned, rules, clock)
+                found = _with_care(board, other, planned, rules, meter)
             best = min(best, found, key=lambda one: one.key)
+    meter.look_for("a turn for every move")
     if best.left or best.misses(planned):
-        best = min(best, _one_by_one(board, moves, planned, rules, clock), key=lambda one: one.key)
+        best = min(best, _one_by_one(board, moves, planned, rules, meter), key=lambda one: one.key)
     if (best.left or best.misses(planned)) and len(moves) * board.problem.nodes.size <= effort.SINGLE_FILE:
         stage = Stage(board.problem, moves, board)
-        single = _dealt(board, stage, SingleFile(stage, moves, rules), rules, clock.over)
+        single = _dealt(board, stage, SingleFile(stage, moves, rules), rules, meter.over)
         best = best if single is None else min(single, best, key=lambda one: one.key)
     return best
 
 
 def _with_care(
-    board: TrialCluster, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules, clock: Clock
+    board: TrialCluster, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules, meter: Meter
 ) -> Dealt:
     """The moves in waves, each to all nodes that are as good.
 
@@ -96,13 +99,13 @@ def _with_care(
     reserved, fixed, tight = set[int](), set[int](), _tight(board, moves)
     first, number, turns = dict[int, int](), 0, 0
     # Something is dealt even if the search took all of the time.
-    is_over = clock.over if large else _never
+    is_over = meter.over if large else _never
     while number <= (0 if large else effort.DEALS) and not is_over():
         strict = number == effort.DEALS
         care = Care(frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), strict, first)
         stage = Stage(board.problem, moves, board)
         dealer = Waves(stage, moves, replace(rules, max_unavailable=1) if number else rules, care)
-        found, is_over = _dealt(board, stage, dealer, rules, is_over), clock.over
+        found, is_over = _dealt(board, stage, dealer, rules, is_over), meter.over
         if found is None:
             # It contradicts itself: the next one keeps more apart.
             reserved |= {move.pod for move in moves}
@@ -125,19 +128,19 @@ def _with_care(
 
 
 def _one_by_one(
-    board: TrialCluster, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules, clock: Clock
+    board: TrialCluster, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules, meter: Meter
 ) -> Dealt:
     """The moves each to one certain node; moves without a turn keep their room the next time."""
     best = _nothing(board, moves, rules)
     reserved: set[int] = set()
     for number in range(effort.DEALS):
-        if clock.over():
+        if meter.over():
             break
         stage = Stage(board.problem, moves, board)
         chosen = replace(rules, max_unavailable=1) if number else rules
         strict = number == effort.DEALS - 1
         dealer = CertainWaves(stage, moves, chosen, reserved=reserved, strict=strict)
-        found = _dealt(board, stage, dealer, rules, clock.over)
+        found = _dealt(board, stage, dealer, rules, meter.over)
         if found is None:
             continue
         best = min(best, found, key=lambda one: one.key)

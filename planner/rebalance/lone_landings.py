@@ -63,8 +63,7 @@ class LoneLandings:
     def _pins(self, move: Move, only: Mask) -> Iterator[tuple[Kind, Mask]]:
         """Pins that hold; a narrow one hides all domains but one from constraints, a wide one few."""
         template = self.board.template(move.pod)
-        settled = self.board.plan(template).settled
-        for pin in (only, settled & ~self._astray(move, only)):
+        for pin in (only, ~self._astray(move, only)):
             open_now = partial(self.board.open_to, template, pin)
             if int(pin.sum()) <= effort.PIN_NAMES and self._stays_inside(move, only, open_now):
                 yield "pinned", pin

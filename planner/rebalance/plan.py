@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +49,8 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     Only pods of the `choice` are moved, and only constraints that they carry or are counted by are mended.
     With `first_waves` only so many waves are in the plan, for whoever plans anew after them.
     """
-    clock = Clock(time_limit, bell)
+    # Moves are dealt out in steps of fixed size; only the clock ends that early.
+    dealing = Meter(math.inf, Clock(time_limit, bell))
     problem = Problem(cluster)
     protections, budgets = protections_of(cluster), Budgets(problem)
     if soft:
@@ -70,11 +72,11 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         if evict_only:
             yield search.run(natural=True).moves
 
-    dealt = deal(board, found.moves, found.values, rules, clock, others)
+    dealt = deal(board, found.moves, found.values, rules, dealing, others)
     if dealt.left or dealt.misses(found.values):
         better = search.landing(_achieved(dealt, movable), evict_only=evict_only)
         if better is not None:
-            other = deal(board, *better, rules, clock, lambda: ())
+            other = deal(board, *better, rules, dealing, lambda: ())
             dealt = min(dealt, other, key=lambda one: one.key)
     shown = dealt.waves[:first_waves]
     points = [*_curve(board, movable, protections, meter, len(found.moves))] if curve else []
@@ -87,11 +89,12 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         found.claims if len(shown) == len(dealt.waves) else (),
         curve=points,
         notes=(
-            *_notes(board, movable, dealt.left, found.moves, evict_only),
+            *_notes(board, movable),
+            *_left_out(len(dealt.left), len(found.moves), dealing, evict_only=evict_only),
             *_chosen(problem, left_alone),
             *_rest(dealt.waves, shown),
         ),
-    ).cut_while(meter.cut)
+    ).cut_while(meter.cut or dealing.cut)
 
 
 def _achieved(dealt: Dealt, movable: Movable) -> Values:
@@ -146,21 +149,24 @@ def _curve(
             return
 
 
-def _notes(
-    board: TrialCluster,
-    movable: Movable,
-    left: Sequence[Move],
-    moves: Sequence[Move],
-    evict_only: bool,
-) -> Iterator[str]:
+def _left_out(left: int, moves: int, dealing: Meter, *, evict_only: bool) -> Iterator[str]:
+    """How many moves had no turn, and why."""
+    if not left:
+        return
+    if dealing.cut is not None:
+        why = "the time was up before they had a turn"
+    elif evict_only:
+        why = "their pods would not land there by themselves"
+    else:
+        why = "no safe order was found for them"
+    yield f"{left} of {moves} moves are left out: {why}"
+
+
+def _notes(board: TrialCluster, movable: Movable) -> Iterator[str]:
     problem, protections = board.problem, movable.protections
     yield from unmodelled(problem.cluster.descheduler_policy)
     if protections.min_age is not None and movable.now is not None:
         yield f"minPodAge counts up to {movable.now.isoformat()}, the newest time of any pod in the snapshot"
-    if left and evict_only:
-        yield f"{len(left)} of {len(moves)} moves are left out: their pods would not land there by themselves"
-    elif left:
-        yield f"{len(left)} of {len(moves)} moves are left out: no safe order was found for them"
     emptied = sum(reason == EMPTIED for reason in movable.reasons.values())
     if emptied:
         yield f"{_pods(emptied)} {EMPTIED}: not moved"

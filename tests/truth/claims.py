@@ -335,11 +335,16 @@ def moving_findings(
     yield from _counted_wrong(stages, names)
     if most is not None and most < truth.moves:
         # What is lightest among fewer moves than it takes in the end was not searched for.
-        least = truth.ranks[most]
-        best = dict(zip(excess, least, strict=True)) | {"moves": truth.ranks.index(least)}
+        rank = truth.ranks[most]
+        best = dict(zip(excess, rank, strict=True)) | {"moves": truth.ranks.index(rank)}
         stages = [stage for stage in stages if stage.name in best]
     witness = tuple(moving.told(world, truth))
-    for finding in compare(stages, [names[s.name] for s in stages], [best[s.name] for s in stages], witness):
+    values, least = [names[s.name] for s in stages], [best[s.name] for s in stages]
+    # Who weighs less may need a pin, and fewer pins come first: that is not searched for.
+    lighter = [s.name for s, one, other in zip(stages, values, least, strict=True) if one != other]
+    for finding in compare(stages, values, least, witness):
+        if finding.fault == "missed" and lighter == ["disruption"]:
+            continue
         if finding.fault != "beyond" or truth.complete:
             yield finding
     if most is not None and len(plan.steps) > most:

@@ -1,0 +1,106 @@
+"""Moves one after the other: what holds a replacement to its node, and what is said when time is up."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from planner import rebalance
+from planner.documents.move_plan import MovePlan, OnNodes
+from planner.problem.problem import Problem
+from planner.proof import effort
+from planner.rebalance.landings import Landing
+from planner.rebalance.lone_landings import LoneLandings
+from planner.rebalance.phases import Stage
+from planner.rebalance.trial_cluster import Move, TrialCluster
+from tests.builders import Object, cluster, node, pod, spread
+
+
+def landing(*objects: Object, evict_only: bool = False) -> Landing | None:
+    """What holds the replacement of pod `it` to node `there`."""
+    problem = Problem(cluster(*objects))
+    number = problem.pod_index["default/it"]
+    move = Move(number, int(problem.node_of[number]), problem.nodes.index["there"])
+    return LoneLandings(Stage(problem, [move], TrialCluster(problem)), evict_only=evict_only).of(move)
+
+
+def replica(name: str, on: str, **words: Any) -> Object:
+    """A pod of one workload."""
+    return pod(name, on, app="web", cpu="1", owner="ReplicaSet/web", **words)
+
+
+def crowd(least: int) -> list[Object]:
+    """Two replicas in a cordoned zone, one in each of two others, of which `there` is the fuller one."""
+    constraint = {**spread(), "minDomains": least}
+    return [
+        node("from", zone="a", cordoned=True),
+        node("there", zone="b"),
+        node("other", zone="c"),
+        *(replica(name, on, spread=[constraint]) for name, on in (("it", "from"), ("w1", "from"))),
+        replica("w2", "there", spread=[constraint]),
+        replica("w3", "other", spread=[constraint]),
+        pod("load", "there", cpu="2"),
+    ]
+
+
+def test_a_pin_names_one_node() -> None:
+    """Where that hides nothing that a constraint asks for."""
+    found = landing(*crowd(1))
+    assert found is not None
+    assert (found.kind, found.place, found.pin) == (
+        "pinned",
+        OnNodes(nodes=("there",)),
+        OnNodes(nodes=("there",)),
+    )
+
+
+def test_a_pin_is_wide_enough_for_the_domains_that_a_constraint_asks_for() -> None:
+    """With one domain alone `minDomains` would let nobody come; the cordoned zone is named to be counted."""
+    found = landing(*crowd(2))
+    assert found is not None
+    assert (found.kind, found.place, found.pin) == (
+        "pinned",
+        OnNodes(nodes=("there",)),
+        OnNodes(nodes=("from", "there")),
+    )
+
+
+def test_without_pins_nothing_holds_it() -> None:
+    """The emptier node has the higher score."""
+    assert landing(*crowd(1), evict_only=True) is None
+
+
+def alone(**words: Any) -> list[Object]:
+    """Two zones, two bystanders in one, and a pod among them that needs its like."""
+    return [
+        node("from", zone="a"),
+        node("there", zone="b"),
+        *(pod(f"other-{number}", "from", app="web") for number in range(2)),
+        replica("it", "from", spread=[spread()], **words),
+    ]
+
+
+def test_a_replacement_waits_until_its_pod_has_ended() -> None:
+    """As long as it ends, its like is in the fuller zone alone, where spread lets nobody come."""
+    term = {"topologyKey": "topology.kubernetes.io/zone", "labelSelector": {"matchLabels": {"role": "it"}}}
+    wish = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    found = landing(*alone(labels={"role": "it"}, affinity=wish))
+    assert found is not None
+    assert found.kind == "filters"
+
+
+def cut_off() -> MovePlan:
+    """The plan for a cluster that counts as large, when the bell rang at once."""
+    bell = threading.Event()
+    bell.set()
+    return rebalance(cluster(*alone()), bell=bell)
+
+
+def test_moves_are_not_called_unsafe_when_the_time_was_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: "no safe order was found" though nobody had looked for one."""
+    monkeypatch.setattr(effort, "DEALT_ONCE", 0)
+    plan = cut_off()
+    assert plan.cut
+    assert not plan.steps
+    assert any(note.endswith("are left out: the time was up before they had a turn") for note in plan.notes)
+    assert not any("no safe order" in note for note in plan.notes)
