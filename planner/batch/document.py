@@ -34,7 +34,12 @@ def document(pending: Pending, found: Result, *, final_state: bool) -> plan.Plac
         unplaced=tuple(_unplaced(pending, waiting)),
         verdicts=plan.Verdicts(sequence=in_sequence, final_state=after <= before),
         kubernetes=problem.kubernetes.document,
-        notes=(*problem.cluster.notes, *problem.notes, *_notes(found, final_state=final_state)),
+        notes=(
+            *problem.cluster.notes,
+            *problem.notes,
+            *problem.unproved,
+            *_notes(found, final_state=final_state),
+        ),
     )
 
 

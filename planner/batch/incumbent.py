@@ -114,8 +114,9 @@ class Incumbent:
         return [value if wish.largest else -value for value, wish in pairs]
 
     def learn(self, proof: Proof) -> None:
-        """Take note of what a model proved."""
-        self._claims += proof.claims()
+        """Take note of what a model proved; none knows of labels that pods get from their nodes."""
+        if not self._pending.problem.labels_follow_nodes:
+            self._claims += proof.claims()
         self._tell()
 
     def _tell(self) -> None:

@@ -29,7 +29,7 @@ def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
         unplaced=tuple(_unplaced(pending, found.actions)),
         verdicts=plan.Verdicts(sequence=True, final_state=after <= before),
         kubernetes=problem.kubernetes.document,
-        notes=(*problem.cluster.notes, *problem.notes),
+        notes=(*problem.cluster.notes, *problem.notes, *problem.unproved),
     )
 
 

@@ -118,12 +118,17 @@ class MoveSearch:
         """What is known of every stage; each bound presumes that those before it are reached."""
         # Where only room decides, a bind that is accepted with others still there is accepted without them.
         first = frozenset() if self._only_room_decides else frozenset({Assumption.EVICTIONS_FIRST})
+        # No model knows of labels that pods get from their nodes.
+        follow = self._pending.problem.labels_follow_nodes
         given: dict[str, int] = {}
         claims = [Claim(MOVES, Bound(0, "the count of evictions"))]
         for name, bound, pods in zip(names, self._bounds, self._all_pods(), strict=True):
             claims.append(Claim(name, Bound(pods, "the count of pods")))
-            claims.append(Claim(name, Bound(bound, self._source, first), dict(given)))
+            if not follow:
+                claims.append(Claim(name, Bound(bound, self._source, first), dict(given)))
             given[name] = bound
+        if follow:
+            return claims
         least = Bound(self._least_moves, "the model of moves", first)
         return [*claims, Claim(MOVES, least, dict(zip(names, self._placed, strict=True)))]
 

@@ -36,6 +36,11 @@ from planner.problem.selection import PLACE_LABELS, LabelIndex, Members, PlacedL
 from planner.problem.templates import Grouping, Template, selected_keys
 
 #: A pod without a creation time is yet to be created, after all that exist.
+#: Why a plan is not proved.
+_FOLLOWING = (
+    "selectors look at zone or region labels, which a pod gets from its node: plans are played through "
+    "with them, but no bound knows of them"
+)
 _NOT_CREATED = datetime.max.replace(tzinfo=UTC)
 
 
@@ -226,6 +231,16 @@ class Problem:
         """The pods of a template, in their order."""
         order, edges = self._by_template
         return order[edges[template] : edges[template + 1]]
+
+    @property
+    def labels_follow_nodes(self) -> bool:
+        """Whether selectors look at labels that a pod gets from its node when it is bound."""
+        return self.behaviour.copies_zone_labels and not self._selected_keys.isdisjoint(PLACE_LABELS)
+
+    @property
+    def unproved(self) -> tuple[str, ...]:
+        """Why no plan can be proved to be the best; a note, or none."""
+        return (_FOLLOWING,) if self.labels_follow_nodes else ()
 
     @cached_property
     def eligibility(self) -> Eligibility:

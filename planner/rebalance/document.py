@@ -66,6 +66,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
         notes=(
             *problem.cluster.notes,
             *problem.notes,
+            *problem.unproved,
             *notes,
             *(() if "softExcess" in stages else _not_asked(after)),
         ),

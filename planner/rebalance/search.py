@@ -84,7 +84,7 @@ class MoveSearch:
         """The best moves found; with `natural` only those that the scheduler makes of its own accord."""
         broken = self._board.ledger.broken(self._kinds)
         groups = self._bounds.groups(broken)
-        self._claims += self._bounds.counted(groups)
+        self._learn(self._bounds.counted(groups))
         best = self._greedily(broken, natural=natural)
         for step in self._steps:
             self._board.state.rollback(self._start)
@@ -108,6 +108,11 @@ class MoveSearch:
         placements = Placements(self._board, self._movable, self._protections, landings=lone)
         outcome = Exhaustive(placements, self._stages, known, self._floor()).run(self._most, self._meter)
         return None if outcome.moves is None else ([*outcome.moves], outcome.values)
+
+    def _learn(self, claims: Iterable[Claim]) -> None:
+        """Take note of claims; those who count pods by their manifests know nothing of labels from nodes."""
+        if not self._board.problem.labels_follow_nodes:
+            self._claims += claims
 
     @property
     def _steps(self) -> Sequence[Callable[[Found, Sequence[Group]], Found]]:
@@ -155,7 +160,7 @@ class MoveSearch:
         self._set(best[0])
         loose = self._bounds.loose(groups, best[0])
         self._board.state.rollback(self._start)
-        self._claims += self._bounds.relaxed(groups, loose, self._meter)
+        self._learn(self._bounds.relaxed(groups, loose, self._meter))
         return best
 
     def _glanced(self, best: Found, _: Sequence[Group]) -> Found:
@@ -181,7 +186,7 @@ class MoveSearch:
         outcome = Exhaustive(loose, self._stages, best, self._floor()).run(self._most, meter)
         if outcome.complete:
             source = "trying out all moves"
-            self._claims += chained(self._stages, outcome.values, source, Assumption.NOTHING_WORSE)
+            self._learn(chained(self._stages, outcome.values, source, Assumption.NOTHING_WORSE))
 
     @cached_property
     def _placements(self) -> Placements:
@@ -198,7 +203,7 @@ class MoveSearch:
             if shift is None:
                 break
             if not tight:
-                self._claims += chained(self._stages, proved_by(shift, self._stages), "a model of all nodes")
+                self._learn(chained(self._stages, proved_by(shift, self._stages), "a model of all nodes"))
             best = min(best, self._following(region, shift), key=lambda one: self._key(one[1]))
             self._board.state.rollback(self._start)
             if not self._is_open(best) or self._meter.over():

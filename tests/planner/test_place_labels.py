@@ -1,0 +1,41 @@
+"""Selectors that look at labels which pods get from their nodes: played through, and nothing is proved."""
+
+import pytest
+
+from models.cluster import Cluster
+from planner import rebalance, solve
+from tests.builders import HOST, ZONE, Object, cluster, node, pod, replica, scaled, spread
+
+BY_PLACE = spread(HOST) | {"labelSelector": {"matchExpressions": [{"key": ZONE, "operator": "Exists"}]}}
+NODES = [node("n0", "x", pods=9), node("n1", "y", pods=1)]
+
+
+def snapshot(*more: Object, kubernetes: str | None = None) -> Cluster:
+    """Two pods that run in zone x, with its label, and two pending ones that count pods with any zone."""
+    owner = scaled("ReplicaSet", "w", 4)
+    placed = [replica(owner, f"r{n}", "n0", labels={ZONE: "x"}) for n in range(2)]
+    pending = [pod(f"p{n}", app="w", spread=[BY_PLACE]) for n in range(2)]
+    found = cluster(*NODES, owner, *placed, *pending, *more)
+    return found.as_of(kubernetes)
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_a_plan_that_the_models_do_not_foresee_is_no_contradiction(moves: bool) -> None:
+    """p0 goes to n1 and becomes one of those that are counted there, so p1 fits on n0."""
+    plan = solve(snapshot(pod("u", labels={"app": "u"})), allow_moves=moves)
+    assert any("labels, which a pod gets from its node" in note for note in plan.notes)
+
+
+def test_before_135_labels_are_what_manifests_say() -> None:
+    """So the models know all there is to know."""
+    plan = solve(snapshot(kubernetes="1.34"))
+    assert plan.status == "Optimal"
+    assert not any("gets from its node" in note for note in plan.notes)
+
+
+def test_moves_are_not_called_the_fewest() -> None:
+    """A replacement elsewhere has another label."""
+    owner = scaled("ReplicaSet", "w", 3, spread=[BY_PLACE])
+    placed = [replica(owner, f"r{n}", "n0", labels={ZONE: "x"}) for n in range(3)]
+    plan = rebalance(cluster(*NODES, owner, *placed))
+    assert not any(stage.proved for stage in plan.objective if stage.name == "moves" and stage.value)
