@@ -26,6 +26,7 @@ def compare(
     replays: Replays = 5,
     time_limit: options.TimeLimit = 30.0,
     output: options.Format = None,
+    report: options.Report = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
@@ -46,12 +47,14 @@ def compare(
     from cli.changes import changed
     from cli.progress import meter
     from cli.render import Page, show
+    from cli.report.publish import publish
     from cli.source import load
     from planner import compare as measure
 
     cluster = changed(load(filename, recursive, context, kubeconfig), changes)
     with meter("pods") as progress:
         comparison = measure(cluster, replays=replays, time_limit=time_limit, progress=progress)
+    publish(report, "compare", comparison, cluster)
     show(comparison, Page.of(output, verbose))
     if comparison.optimal.unplaced:
         raise typer.Exit(Exit.FINDINGS)

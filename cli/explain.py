@@ -41,6 +41,7 @@ def explain(
     no_preemption: options.NoPreemption = False,
     batch: Batch = False,
     output: options.Format = None,
+    report: options.Report = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
@@ -56,6 +57,7 @@ def explain(
     """
     from cli.changes import changed
     from cli.render import Page, show
+    from cli.report.publish import publish
     from cli.scope import Scope
     from cli.source import load
     from planner.explain import explain as find_out
@@ -70,6 +72,7 @@ def explain(
     document = find_out(cluster, wanted, preemption=not no_preemption, batch=_SECONDS if batch else 0)
     single = not batch and pod is not None and len(pod) == 1 and len(document.items) == 1
     shown = document.items[0].model_copy(update={"notes": document.notes}) if single else document
+    publish(report, "explain", shown, cluster)
     show(shown, Page.of(output, verbose))
     if document.items:
         raise typer.Exit(Exit.FINDINGS)

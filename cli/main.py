@@ -115,6 +115,7 @@ def check(
     survive: options.Survive = None,
     metrics: options.Metrics = None,
     output: options.Format = None,
+    report: options.Report = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
@@ -135,6 +136,7 @@ def check(
     """
     from cli.changes import changed
     from cli.render import Page, show
+    from cli.report.publish import publish
     from cli.scope import Scope
     from cli.source import load
     from planner import check as audit
@@ -148,13 +150,15 @@ def check(
         from planner.documents.survival import together
 
         surveys += [scope.of_survival(lose(cluster, key), cluster) for key in dict.fromkeys(survive)]
-    report = scope.of_check(audit(cluster), cluster)
+    found = scope.of_check(audit(cluster), cluster)
     if metrics is not None:
         from cli.metrics import write_metrics
 
-        write_metrics(metrics, report, surveys, time.time())
-    show(together(surveys) if surveys else report, Page.of(output, verbose))
-    if any(survey.failures for survey in surveys) if surveys else report.violations:
+        write_metrics(metrics, found, surveys, time.time())
+    shown = together(surveys) if surveys else found
+    publish(report, "check", shown, cluster)
+    show(shown, Page.of(output, verbose))
+    if any(survey.failures for survey in surveys) if surveys else found.violations:
         raise typer.Exit(Exit.FINDINGS)
 
 

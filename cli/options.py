@@ -88,6 +88,12 @@ ScriptFormat = Annotated[
     ScriptOutput | None,
     typer.Option("--output", "-o", metavar="FORMAT", help="wide, json, yaml, name, markdown or script."),
 ]
+Report = Annotated[
+    str | None,
+    typer.Option(
+        "--report", metavar="FILE.html", help="Write a page to send round as well: one file, offline."
+    ),
+]
 Gated = Annotated[
     bool, typer.Option("--gated", help="Take in pods that a scheduling gate holds back, as if it were open.")
 ]

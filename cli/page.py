@@ -20,6 +20,8 @@ class Page:
     screen: Screen
     output: Output | None = None
     verbose: bool = False
+    #: Long lists are wanted row by row, by a form that can be searched.
+    searchable: bool = False
 
     @classmethod
     def of(cls, output: Output | None, verbose: bool) -> Page:
@@ -31,6 +33,11 @@ class Page:
         """Whether somebody looks on who wants to know how it was worked out: at a terminal, or with -v."""
         tables = self.output in {None, Output.WIDE}
         return tables and (self.screen.terminal or self.everything)
+
+    @property
+    def all_rows(self) -> bool:
+        """Whether long lists are wanted row by row."""
+        return self.searchable or self.everything
 
     @property
     def everything(self) -> bool:

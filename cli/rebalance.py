@@ -70,6 +70,7 @@ def rebalance(
     curve: Curve = False,
     time_limit: options.TimeLimit = 60.0,
     output: options.ScriptFormat = None,
+    report: options.Report = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
@@ -95,6 +96,7 @@ def rebalance(
     from cli.changes import changed
     from cli.interrupt import bell
     from cli.render import Page, show, show_lines
+    from cli.report.publish import publish
     from cli.scope import Scope
     from cli.source import load, with_policy
     from cli.views.scripts import moves
@@ -120,6 +122,7 @@ def rebalance(
             first_waves=waves,
             bell=rung,
         )
+    publish(report, "rebalance", plan, cluster)
     if output == options.ScriptOutput.SCRIPT:
         show_lines(plan, moves.lines(plan, cluster, again(cluster)))
     else:

@@ -37,7 +37,7 @@ _SOURCES = {
     "kubelets": "as the newest kubelet is",
     "newest": "the newest one known",
 }
-__all__ = ["Page", "show", "show_lines"]
+__all__ = ["Page", "show", "show_lines", "view_of"]
 
 
 def show(document: Document, page: Page) -> None:
@@ -66,7 +66,7 @@ def _lines(document: Document, page: Page) -> Iterator[str]:
         case Output.NAME:
             yield from _names(document)
         case Output.MARKDOWN:
-            yield from markdown.lines(_view(document).sections(document, page))
+            yield from markdown.lines(view_of(document).sections(document, page))
         case _:
             yield from _table(document, page)
 
@@ -80,14 +80,14 @@ def _yaml(document: Document) -> str:
 
 
 def _names(document: Document) -> Iterator[str]:
-    return iter(dict.fromkeys(_view(document).names(document)))
+    return iter(dict.fromkeys(view_of(document).names(document)))
 
 
 def _table(document: Document, page: Page) -> Iterator[str]:
-    return text.lines(_view(document).sections(document, page), page.screen)
+    return text.lines(view_of(document).sections(document, page), page.screen)
 
 
-def _view(document: Document) -> Any:
+def view_of(document: Document) -> Any:
     """The module that knows how a person reads such a document: `sections` and `names`."""
     return next(view for kind, view in _VIEWS.items() if isinstance(document, kind))
 

@@ -56,6 +56,7 @@ def rollout(
     replays: Replays = 20,
     no_preemption: options.NoPreemption = False,
     output: options.Format = None,
+    report: options.Report = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
@@ -76,11 +77,13 @@ def rollout(
     """
     from cli.changes import changed
     from cli.render import Page, show
+    from cli.report.publish import publish
     from planner.rollout import rollout as play
 
     manifests = _manifests(filename, recursive, namespace)
     cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes)
     found = play(cluster, manifests, replays=replays, preemption=not no_preemption)
+    publish(report, "rollout", found, cluster)
     show(found, Page.of(output, verbose))
     if not found.completes or found.replays.held < found.replays.runs:
         raise typer.Exit(Exit.FINDINGS)

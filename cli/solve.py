@@ -16,6 +16,7 @@ def solve(
     prefer: options.Prefer = options.Shape.SPREAD,
     time_limit: options.TimeLimit = 30.0,
     output: options.ScriptFormat = None,
+    report: options.Report = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
@@ -46,6 +47,7 @@ def solve(
     from cli.interrupt import bell
     from cli.progress import meter
     from cli.render import Page, show, show_lines
+    from cli.report.publish import publish
     from cli.source import load
     from cli.views.scripts import placing
     from planner import solve as place
@@ -62,6 +64,7 @@ def solve(
             watch=watch,
             bell=rung,
         )
+    publish(report, "solve", plan, cluster)
     if output == options.ScriptOutput.SCRIPT:
         show_lines(plan, placing.lines(plan, cluster, again(cluster)))
     else:

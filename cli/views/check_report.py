@@ -33,7 +33,7 @@ def names(document: CheckReport) -> Iterator[str]:
 def _spread(document: CheckReport, page: Page) -> Spread:
     """What is broken first; of many constraints nothing else."""
     rows = by_weight(row_now(row) for row in document.constraints)
-    if len(rows) > _MOST_HELD and not page.everything:
+    if len(rows) > _MOST_HELD and not page.all_rows:
         rows = [row for row in rows if row.is_broken]
     return Spread(("now",), tuple(rows), page.everything)
 
@@ -45,7 +45,7 @@ def _findings(findings: tuple[Finding, ...], page: Page) -> Table:
         namespace, _, name = finding.pod.rpartition("/")
         rows.append([namespace, name, finding.node, finding.plugin, finding.message])
     shown = rows_of([[cell or "<none>" for cell in row] for row in rows])
-    most = None if page.everything else MANY_ROWS
+    most = None if page.all_rows else MANY_ROWS
     return Table(heads, shown, noun="finding", most=most, source="findings")
 
 

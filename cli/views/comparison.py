@@ -89,7 +89,7 @@ def _spread(document: Comparison, page: Page) -> Iterator[Section]:
         *zip(document.before.spread, document.kube_scheduler.spread, document.optimal.spread, strict=True)
     ]
     touched = rows if page.everything else sorted(filter(_is_touched, rows), key=_weight)
-    most = len(touched) if page.everything else _MOST_CONSTRAINTS
+    most = len(touched) if page.all_rows else _MOST_CONSTRAINTS
     shown = tuple(row_compared(*row) for row in touched[:most])
     more = None
     if len(touched) > most:

@@ -33,7 +33,7 @@ def _steps(document: DrainPlan, page: Page) -> Table:
     rows = [
         [str(step.wave), step.node, str(len(step.evictions)), _lands(step, page)] for step in document.steps
     ]
-    most = None if page.everything else MANY_ROWS
+    most = None if page.all_rows else MANY_ROWS
     heads = ("WAVE", "NODE", "EVICTIONS", "LANDS")
     return Table(heads, rows_of(rows), noun="node", most=most, source="steps")
 

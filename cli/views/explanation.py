@@ -29,7 +29,7 @@ def sections(document: ExplanationList | Explanation, page: Page) -> Iterator[Se
     if len(items) != 1:
         yield section("", _verdict(items))
     for item in items:
-        yield from _explanation(item, page)
+        yield from _explanation(item, page, item.pod if len(items) > 1 else "")
     if isinstance(document, ExplanationList) and document.conflict is not None:
         yield section("What excludes each other", *_conflict(document.conflict, page))
 
@@ -66,9 +66,9 @@ def _conflict(found: Conflict, page: Page) -> Iterator[Block]:
     yield Table(("FIELD", "VALUE", "PODS"), rows_of(rows or empty), noun="field")
 
 
-def _explanation(item: Explanation, page: Page) -> Iterator[Section]:
+def _explanation(item: Explanation, page: Page, title: str) -> Iterator[Section]:
     more = f" and {len(item.alike)} more like it stay" if item.alike else " stays"
-    yield section("", Verdict(f"{item.pod}{more} pending:", "bad"), told(item.message))
+    yield section(title, Verdict(f"{item.pod}{more} pending:", "bad"), told(item.message))
     yield section(f"Who refuses {item.pod}", _nodes(item, page))
     yield section(f"Where {item.pod} may go by spread", *_domains(item, page))
     yield section(f"What helps {item.pod}", *_fixes(item, page))

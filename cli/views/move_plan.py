@@ -44,14 +44,14 @@ def names(document: MovePlan) -> Iterator[str]:
 def _spread(document: MovePlan, page: Page) -> Spread:
     """The constraints that the moves change; of many, those that were broken."""
     rows = list(document.spread)
-    if len(rows) > MANY_ROWS and not page.everything:
+    if len(rows) > MANY_ROWS and not page.all_rows:
         rows = [row for row in rows if row.skew_before > row.max_skew]
     return spread_after(rows, everything=page.everything)
 
 
 def _steps(document: MovePlan, page: Page) -> Table:
     steps = document.steps
-    if len(steps) > MANY_ROWS and not page.everything:
+    if len(steps) > MANY_ROWS and not page.all_rows:
         rows = [
             [str(wave), str(len(moves)), str(sum(step.landing == "pinned" for step in moves))]
             for wave in sorted({step.wave for step in steps})
@@ -84,7 +84,7 @@ def _to(step: MoveStep) -> str:
 def _pins(document: MovePlan, page: Page) -> Iterator[Block]:
     """What the replacements of pinned moves need."""
     pinned = [(step.pod, step.pin) for step in document.steps if step.pin is not None]
-    if not pinned or (len(document.steps) > MANY_ROWS and not page.everything):
+    if not pinned or (len(document.steps) > MANY_ROWS and not page.all_rows):
         return
     yield Sentence("Pinned replacements may run on these nodes only; -o script sees to it:")
     yield Verbatim("reasons", tuple(f"{pod}: {_flat(pin)}" for pod, pin in pinned), indent=2)

@@ -28,7 +28,7 @@ def names(document: PlacementPlan) -> Iterator[str]:
 
 def _steps(document: PlacementPlan, page: Page) -> Table:
     """Every step in its order; of a long plan only how many pods come to each node and leave it."""
-    if len(document.steps) > MANY_ROWS and not page.everything:
+    if len(document.steps) > MANY_ROWS and not page.all_rows:
         return _by_node(document)
     if any(step.action == "evict" for step in document.steps):
         moves = [

@@ -32,7 +32,7 @@ def _victims(document: ScaleDown, page: Page) -> Table:
     ours, theirs = set(document.best.victims), set(document.controller.victims)
     either = list(dict.fromkeys((*document.best.victims, *document.controller.victims)))
     rows = [[*pod.split("/", 1), _goes(pod in theirs), _goes(pod in ours)] for pod in either]
-    most = MOST_ROWS if len(rows) > MANY_ROWS and not page.everything else None
+    most = MOST_ROWS if len(rows) > MANY_ROWS and not page.all_rows else None
     return Table(("NAMESPACE", "NAME", "CONTROLLER", "BEST"), rows_of(rows), noun="pod", most=most)
 
 

@@ -36,7 +36,7 @@ def names(document: Simulation) -> Iterator[str]:
 
 
 def _decisions(document: Simulation, page: Page) -> Table:
-    if len(document.decisions) > MANY_ROWS and not page.everything:
+    if len(document.decisions) > MANY_ROWS and not page.all_rows:
         return _by_workload(document)
     return _by_pod(document, page)
 

@@ -1,0 +1,1 @@
+"""A document as one page of HTML that needs nothing else."""

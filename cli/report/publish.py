@@ -1,0 +1,89 @@
+"""`--report FILE.html`: what a command found, as a page to send round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli.blocks import Section, section
+from cli.page import Page
+from cli.screen import Screen
+from planner.documents.move_plan import MovePlan
+from planner.documents.plan import Document, PlacementPlan
+from planner.documents.rollout import Rollout
+
+if TYPE_CHECKING:
+    from cli.report.page import Told
+    from models import Cluster
+    from planner.documents.picture import Picture
+    from planner.picture import Step
+
+
+def publish(target: str | None, command: str, document: Document, cluster: Cluster) -> None:
+    """Write the page of a document, if one was asked for."""
+    if target is None:
+        return
+    from models import InputError
+
+    text = html(command, document, cluster)
+    try:
+        Path(target).write_text(text, "utf-8")
+    except OSError as error:
+        raise InputError([f"--report {target}: {(error.strerror or str(error)).lower()}"]) from None
+
+
+def html(command: str, document: Document, cluster: Cluster) -> str:
+    """The page of a document about a cluster."""
+    from cli.report.page import page
+    from planner.picture import picture
+
+    steps, told = _steps(document)
+    drawn = picture(cluster, steps)
+    sections = [*_sections(document), *_spread(document, drawn)]
+    return page(command, document, sections, drawn, told, [*_facts(document, cluster, drawn)])
+
+
+def _sections(document: Document) -> Iterator[Section]:
+    from cli.render import view_of
+
+    return iter(view_of(document).sections(document, Page(Screen(), searchable=True)))
+
+
+def _spread(document: Document, drawn: Picture) -> Iterator[Section]:
+    """The spread of documents that do not show it themselves."""
+    from cli.views.spread import spread_after
+
+    if isinstance(document, PlacementPlan):
+        yield section("Spread", spread_after(drawn.spread, everything=False))
+    elif isinstance(document, Rollout):
+        yield section("Spread after the first draw", spread_after(document.spread, everything=False))
+
+
+def _steps(document: Document) -> tuple[Sequence[Step], Sequence[Told]]:
+    """What a plan does to pods, and how each step is called."""
+    from cli.report.page import Told
+
+    if isinstance(document, MovePlan):
+        moves = [(step.pod, step.source, step.node) for step in document.steps]
+        return moves, [Told(s.wave, f"{s.pod} from {s.source} to {s.node}") for s in document.steps]
+    if isinstance(document, PlacementPlan):
+        binds: list[Step] = []
+        words = []
+        for step in document.steps:
+            leaving = step.source if step.action == "evict" else None
+            binds.append((step.pod, leaving, step.node))
+            to = f"{step.pod} to {step.node}" if step.node else f"{step.pod} leaves {step.source}"
+            words.append(Told(0, to))
+        return binds, words
+    return (), ()
+
+
+def _facts(document: Document, cluster: Cluster, drawn: Picture) -> Iterator[str]:
+    """Which cluster it is about, how large it is, and whose decisions are copied."""
+    origin = getattr(cluster, "origin", None)
+    if origin is not None and origin.context:
+        yield f"cluster {origin.context}"
+    yield f"{len(drawn.nodes)} nodes, {sum(node.pods[0] for node in drawn.nodes)} pods on them"
+    if document.kubernetes is not None:
+        yield f"as kube-scheduler {document.kubernetes.version} decides"
