@@ -19,12 +19,14 @@ from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.documents.move_plan import Place
 from planner.problem.nodes import Codes, Ints, Mask
+from planner.proof import effort
 from planner.rebalance.crowds import Crowd, Level, Mover, Option, Tableau
 from planner.rebalance.interference import Interference
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.places import Places
 from planner.rebalance.room import Rival, Room
 from planner.rebalance.trial_cluster import Move, TrialCluster
+from planner.rebalance.twins import twins
 from planner.rebalance.worlds import Worlds
 
 
@@ -85,7 +87,10 @@ class Wishes:
 class Landings:
     """Judges the moves of a wave on a stage, whose crowds and room it keeps."""
 
-    def __init__(self, stage: Stage, crowds: Mapping[int, Crowd], wishes: Wishes) -> None:
+    def __init__(
+        self, stage: Stage, crowds: Mapping[int, Crowd], wishes: Wishes, sources: Collection[int]
+    ) -> None:
+        """Landings on a stage; `sources` are the nodes that pods leave."""
         self._stage = stage
         self._board: TrialCluster = stage.board
         self._crowds = crowds
@@ -93,7 +98,7 @@ class Landings:
         self._pins = self._plain = False
         self._reads = Interference(self._board).reads
         self._places = Places(stage.board)
-        self._worlds = Worlds(stage)
+        self._worlds = Worlds(stage, twins(stage.board, crowds.values(), sources, crowds), wishes.again)
         self.room = Room(stage.board)
 
     def judge(
@@ -335,11 +340,12 @@ class Landings:
         found = np.zeros_like(case.may)
         for _ in self._worlds.each():
             tops = [self._worlds.tops(case.move, phase) for phase in self._own_phases(case.move)]
-            if not all(top.any() and not (top & shut).any() for top in tops):
+            roles = [self._worlds.with_twins(top) for top in tops]
+            if not all(top.any() and not (top & shut).any() for top in roles):
                 return None
             if not crowd.serves(crowd.seen(), mover, np.logical_or.reduce(tops), wanted):
                 return None
-            found |= np.logical_or.reduce(tops)
+            found |= np.logical_or.reduce(roles)
         return found
 
     def _own_phases(self, move: Move) -> tuple[Phase, ...]:
@@ -384,6 +390,17 @@ class Landings:
 
     # What has happened then
 
+    def surest(self, alone: Sequence[Landing]) -> Landing:
+        """Of landings by scores the one after which the fewest ways of breaking ties are to be followed."""
+        best, least = alone[0], effort.WORLDS_KEPT + 1
+        for landing in alone:
+            worlds = self._worlds.after([landing.move], {landing.move.pod: self._own_phases(landing.move)})
+            if worlds is not None and len(worlds) < least:
+                best, least = landing, len(worlds)
+            if least <= self._worlds.number:
+                break
+        return best
+
     def commit(self, wave: Sequence[Landing]) -> list[Landing]:
         """Let a wave have happened; its landings with the nodes to which the smallest name leads."""
         led = [landing.move for landing in wave if landing.kind == "scores"]
@@ -392,6 +409,10 @@ class Landings:
             crowd.tableaus = self._ends(crowd, landings)
         done = [replace(landing, move=self._nominal(landing)) for landing in wave]
         self._worlds.become(worlds)
+        certain = [m.move.target for m in done if m.kind != "scores" and int(m.nodes.sum()) == 1]
+        if not all([self._worlds.tell_apart(node) for node in certain]):
+            worlds = None
+            self._worlds.become(None)
         if worlds is None:
             self.room.tell_nobody_apart()
         for landing in done:

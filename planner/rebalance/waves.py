@@ -122,6 +122,7 @@ class Waves:
                 fixed=self._fixed,
                 as_planned=self._as_planned,
             ),
+            {move.source for move in moves},
         )
         self._promised = self._promises()
         self._refused: dict[Move, object] = {}
@@ -167,7 +168,8 @@ class Waves:
         known = [landing for landing in free if landing.kind == "scores"]
         if known:
             # As long as all is certain: what comes to any of several nodes is not certain any more.
-            return self._hold_together([found for found in free if int(found.nodes.sum()) == 1] or known)
+            certain = [found for found in free if int(found.nodes.sum()) == 1]
+            return self._hold_together(certain or [self._landings.surest(known)])
         fixed = self._alone((m for m in self._ready() if m.pod in self._fixed), pins=pins)
         if not fixed and not free:
             free = self._alone(self._ready(), pins=pins, again=True)

@@ -1,11 +1,12 @@
 """Where replacements that scores led have come to: every way that ties may have been broken so far.
 
-Scores look at more than counts and room, so they are asked in each of these worlds, one by one.
+Scores look at more than counts and room, so they are asked in each of these worlds, one by one.  Worlds
+in which only twins have changed roles are one world.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -21,15 +22,43 @@ World = Mapping[int, int]
 class Worlds:
     """The worlds that may have come about, over a stage that shows one of them."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, twins: Sequence[int], again: Collection[int]) -> None:
+        """The one world that the stage shows; pods that move `again` are told from others of their kind."""
         self._stage = stage
+        self._again = again
+        self._twins = np.array(twins, np.intp)
         self._worlds: list[World] = [{}]
+        self._shown = 0
+        #: What was found out since the worlds became what they are: nothing happens in between.
+        self._tops: dict[tuple[int, Move, Phase], Mask] = {}
+
+    def with_twins(self, nodes: Mask) -> Mask:
+        """Some nodes and all that may be in their roles."""
+        return np.isin(self._twins, self._twins[nodes])
+
+    def tell_apart(self, node: int) -> bool:
+        """Let a node have no twins any more; False if it may have played another's role before."""
+        role = self._twins[node]
+        played = any(self._twins[other] == role for world in self._worlds for other in world.values())
+        if np.count_nonzero(self._twins == role) > 1:
+            self._twins[node] = self._twins.max() + 1
+            return not played
+        return True
+
+    def _orbit(self, world: World) -> Hashable:
+        """What is the same in worlds that differ in the roles of twins alone."""
+        held: dict[int, list[tuple[int, int]]] = {}
+        for pod, node in world.items():
+            kind = (pod, -1) if pod in self._again else (-1, self._stage.board.template(pod))
+            held.setdefault(node, []).append(kind)
+        roles = ((int(self._twins[node]), tuple(sorted(kinds))) for node, kinds in held.items())
+        return tuple(sorted(roles))
 
     def each(self) -> Iterator[None]:
         """The stage in every world, one after the other; after each it is as it was."""
         state = self._stage.board.state
-        for world in self._worlds:
-            mark = state.mark()
+        for number, world in enumerate(self._worlds):
+            mark, self._shown = state.mark(), number
             for pod, node in world.items():
                 if state.node_of[pod] != node:
                     state.unbind(pod)
@@ -41,13 +70,16 @@ class Worlds:
 
     def tops(self, move: Move, phase: Phase) -> Mask:
         """The nodes with the highest score for a replacement in the world that the stage shows."""
-        board = self._stage.board
-        mark = board.state.mark()
-        self._stage.put(move, phase)
-        feasible, totals = board.choice(board.template(move.pod))
-        best = totals[feasible.mask].max() if feasible.count else 0
-        board.state.rollback(mark)
-        found: Mask = feasible.mask & (totals == best)
+        key = self._shown, move, phase
+        found = self._tops.get(key)
+        if found is None:
+            board = self._stage.board
+            mark = board.state.mark()
+            self._stage.put(move, phase)
+            feasible, totals = board.choice(board.template(move.pod))
+            best = totals[feasible.mask].max() if feasible.count else 0
+            board.state.rollback(mark)
+            found = self._tops[key] = feasible.mask & (totals == best)
         return found
 
     def after(self, moves: Iterable[Move], phases: Mapping[int, tuple[Phase, ...]]) -> list[World] | None:
@@ -55,7 +87,7 @@ class Worlds:
 
         `phases` says how far every pod may be then.  None of the moves bears on the scores of another.
         """
-        found: dict[tuple[tuple[int, int], ...], World] = {}
+        found: dict[Hashable, World] = {}
         several = [*moves]
         for number, _ in enumerate(self.each()):
             places = [
@@ -64,7 +96,7 @@ class Worlds:
             ]
             for chosen in product(*places):
                 world = {**self._worlds[number], **dict(zip((m.pod for m in several), chosen, strict=True))}
-                found[tuple(sorted(world.items()))] = world
+                found.setdefault(self._orbit(world), world)
                 if len(found) > effort.WORLDS_KEPT:
                     return None
         return [*found.values()]
@@ -72,3 +104,9 @@ class Worlds:
     def become(self, worlds: list[World] | None) -> None:
         """Take these worlds for all that may be; without any, only what the stage shows is told apart."""
         self._worlds = worlds or [{}]
+        self._tops.clear()
+
+    @property
+    def number(self) -> int:
+        """How many worlds there are."""
+        return len(self._worlds)

@@ -122,3 +122,27 @@ def test_what_a_pin_alone_opens_is_judged_as_well() -> None:
     numbers = (3, 4, 5, 6, 8, 10, 11, 12, 13, 14, 15, 16, 17)
     given = cluster(*(node(f"n{n:02}", zone=f"z{n % 3}", cpu="10580m") for n in numbers), *pods)
     assert wrong_in(given, rebalance(given), orders=100) == []
+
+
+def test_ties_among_twins_need_no_pins() -> None:
+    """A zone of alike empty nodes: whichever of them is taken each time, the rest goes the same way."""
+    sizes = ("200m", "500m", "1", "1500m", "2", "2500m")
+    pods = [
+        pod(
+            f"a{n}-{replica}",
+            f"old{replica % 3}",
+            app=f"a{n}",
+            owner=f"ReplicaSet/a{n}",
+            cpu=size,
+            spread=[spread(app=f"a{n}", when=SOFT)],
+        )
+        for n, size in enumerate(sizes)
+        for replica in range(4)
+    ]
+    olds = [node(f"old{n}", zone="a", cpu="32", memory="64Gi") for n in range(3)]
+    news = [node(f"new{n}", zone="b", cpu="32", memory="64Gi") for n in range(7)]
+    given = cluster(*olds, *news, *pods)
+    plan = rebalance(given, soft=True)
+    assert plan.after.soft_excess == 0
+    assert {step.landing for step in plan.steps} == {"scores"}
+    assert wrong_in(given, plan, orders=100, soft=True) == []
