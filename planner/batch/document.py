@@ -81,7 +81,7 @@ def _notes(found: Result, *, final_state: bool) -> Iterator[str]:
     if found.is_reference:
         yield (
             "the batch is too large to be searched for a final state: these are kube-scheduler's own binds, "
-            "as far as no more constraints are broken after them than before"
+            "as far as their constraints hold after them, and no others are broken by them"
         )
     pods = len(found.steps)
     if not final_state and found.final_pods is not None and found.final_pods > pods:

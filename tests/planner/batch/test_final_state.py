@@ -1,0 +1,53 @@
+"""Final states of batches too large to be searched: nobody who comes lives with a broken constraint."""
+
+from unittest.mock import patch
+
+import numpy as np
+from hypothesis import given, settings
+
+from planner import solve
+from planner.audit.spread_counts import asked
+from planner.problem.problem import Problem
+from planner.proof import effort
+from planner.state.state import State
+from tests.builders import HARD, ZONE, Object, cluster, node, pod, spread
+from tests.strategies import clusters
+
+
+def test_what_heals_elsewhere_excuses_nothing() -> None:
+    """As many constraints were broken after the plan as before, and it was called the best: another one."""
+    db = [pod(f"db-{n}", on="a1", app="db", spread=[spread(app="db")]) for n in range(2)]
+    heals = pod("db-2", app="db", spread=[spread(app="db")])
+    in_a = {ZONE: "a"}
+    early = pod("early", app="web", spread=[spread() | {"nodeAffinityPolicy": "Ignore"}], node_selector=in_a)
+    late = [pod(f"late-{n}", app="web", node_selector=in_a) for n in range(3)]
+    found = cluster(node("a1", zone="a"), node("b1", zone="b"), *db, heals, early, *late)
+    with patch.object(effort, "SMALL_PAIRS", 0):
+        plan = solve(found, final_state=True)
+    assert 0 < len(plan.steps) < 5
+    assert plan.status == "Feasible"
+
+
+@settings(deadline=None, max_examples=100)
+@given(clusters())
+def test_who_comes_lives_with_its_constraints(objects: list[Object]) -> None:
+    """Also where something else was healed meanwhile: counted anew on the plan's own steps."""
+    found = cluster(*objects)
+    with patch.object(effort, "SMALL_PAIRS", 0):
+        plan = solve(found, final_state=True)
+    problem = Problem(found)
+    node_of = problem.node_of.copy()
+    came: list[tuple[int, int]] = []
+    for step in plan.steps:
+        assert step.node is not None
+        pod, node = problem.pod_index[step.pod], problem.nodes.index[step.node]
+        node_of[pod] = node
+        came.append((int(problem.template_of[pod]), node))
+    for demand in asked(problem, State(problem, node_of)):
+        rule = demand.rule
+        if rule.constraint.when_unsatisfiable == HARD:
+            sums, most = rule.counts.sums(), rule.minimum() + rule.constraint.max_skew
+            for template, node in came:
+                code = int(rule.column.codes[node])
+                if template in demand.carriers and code >= 0:
+                    assert sums[code] <= most, (demand.workload, np.asarray(sums).tolist())
