@@ -23,6 +23,7 @@ PATHS = {
     "CSINode": ("/apis/storage.k8s.io/v1", "csinodes", False),
     "PriorityClass": ("/apis/scheduling.k8s.io/v1", "priorityclasses", False),
     "PodDisruptionBudget": ("/apis/policy/v1", "poddisruptionbudgets", True),
+    "RuntimeClass": ("/apis/node.k8s.io/v1", "runtimeclasses", False),
     "ReplicaSet": ("/apis/apps/v1", "replicasets", True),
     "ResourceClaim": ("/apis/resource.k8s.io/v1", "resourceclaims", True),
     "ResourceSlice": ("/apis/resource.k8s.io/v1", "resourceslices", False),

@@ -51,6 +51,7 @@ def story(draw: random.Random, most_nodes: int = 60, pods: int = 40) -> Story:
         *(_priority(name, value) for name, value in PRIORITIES.items()),
         storage_class("local"),
         {**storage_class("now"), "volumeBindingMode": "Immediate"},
+        _HEAVY,
         *_nodes(draw, names),
         *_budgets(draw),
         *_services(draw),
@@ -61,6 +62,16 @@ def story(draw: random.Random, most_nodes: int = 60, pods: int = 40) -> Story:
         before.append(_made(draw, f"r{number:03}", kinds, on=draw.choice(names)))
     wishes = [_kind(draw, most_wishes=4) for _ in range(draw.choice((4, 8, 12)))]
     return Story(before, [_made(draw, f"p{number:02}", wishes) for number in range(pods)])
+
+
+#: Pods of this class take so much more than their containers.
+_HEAVY: Object = {
+    "apiVersion": "node.k8s.io/v1",
+    "kind": "RuntimeClass",
+    "metadata": {"name": "heavy"},
+    "handler": "heavy",
+    "overhead": {"podFixed": {"cpu": "700m", "memory": "300Mi"}},
+}
 
 
 def _priority(name: str, value: int) -> Object:
@@ -164,6 +175,9 @@ SIMPLE_WISHES: dict[str, tuple[Object, ...]] = {
         {"only_on": [labelled(RACK, "In", "r1", "r2")]},
         {"only_on": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n01"]}]}]},
         {"only_on": [labelled(RACK, "DoesNotExist")]},
+        {"only_on": [labelled("size", "Lt", "3"), labelled(RACK, "NotIn", "r1")]},
+        {"only_on": [{"matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n02"]}]}]},
+        {"node_selector": {RACK: "r2"}, "only_on": [labelled(ZONE, "Exists")]},
     ),
     "port": ({"ports": [80]}, {"ports": [443]}),
     "tolerates": ({"tolerations": [tolerate("gpu=x:NoSchedule")]}, {"tolerations": [tolerate("old")]}),
@@ -175,7 +189,16 @@ SIMPLE_WISHES: dict[str, tuple[Object, ...]] = {
         {"initial": {"resources": {"requests": {"cpu": "3", "memory": "1Gi"}}}},
         {"initial": {"resources": {"requests": {"cpu": "200m"}}, "restartPolicy": "Always"}},
     ),
-    "whole": ({"resources": {"requests": {"cpu": "1500m", "memory": "1Gi"}}},),
+    "overhead": ({"runtimeClassName": "heavy"},),
+    "tree": (
+        {"volumes": [{"name": "tree", "image": {"reference": "web:v1"}}]},
+        {"volumes": [{"name": "tree", "image": {"reference": "db:v1"}}]},
+    ),
+    "host": ({"hostNetwork": True},),
+    "whole": (
+        {"resources": {"requests": {"memory": "3Gi"}, "limits": {"cpu": "2"}}},
+        {"resources": {"requests": {"cpu": "1500m", "memory": "1Gi"}}},
+    ),
 }
 WISHES = ("spread", "spread", "near", "apart", "likes", "dislikes", "rather", *SIMPLE_WISHES, "priority")
 
@@ -190,7 +213,17 @@ def _wish(draw: random.Random, word: str) -> Object:
             )
         }
     if word in ("near", "apart"):
-        more: Object = draw.choice(({}, {}, {"namespaceSelector": {}}, {"namespaces": ["shop"]}))
+        more: Object = draw.choice(
+            (
+                {},
+                {},
+                {"namespaceSelector": {}},
+                {"namespaceSelector": {"matchLabels": {"team": "red"}}},
+                {"namespaces": ["shop"]},
+                {"matchLabelKeys": ["rev"]},
+                {"mismatchLabelKeys": ["rev"]},
+            )
+        )
         return {word: [term(draw.choice((ZONE, HOST, RACK)), draw.choice(APPS), **more)]}
     if word in ("likes", "dislikes"):
         wish = term(draw.choice((ZONE, HOST)), draw.choice(APPS))
