@@ -30,6 +30,7 @@ from tests.builders import (
 
 RACK = "rack"
 GPU = "example.com/gpu"
+DRIVER = "disks.example.com"
 APPS = ("web", "db", "cache")
 PRIORITIES = {"low": -5, "middle": 100, "high": 1000, "polite": 500}
 TAINTS = ("gpu=x:NoSchedule", "old=y:NoExecute", "slow=z:PreferNoSchedule", "shared=w:NoSchedule")
@@ -56,6 +57,7 @@ def story(draw: random.Random, most_nodes: int = 60, pods: int = 40) -> Story:
         *_budgets(draw),
         *_services(draw),
         *_volumes(draw),
+        *_disks(draw, names),
     ]
     kinds = [_kind(draw, most_wishes=1) for _ in range(4)]
     for number in range(len(names) * draw.choice((0, 1, 2, 4))):
@@ -141,6 +143,26 @@ def _volumes(draw: random.Random) -> Iterator[Object]:
         yield {**claim("stuck"), "spec": {**claim("stuck")["spec"], "storageClassName": "now"}}
 
 
+def _disks(draw: random.Random, nodes: list[str]) -> Iterator[Object]:
+    """Bound volumes of a driver, some of them of a zone by their label; and how many each node attaches."""
+    if draw.random() < 0.5:
+        return
+    for number in range(3):
+        found = volume(f"disk{number}", csi={"driver": DRIVER, "volumeHandle": f"disk{number}"})
+        if draw.random() < 0.5:
+            found["metadata"]["labels"] = {ZONE: draw.choice(("a", "b", "a__b"))}
+        yield found
+        yield claim(f"disk{number}", f"disk{number}")
+    for name in draw.sample(nodes, len(nodes) // 2):
+        drivers = [{"name": DRIVER, "nodeID": name, "allocatable": {"count": draw.choice((1, 2))}}]
+        yield {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "CSINode",
+            "metadata": {"name": name},
+            "spec": {"drivers": drivers},
+        }
+
+
 def _kind(draw: random.Random, most_wishes: int) -> Object:
     """The words for the builder `pod` that some pods share."""
     words: Object = {
@@ -183,6 +205,11 @@ SIMPLE_WISHES: dict[str, tuple[Object, ...]] = {
     "tolerates": ({"tolerations": [tolerate("gpu=x:NoSchedule")]}, {"tolerations": [tolerate("old")]}),
     "priority": tuple({"priorityClassName": name} for name in (*PRIORITIES, "middle", "high")),
     "claims": tuple({"claims": [name]} for name in ("c0", "c1", "c2", "c3", "stuck", "missing")),
+    "disk": (
+        *({"claims": [f"disk{number}"]} for number in range(3)),
+        {"claims": ["disk0", "disk1"]},
+        {"claims": ["disk1", "disk2"]},
+    ),
     "image": ({"image": "web:v1"}, {"image": "db:v1"}),
     "initial": (
         {"initial": {"resources": {"requests": {"cpu": "1"}}}},

@@ -296,6 +296,8 @@ def _rests(item: Manifest) -> bool:
             return "deletionTimestamp" not in meta and status.get("phase") == "Running"
         case "PodDisruptionBudget":
             return bool(status.get("observedGeneration") == meta["generation"])
+        case "PersistentVolumeClaim":
+            return not item["spec"].get("volumeName") or status.get("phase") == "Bound"
         case "PersistentVolume":
             return status.get("phase") in ("Available", "Bound")
         case _:
