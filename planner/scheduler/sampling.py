@@ -68,24 +68,29 @@ class Sampling:
         asked = self._ring[self._start : self._start + size]
         if among is not None:
             asked = asked[among[asked]]
-        asked = self._as_workers_ask(asked)
+        asked = self._as_workers_ask(asked, _end(feasible[asked], wanted))
         hits = np.flatnonzero(feasible[asked])
-        # One more is found before the search is called off; it does not count.
-        end = int(hits[wanted]) if len(hits) > wanted else len(asked)
+        end = _end(feasible[asked], wanted)
         self._start = (self._start + end) % max(1, size)
         return asked[hits[:wanted]]
 
-    def _as_workers_ask(self, asked: Codes) -> Codes:
-        """The nodes with the rest of one run at the end, where a worker was held up."""
+    def _as_workers_ask(self, asked: Codes, end: int) -> Codes:
+        """The nodes with the rest of a run at the end, where a worker was held up while others went on."""
         if len(asked) <= _WORKERS or self._draw.random() >= _HELD_UP:
             return asked
         run = run_length(len(asked))
         first = 0
         if self._draw.random() >= _IN_THE_FIRST:
-            first = run * self._draw.randrange(math.ceil(len(asked) / run))
+            first = run * self._draw.randrange(math.ceil(end / run))
         stop = first + self._draw.randrange(run)
         rest = min(first + run, len(asked))
         return np.concatenate((asked[:stop], asked[rest:], asked[stop:rest]))
+
+
+def _end(fits: Mask, wanted: int) -> int:
+    """How many nodes are asked until enough are found, and one more, which does not count."""
+    hits = np.flatnonzero(fits)
+    return int(hits[wanted]) if len(hits) > wanted else len(fits)
 
 
 def run_length(nodes: int) -> int:
