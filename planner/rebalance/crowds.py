@@ -355,7 +355,10 @@ class Crowd:
         levels = self.levels([])[:, nodes].T.tolist()
         cells = self.cell_of[nodes].tolist()
         options = {(cell, tuple(level)) for cell, level in zip(cells, levels, strict=True)}
-        return all(self._outcome(start, gone, mover, option) == wanted for option in options)
+        # Nothing is wanted where every place would make something worse.
+        return wanted is not None and all(
+            self._outcome(start, gone, mover, option) == wanted for option in options
+        )
 
     def nodes_at(self, options: Iterable[Option], levels: Codes, unsure: Mask) -> Mask:
         """The nodes that are one of these options, or may be, as more pods may be there than is known."""

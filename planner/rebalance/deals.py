@@ -80,10 +80,15 @@ def deal(  # noqa: PLR0913, PLR0917 - what a deal is made of
     if best.left or best.misses(planned):
         best = min(best, _one_by_one(board, moves, planned, rules, meter), key=lambda one: one.key)
     if (best.left or best.misses(planned)) and len(moves) * board.problem.nodes.size <= effort.SINGLE_FILE:
-        stage = Stage(board.problem, moves, board)
-        single = _dealt(board, stage, SingleFile(stage, moves, rules), rules, meter.over)
-        best = best if single is None else min(single, best, key=lambda one: one.key)
+        best = min(best, single_file(board, moves, rules, meter), key=lambda one: one.key)
     return best
+
+
+def single_file(board: TrialCluster, moves: Sequence[Move], rules: WaveRules, meter: Meter) -> Dealt:
+    """The moves one after the other."""
+    stage = Stage(board.problem, moves, board)
+    found = _dealt(board, stage, SingleFile(stage, moves, rules), rules, meter.over)
+    return _nothing(board, moves, rules) if found is None else found
 
 
 def _with_care(

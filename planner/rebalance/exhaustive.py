@@ -47,9 +47,21 @@ def is_tiny(board: TrialCluster, movable: Movable) -> bool:
 class Exhaustive:
     """Goes through placements layer by layer: those of one move, of two, and so on."""
 
-    def __init__(self, placements: Placements, stages: Sequence[str], best: Values, floor: Values) -> None:
-        """`best` is what known moves achieve; no moves are below `floor` in any stage before the moves."""
+    def __init__(
+        self,
+        placements: Placements,
+        stages: Sequence[str],
+        best: Values,
+        floor: Values,
+        *,
+        loose: bool = False,
+    ) -> None:
+        """`best` is what known moves achieve; no moves are below `floor` in any stage before the moves.
+
+        `loose` moves may be worse for as long as a pod is away.
+        """
         self._placements = placements
+        self._loose = loose
         self._stages = stages
         self._best = best
         self._floor = tuple(floor[name] for name in stages[: stages.index("moves")])
@@ -89,7 +101,7 @@ class Exhaustive:
             if meter.over():
                 return None
             looked_at = self._placements.looked_at
-            for step, after in self._placements.steps(placement):
+            for step, after in self._placements.steps(placement, loose=self._loose):
                 weight = so_far + self._placements.kinds[step.kind].weight
                 known = after in self._ways or after == start
                 if after in found:

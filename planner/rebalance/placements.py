@@ -77,15 +77,9 @@ class Placements:
         board: TrialCluster,
         movable: Movable,
         protections: Protections,
-        *,
-        loose: bool = False,
         landings: LoneLandings | None = None,
     ) -> None:
-        """Placements that plans may go through; `loose` ones may be worse for as long as a pod is away.
-
-        With `landings` a pod moves only to where something holds its replacement.
-        """
-        self._loose = loose
+        """Placements that plans may go through; with `landings` of which each is held to its node."""
         self._landings = landings
         self._board = TrialCluster(board.problem, board.carriers) if landings is None else landings.board
         self._nodes = board.problem.nodes.size
@@ -122,8 +116,8 @@ class Placements:
             found = self._judged[key] = Judged(levels(self._hard), soft, sum(needs))
         return found
 
-    def steps(self, placement: Placement) -> Iterator[tuple[Step, Placement]]:
-        """Every single move, and where it leads."""
+    def steps(self, placement: Placement, *, loose: bool = False) -> Iterator[tuple[Step, Placement]]:
+        """Every single move, and where it leads; `loose` ones may be worse for as long as the pod is away."""
         before = self.judged(placement).hard
         for place in range(len(self._now)):
             if placement[place]:
@@ -131,7 +125,7 @@ class Placements:
                 gone = self._evicted(placement, place)
                 if gone is None:
                     continue
-                if not self._loose and self._is_worse(self._hole(gone, kind).hard, before):
+                if not loose and self._is_worse(self._hole(gone, kind).hard, before):
                     continue
                 if self._forsakes(gone, kind, source):
                     continue

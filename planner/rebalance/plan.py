@@ -13,18 +13,20 @@ import numpy as np
 from models import Cluster
 from planner.clock import Clock
 from planner.documents.move_plan import CurvePoint, MovePlan
+from planner.errors import InternalError
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import HARD, SOFT, Protections, protections_of, unmodelled
 from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.rebalance.choice import Choice
-from planner.rebalance.deals import Dealt, deal
+from planner.rebalance.deals import Dealt, deal, single_file
 from planner.rebalance.document import document
 from planner.rebalance.exhaustive import Values
 from planner.rebalance.forced import forced
 from planner.rebalance.landings import Landing
 from planner.rebalance.movable import EMPTIED, Movable
+from planner.rebalance.replay import first_failure
 from planner.rebalance.search import MoveSearch, stages_of
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.waves import WaveRules
@@ -78,6 +80,11 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         if better is not None:
             other = deal(board, *better, rules, dealing, lambda: ())
             dealt = min(dealt, other, key=lambda one: one.key)
+    misjudged = _failure(board, dealt, protections)
+    if misjudged is not None:
+        dealt = single_file(board, found.moves, rules, dealing)
+        if (still := _failure(board, dealt, protections)) is not None:
+            raise InternalError(f"a plan did not hold when it was played through: {still}")
     shown = dealt.waves[:first_waves]
     points = [*_curve(board, movable, protections, meter, len(found.moves))] if curve else []
     return document(
@@ -92,9 +99,21 @@ def rebalance(  # noqa: PLR0913 - the options of the command
             *_notes(board, movable),
             *_left_out(len(dealt.left), len(found.moves), dealing, evict_only=evict_only),
             *_chosen(problem, left_alone),
+            *_misjudged(misjudged),
             *_rest(dealt.waves, shown),
         ),
     ).cut_while(meter.cut or dealing.cut)
+
+
+def _failure(board: TrialCluster, dealt: Dealt, protections: Protections) -> str | None:
+    """What goes otherwise than planned when the waves are played through."""
+    return first_failure(board, dealt.waves, soft=SOFT in protections.kinds) if dealt.waves else None
+
+
+def _misjudged(failure: str | None) -> Iterator[str]:
+    """That waves did not hold, which is a mistake of the planner; the moves that are printed do."""
+    if failure is not None:
+        yield f"the moves go one by one: waves that had been judged to hold were not safe ({failure})"
 
 
 def _achieved(dealt: Dealt, movable: Movable) -> Values:

@@ -105,7 +105,7 @@ class MoveSearch:
             return None
         self._meter.look_for("moves whose replacements land for certain")
         lone = LoneLandings.of_all(self._board, self._movable, evict_only=evict_only)
-        placements = Placements(self._board, self._movable, self._protections, landings=lone)
+        placements = Placements(self._board, self._movable, self._protections, lone)
         outcome = Exhaustive(placements, self._stages, known, self._floor()).run(self._most, self._meter)
         return None if outcome.moves is None else ([*outcome.moves], outcome.values)
 
@@ -182,8 +182,8 @@ class MoveSearch:
 
     def _prove(self, best: Values, meter: Meter) -> None:
         """Claim what no moves do better than: also none that are worse only while a pod is away."""
-        loose = Placements(self._board, self._movable, self._protections, loose=True)
-        outcome = Exhaustive(loose, self._stages, best, self._floor()).run(self._most, meter)
+        search = Exhaustive(self._placements, self._stages, best, self._floor(), loose=True)
+        outcome = search.run(self._most, meter)
         if outcome.complete:
             source = "trying out all moves"
             self._learn(chained(self._stages, outcome.values, source, Assumption.NOTHING_WORSE))

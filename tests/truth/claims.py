@@ -317,6 +317,7 @@ def moving_findings(
     world: World, plan: MovePlan, found: Judgement, most: int | None = None, *, soft: bool = False
 ) -> Iterator[Finding]:
     """What is wrong with so many moves at most, and with what is said about them."""
+    yield from (Finding("crash", note) for note in plan.notes if "had been judged to hold" in note)
     search = Moving(world, soft=soft)
     end, weight, problems = _moved(world, search, plan)
     yield from (Finding("invalid", problem) for problem in problems)

@@ -1,5 +1,6 @@
 """Moves one after the other: what holds a replacement to its node, and what is said when time is up."""
 
+import sys
 import threading
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from planner import rebalance
 from planner.documents.move_plan import MovePlan, OnNodes
+from planner.errors import InternalError
 from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.rebalance.landings import Landing
@@ -104,3 +106,19 @@ def test_moves_are_not_called_unsafe_when_the_time_was_up(monkeypatch: pytest.Mo
     assert not plan.steps
     assert any(note.endswith("are left out: the time was up before they had a turn") for note in plan.notes)
     assert not any("no safe order" in note for note in plan.notes)
+
+
+def test_waves_that_do_not_hold_are_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The moves go one by one then, and the plan says that its waves were misjudged."""
+    wrong = iter(["a mistake", None])
+    monkeypatch.setattr(sys.modules["planner.rebalance.plan"], "first_failure", lambda *_, **__: next(wrong))
+    plan = rebalance(cluster(*alone()))
+    assert [step.pod for step in plan.steps] == ["default/it"]
+    assert any("were not safe (a mistake)" in note for note in plan.notes)
+
+
+def test_no_plan_is_printed_that_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even one by one: that is an internal error."""
+    monkeypatch.setattr(sys.modules["planner.rebalance.plan"], "first_failure", lambda *_, **__: "a mistake")
+    with pytest.raises(InternalError, match="a mistake"):
+        rebalance(cluster(*alone()))
