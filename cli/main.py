@@ -19,6 +19,7 @@ from typer.main import get_command
 from cli import again, options
 from cli.compare import compare
 from cli.completion import completion, help_of, version
+from cli.diff import diff
 from cli.drain import drain
 from cli.explain import explain
 from cli.help import Command, help_text
@@ -220,6 +221,7 @@ app.command("rollout", cls=InOrder)(what_if(rollout))
 app.command("drain", cls=InOrder)(what_if(drain))
 
 
+app.command("diff", cls=Command)(diff)
 app.command("snapshot", cls=Command)(snapshot)
 app.command("completion", cls=Command)(completion)
 app.command("help", cls=Command)(help_of)

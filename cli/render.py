@@ -14,6 +14,7 @@ from cli.page import Page
 from cli.views import (
     check_report,
     comparison,
+    diff,
     drain,
     explanation,
     move_plan,
@@ -24,6 +25,7 @@ from cli.views import (
     survival,
 )
 from planner.documents.comparison import Comparison
+from planner.documents.diff import Diff
 from planner.documents.drain import DrainPlan
 from planner.documents.explanation import Explanation, ExplanationList
 from planner.documents.move_plan import MovePlan
@@ -95,6 +97,7 @@ def view_of(document: Document) -> Any:
 _VIEWS: Mapping[type[Document], ModuleType] = {
     CheckReport: check_report,
     Comparison: comparison,
+    Diff: diff,
     DrainPlan: drain,
     Explanation: explanation,
     ExplanationList: explanation,

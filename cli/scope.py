@@ -59,6 +59,14 @@ class Scope:
                 [f"-l {spelled(self.selector)}: no pod{where} has such labels{self._hint(cluster)}"]
             )
 
+    def knows(self, cluster: Cluster) -> bool:
+        """Whether there is something in the cluster that the options mean."""
+        try:
+            self.check(cluster)
+        except InputError:
+            return False
+        return True
+
     def _hint(self, cluster: Cluster) -> str:
         """A label that is there and looks like one that was asked for."""
         known = {

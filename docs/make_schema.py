@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.documents.comparison import Comparison
+from planner.documents.diff import Diff
 from planner.documents.drain import DrainPlan
 from planner.documents.explanation import Explanation, ExplanationList
 from planner.documents.move_plan import MovePlan
@@ -25,6 +26,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "placement-plan.json": PlacementPlan,
     "scale-down.json": ScaleDown,
     "simulation.json": Simulation,
+    "diff.json": Diff,
     "drain-plan.json": DrainPlan,
     "rollout.json": Rollout,
     "survival.json": Survival,

@@ -9,6 +9,7 @@ simulation = simulate(cluster, preemption=True)
 
 from planner.check import check
 from planner.compare import compare
+from planner.diff import diff
 from planner.drain import drain
 from planner.errors import InputError, PlannerError
 from planner.explain import explain
@@ -24,6 +25,7 @@ __all__ = [
     "PlannerError",
     "check",
     "compare",
+    "diff",
     "drain",
     "explain",
     "rebalance",

@@ -1,0 +1,214 @@
+"""`diff`: what is different between two snapshots of a cluster."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from models import Cluster
+from planner.audit.findings import audit
+from planner.audit.spread_counts import Owners
+from planner.documents.diff import Diff, MovedPod, NodeChanges, PendingPod, PlacedPod, WorkloadChange
+from planner.documents.move_plan import Balance
+from planner.documents.plan import ConstraintReport, SpreadChange
+from planner.problem.problem import Problem
+
+_HARD = "DoNotSchedule"
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One of the snapshots: its constraints, and every pod's workload and node, "" while it waits."""
+
+    constraints: Sequence[ConstraintReport]
+    notes: Sequence[str]
+    workloads: Mapping[str, str]
+    nodes: Mapping[str, str]
+
+    @property
+    def balance(self) -> Balance:
+        """The figures that other documents have, too."""
+        hard = [row.excess for row in self.constraints if row.when_unsatisfiable == _HARD]
+        soft = [row.excess for row in self.constraints if row.when_unsatisfiable != _HARD]
+        return Balance(
+            hard_violations=sum(map(len, hard)),
+            hard_excess=sum(sum(excess.values()) for excess in hard),
+            soft_excess=sum(sum(excess.values()) for excess in soft),
+            pending=sum(not node for node in self.nodes.values()),
+        )
+
+
+def diff(before: Cluster, after: Cluster, *, namespace: str | None = None) -> Diff:
+    """What changed from the one to the other: nodes, spread, who moved, who waits; or in one namespace."""
+    old, new = _side(before, namespace), _side(after, namespace)
+    moved, evicted = _moved(old, new)
+    return Diff(
+        before=old.balance,
+        after=new.balance,
+        nodes=_nodes(before, after),
+        spread=tuple(_spread(old.constraints, new.constraints)),
+        moved=tuple(moved),
+        pending=tuple(_pending(old, new, evicted)),
+        placed=tuple(
+            PlacedPod(pod=pod, workload=new.workloads[pod], node=node)
+            for pod, node in new.nodes.items()
+            if node and old.nodes.get(pod) == ""
+        ),
+        workloads=tuple(_workloads(old, new)),
+        notes=tuple(dict.fromkeys((*old.notes, *new.notes))),
+    )
+
+
+def _side(cluster: Cluster, namespace: str | None) -> _Side:
+    problem, owners = Problem(cluster), Owners(cluster)
+    report = audit(problem, problem.node_of)
+    chosen = [place for place, pod in enumerate(problem.pods) if namespace in (None, pod.namespace)]
+    templates, nodes = problem.template_of.tolist(), problem.node_of.tolist()
+    workloads, places = {}, {}
+    for place in chosen:
+        pod = problem.pods[place]
+        workloads[pod.key] = owners.workload_of(pod, problem.templates[templates[place]])
+        places[pod.key] = problem.nodes.names[nodes[place]] if nodes[place] >= 0 else ""
+    return _Side(
+        constraints=[row for row in report.constraints if namespace in (None, row.namespace)],
+        notes=(*cluster.notes, *problem.notes),
+        workloads=workloads,
+        nodes=places,
+    )
+
+
+def _nodes(before: Cluster, after: Cluster) -> NodeChanges:
+    old = {node.name: node.spec.unschedulable for node in before.nodes}
+    new = {node.name: node.spec.unschedulable for node in after.nodes}
+    both = sorted(old.keys() & new.keys())
+    return NodeChanges(
+        added=tuple(sorted(new.keys() - old.keys())),
+        removed=tuple(sorted(old.keys() - new.keys())),
+        cordoned=tuple(name for name in both if new[name] and not old[name]),
+        uncordoned=tuple(name for name in both if old[name] and not new[name]),
+    )
+
+
+def _spread(old: Iterable[ConstraintReport], new: Iterable[ConstraintReport]) -> Iterator[SpreadChange]:
+    """The constraints whose counts differ; one that is on one side only has no domains on the other."""
+    before = {_identity(row): row for row in old}
+    after = {_identity(row): row for row in new}
+    for key in dict.fromkeys((*before, *after)):
+        left, right = before.get(key), after.get(key)
+        known = left or right
+        domains = [dict(row.domains) if row else {} for row in (left, right)]
+        if known is None or domains[0] == domains[1]:
+            continue
+        yield SpreadChange(
+            namespace=known.namespace,
+            workload=known.workload,
+            topology_key=known.topology_key,
+            when_unsatisfiable=known.when_unsatisfiable,
+            max_skew=known.max_skew,
+            selector=known.selector,
+            before=domains[0],
+            after=domains[1],
+            skew_before=left.skew if left else 0,
+            skew_after=right.skew if right else 0,
+        )
+
+
+def _identity(row: ConstraintReport) -> Hashable:
+    terms = (row.topology_key, row.when_unsatisfiable, row.max_skew, row.min_domains, row.selector)
+    return row.namespace, row.workload, terms
+
+
+def _moved(old: _Side, new: _Side) -> tuple[list[MovedPod], dict[str, str]]:
+    """Who is on another node; and for pods that wait the node of the pod that they stand for.
+
+    A controller gives replacements other names: of the pods of a workload that are gone, those whose node
+    has a new one stay where they were, and the others are taken for the new ones in their order.
+    """
+    moved = [
+        MovedPod(pod=pod, workload=new.workloads[pod], source=source, node=new.nodes[pod])
+        for pod, source in old.nodes.items()
+        if source and new.nodes.get(pod, source) not in ("", source)
+    ]
+    evicted: dict[str, str] = {}
+    gone, come = _by_workload(old, new), _by_workload(new, old)
+    for key in gone.keys() & come.keys():
+        left, right = _not_in_place(gone[key], come[key], old.nodes, new.nodes)
+        for pod, replacement in zip(left, right, strict=False):
+            if new.nodes[replacement]:
+                moved.append(
+                    MovedPod(
+                        pod=pod,
+                        workload=key[1],
+                        source=old.nodes[pod],
+                        node=new.nodes[replacement],
+                        replacement=replacement,
+                    )
+                )
+            else:
+                evicted[replacement] = old.nodes[pod]
+    return sorted(moved, key=lambda row: row.pod), evicted
+
+
+def _by_workload(side: _Side, other: _Side) -> dict[tuple[str, str], list[str]]:
+    """The pods that only this side has, by namespace and workload."""
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for pod, workload in side.workloads.items():
+        if pod not in other.nodes:
+            found[pod.partition("/")[0], workload].append(pod)
+    return found
+
+
+def _not_in_place(
+    gone: Sequence[str], come: Sequence[str], old: Mapping[str, str], new: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
+    """The pods that are gone from nodes and come elsewhere; who waits comes last."""
+    stay = Counter(old[pod] for pod in gone) & Counter(new[pod] for pod in come)
+    left = _less(sorted(pod for pod in gone if old[pod]), old, stay)
+    right = _less(sorted(come, key=lambda pod: (not new[pod], pod)), new, stay)
+    return left, right
+
+
+def _less(pods: Sequence[str], nodes: Mapping[str, str], stay: Counter[str]) -> list[str]:
+    """The pods without as many on each node as stay there."""
+    rest = Counter(stay)
+    kept = []
+    for pod in pods:
+        if nodes[pod] and rest[nodes[pod]]:
+            rest[nodes[pod]] -= 1
+        else:
+            kept.append(pod)
+    return kept
+
+
+def _pending(old: _Side, new: _Side, evicted: Mapping[str, str]) -> Iterator[PendingPod]:
+    """Who waits now and did not before."""
+    for pod, node in new.nodes.items():
+        if not node and old.nodes.get(pod) != "":
+            was = old.nodes.get(pod) or evicted.get(pod)
+            yield PendingPod(pod=pod, workload=new.workloads[pod], was=was)
+
+
+def _workloads(old: _Side, new: _Side) -> Iterator[WorkloadChange]:
+    """Every workload of which other pods run or wait than before, in numbers."""
+    counts = [_counts(side) for side in (old, new)]
+    for namespace, workload in sorted({key for found in counts for key in found}):
+        (placed_before, pending_before), (placed_after, pending_after) = (
+            found.get((namespace, workload), (0, 0)) for found in counts
+        )
+        if (placed_before, pending_before) != (placed_after, pending_after):
+            yield WorkloadChange(
+                namespace=namespace,
+                workload=workload,
+                placed_before=placed_before,
+                placed_after=placed_after,
+                pending_before=pending_before,
+                pending_after=pending_after,
+            )
+
+
+def _counts(side: _Side) -> dict[tuple[str, str], tuple[int, int]]:
+    found: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    for pod, workload in side.workloads.items():
+        found[pod.partition("/")[0], workload][not side.nodes[pod]] += 1
+    return {key: (placed, pending) for key, (placed, pending) in found.items()}
