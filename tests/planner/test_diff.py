@@ -17,7 +17,7 @@ def made(places: dict[str, str], owner: str = "ReplicaSet/web") -> Cluster:
 
 
 def _replica(name: str, on: str, owner: str) -> Object:
-    return pod(name, on or None, app="web", owner=owner, cpu="1", spread=[spread()])
+    return pod(name, on, app="web", owner=owner, cpu="1", spread=[spread()])
 
 
 def test_nothing_differs() -> None:
