@@ -7,7 +7,8 @@ the global minimum and maxSkew.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -75,24 +76,38 @@ class Demand:
         return int(self.surplus().sum())
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of the constraints, by what tells them from others, and all templates that carry any of them."""
+
+    constraints: frozenset[Hashable]
+    carriers: tuple[int, ...]
+
+
 class Ledger:
     """All constraints over one state."""
 
-    def __init__(self, problem: Problem, state: State, carriers: Iterable[int] | None = None) -> None:
-        """The constraints of all templates, or of some alone."""
-        templates = None if carriers is None else [problem.templates[number] for number in carriers]
-        self.demands = [
-            Demand(number, found, problem, state)
-            for number, found in enumerate(asked(problem, state, templates))
+    def __init__(self, problem: Problem, state: State, part: Part | None = None) -> None:
+        """All constraints, or a part of them."""
+        templates = None if part is None else [problem.templates[number] for number in part.carriers]
+        kept = [
+            found
+            for found in asked(problem, state, templates)
+            if part is None or found.identity in part.constraints
         ]
+        self.demands = [Demand(number, found, problem, state) for number, found in enumerate(kept)]
         self._of: dict[int, list[Demand]] = defaultdict(list)
         for demand in self.demands:
             for template in demand.members.union(demand.carriers):
                 self._of[template].append(demand)
 
-    def concerned(self, templates: Iterable[int]) -> list[int]:
-        """The templates that carry constraints which moves of some templates can change."""
-        return sorted({number for template in templates for d in self.of(template) for number in d.carriers})
+    def concerned(self, templates: Iterable[int]) -> Part:
+        """The constraints that moves of some templates can change."""
+        found = {demand.number: demand for template in templates for demand in self.of(template)}.values()
+        return Part(
+            frozenset(demand.asked.identity for demand in found),
+            tuple(sorted({number for demand in found for number in demand.carriers})),
+        )
 
     def of(self, template: int) -> Sequence[Demand]:
         """The constraints that a pod of the template counts for, or carries."""

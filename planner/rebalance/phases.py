@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 
 from planner.problem.problem import Problem
+from planner.rebalance.excess_ledger import Part
 from planner.rebalance.trial_cluster import Move, TrialCluster
 
 
@@ -37,12 +38,12 @@ class Stage:
     def of_all(cls, board: TrialCluster, pods: Sequence[int]) -> Stage:
         """A stage for any moves of some pods, with all constraints of a board."""
         found = cls.__new__(cls)
-        found._set(board.problem, pods, board.carriers)
+        found._set(board.problem, pods, board.part)
         return found
 
-    def _set(self, problem: Problem, pods: Sequence[int], carriers: Sequence[int] | None) -> None:
+    def _set(self, problem: Problem, pods: Sequence[int], part: Part | None) -> None:
         self.problem = problem.with_leaving(pods)
-        self.board = TrialCluster(self.problem, carriers)
+        self.board = TrialCluster(self.problem, part)
         self._double = {pod: len(problem.pods) + number for number, pod in enumerate(pods)}
 
     def double(self, move: Move) -> int:

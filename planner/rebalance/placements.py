@@ -81,7 +81,7 @@ class Placements:
     ) -> None:
         """Placements that plans may go through; with `landings` of which each is held to its node."""
         self._landings = landings
-        self._board = TrialCluster(board.problem, board.carriers) if landings is None else landings.board
+        self._board = TrialCluster(board.problem, board.part) if landings is None else landings.board
         self._nodes = board.problem.nodes.size
         self.kinds = [*_kinds(board, movable)]
         self._quotas = [*self._limits(protections)]

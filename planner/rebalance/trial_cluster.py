@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -13,7 +13,7 @@ from planner.constraints.family import Filter
 from planner.problem.nodes import Codes, Feasible, Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
-from planner.rebalance.excess_ledger import Ledger, levels, worse
+from planner.rebalance.excess_ledger import Ledger, Part, levels, worse
 from planner.scheduler.framework import Framework, Plan
 from planner.scheduler.profile import build, profiles_of
 from planner.state.pod_counts import DomainCounts
@@ -40,16 +40,16 @@ class _Company:
 class TrialCluster:
     """The state of a problem with every plugin's opinion on it, and the ledger of its constraints."""
 
-    def __init__(self, problem: Problem, carriers: Iterable[int] | None = None) -> None:
-        """A board over all constraints, or over those of some templates alone."""
+    def __init__(self, problem: Problem, part: Part | None = None) -> None:
+        """A board over all constraints, or over a part of them."""
         self.problem = problem
         self.state = State(problem)
         self.frameworks = {
             name: Framework(problem, self.state, build(config, problem, self.state))
             for name, config in profiles_of(problem.cluster.scheduler_config).items()
         }
-        self.carriers = None if carriers is None else tuple(carriers)
-        self.ledger = Ledger(problem, self.state, self.carriers)
+        self.part = part
+        self.ledger = Ledger(problem, self.state, part)
         self._domains: dict[int, Codes] = {}
 
     @cached_property

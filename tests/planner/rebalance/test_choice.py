@@ -12,7 +12,7 @@ from models.objects.selectors import LabelSelector
 from planner import check, rebalance
 from planner.documents.move_plan import MovePlan
 from planner.rebalance.choice import Choice
-from tests.builders import Object, budget, cluster, node, replica, revision, scaled, spread
+from tests.builders import HOST, SOFT, Object, budget, cluster, node, pod, replica, revision, scaled, spread
 
 NODES = [node(f"n{zone}{number}", zone) for zone in "ab" for number in range(2)]
 SICK = [{"type": "Ready", "status": "False"}]
@@ -53,6 +53,15 @@ def test_only_the_chosen_move(choice: Choice | None, who: set[str]) -> None:
     assert (plan.before.hard_excess, plan.after.hard_excess) == (3 * len(who), 0)
     assert plan.status == "Optimal"
     assert len(who) == 3 or any("left alone" in note for note in plan.notes)
+
+
+def test_another_constraint_of_the_same_pods_is_not_looked_at() -> None:
+    """Those of the others count the chosen one with a soft constraint: their hard one is their own."""
+    rules = [spread(app="web"), spread(HOST, app="api", when=SOFT)]
+    web = (pod(f"web-{n}", "na0", spread=rules, owner="ReplicaSet/web", app="web") for n in range(3))
+    given_ = cluster(*NODES, *web, pod("api", "nb0", owner="ReplicaSet/api", app="api"))
+    plan = rebalance(given_, choice=Choice(selector=LabelSelector(match_labels={"app": "api"})))
+    assert (plan.status, plan.before.hard_excess, plan.steps) == ("Optimal", 0, ())
 
 
 @pytest.mark.parametrize("where", ["workload", "pods"])
