@@ -17,6 +17,8 @@ from planner.problem.nodes import Ints
 from planner.proof import effort
 from planner.proof.meter import Meter
 
+#: After how many steps the clock is read.
+_NOW_AND_THEN = 1024
 #: (kind, pods of it) for every kind on the node.
 Pattern = tuple[tuple[int, int], ...]
 
@@ -68,7 +70,9 @@ class Patterns:
         self, wanted: Ints, most: Sequence[int], free: Sequence[int], waste: Sequence[int], grid: _Grid
     ) -> list[Pattern] | None:
         """Depth first through the kinds, only where the two resources come out."""
-        reach = grid.reach(most)
+        reach = grid.reach(most, self._meter)
+        if reach is None:
+            return None
         found: list[Pattern] = []
         wants = [tuple(row) for row in wanted.tolist()]
         stack: list[tuple[int, tuple[int, ...], Pattern]] = [(0, tuple(free), ())]
@@ -80,7 +84,8 @@ class Patterns:
                     found.append(pattern)
                 continue
             steps += 1
-            if steps > effort.PATTERN_STEPS or len(found) > effort.PATTERNS_OF_NODE:
+            ended = steps % _NOW_AND_THEN == 0 and self._meter.cut_short()
+            if ended or steps > effort.PATTERN_STEPS or len(found) > effort.PATTERNS_OF_NODE:
                 self._meter.spend(effort.PRICE_OF_STEP * steps)
                 return None
             for pods in range(most[kind] + 1):
@@ -108,13 +113,15 @@ class _Grid:
         self._stride = self._columns + 1 + max(across, default=0)
         self.size = (self._rows + 1) * self._stride
 
-    def reach(self, most: Sequence[int]) -> list[bytes]:
-        """For every kind the amounts that all from there on can use up but for the waste."""
+    def reach(self, most: Sequence[int], meter: Meter) -> list[bytes] | None:
+        """For every kind the amounts that all from there on can use up but for the waste; None when cut."""
         rows, columns = self._waste
         now = self._repeated((1 << (columns + 1)) - 1, rows + 1)
         inside = self._repeated((1 << (self._columns + 1)) - 1, self._rows + 1)
         found = [self._packed(now)]
         for (down, across), pods in zip(reversed(self._wanted), reversed(most), strict=True):
+            if meter.cut_short():
+                return None
             moved = now
             for _ in range(pods):
                 moved = (moved << (down * self._stride + across)) & inside
