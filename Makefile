@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 DEMO ?= examples/01-one-constraint
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test e2e e2e-long check format bench bench-solve dist clean
+.PHONY: help setup demo test e2e e2e-long check format pages bench bench-solve dist clean
 
 help:  ## This list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## */make \1\t/' | expand -t 18
@@ -38,6 +38,9 @@ check: $(READY)  ## Lint, format, types, and who may import whom
 format: $(READY)  ## Let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+pages: $(READY)  ## What the pages and the picture show, made true again
+	$(BIN)/python -c "from docs.renew import main; main()"
 
 bench: $(READY)  ## Throughput against kube-scheduler's figures; minutes, on a quiet machine
 	$(BIN)/python benchmarks/throughput.py $(BENCH)
