@@ -10,19 +10,39 @@ from models import Cluster, InputError
 from models.objects.node import Node
 from models.reading.manifests import read_files
 from planner.whatif import add_nodes, cordon, delete_pod, drain, remove_nodes, scale
+from planner.whatif.named import pod_named, workload_named
 
 _NUMBER = re.compile("[0-9]{1,9}", re.ASCII)
 
 
-def changed(cluster: Cluster, changes: Changes) -> Cluster:
-    """The cluster after all changes, one after the other; an InputError names the flag that is wrong."""
+def changed(cluster: Cluster, changes: Changes, namespace: str | None = None) -> Cluster:
+    """The cluster after all changes, one after the other; an InputError names the flag that is wrong.
+
+    Pods and workloads that are named without a namespace are in the one given.
+    """
     for name, value in changes:
         try:
-            cluster = _CHANGE[name](cluster, value)
+            cluster = _CHANGE[name](cluster, _placed(cluster, name, value, namespace))
         except InputError as error:
             flag = f"--{name.replace('_', '-')} {value}"
             raise InputError(f"{flag}: {problem}" for problem in error.problems) from None
     return cluster
+
+
+def _placed(cluster: Cluster, name: str, value: str, namespace: str | None) -> str:
+    """The value of a flag, with the namespace of what it names."""
+    if name == "delete_pod":
+        return pod_named(cluster, value, namespace).key
+    if name == "scale":
+        workload, sign, replicas = value.rpartition("=")
+        return f"{qualified(cluster, workload, namespace)}={replicas}" if sign and workload else value
+    return value
+
+
+def qualified(cluster: Cluster, text: str, namespace: str | None) -> str:
+    """`Deployment/web.shop` of whatever kubectl takes for it."""
+    found = workload_named(cluster, text, namespace)
+    return f"{found.kind}/{found.name}.{found.namespace}"
 
 
 def _add_nodes(cluster: Cluster, value: str) -> Cluster:

@@ -23,6 +23,7 @@ Replays = Annotated[
 def compare(
     filename: options.Filename = None,
     recursive: options.Recursive = False,
+    namespace: options.NamedIn = None,
     replays: Replays = 5,
     time_limit: options.TimeLimit = 30.0,
     output: options.Format = None,
@@ -51,7 +52,7 @@ def compare(
     from cli.source import load
     from planner import compare as measure
 
-    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
+    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
     with meter("pods") as progress:
         comparison = measure(cluster, replays=replays, time_limit=time_limit, progress=progress)
     publish(report, "compare", comparison, cluster)

@@ -35,6 +35,7 @@ def drain(
     nodes: Nodes = None,
     filename: options.Filename = None,
     recursive: options.Recursive = False,
+    namespace: options.NamedIn = None,
     selector: Selector = None,
     at_once: AtOnce = 1,
     surge: Surge = 0,
@@ -60,7 +61,7 @@ def drain(
     from cli.source import load
     from planner.drain import drain as play
 
-    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
+    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
     chosen = list(dict.fromkeys(_names(cluster, nodes or (), selector)))
     plan = play(cluster, chosen, at_once=at_once, surge=surge, preemption=not no_preemption)
     show(plan, Page.of(output, verbose))

@@ -13,10 +13,14 @@ from cli.what_if import Changes
 
 if TYPE_CHECKING:
     from models import Cluster
+    from models.objects.workload import Workload
 
 Pods = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[POD]...", help="NAME or NAMESPACE/NAME; all pending pods without any."),
+    typer.Argument(
+        metavar="[POD|KIND/NAME]...",
+        help="Pods by NAME or NAMESPACE/NAME, workloads such as deploy/web; all pending pods without any.",
+    ),
 ]
 
 
@@ -63,7 +67,7 @@ def explain(
     from planner.explain import explain as find_out
 
     scope = Scope.of(namespace, all_namespaces, selector)
-    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes)
+    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
     scope.check(cluster)
     if pod:
         wanted: set[str] | None = set(_named(pod, namespace, cluster))
@@ -78,15 +82,34 @@ def explain(
         raise typer.Exit(Exit.FINDINGS)
 
 
+def _of_workload(workload: Workload, cluster: Cluster) -> Iterator[str]:
+    """The pending pods of a workload."""
+    from cli.workloads import Workloads
+
+    owners = Workloads(cluster)
+    for key in _pending(cluster):
+        inside = key.partition("/")[0] == workload.namespace
+        if inside and owners.of(key) == f"{workload.kind}/{workload.name}":
+            yield key
+
+
 def _pending(cluster: Cluster) -> set[str]:
     return {pod.key for pod in cluster.pods if not pod.node_name}
 
 
 def _named(names: Iterable[str], namespace: str | None, cluster: Cluster) -> Iterator[str]:
-    """`namespace/name` of every pod named; without a namespace it is -n's, or the only one that has it."""
+    """`namespace/name` of every pod named, and of the pending pods of every workload named.
+
+    Without a namespace it is -n's, or the only one that has it.
+    """
+    from planner.whatif.named import kind_named, workload_named
+
+    known = {item.key for item in cluster.pods}
     for given in names:
         head, _, tail = given.rpartition("/")
-        if head in {"", "pod", "pods"}:
+        if given not in known and kind_named(head) is not None:
+            yield from _of_workload(workload_named(cluster, given, namespace), cluster)
+        elif head in {"", "pod", "pods", "po"}:
             found = [p.key for p in cluster.pods if p.name == tail and namespace in (None, p.namespace)]
             yield found[0] if len(found) == 1 else f"{namespace or 'default'}/{tail}"
         else:

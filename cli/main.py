@@ -143,7 +143,7 @@ def check(
     from planner import check as audit
 
     scope = Scope.of(namespace, all_namespaces, selector)
-    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes)
+    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
     scope.check(cluster)
     surveys: list[Survival] = []
     if survive:
@@ -198,7 +198,7 @@ def simulate(
     from planner.whatif import open_gates
 
     scope = Scope.of(namespace, all_namespaces, selector)
-    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes)
+    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
     if gated:
         cluster = open_gates(cluster)
     scope.check(cluster)

@@ -60,6 +60,15 @@ Namespace = Annotated[
         help="Show only this namespace; manifests that name none are in it.",
     ),
 ]
+NamedIn = Annotated[
+    str | None,
+    typer.Option(
+        "--namespace",
+        "-n",
+        metavar="NAME",
+        help="Workloads and pods on the command line, and manifests, that name no namespace are in this one.",
+    ),
+]
 AllNamespaces = Annotated[
     bool,
     typer.Option("--all-namespaces", "-A", help="Show all namespaces, as it is without -n."),

@@ -105,9 +105,9 @@ def rebalance(
     from planner.whatif.named import workload_named
 
     scope = Scope.of(namespace, all_namespaces=False, selector=selector)
-    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes)
+    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
     scope.check(cluster)
-    excluded = frozenset(identity(workload_named(cluster, text)) for text in exclude or ())
+    excluded = frozenset(identity(workload_named(cluster, text, namespace)) for text in exclude or ())
     cluster = with_policy(cluster, policy)
     with bell() as rung:
         plan = plan_moves(

@@ -81,7 +81,7 @@ def rollout(
     from planner.rollout import rollout as play
 
     manifests = _manifests(filename, recursive, namespace)
-    cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes)
+    cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes, namespace)
     found = play(cluster, manifests, replays=replays, preemption=not no_preemption)
     publish(report, "rollout", found, cluster)
     show(found, Page.of(output, verbose))

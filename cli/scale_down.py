@@ -25,6 +25,7 @@ def scale_down(
     workloads: Wanted,
     filename: options.Filename = None,
     recursive: options.Recursive = False,
+    namespace: options.NamedIn = None,
     time_limit: options.TimeLimit = 30.0,
     output: options.ScriptFormat = None,
     verbose: options.Verbose = False,
@@ -45,7 +46,7 @@ def scale_down(
     the pods that should go.
     """
     from cli.again import again
-    from cli.changes import changed
+    from cli.changes import changed, qualified
     from cli.interrupt import bell
     from cli.render import Page, show, show_lines
     from cli.source import load
@@ -53,7 +54,8 @@ def scale_down(
     from planner import scale_down as choose
 
     wanted = _parsed(workloads)
-    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
+    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
+    wanted = {qualified(cluster, text, namespace): number for text, number in wanted.items()}
     with bell() as rung:
         document = choose(cluster, wanted, time_limit=time_limit, bell=rung)
     if output == options.ScriptOutput.SCRIPT:

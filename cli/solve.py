@@ -10,6 +10,7 @@ from cli.what_if import Changes
 def solve(
     filename: options.Filename = None,
     recursive: options.Recursive = False,
+    namespace: options.NamedIn = None,
     gated: options.Gated = False,
     final_state: options.FinalState = False,
     allow_moves: options.AllowMoves = False,
@@ -53,7 +54,7 @@ def solve(
     from planner import solve as place
     from planner.whatif import open_gates
 
-    cluster = changed(load(filename, recursive, context, kubeconfig), changes)
+    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
     with meter("pods") as watch, bell() as rung:
         plan = place(
             open_gates(cluster) if gated else cluster,

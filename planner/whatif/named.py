@@ -21,6 +21,10 @@ _SHORT = {
     "rs": "ReplicaSet",
     "sts": "StatefulSet",
 }
+#: The API groups of kinds that are in one; kubectl takes them after the kind: `deployment.apps/web`.
+_GROUPS = {"Job": "batch", "ReplicationController": ""}
+_POD = ("pod", "pods", "po")
+_NODE = ("node", "nodes", "no")
 _KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController", "DaemonSet", "Job")
 _LONG = {kind.lower(): kind for kind in _KINDS} | {f"{kind.lower()}s": kind for kind in _KINDS}
 _MOST_NAMES = 3
@@ -29,7 +33,9 @@ Found = TypeVar("Found", bound=Pod | Workload)
 
 
 def node_named(cluster: Cluster, name: str) -> Node:
-    """The node of this name."""
+    """The node `NAME` or `node/NAME`."""
+    kind, slash, bare = name.partition("/")
+    name = bare if slash and kind in _NODE else name
     for node in cluster.nodes:
         if node.name == name:
             return node
@@ -48,22 +54,41 @@ def nodes_chosen(cluster: Cluster, text: str) -> list[Node]:
     return chosen
 
 
-def pod_named(cluster: Cluster, text: str) -> Pod:
-    """The pod `namespace/name`, or the only pod of this name."""
-    matches = [pod for pod in cluster.pods if text in (pod.key, pod.name)]
+def pod_named(cluster: Cluster, text: str, namespace: str | None = None) -> Pod:
+    """The pod `namespace/name`, or the only pod `name` or `pod/name`, of a namespace if one is given."""
+    kind, slash, bare = text.partition("/")
+    name = bare if slash and kind in _POD else text
+    matches = [
+        pod
+        for pod in cluster.pods
+        if text == pod.key or (name == pod.name and namespace in (None, pod.namespace))
+    ]
     return _only("pod", text, matches, (pod.key for pod in cluster.pods))
 
 
-def workload_named(cluster: Cluster, text: str) -> Workload:
-    """The workload `Kind/name` or `Kind/name.namespace`; kinds as kubectl takes them, such as `deploy`."""
+def kind_named(word: str) -> str | None:
+    """The kind of workload that kubectl would read: `deploy`, `deployments`, `deployment.apps`."""
+    name, _, group = word.lower().partition(".")
+    kind = _SHORT.get(name) or _LONG.get(name)
+    if kind is None:
+        return None
+    known = _GROUPS.get(kind, "apps")
+    return kind if group in {"", known, f"v1.{known}"} else None
+
+
+def workload_named(cluster: Cluster, text: str, namespace: str | None = None) -> Workload:
+    """The workload `Kind/name` or `Kind/name.namespace`, the kind as kubectl takes it.
+
+    Without a namespace in the name it is in the one given, or the only one of this name.
+    """
     word, _, name = text.partition("/")
-    kind = _SHORT.get(word.lower()) or _LONG.get(word.lower())
+    kind = kind_named(word)
     if kind is None or not name:
         kinds = ", ".join(_KINDS)
         raise InputError([f"{text}: expected KIND/NAME or KIND/NAME.NAMESPACE, the kind one of {kinds}"])
     known = [item for item in workloads_of(cluster).known if item.kind == kind]
     matches = [item for item in known if name == f"{item.name}.{item.namespace}"]
-    matches = matches or [item for item in known if name == item.name]
+    matches = matches or [item for item in known if name == item.name and namespace in (None, item.namespace)]
     spellings = ((item.name, f"{item.name}.{item.namespace}") for item in known)
     return _only(kind, name, matches, chain.from_iterable(spellings))
 
