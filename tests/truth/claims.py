@@ -27,8 +27,9 @@ from tests.truth.world import State, World
 #: the search found, so the search is wrong or the plan stretches the rules.  `worse`: more freedom, fewer
 #: pods.  `crash`: the planner contradicts itself.  `away`: no fault; truth would be better if a constraint
 #: might be worse while a pod is away.
+#: `cut`: missed, and the document says that the limit ended the search.
 #: `softer`: the same of a stage of `solve` that comes after the pods.
-Fault = Literal["false", "bound", "missed", "softer", "invalid", "beyond", "worse", "crash", "away"]
+Fault = Literal["false", "bound", "missed", "softer", "invalid", "beyond", "worse", "crash", "away", "cut"]
 TIME_LIMIT = 10.0
 #: So many states with the most pods are looked at for their softer stages.
 _MOST_STATES = 20_000
@@ -345,6 +346,9 @@ def moving_findings(
     lighter = [s.name for s, one, other in zip(stages, values, least, strict=True) if one != other]
     for finding in compare(stages, values, least, witness):
         if finding.fault == "missed" and lighter == ["disruption"]:
+            continue
+        if finding.fault == "missed" and plan.cut:
+            yield replace(finding, fault="cut")
             continue
         if finding.fault != "beyond" or truth.complete:
             yield finding
