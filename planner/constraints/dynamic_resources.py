@@ -25,7 +25,7 @@ from planner.state.state import State
 _ELSEWHERE = "resourceclaim not available on the node"
 NOTHING_TO_GIVE_BACK = "no new claims to deallocate"
 _NO_HELP = "still not schedulable"
-_GIVEN_BACK = "deallocation of ResourceClaim completed"
+GIVEN_BACK = "deallocation of ResourceClaim completed"
 _TOO_MANY = (
     'running PreBind plugin "DynamicResources": add reservation to claim {claim.key}: '
     'ResourceClaim.resource.k8s.io "{claim.metadata.name}" is invalid: '
@@ -155,7 +155,7 @@ class DynamicResources(Filter, Score):
             return NOTHING_TO_GIVE_BACK
         refused = first.get(_ELSEWHERE, self.nodes.none)
         idle = (claim for claim in claims if (refused & ~self._usable(claim)).any())
-        return _GIVEN_BACK if any(_is_idle(claim, template) for claim in idle) else _NO_HELP
+        return GIVEN_BACK if any(_is_idle(claim, template) for claim in idle) else _NO_HELP
 
 
 def _is_idle(claim: ResourceClaim, template: Template) -> bool:

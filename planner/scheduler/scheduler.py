@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from planner.constraints.dynamic_resources import GIVEN_BACK
 from planner.problem.nodes import Feasible, Ints, Mask
 from planner.problem.problem import Problem
 from planner.scheduler.draws import Draws
@@ -186,6 +187,8 @@ class Scheduler:
         if outcome.node is None:
             tails = ", ".join(text for text in (tail, outcome.message) if text)
             return Decision(pod, None, f"{message} {tails}", explanation=explanation)
+        # A claim that was given back is not allocated for the next try, whatever room was made.
+        binds = binds and tail != GIVEN_BACK
         node = self._retry(framework, plan, pod, outcome, binds=binds) if outcome.victims else None
         return Decision(pod, node, message, outcome.node, outcome.victims, explanation)
 

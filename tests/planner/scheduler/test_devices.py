@@ -146,6 +146,15 @@ def test_a_claim_takes_256_pods() -> None:
     )
 
 
+def test_a_claim_is_given_back_beside_preemption() -> None:
+    """As on 1.36.2: the victim goes, then the claim has no devices any more, and the pod stays pending."""
+    low, high = pod("low", "n1", cpu="4"), claiming("one", cpu="2", priority=9)
+    found = decide(claim("one", "n1"), low, high)
+    assert (found.node, found.nominated_node, found.victims) == (None, "n1", ("default/low",))
+    held = claim("one", "n1", reserved=["other"])
+    assert decide(held, low, high).node == "n1"
+
+
 @pytest.mark.parametrize(("kubernetes", "noted"), [("1.35", False), ("1.36", True)])
 def test_an_allocation_without_a_time_is_noted(kubernetes: str, noted: bool) -> None:
     """1.36.2 could not reserve such a claim: `status.allocation: ... field is immutable`."""
