@@ -73,6 +73,8 @@ def _node_in(file: str) -> Node:
 
 
 def _scale(cluster: Cluster, value: str) -> Cluster:
+    if "," in value:
+        raise InputError(["several numbers one after the other are for `planner rollout`"])
     workload, replicas = replicas_wanted(value)
     return scale(cluster, workload, replicas)
 
@@ -83,6 +85,18 @@ def replicas_wanted(value: str) -> tuple[str, int]:
     if not (separator and workload and _is_number(replicas)):
         raise InputError(["expected KIND/NAME[.NS]=REPLICAS, such as deployment/web.shop=3"])
     return workload, int(replicas)
+
+
+def courses(changes: Changes) -> tuple[dict[str, list[int]], Changes]:
+    """`--scale KIND/NAME=20,3,20`: the numbers by workload, and all other changes."""
+    found: dict[str, list[int]] = {}
+    for name, value in changes:
+        if name == "scale" and "," in value:
+            workload, _, numbers = value.partition("=")
+            if not (workload and all(map(_is_number, numbers.split(",")))):
+                raise InputError([f"--scale {value}: expected numbers, such as deployment/web.shop=20,3,20"])
+            found[workload] = [int(number) for number in numbers.split(",")]
+    return found, [item for item in changes if not (item[0] == "scale" and "," in item[1])]
 
 
 def _kubernetes(cluster: Cluster, value: str) -> Cluster:

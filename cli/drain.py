@@ -40,7 +40,8 @@ def drain(
     at_once: AtOnce = 1,
     surge: Surge = 0,
     no_preemption: options.NoPreemption = False,
-    output: options.Format = None,
+    junit: options.JUnit = None,
+    output: options.ScriptFormat = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
@@ -54,17 +55,25 @@ def drain(
     budget allows nothing is tried again after the others; what frees it then is tried out and told.
 
     Exit code 1 when a node is not empty in the end, a replacement stays pending, or a DoNotSchedule
-    constraint is broken that held before. `-o name` prints the nodes in their order.
+    constraint is broken that held before. `-o name` prints the nodes in their order, `-o script` a shell
+    script that cordons them all, drains wave by wave and waits until what was made again is ready; there
+    is none where a node is blocked.
     """
+    from cli.again import again
     from cli.changes import changed
-    from cli.render import Page, show
+    from cli.render import Page, show, show_lines, write_junit
     from cli.source import load
+    from cli.views.scripts import drain as script
     from planner.drain import drain as play
 
     cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
     chosen = list(dict.fromkeys(_names(cluster, nodes or (), selector)))
     plan = play(cluster, chosen, at_once=at_once, surge=surge, preemption=not no_preemption)
-    show(plan, Page.of(output, verbose))
+    write_junit(plan, junit)
+    if output == options.ScriptOutput.SCRIPT:
+        show_lines(plan, script.lines(plan, cluster, again(cluster)))
+    else:
+        show(plan, Page.of(options.plain(output), verbose))
     worse = plan.after.hard_excess > plan.before.hard_excess or plan.after.pending > plan.before.pending
     if plan.blocked or worse:
         raise typer.Exit(Exit.FINDINGS)

@@ -115,6 +115,7 @@ def check(
     selector: options.Selector = None,
     survive: options.Survive = None,
     metrics: options.Metrics = None,
+    junit: options.JUnit = None,
     output: options.Format = None,
     report: options.Report = None,
     verbose: options.Verbose = False,
@@ -136,7 +137,7 @@ def check(
     --metrics writes both for Prometheus into a file that is whole at any time.
     """
     from cli.changes import changed
-    from cli.render import Page, show
+    from cli.render import Page, show, write_junit
     from cli.report.publish import publish
     from cli.scope import Scope
     from cli.source import load
@@ -158,6 +159,7 @@ def check(
         write_metrics(metrics, found, surveys, time.time())
     shown = together(surveys) if surveys else found
     publish(report, "check", shown, cluster)
+    write_junit(shown, junit)
     show(shown, Page.of(output, verbose))
     if any(survey.failures for survey in surveys) if surveys else found.violations:
         raise typer.Exit(Exit.FINDINGS)
@@ -174,6 +176,7 @@ def simulate(
     gated: options.Gated = False,
     no_preemption: options.NoPreemption = False,
     seed: options.Seed = None,
+    junit: options.JUnit = None,
     output: options.Format = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
@@ -191,7 +194,7 @@ def simulate(
     """
     from cli.changes import changed
     from cli.progress import meter
-    from cli.render import Page, show
+    from cli.render import Page, show, write_junit
     from cli.scope import Scope
     from cli.source import load
     from planner import simulate as schedule
@@ -207,6 +210,7 @@ def simulate(
             cluster, preemption=not no_preemption, seed=seed, verbose=verbose, progress=progress
         )
     shown = scope.of_simulation(simulation, cluster)
+    write_junit(shown, junit)
     show(shown, Page.of(output, verbose))
     if shown.pending or any(not row.completes for row in getattr(shown, "rollouts", ())):
         raise typer.Exit(Exit.FINDINGS)

@@ -14,6 +14,8 @@ class Output(StrEnum):
     YAML = "yaml"
     NAME = "name"
     MARKDOWN = "markdown"
+    GITHUB = "github"
+    GITLAB = "gitlab"
 
 
 class ScriptOutput(StrEnum):
@@ -24,6 +26,8 @@ class ScriptOutput(StrEnum):
     YAML = "yaml"
     NAME = "name"
     MARKDOWN = "markdown"
+    GITHUB = "github"
+    GITLAB = "gitlab"
     SCRIPT = "script"
 
 
@@ -91,11 +95,29 @@ Kubeconfig = Annotated[
 ]
 Format = Annotated[
     Output | None,
-    typer.Option("--output", "-o", metavar="FORMAT", help="wide, json, yaml, name or markdown."),
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FORMAT",
+        help="wide, json, yaml, name, markdown; github or gitlab for a pipeline.",
+    ),
 ]
 ScriptFormat = Annotated[
     ScriptOutput | None,
-    typer.Option("--output", "-o", metavar="FORMAT", help="wide, json, yaml, name, markdown or script."),
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FORMAT",
+        help="wide, json, yaml, name, markdown or script; drain: github or gitlab.",
+    ),
+]
+JUnit = Annotated[
+    str | None,
+    typer.Option(
+        "--junit",
+        metavar="FILE",
+        help="Write what was found to a file, too, as JUnit's XML.",
+    ),
 ]
 Report = Annotated[
     str | None,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cli.forms import markdown, text
+from cli.cases import cases_of
+from cli.forms import markdown, pipelines, text
+from cli.forms.pipelines import Places
 from cli.options import Output
 from cli.outcome import say, say_notes
 from cli.page import Page
@@ -23,14 +26,16 @@ from cli.views import (
     scale_down,
     simulation,
     survival,
+    trajectory,
 )
+from models.errors import InputError
 from planner.documents.comparison import Comparison
 from planner.documents.diff import Diff
 from planner.documents.drain import DrainPlan
 from planner.documents.explanation import Explanation, ExplanationList
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
-from planner.documents.rollout import Rollout
+from planner.documents.rollout import Rollout, Trajectory
 from planner.documents.survival import Survival, SurvivalList
 
 _SOURCES = {
@@ -39,16 +44,30 @@ _SOURCES = {
     "kubelets": "as the newest kubelet is",
     "newest": "the newest one known",
 }
-__all__ = ["Page", "show", "show_lines", "view_of"]
+__all__ = ["Page", "show", "show_lines", "view_of", "write_junit"]
 
 
-def show(document: Document, page: Page) -> None:
-    """Print a document; beside it a person is told which release of kube-scheduler was copied."""
+def show(document: Document, page: Page, places: Places | None = None) -> None:
+    """Print a document; beside it a person is told which release of kube-scheduler was copied.
+
+    `places` are the files that its workloads are made with.
+    """
     if document.kubernetes is not None and page.for_a_person:
         say(
             f"as kube-scheduler {document.kubernetes.version} decides, {_SOURCES[document.kubernetes.source]}"
         )
-    show_lines(document, _lines(document, page))
+    show_lines(document, _lines(document, page, places or {}))
+
+
+def write_junit(document: Document, file: str | None) -> None:
+    """What a document found as JUnit's XML, where a file for it was named."""
+    if file is None:
+        return
+    lines = [f"{line}\n" for line in pipelines.junit(cases_of(document), document.kind)]
+    try:
+        Path(file).write_text("".join(lines), encoding="utf-8")
+    except OSError as error:
+        raise InputError([f"--junit {file}: {(error.strerror or str(error)).lower()}"]) from None
 
 
 def show_lines(document: Document, lines: Iterable[str]) -> None:
@@ -59,7 +78,7 @@ def show_lines(document: Document, lines: Iterable[str]) -> None:
     sys.stdout.flush()
 
 
-def _lines(document: Document, page: Page) -> Iterator[str]:
+def _lines(document: Document, page: Page, places: Places) -> Iterator[str]:
     match page.output:
         case Output.JSON:
             yield document.to_json()
@@ -69,6 +88,10 @@ def _lines(document: Document, page: Page) -> Iterator[str]:
             yield from _names(document)
         case Output.MARKDOWN:
             yield from markdown.lines(view_of(document).sections(document, page))
+        case Output.GITHUB:
+            yield from pipelines.github(cases_of(document), document.notes, places)
+        case Output.GITLAB:
+            yield pipelines.gitlab(cases_of(document), places)
         case _:
             yield from _table(document, page)
 
@@ -108,4 +131,5 @@ _VIEWS: Mapping[type[Document], ModuleType] = {
     Simulation: simulation,
     Survival: survival,
     SurvivalList: survival,
+    Trajectory: trajectory,
 }

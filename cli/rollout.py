@@ -20,7 +20,8 @@ Manifests = Annotated[
         "--filename",
         "-f",
         metavar="FILE|DIR|-",
-        help="The manifests that are to be applied; may be repeated, - is standard input.",
+        help="The manifests that are to be applied; may be repeated, - is standard input, and a folder "
+        "with a kustomization.yaml is built first.",
     ),
 ]
 Snapshot = Annotated[
@@ -55,6 +56,7 @@ def rollout(
     namespace: Namespace = None,
     replays: Replays = 20,
     no_preemption: options.NoPreemption = False,
+    junit: options.JUnit = None,
     output: options.Format = None,
     report: options.Report = None,
     verbose: options.Verbose = False,
@@ -72,29 +74,45 @@ def rollout(
     What a cluster leaves to chance is drawn --replays times: ties between nodes, which controller is
     first, when pods become ready or have ended.
 
+    `--scale deployment/web=20,3,20` without -f plays a course of numbers, as an autoscaler has it: the
+    spread after each, and whether a rebalance will be needed in the end.
+
     Exit code 1 when a draw does not complete or ends with a DoNotSchedule constraint broken. `-o name`
     prints the workloads that do not complete.
     """
-    from cli.changes import changed
-    from cli.render import Page, show
+    from cli.changes import changed, courses
+    from cli.manifests import manifests, places
+    from cli.render import Page, show, write_junit
     from cli.report.publish import publish
+    from models import InputError
     from planner.rollout import rollout as play
+    from planner.rollout import trajectory
 
+<<<<<<< HEAD
     manifests = _manifests(filename, recursive, namespace)
     cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes, namespace)
     found = play(cluster, manifests, replays=replays, preemption=not no_preemption)
+=======
+    numbers, changes = courses(changes)
+    if numbers:
+        if filename or junit or report:
+            raise InputError(["--scale with several numbers is played by itself: no -f, --junit, --report"])
+        cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes)
+        course = trajectory(cluster, numbers, replays=replays, preemption=not no_preemption)
+        show(course, Page.of(output, verbose))
+        if course.rebalance or any(step.completed < course.runs for c in course.courses for step in c.steps):
+            raise typer.Exit(Exit.FINDINGS)
+        return
+    wanted = manifests(filename, recursive, namespace)
+    cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes)
+    found = play(cluster, wanted, replays=replays, preemption=not no_preemption)
+    write_junit(found, junit)
+>>>>>>> 686ac50 (rollout: played in the order of time, write by write; scaling in time; pipelines. drain: -o script)
     publish(report, "rollout", found, cluster)
-    show(found, Page.of(output, verbose))
+    annotated = output in {options.Output.GITHUB, options.Output.GITLAB}
+    show(found, Page.of(output, verbose), places(filename, recursive, namespace) if annotated else None)
     if not found.completes or found.replays.held < found.replays.runs:
         raise typer.Exit(Exit.FINDINGS)
-
-
-def _manifests(filename: Sequence[str] | None, recursive: bool, namespace: str | None) -> Cluster:
-    from models import Cluster, InputError
-
-    if not filename:
-        raise InputError(["-f: the manifests that are to be applied are missing"])
-    return Cluster.load(*filename, recursive=recursive, namespace=namespace, partial=True)
 
 
 def _running(

@@ -13,7 +13,7 @@ from planner.documents.drain import DrainPlan
 from planner.documents.explanation import Explanation, ExplanationList
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
-from planner.documents.rollout import Rollout
+from planner.documents.rollout import Rollout, Trajectory
 from planner.documents.survival import Survival, SurvivalList
 
 FOLDER = Path(__file__).parent / "schema"
@@ -29,6 +29,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "diff.json": Diff,
     "drain-plan.json": DrainPlan,
     "rollout.json": Rollout,
+    "trajectory.json": Trajectory,
     "survival.json": Survival,
     "survival-list.json": SurvivalList,
 }

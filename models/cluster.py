@@ -56,17 +56,21 @@ def release(text: str) -> KubernetesVersion:
     return version
 
 
-def read(
+def read(  # noqa: PLR0913 - doors, each by its name
     sources: Sequence[str | Path],
     *,
     recursive: bool = False,
     namespace: str | None = None,
     stdin: bytes | None = None,
     partial: bool = False,
+    more: Sequence[Document] = (),
 ) -> Cluster:
-    """The cluster in these files and folders; `stdin` stands in for standard input."""
+    """The cluster in these files and folders, and in documents read elsewhere.
+
+    `stdin` stands in for standard input.
+    """
     with collector_paused():
-        documents = read_files(sources, recursive=recursive, stdin=stdin)
+        documents = [*read_files(sources, recursive=recursive, stdin=stdin), *more]
         if namespace is not None:
             place_in(namespace, documents)
         return _cluster(documents, partial=partial)

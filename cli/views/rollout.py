@@ -54,7 +54,7 @@ def workloads(found: Sequence[WorkloadRollout], page: Page) -> Iterator[Section]
             Cell("yes", "good") if row.completes else Cell("no", "bad"),
             str(len(row.steps)),
             str(row.least_ready),
-            _ends(row, page),
+            ends_of(row.ends, page),
         ]
         for row in found
     ]
@@ -64,13 +64,13 @@ def workloads(found: Sequence[WorkloadRollout], page: Page) -> Iterator[Section]
         yield section(f"Where {row.workload} stops", *_stop(row))
 
 
-def _ends(row: WorkloadRollout, page: Page) -> str:
+def ends_of(ends: Sequence[RolloutEnd], page: Page) -> str:
     """`zone a 2, b 1 (19 of 21); ...`."""
-    runs = sum(end.runs for end in row.ends)
-    shown = row.ends if page.everything else row.ends[:_MOST_ENDS]
-    parts = [_end(end, runs if len(row.ends) > 1 else 0, page) for end in shown]
-    if len(shown) < len(row.ends):
-        parts.append(f"{len(row.ends) - len(shown)} more")
+    runs = sum(end.runs for end in ends)
+    shown = ends if page.everything else ends[:_MOST_ENDS]
+    parts = [_end(end, runs if len(ends) > 1 else 0, page) for end in shown]
+    if len(shown) < len(ends):
+        parts.append(f"{len(ends) - len(shown)} more")
     return "; ".join(parts)
 
 

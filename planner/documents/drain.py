@@ -20,7 +20,7 @@ class DrainEviction(Part):
 
 
 class DrainStep(Part):
-    """A node that is drained in a wave, and the evictions in their order."""
+    """A node that is drained, the wave in which it was last asked, and the evictions in their order."""
 
     wave: int
     node: str

@@ -75,3 +75,35 @@ class AppliedSimulation(Simulation):
     """A Simulation of files of which later ones change workloads that run: those are rolled out."""
 
     rollouts: tuple[WorkloadRollout, ...]
+
+
+class CourseStep(Part):
+    """A number of replicas on a workload's course, and what had become of it when nothing moved any more.
+
+    `completed` and `lopsided` count runs: all replicas ready; a DoNotSchedule constraint of the workload with
+    too many somewhere, `excess` of them at worst.
+    """
+
+    replicas: int
+    completed: int
+    message: str = ""
+    lopsided: int
+    excess: int
+    ends: tuple[RolloutEnd, ...]
+
+
+class Course(Part):
+    """A workload that is scaled to one number of replicas after the other."""
+
+    namespace: str
+    workload: str
+    steps: tuple[CourseStep, ...]
+
+
+class Trajectory(Document):
+    """What scaling in time leads to; `rebalance` counts the runs that end with a constraint to be mended."""
+
+    kind: Literal["Trajectory"] = "Trajectory"
+    runs: int
+    rebalance: int
+    courses: tuple[Course, ...]

@@ -75,19 +75,16 @@ def drain(
 
 def _steps(problem: Problem, world: World, found: Drained) -> Iterator[DrainStep]:
     names, node_of = problem.nodes.names, world.scheduler.state.node_of
-    told: set[int] = set()
-    for wave, nodes in enumerate(found.waves, start=1):
-        for node in nodes:
-            if node in told:
-                continue
-            told.add(node)
+    last = {node: wave for wave, nodes in enumerate(found.waves) for node in nodes}
+    for number, wave in enumerate(sorted(set(last.values())), start=1):
+        for node in (node for node in found.waves[wave] if last[node] == wave):
             evictions = tuple(
                 DrainEviction(
                     pod=problem.pods[pod].key, lands=names[node_of[pod]] if node_of[pod] >= 0 else None
                 )
                 for pod in found.evicted[node]
             )
-            yield DrainStep(wave=wave, node=names[node], evictions=evictions)
+            yield DrainStep(wave=number, node=names[node], evictions=evictions)
 
 
 def _blocked(problem: Problem, found: Drained) -> Iterator[BlockedNode]:

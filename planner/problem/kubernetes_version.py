@@ -45,6 +45,8 @@ class Behaviour:
     """An extended resource that a node lacks and a DeviceClass maps is left to DynamicResources."""
     resizes_pods: bool = False
     """A resize of pod-level requests counts like one of a container."""
+    updates_sets_together: bool = False
+    """A StatefulSet's maxUnavailable is heeded (1.35.0 to 1.35.3 did, too, until the gate was turned off)."""
     resize_takes_sums: bool = False
     """A pod in resize counts the largest of three sums, not the sum of the largest of each container."""
 
@@ -64,6 +66,7 @@ _ROWS: Final[Mapping[str, Mapping[str, bool]]] = {
     "1.37": {
         "recorded": False,
         "image_volumes_raise_threshold": True,
+        "updates_sets_together": True,
         "resize_takes_sums": True,
     },
 }

@@ -225,3 +225,11 @@ TABLEAUS_KEPT, WORLDS_KEPT = 256, 48
 DOMAINS_FOLLOWED, FEW_DOMAINS = 64, 8
 #: A pin names so many nodes at most: nobody reads more.
 PIN_NAMES = 100
+
+# Rollouts
+
+#: Pods that evict each other in turn never come to rest: so many events for every pod of the workloads,
+#: and at least so many, are several times what a rollout takes that comes to its end.
+ROLLOUT_EVENTS_PER_POD, ROLLOUT_LEAST_EVENTS = 100, 10_000
+#: So many fixes are told, and so many of those that `explain` finds are tried out in every draw.
+ROLLOUT_FIXES_TOLD, ROLLOUT_FIXES_TRIED = 3, 6

@@ -6,13 +6,14 @@ from models import Cluster
 from models.snapshot import Snapshot
 from planner.documents.rollout import Replays, Rollout
 from planner.errors import InputError
+from planner.rollout.course import trajectory
 from planner.rollout.draw import Ended, play
 from planner.rollout.fixes import fixes_of
 from planner.rollout.prepare import Prepared, prepare
 from planner.rollout.report import broken_constraints, counts_at, spread_changes, workload_reports
 from planner.state.state import State
 
-__all__ = ["rollout"]
+__all__ = ["rollout", "trajectory"]
 
 
 def rollout(

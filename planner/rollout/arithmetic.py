@@ -71,6 +71,22 @@ def old_sizes(wanted: int, margins: Margins, new: Size, old: Sequence[Size]) -> 
     return kept
 
 
+def rolled(wanted: int, margins: Margins, new: Size | None, old: Sequence[Size]) -> tuple[int, Sequence[int]]:
+    """The sizes of the new ReplicaSet and of the old ones after one sync of a rolling update.
+
+    `new` is None before it is made.  A new ReplicaSet is made in its first size, and old ones are looked
+    at in the same sync; one that is there is sized alone.
+    """
+    there = new or Size(0, 0)
+    if there.replicas > wanted:
+        size = wanted
+    else:
+        size = new_size(wanted, margins, there.replicas, there.replicas + sum(item.replicas for item in old))
+    if new is not None and size != new.replicas:
+        return size, [item.replicas for item in old]
+    return size, old_sizes(wanted, margins, Size(size, there.available), old)
+
+
 def shares(wanted: int, surge: int, sizes: Sequence[int], known: Sequence[int | None]) -> list[int]:
     """The sizes of several active ReplicaSets after the Deployment was scaled: in proportion.
 

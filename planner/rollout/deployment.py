@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 
 from models.objects.workload import Deployment
-from planner.rollout.arithmetic import Margins, new_size, old_sizes, shares
-from planner.rollout.replica_set import Replicas
+from planner.rollout.arithmetic import Margins, rolled, shares
+from planner.rollout.controllers import Controller, Run
+from planner.rollout.replica_set import Replicas, ReplicaSetController
 from planner.rollout.world import World
 
-
-@dataclass(frozen=True, slots=True)
-class Sync:
-    """The sizes after a sync: pods asked for of old revisions and of the new one, and all that are ready."""
-
-    old: int
-    new: int
-    ready: int
+Sizes = Iterable[tuple[Replicas, int]]
 
 
-@dataclass(slots=True)
-class DeploymentRun:
-    """The controller of one Deployment, and of its ReplicaSets."""
+class DeploymentRun(Run, Controller):
+    """The controller of one Deployment, and those of its ReplicaSets."""
 
-    deployment: Deployment
-    old: Sequence[Replicas]
-    """The ReplicaSets of other templates, the oldest first."""
-    new: Replicas
-    exists: bool
-    """Whether the ReplicaSet of the wanted template is there already."""
-    steps: list[Sync] = field(default_factory=list)
-    least_ready: int | None = None
+    def __init__(
+        self, deployment: Deployment, old: Sequence[Replicas], new: Replicas, *, exists: bool
+    ) -> None:
+        """`old` are the ReplicaSets of other templates, oldest first; `new` may have to be made first."""
+        super().__init__(pod for item in (*old, new) for pod in item.slots)
+        self.deployment, self.old, self.new = deployment, old, new
+        self._exists = exists
+        self._below = {id(item): ReplicaSetController(item, self.sets, (self,)) for item in self.sets}
 
     @property
     def sets(self) -> list[Replicas]:
@@ -39,97 +31,90 @@ class DeploymentRun:
         return [*self.old, self.new]
 
     @property
+    def controllers(self) -> Sequence[Controller]:
+        """The Deployment's, and one for each ReplicaSet."""
+        return (self, *self._below.values())
+
+    @property
+    def watched(self) -> Iterable[int]:
+        """With Recreate, the pods of which the last has to end before new ones are made."""
+        recreates = self.deployment.spec.strategy.type == "Recreate"
+        return [pod for item in self.old for pod in item.slots] if recreates else ()
+
+    @property
     def margins(self) -> Margins:
         """How far it may go beyond what is wanted, and how far below."""
         return Margins.of(self.deployment.spec.strategy, self.deployment.spec.replicas)
 
-    @property
-    def pods(self) -> list[int]:
-        """Every pod that it has or may have."""
-        return [pod for item in self.sets for pod in item.slots]
+    def scale(self, replicas: int) -> None:
+        """Ask for another number of replicas."""
+        spec = self.deployment.spec.model_copy(update={"replicas": replicas})
+        self.deployment = self.deployment.model_copy(update={"spec": spec})
 
-    def sync(self, world: World) -> bool:
-        """One turn of the Deployment controller, then of the ReplicaSet controller."""
-        resized = self._resize(world)
-        if resized:
-            self.steps.append(self._now(world))
-        moved = [item.sync(world, self.sets) for item in self.sets]
-        return resized or any(moved)
-
-    def observe(self, world: World) -> None:
-        """Remember the fewest pods that were ready."""
-        ready = sum(bool(world.ready[pod]) for pod in self.pods)
-        self.least_ready = ready if self.least_ready is None else min(self.least_ready, ready)
-
-    def _now(self, world: World) -> Sync:
-        ready = sum(item.size(world).available for item in self.sets)
-        return Sync(sum(item.replicas for item in self.old), self.new.replicas, ready)
+    def turn(self, world: World) -> Iterator[Sequence[Controller]]:
+        """Size the ReplicaSets anew, one write for each."""
+        for item, size in self._resized(world):
+            item.replicas = size
+            item.desired = self.deployment.spec.replicas
+            item.most = item.desired + self.margins.surge
+            self.note(sum(old.replicas for old in self.old), self.new.replicas, world)
+            yield (self, self._below[id(item)])
 
     def completes(self, world: World) -> bool:
         """Whether all pods wanted are there, of the new revision, and ready."""
-        wanted = self.deployment.spec.replicas
         if self.deployment.spec.paused:
-            return not self._resize(world)
-        live = [pod for item in self.old for pod in item.live(world)]
-        return not live and self.new.size(world).available == wanted == self.new.replicas
+            return not list(self._resized(world))
+        gone = not any(len(item.live(world)) for item in self.old)
+        return gone and self.new.count_ready(world) == self.new.replicas == self.deployment.spec.replicas
 
-    def _resize(self, world: World) -> bool:
-        before = [item.replicas for item in self.sets]
+    def _resized(self, world: World) -> Sizes:
+        """The ReplicaSets whose size is to change now."""
+        wanted: Sizes = ()
         if self._was_scaled() or self.deployment.spec.paused:
-            self._scale()
-        elif self.deployment.spec.strategy.type == "Recreate":
-            self._recreate(world)
+            wanted = [(item, size) for item, size in self._scaled() if item.replicas != size]
+            if wanted or self.deployment.spec.paused:
+                return wanted
+        if self.deployment.spec.strategy.type == "Recreate":
+            wanted = self._recreated(world)
         else:
-            self._roll(world)
-        for item in self.sets:
-            if item.replicas:
-                item.desired = self.deployment.spec.replicas
-                item.most = item.desired + self.margins.surge
-        return before != [item.replicas for item in self.sets]
+            wanted = self._rolled(world)
+        return [(item, size) for item, size in wanted if item.replicas != size]
 
     def _was_scaled(self) -> bool:
         """Whether an active ReplicaSet was sized for another number of replicas."""
         known = {None, self.deployment.spec.replicas}
         return any(item.replicas and item.desired not in known for item in self.sets)
 
-    def _roll(self, world: World) -> None:
-        wanted, margins = self.deployment.spec.replicas, self.margins
-        total = sum(item.replicas for item in self.sets)
-        if not self.exists or self.new.replicas != wanted:
-            self.exists = True
-            before = self.new.replicas
-            self.new.replicas = (
-                min(wanted, before) if before > wanted else new_size(wanted, margins, before, total)
-            )
-            if self.new.replicas != before:
-                return
-        sizes = old_sizes(wanted, margins, self.new.size(world), [item.size(world) for item in self.old])
-        for item, size in zip(self.old, sizes, strict=True):
-            item.replicas = size
+    def _rolled(self, world: World) -> Sizes:
+        there = self.new.size(world) if self._exists else None
+        self._exists = True
+        old = [item.size(world) for item in self.old]
+        size, sizes = rolled(self.deployment.spec.replicas, self.margins, there, old)
+        return [(self.new, size), *zip(self.old, sizes, strict=True)]
 
-    def _recreate(self, world: World) -> None:
-        for item in self.old:
-            item.replicas = 0
-        if any(item.live(world) or world.any_leaving(item.slots) for item in self.old):
-            return
-        self.exists = True
-        self.new.replicas = self.deployment.spec.replicas
+    def _recreated(self, world: World) -> Sizes:
+        if any(item.replicas for item in self.old):
+            return [(item, 0) for item in self.old]
+        if any(len(item.live(world)) or world.any_leaving(item.slots) for item in self.old):
+            return []
+        self._exists = True
+        return [(self.new, self.deployment.spec.replicas)]
 
-    def _scale(self) -> None:
+    def _scaled(self) -> Sizes:
         """Another number of replicas: all to one ReplicaSet, or to each its part."""
         wanted = self.deployment.spec.replicas
         active = [item for item in self.sets if item.replicas]
         if len(active) <= 1:
-            (active or [self.new if self.exists else self.sets[-2 if self.old else -1]])[0].replicas = wanted
-            return
+            only = (active or [self.new if self._exists else self.sets[-2 if self.old else -1]])[0]
+            only.desired = wanted
+            return [(only, wanted)]
         if self.new.replicas == wanted:
-            for item in self.old:
-                item.replicas = 0
-            return
+            return [(item, 0) for item in self.old]
         surge = self.margins.surge if self.deployment.spec.strategy.type == "RollingUpdate" else 0
         grows = wanted + surge > sum(item.replicas for item in active)
         # Larger ones first; of equal ones the newer when growing, the older when shrinking.
         dealt = sorted(active[::-1] if grows else active, key=lambda item: -item.replicas)
         sizes = shares(wanted, surge, [item.replicas for item in dealt], [item.most for item in dealt])
-        for item, size in zip(dealt, sizes, strict=True):
-            item.replicas = size
+        for item in dealt:
+            item.desired, item.most = wanted, wanted + self.margins.surge
+        return list(zip(dealt, sizes, strict=True))

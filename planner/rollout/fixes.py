@@ -25,14 +25,12 @@ from planner.explain.change import edited
 from planner.explain.patches import spec_patch, wrapped
 from planner.explain.report import fix_of
 from planner.explain.search import FixSearch
+from planner.proof import effort
 from planner.rollout.draw import Ended, play
 from planner.rollout.makers import Rolling
 from planner.rollout.prepare import Prepared, prepare
 from planner.rollout.report import counts_at
 
-#: So many fixes are told, and so many of explain's are tried out.
-_ENOUGH = 3
-_MOST_TRIED = 6
 _HARD = "DoNotSchedule"
 
 
@@ -54,7 +52,7 @@ def fixes_of(
         if _works(trial, len(draws)):
             yield trial.fix
             told += 1
-        if told == _ENOUGH:
+        if told == effort.ROLLOUT_FIXES_TOLD:
             return
 
 
@@ -173,7 +171,7 @@ def _explained(
     if pod is None or pod not in settled.left:
         return
     case, owner = Case.of(settled, pod), prepared.workloads[place]
-    for fix in FixSearch(case).run().fixes[:_MOST_TRIED]:
+    for fix in FixSearch(case).run().fixes[: effort.ROLLOUT_FIXES_TRIED]:
         if any(change.gone or change.peer is not None for change in fix.changes):
             continue
         nodes = _nodes_after(stopped, fix.changes)

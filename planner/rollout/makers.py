@@ -24,15 +24,14 @@ from models.objects.workload import (
     StatefulSet,
 )
 from planner.rollout.arithmetic import Margins
+from planner.rollout.controllers import Run
 from planner.rollout.daemon_set import DaemonSetRun
 from planner.rollout.deployment import DeploymentRun
 from planner.rollout.plain import PlainRun
 from planner.rollout.replica_set import Rank, Replicas
 from planner.rollout.slots import Slots, same_template
 from planner.rollout.stateful_set import StatefulSetRun
-from planner.whatif.victims import magnitude
 
-Run = DeploymentRun | StatefulSetRun | DaemonSetRun | PlainRun
 Rolling = Deployment | StatefulSet | DaemonSet | ReplicaSet | ReplicationController | Job
 Index = Mapping[str, int]
 
@@ -108,14 +107,13 @@ class _Members:
 
 
 def _rank(pod: Pod, now: datetime | None) -> Rank:
-    created = pod.metadata.creation_timestamp
-    return Rank(
-        pod.deletion_cost,
-        0 if pod.ready_since is None or now is None else magnitude(pod.ready_since, now),
-        max(pod.restarts),
-        0 if created is None or now is None else magnitude(created, now),
-        _as_number(pod.metadata.uid),
-    )
+    created, uid = pod.metadata.creation_timestamp, _as_number(pod.metadata.uid)
+    return Rank(pod.deletion_cost, _since(pod.ready_since, now), max(pod.restarts), _since(created, now), uid)
+
+
+def _since(time: datetime | None, now: datetime | None) -> float:
+    """A time in seconds, now being 0, where both are known."""
+    return 0.0 if time is None or now is None else (time - now).total_seconds()
 
 
 def _as_number(uid: str) -> float:
@@ -151,7 +149,7 @@ def _deployment(item: Deployment, known: Known, slots: Slots) -> Maker:
 
     def run(index: Index, later: timedelta) -> DeploymentRun:
         before = [revision(found, index, later) for found in old]
-        return DeploymentRun(item, before, revision(new, index, later), exists)
+        return DeploymentRun(item, before, revision(new, index, later), exists=exists)
 
     return Maker(item, run, () if exists else (new,))
 

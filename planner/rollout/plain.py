@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from planner.rollout.deployment import Sync
+from planner.rollout.controllers import Due, PodRun
 from planner.rollout.replica_set import Replicas
 from planner.rollout.world import World
 
 
-@dataclass(slots=True)
-class PlainRun:
-    """A ReplicaSet or ReplicationController of its own, a Job, or bare pods: pods keep their template."""
+class PlainRun(PodRun):
+    """A ReplicaSet or ReplicationController of its own, or a Job: pods keep their template."""
 
-    replicas: Replicas
-    steps: list[Sync] = field(default_factory=list)
-    least_ready: int | None = None
+    def __init__(self, replicas: Replicas) -> None:
+        super().__init__(replicas.slots)
+        self.replicas = replicas
 
-    @property
-    def pods(self) -> list[int]:
-        """Every pod that it has or may have."""
-        return list(self.replicas.slots)
+    def due(self, world: World) -> Due:
+        """The pods that lack, or those that are too many."""
+        return self.replicas.due(world, [self.replicas])
 
-    def sync(self, world: World) -> bool:
-        """One turn of the controller."""
-        changed = self.replicas.sync(world, [self.replicas])
-        if changed:
-            self.steps.append(Sync(0, self.replicas.replicas, self.replicas.size(world).available))
-        return changed
+    def sizes(self, world: World) -> tuple[int, int]:
+        """No old revision, and the pods that it is asked for."""
+        return 0, self.replicas.replicas
 
-    def observe(self, world: World) -> None:
-        """Remember the fewest pods that were ready."""
-        ready = self.replicas.size(world).available
-        self.least_ready = ready if self.least_ready is None else min(self.least_ready, ready)
+    def scale(self, replicas: int) -> None:
+        """Ask for another number of replicas."""
+        self.replicas.replicas = replicas
 
     def completes(self, world: World) -> bool:
         """Whether all pods wanted are there and ready."""
-        live = self.replicas.live(world)
-        return len(live) == self.replicas.replicas == self.replicas.size(world).available
+        return len(self.replicas.live(world)) == self.replicas.replicas == self.replicas.count_ready(world)

@@ -11,7 +11,8 @@ from models.controllers.apply import ROLLED_OUT, applied, second_ones
 from models.controllers.owners import ByController
 from models.snapshot import Snapshot
 from planner.problem.problem import Problem
-from planner.rollout.makers import Known, Maker, Rolling, Run, maker_of
+from planner.rollout.controllers import Run
+from planner.rollout.makers import Known, Maker, Rolling, maker_of
 from planner.rollout.slots import Slots
 from planner.whatif.victims import moment
 

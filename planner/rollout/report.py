@@ -11,8 +11,9 @@ from planner.audit.spread_counts import SpreadCounts, take
 from planner.documents.plan import SpreadChange
 from planner.documents.rollout import BrokenConstraint, RolloutEnd, RolloutStep, WorkloadRollout
 from planner.problem.problem import Problem
+from planner.rollout.controllers import Run
 from planner.rollout.draw import Ended
-from planner.rollout.makers import Rolling, Run
+from planner.rollout.makers import Rolling
 from planner.rollout.prepare import Prepared
 from planner.rollout.world import World
 from planner.state.state import State
@@ -39,7 +40,7 @@ def _report(problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, Run]]
         workload=f"{owner.kind}/{owner.name}",
         completes=all(done),
         stopped_at=None if all(done) else len(told.steps),
-        message="" if all(done) else _message(told_draw.world, told),
+        message="" if all(done) else message_of(told_draw.world, told),
         least_ready=min(run.least_ready or 0 for _, run in found),
         steps=tuple(RolloutStep(old=step.old, new=step.new, ready=step.ready) for step in told.steps),
         ends=tuple(_ends(problem, owner, found, done)),
@@ -50,7 +51,7 @@ def _completes(draw: Ended, run: Run) -> bool:
     return draw.at_rest and run.completes(draw.world)
 
 
-def _message(world: World, run: Run) -> str:
+def message_of(world: World, run: Run) -> str:
     """Why the first of its pods that wait has no node."""
     mine = set(run.pods)
     return next((world.messages[pod] for pod in world.waiting if pod in mine and pod in world.messages), "")
@@ -60,23 +61,23 @@ def _ends(
     problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, Run]], done: Sequence[bool]
 ) -> Iterator[RolloutEnd]:
     """Every distinct end, the most frequent first."""
-    keys = _keys(owner)
+    keys = keys_of(owner)
     ends: Counter[tuple[bool, tuple[tuple[tuple[str, int], ...], ...]]] = Counter()
     for (draw, run), completes in zip(found, done, strict=True):
-        ends[completes, tuple(_by_domain(problem, draw.world, run, key) for key in keys)] += 1
+        ends[completes, tuple(by_domain(problem, draw.world, run, key) for key in keys)] += 1
     for (completes, domains), runs in ends.most_common():
         named = {key: dict(pods) for key, pods in zip(keys, domains, strict=True)}
         yield RolloutEnd(runs=runs, completes=completes, domains=named)
 
 
-def _keys(owner: Rolling) -> list[str]:
+def keys_of(owner: Rolling) -> list[str]:
     """The keys that the workload's constraints name; zones where it has none."""
     spec = owner.spec.template.spec if owner.spec.template else None
     asked = [item.topology_key for item in spec.topology_spread_constraints] if spec else []
     return list(dict.fromkeys(asked)) or [_ZONE]
 
 
-def _by_domain(problem: Problem, world: World, run: Run, key: str) -> tuple[tuple[str, int], ...]:
+def by_domain(problem: Problem, world: World, run: Run, key: str) -> tuple[tuple[str, int], ...]:
     column = problem.nodes.column(key)
     nodes = world.scheduler.state.node_of[[pod for pod in run.pods if world.alive[pod]]]
     codes = column.codes[nodes[nodes >= 0]]
@@ -84,9 +85,10 @@ def _by_domain(problem: Problem, world: World, run: Run, key: str) -> tuple[tupl
     return tuple(zip(column.values, counts.tolist(), strict=True))
 
 
-def counts_at(problem: Problem, state: State) -> list[SpreadCounts]:
-    """Every constraint that a pod that is there carries, with its pods by domain."""
-    held = {int(number) for number in problem.template_of[state.node_of >= 0]}
+def counts_at(problem: Problem, state: State, pods: Sequence[int] | None = None) -> list[SpreadCounts]:
+    """Every constraint that a pod that is there carries, with its pods by domain; those of some pods only."""
+    chosen = np.arange(len(problem.pods)) if pods is None else np.array(pods, np.int64)
+    held = {int(number) for number in problem.template_of[chosen[state.node_of[chosen] >= 0]]}
     return take(problem, state, [item for item in problem.templates if item.index in held])
 
 

@@ -1,41 +1,37 @@
 """A StatefulSet in a rollout: numbered pods, made from the lowest, replaced from the highest.
 
 With OrderedReady every step waits until all lower pods are ready; with Parallel only the replacement
-does.  Pods below `partition` keep their revision; with OnDelete nobody is replaced.
+does.  Pods below `partition` keep their revision; with OnDelete nobody is replaced.  One pod is replaced
+at a time, or with 1.37 as many as maxUnavailable says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from models.objects.share import pods_of_share
 from models.objects.workload import StatefulSet
-from planner.rollout.deployment import Sync
+from planner.rollout.controllers import Due, PodRun
 from planner.rollout.world import World
 
 
-@dataclass(slots=True)
-class StatefulSetRun:
+class StatefulSetRun(PodRun):
     """The controller of one StatefulSet."""
 
-    owner: StatefulSet
-    old: Mapping[int, int]
-    """For every ordinal the pod of the revision that runs."""
-    new: Mapping[int, int]
-    """For every ordinal the pod of the revision that is wanted; the same pods where nothing changes."""
-    steps: list[Sync] = field(default_factory=list)
-    least_ready: int | None = None
-
-    @property
-    def pods(self) -> list[int]:
-        """Every pod that it has or may have."""
-        return list(dict.fromkeys([*self.old.values(), *self.new.values()]))
+    def __init__(self, owner: StatefulSet, old: Mapping[int, int], new: Mapping[int, int]) -> None:
+        """For every ordinal the pod that runs and the one that is wanted: the same where nothing changes."""
+        super().__init__([*old.values(), *new.values()])
+        self.owner, self.old, self.new = owner, old, new
+        self._fresh = frozenset(new.values())
 
     @property
     def _wanted(self) -> range:
         start = self.owner.spec.ordinals.start
         return range(start, start + self.owner.spec.replicas)
+
+    @property
+    def _is_ordered(self) -> bool:
+        return self.owner.spec.pod_management_policy == "OrderedReady"
 
     @property
     def _first_updated(self) -> int:
@@ -48,19 +44,12 @@ class StatefulSetRun:
     def _most_unavailable(self) -> int:
         share = self.owner.spec.update_strategy.rolling_update.max_unavailable
         replicas = self.owner.spec.replicas
-        return 1 if share is None else max(1, pods_of_share(share, replicas, round_up=True))
+        return 1 if share is None else max(1, pods_of_share(share, replicas, round_up=False))
 
-    def sync(self, world: World) -> bool:
-        """One turn of the controller."""
-        changed = self._sync(world)
-        if changed:
-            self.steps.append(self._now(world))
-        return changed
-
-    def observe(self, world: World) -> None:
-        """Remember the fewest pods that were ready."""
-        ready = self._now(world).ready
-        self.least_ready = ready if self.least_ready is None else min(self.least_ready, ready)
+    def scale(self, replicas: int) -> None:
+        """Ask for another number of replicas."""
+        spec = self.owner.spec.model_copy(update={"replicas": replicas})
+        self.owner = self.owner.model_copy(update={"spec": spec})
 
     def completes(self, world: World) -> bool:
         """Whether all pods wanted are there and ready, those that may be of the new revision."""
@@ -73,11 +62,11 @@ class StatefulSetRun:
     def _is_fresh(self, world: World, ordinal: int) -> bool:
         return ordinal < self._first_updated or self._current(world, ordinal) == self.new.get(ordinal)
 
-    def _now(self, world: World) -> Sync:
-        fresh = set(self.new.values())
+    def sizes(self, world: World) -> tuple[int, int]:
+        """The pods that are there of the old revision and of the new one."""
         live = [pod for pod in self.pods if world.alive[pod]]
-        new = sum(pod in fresh for pod in live)
-        return Sync(len(live) - new, new, sum(bool(world.ready[pod]) for pod in live))
+        new = sum(pod in self._fresh for pod in live)
+        return len(live) - new, new
 
     def _known(self) -> list[int]:
         return sorted({*self.old, *self.new})
@@ -88,55 +77,56 @@ class StatefulSetRun:
         return next((pod for pod in found if pod is not None and world.alive[pod]), None)
 
     def _is_leaving(self, world: World, ordinal: int) -> bool:
-        found = [table[ordinal] for table in (self.new, self.old) if ordinal in table]
-        return world.any_leaving(found)
+        return world.any_leaving(table[ordinal] for table in (self.new, self.old) if ordinal in table)
 
-    def _sync(self, world: World) -> bool:
-        ordered = self.owner.spec.pod_management_policy == "OrderedReady"
-        made = False
+    def due(self, world: World) -> Due:
+        """What lacks comes first, then what is too much goes, then what is old."""
+        due, settled = Due(ordered=True), True
         for ordinal in self._wanted:
             found = self._current(world, ordinal)
             if found is None and not self._is_leaving(world, ordinal):
                 old = ordinal < self._first_updated and ordinal in self.old
-                world.create(self.old[ordinal] if old else self.new[ordinal])
-                made = True
-                if ordered:
-                    return True
-            elif ordered and (found is None or not world.ready[found]):
-                return made
-        return made or self._take_surplus(world, ordered) or self._update(world)
+                due.made.append(self.old[ordinal] if old else self.new[ordinal])
+                settled = False
+            if self._is_ordered and (found is None or not world.ready[found]):
+                return due
+        settled &= self._surplus(world, due)
+        if settled:
+            self._outdated(world, due)
+        return due
 
-    def _take_surplus(self, world: World, ordered: bool) -> bool:
-        """Whoever is beyond the wanted number goes, the highest first."""
-        taken = False
+    def _surplus(self, world: World, due: Due) -> bool:
+        """Whoever is beyond the wanted number goes, the highest first; whether there is nobody."""
         for ordinal in [n for n in reversed(self._known()) if n not in self._wanted]:
             found = self._current(world, ordinal)
-            if found is None:
-                if ordered and self._is_leaving(world, ordinal):
-                    break
-                continue
-            world.delete(found)
-            taken = True
-            if ordered:
-                break
-        return taken
+            if found is not None:
+                due.gone.append(found)
+            if self._is_ordered and (found is not None or self._is_leaving(world, ordinal)):
+                return False
+        return not due.gone
 
-    def _update(self, world: World) -> bool:
-        """Pods of the old revision go from the highest, as many as may be unavailable."""
-        current = {ordinal: self._current(world, ordinal) for ordinal in self._wanted}
-        away = sum(pod is None or not world.ready[pod] for pod in current.values())
-        left = self._most_unavailable - away
-        deleted = False
-        for ordinal in reversed(self._wanted):
-            pod = current[ordinal]
-            if ordinal < self._first_updated or left < 0:
-                break
-            if pod is None or pod == self.new.get(ordinal):
-                continue
-            if world.ready[pod]:
-                if left <= 0:
-                    break
-                left -= 1
-            world.delete(pod)
-            deleted = True
-        return deleted
+    def _outdated(self, world: World, due: Due) -> None:
+        """Pods of the old revision go from the highest."""
+        current = {ordinal: self._current(world, ordinal) for ordinal in reversed(self._wanted)}
+        old = [
+            pod
+            for ordinal, pod in current.items()
+            if pod is not None and ordinal >= self._first_updated and pod != self.new.get(ordinal)
+        ]
+        if world.problem.behaviour.updates_sets_together:
+            away = sum(pod is None or not world.ready[pod] for pod in current.values())
+            left = max(0, self._most_unavailable - away)
+            if self._is_ordered:
+                due.gone += old[:left]
+            else:
+                due.gone += [pod for pod in old if not world.ready[pod]]
+                due.gone += [pod for pod in old if world.ready[pod]][:left]
+            return
+        for ordinal, pod in current.items():
+            if ordinal < self._first_updated or pod is None:
+                return
+            if pod in old:
+                due.gone.append(pod)
+                return
+            if not world.ready[pod]:
+                return

@@ -9,12 +9,28 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterable, Mapping
+from enum import Enum
 
 import numpy as np
 
 from models.objects.pod import Pod
 from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.rollout.scheduling_queue import SchedulingQueue
 from planner.scheduler.scheduler import GATED, Scheduler
+
+
+class Change(Enum):
+    """What can happen to a pod."""
+
+    MADE = "made"
+    BOUND = "bound"
+    READY = "ready"
+    LEAVING = "leaving"
+    """Told to go, and running until it has ended."""
+    LOST = "lost"
+    """Gone at once: it had no node, or was evicted for another."""
+    ENDED = "ended"
 
 
 class World:
@@ -31,23 +47,44 @@ class World:
     ) -> None:
         """`doubles` has for every pod that may go the one that takes its place; `absent` are yet to come."""
         self.problem = problem
+        self.now = 0.0
+        """Seconds since the apply."""
+        self._by_chance = seed is not None
         self.random = random.Random(0 if seed is None else seed)
         self.scheduler = Scheduler(problem, preemption=preemption, seed=seed)
         self._doubles = doubles
+        self._originals = {double: pod for pod, double in doubles.items()}
         nowhere = {*absent, *doubles.values()}
         self.alive = problem.node_of >= 0
         self.ready = self.alive.copy()
         self.ready[[pod for pod in doubles if self.ready[pod] and _is_sick(problem.pods[pod])]] = False
-        self.waiting: list[int] = [pod for pod in problem.queue() if pod not in nowhere]
-        self.alive[self.waiting] = True
-        self.starting: list[int] = []
-        self.leaving: list[int] = []
+        self.starting: dict[int, None] = {}
+        """Pods that have a node and are not ready yet."""
+        self.leaving: dict[int, None] = {}
+        """Doubles of pods that were told to go."""
         self.messages: dict[int, str] = {}
-        self.age = np.zeros(len(problem.pods), np.int64)
-        self.lot = [self.random.random() for _ in problem.pods]
-        self._born = 0
-        self._stale = True
+        self.made_at = np.full(len(problem.pods), np.nan)
+        self.ready_at = np.full(len(problem.pods), np.nan)
+        """When pods that came since were made and became ready, in whole seconds as the API tells times."""
+        self.lot = np.array([self.random.random() for _ in problem.pods])
+        self.happened: list[tuple[Change, int]] = []
+        """What has happened to pods since somebody took note."""
         self._watched: frozenset[int] = frozenset()
+        self._queue = SchedulingQueue()
+        self._changes = 0
+        self._refusals: dict[int, tuple[int, str]] = {}
+        self._helps: dict[tuple[int, int], bool] = {}
+        self.waiting: dict[int, None] = {}
+        """Pods without a node, who came first is first."""
+        for pod in problem.queue():
+            if pod not in nowhere:
+                self.alive[pod] = True
+                self._wait(pod)
+
+    def shuffle(self, pods: list[int]) -> None:
+        """Bring pods into any order; without a seed they keep theirs."""
+        if self._by_chance:
+            self.random.shuffle(pods)
 
     def watch(self, pods: Iterable[int]) -> None:
         """Leave it to the controllers that take part to make these pods again when they are lost."""
@@ -55,21 +92,35 @@ class World:
 
     def free(self, pods: Iterable[int]) -> list[int]:
         """Those of some pods that are neither there nor leaving."""
-        going = set(self.leaving)
-        return [pod for pod in pods if not self.alive[pod] and self._doubles.get(pod) not in going]
+        return [pod for pod in pods if not self.alive[pod] and not self.is_leaving(pod)]
+
+    def is_leaving(self, pod: int) -> bool:
+        """Whether a pod was told to go and has not ended."""
+        return self._doubles.get(pod) in self.leaving
+
+    def double_of(self, pod: int) -> int:
+        """What holds the room of a pod that was told to go."""
+        return self._doubles[pod]
 
     def any_leaving(self, pods: Iterable[int]) -> bool:
         """Whether one of some pods was told to go and has not ended."""
-        going = set(self.leaving)
-        return bool(going) and any(self._doubles.get(pod) in going for pod in pods)
+        return bool(self.leaving) and any(map(self.is_leaving, pods))
 
     def create(self, pod: int) -> None:
         """A controller makes the pod; it waits for a node."""
-        self._born += 1
-        self.alive[pod], self.ready[pod], self.age[pod] = True, False, self._born
+        self.alive[pod], self.ready[pod] = True, False
+        self.made_at[pod], self.ready_at[pod] = np.floor(self.now), np.nan
         self.lot[pod] = self.random.random()
-        self.waiting.append(pod)
-        self._stale = True
+        self._wait(pod)
+        self.happened.append((Change.MADE, pod))
+
+    def _wait(self, pod: int) -> None:
+        self.waiting[pod] = None
+        found = self.problem.pods[pod]
+        if found.spec.scheduling_gates:
+            self.messages[pod] = GATED
+        elif found.spec.scheduler_name in self.scheduler.schedulers:
+            self._queue.add(pod, int(self.problem.priorities[pod]), self.now)
 
     def delete(self, pod: int) -> None:
         """The pod is told to go: at once where it has no node, else it holds its room for a while."""
@@ -78,79 +129,101 @@ class World:
         if node >= 0:
             self.scheduler.state.unbind(pod)
             self.scheduler.state.bind(self._doubles[pod], node)
-            self.leaving.append(self._doubles[pod])
-        self._stale = True
+            self.leaving[self._doubles[pod]] = None
+            self._changes += 1
+        self.happened.append((Change.LEAVING if node >= 0 else Change.LOST, pod))
 
     def _forget(self, pod: int) -> None:
         self.alive[pod] = self.ready[pod] = False
         self.messages.pop(pod, None)
-        for group in (self.waiting, self.starting):
-            if pod in group:
-                group.remove(pod)
+        self.waiting.pop(pod, None)
+        self.starting.pop(pod, None)
+        self._queue.discard(pod)
 
     def end(self, double: int) -> None:
         """A pod that was leaving has ended."""
-        self.leaving.remove(double)
+        del self.leaving[double]
         self.scheduler.state.unbind(double)
-        self._stale = True
+        self._changes += 1
+        self._queue.wake(self._queue.parked, self.now)
+        self.happened.append((Change.ENDED, self._originals[double]))
 
     def become_ready(self, pod: int) -> None:
         """A pod that has a node runs and is ready."""
-        self.starting.remove(pod)
-        self.ready[pod] = True
-        self._born += 1
-        self.age[pod] = self._born
+        del self.starting[pod]
+        self.ready[pod], self.ready_at[pod] = True, np.floor(self.now)
+        self.happened.append((Change.READY, pod))
 
     def schedule(self) -> bool:
-        """Give everybody who waits a turn; whether that changed anything."""
-        if not self._stale:
-            return False
-        self._stale = False
-        state, changed = self.scheduler.state, False
-        refused: set[int] = set()
-        for pod in self._queue():
-            template = int(self.problem.template_of[pod])
-            if template in refused and not self._stale:
-                self.messages.setdefault(pod, self._message_of(template))
-                continue
-            changed |= self._decide(pod, template, refused)
-            state.forget_history()
-        return changed
+        """Give everybody who waits a turn until nobody can be helped; whether that changed anything."""
+        before = self._changes
+        while self.schedule_one():
+            pass
+        return self._changes > before
 
-    def _message_of(self, template: int) -> str:
-        return next(text for pod, text in self.messages.items() if self.problem.template_of[pod] == template)
-
-    def _decide(self, pod: int, template: int, refused: set[int]) -> bool:
-        if self.problem.pods[pod].spec.scheduling_gates:
-            self.messages[pod] = GATED
+    def schedule_one(self) -> bool:
+        """One turn of the scheduler; False when everybody waits for something to happen."""
+        pod = self._queue.pop(self.now)
+        if pod is None:
             return False
+        template = int(self.problem.template_of[pod])
+        changes, message = self._refusals.get(template, (-1, ""))
+        if changes == self._changes:
+            self._refuse(pod, template, message)
+        else:
+            self._decide(pod, template)
+        self.scheduler.state.forget_history()
+        return True
+
+    def _decide(self, pod: int, template: int) -> None:
         decision = self.scheduler.decide(pod)
         for victim in decision.victims:
             self._lose(victim)
         if decision.node is None:
-            self.messages[pod] = decision.message
-            refused.add(template)
-            return bool(decision.victims)
-        refused.clear()
+            self._refuse(pod, template, decision.message)
+            return
+        self._changes += 1
         self.messages.pop(pod, None)
-        self.waiting.remove(pod)
-        self.starting.append(pod)
-        return True
+        del self.waiting[pod]
+        self._queue.discard(pod)
+        self.starting[pod] = None
+        self._queue.wake([other for other in self._queue.parked if self._may_help(template, other)], self.now)
+        self.happened.append((Change.BOUND, pod))
+
+    def _refuse(self, pod: int, template: int, message: str) -> None:
+        self.messages[pod] = message
+        self._refusals[template] = (self._changes, message)
+        self._queue.refused(pod, int(self.problem.priorities[pod]), self.now)
+
+    def _may_help(self, template: int, other: int) -> bool:
+        """Whether a pod of this template that got a node may give another pod a place."""
+        waits = int(self.problem.template_of[other])
+        known = self._helps.get((template, waits))
+        if known is None:
+            came, waiting = self.problem.templates[template], self.problem.templates[waits]
+            known = self._helps[template, waits] = _may_help(came, waiting)
+        return known
 
     def _lose(self, victim: int) -> None:
         """A pod was evicted for another: its controller makes it again, if it has one."""
         self._forget(victim)
-        if self.problem.pods[victim].metadata.controller is None:
-            return
-        if victim not in self._watched:
+        self._changes += 1
+        self._queue.wake(self._queue.parked, self.now)
+        self.happened.append((Change.LOST, victim))
+        if self.problem.pods[victim].metadata.controller is not None and victim not in self._watched:
             self.create(victim)
-        self._stale = True
 
-    def _queue(self) -> list[int]:
-        """Who waits, the highest priority first, and of equal ones who has waited longest."""
-        known = self.scheduler.schedulers
-        pods = [pod for pod in self.waiting if self.problem.pods[pod].spec.scheduler_name in known]
-        return sorted(pods, key=lambda pod: (-int(self.problem.priorities[pod]), int(self.age[pod]), pod))
+
+def _may_help(came: Template, waiting: Template) -> bool:
+    """More pods of one kind help where others want their company, or where spread counts them."""
+    spec = waiting.pod.spec
+    if spec.affinity is not None and (spec.affinity.pod_affinity or spec.affinity.pod_anti_affinity):
+        return True
+    if came.namespace != waiting.namespace:
+        return False
+    selectors = [item.label_selector for item in spec.topology_spread_constraints]
+    # Without constraints of its own the scheduler's configuration may have some.
+    return not selectors or any(found is None or found.matches(came.labels) for found in selectors)
 
 
 def _is_sick(pod: Pod) -> bool:

@@ -51,6 +51,8 @@ COMMANDS = [
     ("rebalance",),
     ("rebalance", "--waves", "1"),
     ("scale-down", "replicaset/web=1"),
+    ("drain", "n0"),
+    ("drain", "n0", "n1", "--surge", "1"),
     ("solve", "--gated"),
     ("solve",),
 ]

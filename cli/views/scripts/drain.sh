@@ -1,0 +1,223 @@
+# ---- Draining: all nodes are cordoned, then wave by wave pods are evicted and waited for ---------
+#
+# Nothing is remembered between two looks, so it does not matter when this was interrupted.  A node that
+# was cordoned here has the annotation planner/drain, so whoever comes after a KILL can open it again.
+
+MARK=planner/drain
+
+# The plan as a table; what is written above as commands becomes its rows.
+fresh() { printf 'F|%s|%s\n' "$@"; }
+wave() { WAVE=$1; }
+drains() { printf 'D|%s|%s\n' "$WAVE" "$1"; }
+goes() { printf 'G|%s|%s|%s|%s|%s\n' "$WAVE" "$@"; }
+owner() { printf 'O|%s|%s|%s|%s\n' "$WAVE" "$@"; }
+
+rows() { printf '%s\n' "$PLAN" | sed -n "s/^$1|//p"; }
+nodes_of_wave() { rows D | sed -n "s/^$1|//p"; }
+
+# Every node that is to be drained: N|NAME|UID|CORDONED|MARK
+read_nodes() {
+    line="N|{.metadata.name}|{.metadata.uid}|{.spec.unschedulable}|{.metadata.annotations.planner/drain}"
+    found=$(k get nodes -o "jsonpath={range .items[*]}$line{'\n'}{end}" 2>&1) || {
+        TROUBLE=$(one_line "$found")
+        return 1
+    }
+    NODES=$(printf '%s\n' "$PLAN" "$found" | awk -F'|' '$1 == "D" { drained[$3] = 1 } $1 == "N" && NF == 5 && $2 in drained')
+}
+
+# A node that is gone is empty.  One that was open is open, or cordoned by such a script.
+check_nodes_to_drain() {
+    wrong=$(printf '%s\n' "$NODES" "---" "$PLAN" | awk -F'|' '
+        $1 == "---" { planned = 1 }
+        $1 == "N" && !planned { uid[$2] = $3; cordoned[$2] = $4 == "true"; marked[$2] = $5 != "" }
+        $1 == "N" && planned && $2 in uid && !marked[$2] {
+            if ($3 != "" && uid[$2] != $3) print "node " $2 " has been made anew"
+            else if (cordoned[$2] != ($4 == "cordoned")) print "node " $2 " is " (cordoned[$2] ? "" : "not ") "cordoned"
+        }')
+    [ -z "$wrong" ] || stop "$(first_of "$wrong"); nothing was changed"
+}
+
+# As many nodes with the labels of the first one as there were, and the new ones.
+check_fresh() {
+    found=$(rows F)
+    while IFS='|' read -r number selector; do
+        [ -n "$number" ] || continue
+        there=$(k get nodes -l "$selector" -o name 2>&1) || refuse "nodes cannot be read: $(one_line "$there")"
+        there=$(printf '%s\n' "$there" | grep -c .)
+        [ "$there" -ge "$number" ] || stop "$there nodes have the labels $selector, $number are needed before; nothing was changed"
+    done <<END
+$found
+END
+}
+
+# The pods on some nodes that have not run to their end: P|NODE|NAMESPACE|NAME|UID|DELETED|KIND|MIRROR
+read_pods() {
+    line="{.spec.nodeName}|{.metadata.namespace}|{.metadata.name}|{.metadata.uid}|{.metadata.deletionTimestamp}"
+    line="$line|{.metadata.ownerReferences[?(@.controller==true)].kind}|{.metadata.annotations.kubernetes\\.io/config\\.mirror}"
+    read=''
+    for node; do
+        found=$(k get pods --all-namespaces \
+            --field-selector="spec.nodeName=$node,status.phase!=Succeeded,status.phase!=Failed" \
+            -o "jsonpath={range .items[*]}P|$line{'\n'}{end}" 2>&1) || {
+            TROUBLE=$(one_line "$found")
+            return 1
+        }
+        read="$read$found
+"
+    done
+    PODS=$read
+}
+
+# Of the pods that were read:  here|NODE|NAMESPACE|POD|UID|DELETED  is to go,  ?|...  is not as planned.
+assess() {
+    printf '%s\n' "$PLAN" "$PODS" | awk -F'|' '
+        $1 == "G" { planned[$4 "/" $5] = 1; uid[$4 "/" $5] = $6 }
+        $1 == "P" && $7 != "DaemonSet" && $8 == "" {
+            id = $3 "/" $4
+            if (id in planned && (uid[id] == "" || uid[id] == $5)) print "here|" $2 "|" $3 "|" $4 "|" $5 "|" $6
+            else if ($6 == "") print "?|" id " is new on " $2 ", and not by this plan"
+        }'
+}
+
+# Controllers of the wave that have fewer ready pods than before: NAMESPACE KIND/NAME HAS OF WANTED
+behind() {
+    for namespace in $(rows O | awk -F'|' -v wave="$1" '$1 == wave && !seen[$2]++ { print $2 }'); do
+        line="C|$namespace|{.kind}/{.metadata.name}|{.spec.replicas}|{.status.readyReplicas}"
+        k get replicasets.apps,statefulsets.apps,replicationcontrollers -n "$namespace" \
+            -o "jsonpath={range .items[*]}$line{'\n'}{end}" || return 1
+    done | { cat; printf '%s\n' "$PLAN"; } | awk -F'|' -v wave="$1" '
+        $1 == "C" { wanted[$2 " " $3] = $4; ready[$2 " " $3] = $5 + 0 }
+        $1 == "O" && $2 == wave && ($3 " " $4) in wanted {
+            who = $3 " " $4; least = $5 < wanted[who] + 0 ? $5 : wanted[who] + 0
+            if (ready[who] < least) print who " " ready[who] " of " least
+        }'
+}
+
+# Cordons a node, and says so on it first, in one change.
+cordon() {
+    patch node "$1" --type=merge -p "{\"metadata\":{\"annotations\":{\"$MARK\":\"was:open\"}},\"spec\":{\"unschedulable\":true}}" >/dev/null ||
+        stop "$1 could not be cordoned"
+}
+
+cordon_all() {
+    found=$(printf '%s\n' "$NODES" "---" "$PLAN" | awk -F'|' '
+        $1 == "---" { planned = 1 }
+        $1 == "N" && !planned { cordoned[$2] = $4 == "true" }
+        $1 == "N" && planned && $2 in cordoned && !cordoned[$2] { print $2 }')
+    for node in $found; do cordon "$node"; done
+}
+
+# The wave is over when its nodes are empty, and what was made again for their pods is ready.
+drain_wave() {
+    waited=0 before='' told=''
+    # shellcheck disable=SC2046 # names of nodes are words
+    set -- "$1" $(nodes_of_wave "$1")
+    number=$1
+    shift
+    while :; do
+        if read_pods "$@"; then
+            STATE=$(assess)
+            wrong=$(printf '%s\n' "$STATE" | sed -n 's/^?|//p')
+            [ -z "$wrong" ] || stop "$(first_of "$wrong")"
+            left=$(printf '%s\n' "$STATE" | sed -n 's/^here|//p')
+            [ -z "$left" ] || [ -n "$told" ] || say "wave $number of $WAVES: $*"
+            told=yes
+            missing=''
+            [ -n "$left" ] || missing=$(behind "$number" 2>&1) || TROUBLE=$(one_line "$missing")
+            [ -n "$left$missing" ] || return 0
+            [ "$left$missing" = "$before" ] || waited=0
+            before=$left$missing
+            evict_all
+        fi
+        [ "$waited" -lt "$TIMEOUT" ] ||
+            stop "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}${missing:+: $(first_of "$missing") ready}"
+        sleep 1
+        waited=$((waited + 1))
+    done
+}
+
+evict_all() {
+    while IFS='|' read -r node namespace pod uid deleted; do
+        if [ -z "$pod" ] || [ -n "$deleted" ]; then continue; fi
+        if evict "$namespace" "$pod" "$uid"; then say "evicted $namespace/$pod from $node"; fi
+    done <<END
+$left
+END
+}
+
+# Nodes that are not empty are opened again; those that are empty stay as they are.
+put_back() {
+    code=$?
+    trap '' HUP INT TERM PIPE
+    trap - EXIT
+    [ -z "$DONE" ] || exit "$code"
+    open=$(marked_nodes 2>/dev/null) || complain "whether all nodes are open that were is not known: start this again"
+    for node in $open; do
+        if read_pods "$node" 2>/dev/null && [ -z "$(assess | sed -n '/^here|/p')" ]; then continue; fi
+        unmark "$node" '"spec":{"unschedulable":null},' 2>/dev/null ||
+            complain "$node is still cordoned: start this again, or kubectl uncordon $node"
+    done
+    exit "$code"
+}
+
+marked_nodes() {
+    read_nodes && printf '%s\n' "$NODES" | awk -F'|' '$5 != "" { print $2 }'
+}
+
+unmark() {
+    k patch node "$1" --type=merge -p "{$2\"metadata\":{\"annotations\":{\"$MARK\":null}}}" >/dev/null
+}
+
+check_draining() {
+    need '' list nodes
+    need '' patch nodes
+    need '' list pods
+    for namespace in $(rows G | awk -F'|' '!seen[$3]++ { print $3 }'); do
+        need "$namespace" create pods eviction
+    done
+    for namespace in $(rows O | awk -F'|' '!seen[$2]++ { print $2 }'); do
+        for kind in replicasets.apps statefulsets.apps replicationcontrollers; do need "$namespace" list "$kind"; done
+    done
+    check_rights
+}
+
+# Asks the API server about every change that is still to be made.
+rehearse() {
+    cordon_all
+    left=$(printf '%s\n' "$STATE" | sed -n 's/^here|//p')
+    while IFS='|' read -r node namespace pod uid deleted; do
+        if [ -z "$pod" ] || [ -n "$deleted" ]; then continue; fi
+        if evict "$namespace" "$pod" "$uid"; then say "$namespace/$pod would go from $node"; fi
+    done <<END
+$left
+END
+    say "dry run: $(printf '%s\n' "$left" | grep -c .) pods would go from $(rows D | grep -c .) nodes"
+}
+
+main() {
+    options "$@"
+    PLAN=$(plan)
+    WAVES=$(rows D | awk -F'|' 'END { print $1 }')
+    TROUBLE='' DONE=''
+    check_cluster
+    check_draining
+    read_nodes || refuse "the nodes cannot be read: $TROUBLE"
+    # shellcheck disable=SC2046 # names of nodes are words
+    read_pods $(printf '%s\n' "$NODES" | awk -F'|' '{ print $2 }') || refuse "the pods cannot be read: $TROUBLE"
+    STATE=$(assess)
+    wrong=$(printf '%s\n' "$STATE" | sed -n 's/^?|//p')
+    [ -z "$wrong" ] || stop "$(first_of "$wrong"); nothing was changed"
+    check_nodes_to_drain
+    check_budgets
+    [ -n "$(printf '%s\n' "$NODES" | awk -F'|' '$5 != ""')" ] || check_fresh
+    if [ -n "$DRY_RUN" ]; then
+        rehearse
+        exit 0
+    fi
+    guard
+    cordon_all
+    for number in $(rows D | awk -F'|' '!seen[$1]++ { print $1 }'); do drain_wave "$number"; done
+    DONE=yes
+    for node in $(marked_nodes); do unmark "$node" '' || complain "the annotation $MARK is still on $node"; done
+    say "done: $(rows D | grep -c .) nodes are empty, and cordoned"
+}

@@ -1,0 +1,128 @@
+"""What the controllers of a rollout have in common: turns of single writes, and what is remembered."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from planner.problem.nodes import Ints
+from planner.rollout.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """The sizes after a write: pods asked for of old revisions and of the new one, and all that are ready."""
+
+    old: int
+    new: int
+    ready: int
+
+
+class Controller(ABC):
+    """A control loop: woken when something has happened, it takes a turn of writes."""
+
+    @property
+    @abstractmethod
+    def watched(self) -> Iterable[int]:
+        """The pods of which it wants to know what happens to them."""
+
+    @abstractmethod
+    def turn(self, world: World) -> Iterator[Sequence[Controller]]:
+        """Its writes one by one, time passing in between; each says whom else it concerns."""
+
+
+class Run(ABC):
+    """A workload that rolls: its controllers, whether it completes, and how it went."""
+
+    def __init__(self, pods: Iterable[int]) -> None:
+        self.pods: list[int] = list(dict.fromkeys(pods))
+        """Every pod that it has or may have."""
+        self._numbers: Ints = np.array(self.pods, np.int64)
+        self.steps: list[Sync] = []
+        self.least_ready: int | None = None
+
+    @property
+    @abstractmethod
+    def controllers(self) -> Sequence[Controller]:
+        """The control loops that make it roll, the one that sees the apply first."""
+
+    @abstractmethod
+    def completes(self, world: World) -> bool:
+        """Whether all is as the manifest asks, and ready."""
+
+    @abstractmethod
+    def scale(self, replicas: int) -> None:
+        """Ask for another number of replicas; the controllers act on it when they are woken."""
+
+    def ready(self, world: World) -> int:
+        """How many of its pods are ready."""
+        return int(np.count_nonzero(world.ready[self._numbers]))
+
+    def observe(self, world: World) -> None:
+        """Remember the fewest pods that were ready."""
+        ready = self.ready(world)
+        self.least_ready = ready if self.least_ready is None else min(self.least_ready, ready)
+
+    def note(self, old: int, new: int, world: World) -> None:
+        """Remember the sizes after a write."""
+        self.steps.append(Sync(old, new, self.ready(world)))
+
+
+@dataclass(slots=True)
+class Due:
+    """Pods to be made and pods to be told to go, as a controller saw it when its turn began."""
+
+    made: list[int] = field(default_factory=list)
+    gone: list[int] = field(default_factory=list)
+    ordered: bool = False
+    """Whether the writes have an order; else they are all under way at once, and any may be first."""
+
+    def __bool__(self) -> bool:
+        return bool(self.made or self.gone)
+
+    def carried_out(self, world: World) -> Iterator[None]:
+        """Do it, one write after the other; what has become idle in the meantime is left out."""
+        if not self.ordered:
+            world.shuffle(self.made)
+            world.shuffle(self.gone)
+        for pod in self.made:
+            if not world.alive[pod] and not world.is_leaving(pod):
+                world.create(pod)
+                yield
+        for pod in self.gone:
+            if world.alive[pod]:
+                world.delete(pod)
+                yield
+
+
+class PodRun(Run, Controller):
+    """A workload whose one controller makes and takes pods itself."""
+
+    @property
+    def controllers(self) -> Sequence[Controller]:
+        """Itself."""
+        return (self,)
+
+    @property
+    def watched(self) -> Iterable[int]:
+        """All of its pods."""
+        return self.pods
+
+    @abstractmethod
+    def due(self, world: World) -> Due:
+        """What is to be made and taken now."""
+
+    @abstractmethod
+    def sizes(self, world: World) -> tuple[int, int]:
+        """The pods of old revisions and of the new one."""
+
+    def turn(self, world: World) -> Iterator[Sequence[Controller]]:
+        """Whatever is due."""
+        due = self.due(world)
+        for _ in due.carried_out(world):
+            yield ()
+        if due:
+            self.note(*self.sizes(world), world)

@@ -1,0 +1,136 @@
+"""What happens in a rollout, in the order of time: controllers, scheduler and kubelets react to each other.
+
+Everybody who is woken takes a turn a moment later; whoever is in the middle of one is woken again after
+it.  A turn is a row of writes, and between two of them others have theirs.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from planner.rollout.controllers import Controller, Run
+from planner.rollout.pace import Pace
+from planner.rollout.world import Change, World
+
+
+@dataclass(order=True, slots=True)
+class _Entry:
+    time: float
+    number: int
+    act: Callable[[], None] = field(compare=False)
+
+
+class Timeline:
+    """Lets the world go on until nothing moves."""
+
+    def __init__(self, world: World, runs: Sequence[Run], pace: Pace) -> None:
+        self._world, self._pace = world, pace
+        self._entries: list[_Entry] = []
+        self._numbers = 0
+        self._watching: dict[int, list[Controller]] = defaultdict(list)
+        self._runs: dict[int, Run] = {}
+        self._woken: set[int] = set()
+        self._busy: set[int] = set()
+        self._again: set[int] = set()
+        self._scheduling = False
+        for run in runs:
+            run.observe(world)
+            self._runs.update(dict.fromkeys(run.pods, run))
+            for controller in run.controllers:
+                for pod in controller.watched:
+                    self._watching[pod].append(controller)
+        self._order = list(runs)
+        self._wake_scheduler()
+
+    def apply(self) -> None:
+        """The controllers see what is wanted now, one workload after the other."""
+        order, at = list(self._order), 0.0
+        if self._pace.chance is not None:
+            self._pace.chance.shuffle(order)
+        for run in order:
+            at += self._pace.apply()
+            for controller in run.controllers:
+                self._wake(controller, at)
+
+    def run(self, most: int) -> bool:
+        """Go on until nothing moves; False when so many things have happened and more would."""
+        for _ in range(most):
+            if not self._entries:
+                return True
+            entry = heapq.heappop(self._entries)
+            self._world.now = entry.time
+            entry.act()
+            self._react()
+        return False
+
+    def _after(self, seconds: float, act: Callable[[], None]) -> None:
+        self._numbers += 1
+        heapq.heappush(self._entries, _Entry(self._world.now + seconds, self._numbers, act))
+
+    def _react(self) -> None:
+        """See to what has just happened."""
+        happened, self._world.happened = self._world.happened, []
+        for change, pod in happened:
+            match change:
+                case Change.BOUND:
+                    self._after(self._pace.start(self._world.now), lambda pod=pod: self._start(pod))  # type: ignore[misc]
+                case Change.LEAVING:
+                    double = self._world.double_of(pod)
+                    self._after(self._pace.end(self._world.now), lambda pod=double: self._end(pod))  # type: ignore[misc]
+            if change is not Change.BOUND:
+                for controller in self._watching.get(pod, ()):
+                    self._wake(controller)
+            if change in {Change.MADE, Change.LOST, Change.ENDED}:
+                self._wake_scheduler()
+            if change in {Change.LEAVING, Change.LOST} and pod in self._runs:
+                self._runs[pod].observe(self._world)
+
+    def _start(self, pod: int) -> None:
+        if pod in self._world.starting:
+            self._world.become_ready(pod)
+
+    def _end(self, double: int) -> None:
+        if double in self._world.leaving:
+            self._world.end(double)
+
+    def _wake(self, controller: Controller, later: float = 0.0) -> None:
+        """Let a controller take a turn soon, if it is not about to anyway."""
+        known = id(controller)
+        if known in self._busy:
+            self._again.add(known)
+        elif known not in self._woken:
+            self._woken.add(known)
+            self._after(later + self._pace.turn(), lambda: self._begin(controller))
+
+    def _begin(self, controller: Controller) -> None:
+        self._woken.discard(id(controller))
+        self._busy.add(id(controller))
+        self._go_on(controller, controller.turn(self._world))
+
+    def _go_on(self, controller: Controller, turn: Iterator[Sequence[Controller]]) -> None:
+        """The next write of a turn; after the last one the controller may be woken again."""
+        concerned = next(turn, None)
+        if concerned is not None:
+            for other in concerned:
+                self._wake(other)
+            self._after(self._pace.write(), lambda: self._go_on(controller, turn))
+            return
+        self._busy.discard(id(controller))
+        if id(controller) in self._again:
+            self._again.discard(id(controller))
+            self._wake(controller)
+
+    def _wake_scheduler(self) -> None:
+        if not self._scheduling:
+            self._scheduling = True
+            self._after(self._pace.step(), self._schedule)
+
+    def _schedule(self) -> None:
+        """One pod; the next one a moment later, until nobody is left whom it could help."""
+        if self._world.schedule_one():
+            self._after(self._pace.step(), self._schedule)
+        else:
+            self._scheduling = False

@@ -1,0 +1,127 @@
+"""`planner drain` on a real cluster: what it foresees comes about, and its script carries it out."""
+
+import json
+from pathlib import Path
+
+from tests.e2e.control_plane import ControlPlane, wait_for
+from tests.e2e.manifests import budget, node, pod, workload
+from tests.e2e.stories import carried_out, per_zone, planned, strike
+
+MARK = "planner/drain"
+
+
+def pool(live: ControlPlane, replicas: int = 6, **budgets: int | str) -> None:
+    """A Deployment under a budget on two nodes of an old pool; a new one is there and empty."""
+    old = [node("old1"), node("old2")]
+    for item in old:
+        item["metadata"]["labels"]["pool"] = "old"
+    live.create(*old, workload("web", replicas), budget("web", **(budgets or {"maxUnavailable": 1})))
+    live.at_rest(replicas)
+    live.create(node("new1"), node("new2"))
+    wait_for("the budget is counted", lambda: _is_counted(live, replicas))
+
+
+def _is_counted(live: ControlPlane, pods: int) -> bool | None:
+    status = live.get("poddisruptionbudgets")[0].get("status", {})
+    return True if status.get("currentHealthy") == pods else None
+
+
+def cordoned(live: ControlPlane) -> dict[str, str | None]:
+    """The nodes that are cordoned, with what is noted on them."""
+    return {
+        item["metadata"]["name"]: item["metadata"].get("annotations", {}).get(MARK)
+        for item in live.get("nodes")
+        if item["spec"].get("unschedulable")
+    }
+
+
+def where(live: ControlPlane) -> set[str]:
+    """The nodes that pods are on."""
+    return {item["spec"].get("nodeName", "") for item in live.pods()}
+
+
+def test_a_pool_is_drained(live: ControlPlane, tmp_path: Path) -> None:
+    """Every pod is made again on the new nodes, the old ones are empty and cordoned, nothing else is left."""
+    pool(live)
+    script = planned(live, tmp_path, "drain", "pool=old", "--at-once", "2")
+    dry = carried_out(live, script, "--dry-run")
+    assert (dry.returncode, dry.stderr, cordoned(live)) == (0, "", {})
+    assert "6 pods would go from 2 nodes" in dry.stdout
+    assert where(live) == {"old1", "old2"}
+    ended = carried_out(live, script)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    live.at_rest(6)
+    assert (where(live), cordoned(live)) == ({"new1", "new2"}, {"old1": None, "old2": None})
+
+
+def test_a_script_that_is_struck_goes_on(live: ControlPlane, tmp_path: Path) -> None:
+    """A node that is not empty is open again; started once more, it comes to its end."""
+    pool(live)
+    script = planned(live, tmp_path, "drain", "old1", "old2")
+    assert strike(live, script, "TERM", 10, "after") == -15
+    assert cordoned(live) == {}
+    assert strike(live, script, "KILL", 14, "after") == -9
+    assert set(cordoned(live).values()) == {"was:open"}
+    for at in (14, 18):
+        assert strike(live, script, "TERM", at, "after") == 143
+        busy = where(live)
+        assert not busy & set(cordoned(live)), f"struck at call {at}"
+    ended = carried_out(live, script)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    live.at_rest(6)
+    assert (where(live), cordoned(live)) == ({"new1", "new2"}, {"old1": None, "old2": None})
+
+
+def test_a_cluster_that_changed(live: ControlPlane, tmp_path: Path) -> None:
+    """A pod that has come since, or a node that somebody cordoned: plan again, and nothing is touched."""
+    pool(live)
+    script = planned(live, tmp_path, "drain", "old1")
+    live.create(pod("late", nodeName="old1"))
+    live.at_rest(7)
+    ended = carried_out(live, script)
+    assert (ended.returncode, cordoned(live)) == (1, {})
+    assert "default/late is new on old1" in ended.stderr
+    live.kubectl("delete", "pod", "late")
+    live.at_rest(6)
+    live.kubectl("cordon", "old1")
+    ended = carried_out(live, script)
+    assert (ended.returncode, cordoned(live)) == (1, {"old1": None})
+    assert "node old1 is cordoned; nothing was changed" in ended.stderr
+
+
+def test_new_nodes_first(live: ControlPlane, tmp_path: Path) -> None:
+    """As pool upgrades do: the script waits for nobody, it says that the new node is not there yet."""
+    live.create(node("old1"), workload("web", 2))
+    live.at_rest(2)
+    script = planned(live, tmp_path, "drain", "old1", "--surge", "1")
+    ended = carried_out(live, script)
+    assert (ended.returncode, cordoned(live)) == (1, {})
+    live.create(node("old1-1"))
+    ended = carried_out(live, script)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    live.at_rest(2)
+    assert where(live) == {"old1-1"}
+
+
+def test_a_budget_that_blocks_is_foreseen(live: ControlPlane) -> None:
+    """The API refuses with the very line that the plan has, and the replica more that it names helps."""
+    pool(live, replicas=2, minAvailable=2)
+    ended = live.planner("drain", "old1", "old2", "-o", "json")
+    plan = json.loads(ended.stdout)
+    (row,) = plan["blocked"][:1]
+    body = {"apiVersion": "policy/v1", "kind": "Eviction"}
+    namespace, _, name = row["pod"].partition("/")
+    body |= {"metadata": {"name": name, "namespace": namespace}}  # type: ignore[dict-item]
+    path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
+    refused = live.run("kubectl", "create", "--raw", path, "-f", "-", given=json.dumps(body))
+    assert refused.returncode == 1
+    assert row["message"].partition(" The ")[0] in refused.stderr
+    assert live.planner("drain", "old1", "-o", "script").returncode == 2
+    commands = [
+        change["command"] for fix in row["fixes"] for change in fix["changes"] if change.get("command")
+    ]
+    live.kubectl(*commands[0].split()[1:])
+    live.at_rest(3)
+    wait_for("the budget is counted", lambda: _is_counted(live, 3))
+    assert not json.loads(live.planner("drain", "old1", "old2", "-o", "json").stdout)["blocked"]
+    assert per_zone(live, "web")["a"] == 3
