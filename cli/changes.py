@@ -73,8 +73,6 @@ def _node_in(file: str) -> Node:
 
 
 def _scale(cluster: Cluster, value: str) -> Cluster:
-    if "," in value:
-        raise InputError(["several numbers one after the other are for `planner rollout`"])
     workload, replicas = replicas_wanted(value)
     return scale(cluster, workload, replicas)
 
@@ -82,6 +80,8 @@ def _scale(cluster: Cluster, value: str) -> Cluster:
 def replicas_wanted(value: str) -> tuple[str, int]:
     """`KIND/NAME[.NS]=REPLICAS` taken apart."""
     workload, separator, replicas = value.partition("=")
+    if "," in replicas:
+        raise InputError(["several numbers one after the other are for `planner rollout`"])
     if not (separator and workload and _is_number(replicas)):
         raise InputError(["expected KIND/NAME[.NS]=REPLICAS, such as deployment/web.shop=3"])
     return workload, int(replicas)

@@ -80,7 +80,7 @@ def rollout(
     Exit code 1 when a draw does not complete or ends with a DoNotSchedule constraint broken. `-o name`
     prints the workloads that do not complete.
     """
-    from cli.changes import changed, courses
+    from cli.changes import changed, courses, qualified
     from cli.manifests import manifests, places
     from cli.render import Page, show, write_junit
     from cli.report.publish import publish
@@ -88,26 +88,21 @@ def rollout(
     from planner.rollout import rollout as play
     from planner.rollout import trajectory
 
-<<<<<<< HEAD
-    manifests = _manifests(filename, recursive, namespace)
-    cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes, namespace)
-    found = play(cluster, manifests, replays=replays, preemption=not no_preemption)
-=======
     numbers, changes = courses(changes)
     if numbers:
         if filename or junit or report:
             raise InputError(["--scale with several numbers is played by itself: no -f, --junit, --report"])
-        cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes)
+        cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes, namespace)
+        numbers = {qualified(cluster, name, namespace): found for name, found in numbers.items()}
         course = trajectory(cluster, numbers, replays=replays, preemption=not no_preemption)
         show(course, Page.of(output, verbose))
         if course.rebalance or any(step.completed < course.runs for c in course.courses for step in c.steps):
             raise typer.Exit(Exit.FINDINGS)
         return
     wanted = manifests(filename, recursive, namespace)
-    cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes)
+    cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes, namespace)
     found = play(cluster, wanted, replays=replays, preemption=not no_preemption)
     write_junit(found, junit)
->>>>>>> 686ac50 (rollout: played in the order of time, write by write; scaling in time; pipelines. drain: -o script)
     publish(report, "rollout", found, cluster)
     annotated = output in {options.Output.GITHUB, options.Output.GITLAB}
     show(found, Page.of(output, verbose), places(filename, recursive, namespace) if annotated else None)
