@@ -52,6 +52,11 @@ class Moved:
     stages: Sequence[Stage]
 
 
+def work_of_round(number: int) -> float:
+    """The work on a question: twice as much each time, until it is more than any limit has."""
+    return effort.QUESTION_WORK * 2.0 ** min(number, effort.ROUNDS_DOUBLED)
+
+
 class MoveSearch:
     """Looks for the plan with the most pods, and among those for the fewest evictions."""
 
@@ -92,7 +97,7 @@ class MoveSearch:
             self._pack_at_once(number)
             self._rule_out()
             self._pack(number)
-            self._settle(effort.QUESTION_WORK * 2**number)
+            self._settle(work_of_round(number))
             if not number and not self._done():
                 self._take_unmoved(self._meter.part(effort.UNMOVED_WORK))
         self._meter.look_for("fewer moves")

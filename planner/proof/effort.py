@@ -97,6 +97,8 @@ PRICE_OF_BIT, PRICE_OF_STEP = 1.5e-10, 2e-6
 COVER_WORK = 2.0
 #: The first question about a packing has so much work, and each one after it twice as much.
 QUESTION_WORK = 1.2
+#: That often; where rounds are cheap, a thousand of them may follow.
+ROUNDS_DOUBLED = 40
 #: A node is filled so often from another start, unless so small a share of it stays free before.
 FILL_TRIES, FILL_ENOUGH = 3, 0.001
 #: Pods that may come last to a node, and sets of three of them that are looked at: more find a better

@@ -1,5 +1,6 @@
 """Solving with moves: recorded packings, every choice tried out, and who may be evicted at all."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 
 from models import Cluster
 from planner import InputError, solve
+from planner.batch.moves import work_of_round
 from planner.batch.pending import Pending
 from planner.documents.plan import MOVES, PlacementPlan
 from planner.eviction.movable import why_not
@@ -288,3 +290,9 @@ def best_by_trying(found: Cluster, *, evicting_first: bool) -> tuple[int, ...]:
                 state.rollback(mark)
 
     return max(explore(frozenset(), {}))
+
+
+def test_rounds_may_be_many() -> None:
+    """Where a round is cheap, a limit has thousands of them."""
+    assert work_of_round(1) == 2 * work_of_round(0)
+    assert math.isfinite(work_of_round(5_000))
