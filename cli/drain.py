@@ -61,6 +61,7 @@ def drain(
     """
     from cli.again import again
     from cli.changes import changed
+    from cli.progress import doing
     from cli.render import Page, show, show_lines, write_junit
     from cli.source import load
     from cli.views.scripts import drain as script
@@ -68,7 +69,8 @@ def drain(
 
     cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
     chosen = list(dict.fromkeys(_names(cluster, nodes or (), selector)))
-    plan = play(cluster, chosen, at_once=at_once, surge=surge, preemption=not no_preemption)
+    with doing(f"draining {len(chosen)} nodes, one eviction after the other"):
+        plan = play(cluster, chosen, at_once=at_once, surge=surge, preemption=not no_preemption)
     write_junit(plan, junit)
     if output == options.ScriptOutput.SCRIPT:
         show_lines(plan, script.lines(plan, cluster, again(cluster)))

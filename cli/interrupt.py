@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from cli.outcome import say
+from cli.progress import wipe
 
 
 @contextmanager
@@ -19,6 +20,7 @@ def bell() -> Iterator[threading.Event]:
         if rung.is_set() and callable(usual):
             usual(number, frame)
         rung.set()
+        wipe()
         say("stopping with the best plan so far; Ctrl-C again gives up")
 
     # A job in the background of a shell ignores interrupts, and goes on doing so.

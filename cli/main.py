@@ -137,6 +137,7 @@ def check(
     --metrics writes both for Prometheus into a file that is whole at any time.
     """
     from cli.changes import changed
+    from cli.progress import doing
     from cli.render import Page, show, write_junit
     from cli.report.publish import publish
     from cli.scope import Scope
@@ -151,8 +152,11 @@ def check(
         from planner import survive as lose
         from planner.documents.survival import together
 
-        surveys += [scope.of_survival(lose(cluster, key), cluster) for key in dict.fromkeys(survive)]
-    found = scope.of_check(audit(cluster), cluster)
+        for key in dict.fromkeys(survive):
+            with doing(f"losing each domain of {key}"):
+                surveys.append(scope.of_survival(lose(cluster, key), cluster))
+    with doing("counting pods by domain"):
+        found = scope.of_check(audit(cluster), cluster)
     if metrics is not None:
         from cli.metrics import write_metrics
 

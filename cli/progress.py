@@ -1,52 +1,132 @@
-"""A progress bar for what takes more than a moment."""
+"""A line on a terminal about what takes more than a moment: what is done, the best so far, the time left."""
 
+from __future__ import annotations
+
+import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from typing import TextIO
+
+from cli.table import elided, harmless
+from planner.clock import SIGHT, Sight
 
 Progress = Callable[[int, int], None]
 _PATIENCE_SECONDS = 1.0
+_REDRAW_SECONDS = 0.25
+_GAP = " | "
+#: A part that would have less room is left out.
+_LEAST = 8
+_WIPE = "\r\x1b[K"
+#: The line that is on the terminal now, if there is one.
+_current: list[_Line] = []
 
 
 @contextmanager
 def meter(unit: str) -> Iterator[Progress | None]:
     """Something to call with how many of how many are done; None where nobody watches."""
-    if not sys.stderr.isatty():
+    with _line(Sight()) as line:
+        yield None if line is None else line.counter(f"{{}} of {{}} {unit}")
+
+
+@contextmanager
+def search(what: str, *, stoppable: bool, best: str = "") -> Iterator[Progress | None]:
+    """The same for a search: `best` has places for what it has and for what no answer betters."""
+    with _line(Sight(looking_for=what), stoppable=stoppable) as line:
+        yield None if line is None else line.counter(best)
+
+
+@contextmanager
+def doing(what: str) -> Iterator[None]:
+    """What is done meanwhile is said to whoever watches."""
+    with _line(Sight(looking_for=what)):
+        yield
+
+
+def wipe() -> None:
+    """Make room for a line of text."""
+    for line in _current:
+        line.wipe()
+
+
+@contextmanager
+def _line(sight: Sight, *, stoppable: bool = False) -> Iterator[_Line | None]:
+    """A line that is drawn anew now and then until the end; None where nobody watches."""
+    if not sys.stderr.isatty() or _current:
         yield None
         return
-    with ExitStack() as stack:
-        yield _Meter(unit, stack)
+    line = _Line(sight, sys.stderr, stoppable=stoppable)
+    token = SIGHT.set(sight)
+    _current.append(line)
+    try:
+        with line:
+            yield line
+    finally:
+        _current.remove(line)
+        SIGHT.reset(token)
 
 
-class _Meter:
-    """Waits for a second before it draws anything."""
+class _Line:
+    """Draws what is to be seen, from a thread of its own, once a second has passed."""
 
-    def __init__(self, unit: str, stack: ExitStack) -> None:
-        self._unit = unit
-        self._stack = stack
+    def __init__(self, sight: Sight, stream: TextIO, *, stoppable: bool) -> None:
+        self._sight = sight
+        self._stream = stream
+        self._stoppable = stoppable
         self._start = time.monotonic()
-        self._update: Progress | None = None
+        self._done = threading.Event()
+        self._drawn = False
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __call__(self, done: int, total: int) -> None:
-        if self._update is not None:
-            self._update(done, total)
-        elif time.monotonic() - self._start > _PATIENCE_SECONDS:
-            self._update = self._draw()
+    def __enter__(self) -> None:
+        self._thread.start()
 
-    def _draw(self) -> Progress:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+        self.wipe()
 
-        columns = (BarColumn(), MofNCompleteColumn(), TextColumn(self._unit), TimeRemainingColumn())
-        bar = self._stack.enter_context(
-            Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5)
-        )
-        task = bar.add_task(self._unit)
-        return lambda done, total: bar.update(task, completed=done, total=total)
+    def counter(self, words: str) -> Progress:
+        """Something to call with two numbers, which are put into the words."""
+
+        def count(done: int, total: int) -> None:
+            self._sight.best = words.format(f"{done:,}", f"{total:,}")
+
+        return count
+
+    def wipe(self) -> None:
+        """Leave an empty line."""
+        if self._drawn:
+            self._stream.write(_WIPE)
+            self._stream.flush()
+            self._drawn = False
+
+    def _run(self) -> None:
+        while not self._done.wait(
+            _REDRAW_SECONDS if self._drawn else min(_PATIENCE_SECONDS, _REDRAW_SECONDS)
+        ):
+            if time.monotonic() - self._start > _PATIENCE_SECONDS:
+                self._draw()
+
+    def _draw(self) -> None:
+        width = shutil.get_terminal_size((80, 24)).columns
+        self._stream.write(_WIPE + self.text(width - 1))
+        self._stream.flush()
+        self._drawn = True
+
+    def text(self, width: int) -> str:
+        """What is looked for, the best so far, how long it takes and may take, and how to end it."""
+        now, sight = time.monotonic(), self._sight
+        spent = f"{now - self._start:.0f} s"
+        if sight.ends is not None:
+            spent += f", {max(sight.ends - now, 0):.0f} s left"
+        tail = _GAP.join([spent, *(["Ctrl-C takes it"] if self._stoppable else [])])
+        looking = f"looking for {sight.looking_for}" if self._stoppable else sight.looking_for
+        parts = [tail]
+        for part in (harmless(sight.best), harmless(looking)):
+            room = width - len(_GAP.join(["", *parts]))
+            if part and room >= _LEAST:
+                parts.insert(-1, elided(part, room))
+        return _GAP.join(parts)[: max(width, 1)]

@@ -95,6 +95,7 @@ def rebalance(
     from cli.again import again
     from cli.changes import changed
     from cli.interrupt import bell
+    from cli.progress import search
     from cli.render import Page, show, show_lines
     from cli.report.publish import publish
     from cli.scope import Scope
@@ -109,7 +110,7 @@ def rebalance(
     scope.check(cluster)
     excluded = frozenset(identity(workload_named(cluster, text, namespace)) for text in exclude or ())
     cluster = with_policy(cluster, policy)
-    with bell() as rung:
+    with search("moves", stoppable=True), bell() as rung:
         plan = plan_moves(
             cluster,
             time_limit=time_limit,

@@ -82,6 +82,7 @@ def rollout(
     """
     from cli.changes import changed, courses, qualified
     from cli.manifests import manifests, places
+    from cli.progress import doing
     from cli.render import Page, show, write_junit
     from cli.report.publish import publish
     from models import InputError
@@ -94,14 +95,16 @@ def rollout(
             raise InputError(["--scale with several numbers is played by itself: no -f, --junit, --report"])
         cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes, namespace)
         numbers = {qualified(cluster, name, namespace): found for name, found in numbers.items()}
-        course = trajectory(cluster, numbers, replays=replays, preemption=not no_preemption)
+        with doing(f"playing the steps through {replays + 1} times"):
+            course = trajectory(cluster, numbers, replays=replays, preemption=not no_preemption)
         show(course, Page.of(output, verbose))
         if course.rebalance or any(step.completed < course.runs for c in course.courses for step in c.steps):
             raise typer.Exit(Exit.FINDINGS)
         return
     wanted = manifests(filename, recursive, namespace)
     cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes, namespace)
-    found = play(cluster, wanted, replays=replays, preemption=not no_preemption)
+    with doing(f"playing the rollout through {replays + 1} times"):
+        found = play(cluster, wanted, replays=replays, preemption=not no_preemption)
     write_junit(found, junit)
     publish(report, "rollout", found, cluster)
     annotated = output in {options.Output.GITHUB, options.Output.GITLAB}

@@ -48,6 +48,7 @@ def scale_down(
     from cli.again import again
     from cli.changes import changed, qualified
     from cli.interrupt import bell
+    from cli.progress import search
     from cli.render import Page, show, show_lines
     from cli.source import load
     from cli.views.scripts import scale_down as script
@@ -56,7 +57,7 @@ def scale_down(
     wanted = _parsed(workloads)
     cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
     wanted = {qualified(cluster, text, namespace): number for text, number in wanted.items()}
-    with bell() as rung:
+    with search("the best replicas to go", stoppable=True), bell() as rung:
         document = choose(cluster, wanted, time_limit=time_limit, bell=rung)
     if output == options.ScriptOutput.SCRIPT:
         show_lines(document, script.lines(document, cluster, again(cluster)))

@@ -46,7 +46,7 @@ def solve(
     from cli.again import again
     from cli.changes import changed
     from cli.interrupt import bell
-    from cli.progress import meter
+    from cli.progress import search
     from cli.render import Page, show, show_lines
     from cli.report.publish import publish
     from cli.source import load
@@ -55,7 +55,7 @@ def solve(
     from planner.whatif import open_gates
 
     cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
-    with meter("pods") as watch, bell() as rung:
+    with search("the most pods", stoppable=True, best="{} pods placed, at most {}") as watch, bell() as rung:
         plan = place(
             open_gates(cluster) if gated else cluster,
             time_limit=time_limit,

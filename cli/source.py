@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 
 from cli.live import ask_kubectl
 from cli.outcome import say_notes
+from cli.progress import doing
 from models import Cluster, InputError
 from models.cluster import read
 from models.reading.manifests import STDIN, contents
@@ -27,9 +28,11 @@ def load(
     """
     _refuse_both(filename, context, kubeconfig)
     if filename:
-        cluster = Cluster.load(*filename, recursive=recursive, namespace=namespace)
+        with doing(f"reading {', '.join(filename)}"):
+            cluster = Cluster.load(*filename, recursive=recursive, namespace=namespace)
     else:
-        cluster = _live(context, kubeconfig)
+        with doing("asking kubectl for the cluster"):
+            cluster = _live(context, kubeconfig)
     if not cluster.nodes and not cluster.pods:
         places = ["standard input" if name == STDIN else name for name in filename or ()]
         place = ", ".join(places) or "the live cluster"
@@ -44,7 +47,8 @@ def listing(
     _refuse_both(filename, context, kubeconfig)
     if filename:
         return contents(filename, recursive=recursive)
-    answer, notes = ask_kubectl(context, kubeconfig)
+    with doing("asking kubectl for the cluster"):
+        answer, notes = ask_kubectl(context, kubeconfig)
     say_notes(notes)
     return [("kubectl", answer)]
 

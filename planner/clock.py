@@ -6,6 +6,8 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TypeVar
 
 _T = TypeVar("_T")
@@ -13,11 +15,29 @@ _T = TypeVar("_T")
 _GLANCE = 0.05
 
 
+@dataclass
+class Sight:
+    """What a search shows to whoever looks on: what it looks for, what it has, and when its limit ends.
+
+    Nothing is ever decided by it.
+    """
+
+    looking_for: str = ""
+    best: str = ""
+    ends: float | None = None
+
+
+#: The sight of the search that runs; None where nobody looks on.
+SIGHT: ContextVar[Sight | None] = ContextVar("sight", default=None)
+
+
 class Clock:
     """A limit on the time from now on, and a bell that may ring before."""
 
     def __init__(self, seconds: float, bell: threading.Event | None = None) -> None:
         self._end = time.monotonic() + seconds
+        if (sight := SIGHT.get()) is not None:
+            sight.ends = max(self._end, sight.ends or 0.0)
         self._bell = threading.Event() if bell is None else bell
 
     def left(self) -> float:

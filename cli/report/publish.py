@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cli.blocks import Section, section
 from cli.page import Page
+from cli.progress import doing
 from cli.screen import Screen
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import Document, PlacementPlan
@@ -26,7 +27,8 @@ def publish(target: str | None, command: str, document: Document, cluster: Clust
         return
     from models import InputError
 
-    text = html(command, document, cluster)
+    with doing("drawing the page"):
+        text = html(command, document, cluster)
     try:
         Path(target).write_text(text, "utf-8")
     except OSError as error:

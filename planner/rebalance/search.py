@@ -86,6 +86,7 @@ class MoveSearch:
         groups = self._bounds.groups(broken)
         self._learn(self._bounds.counted(groups))
         best = self._greedily(broken, natural=natural)
+        self._tell(best[1])
         for step in self._steps:
             self._board.state.rollback(self._start)
             if not self._is_open(best) or self._meter.over():
@@ -93,6 +94,7 @@ class MoveSearch:
             found = step(best, groups)
             if not natural:
                 best = min(best, found, key=lambda one: self._key(one[1]))
+            self._tell(best[1])
         self._board.state.rollback(self._start)
         return FoundMoves(*best, self._stages, self._claims)
 
@@ -108,6 +110,14 @@ class MoveSearch:
         placements = Placements(self._board, self._movable, self._protections, lone)
         outcome = Exhaustive(placements, self._stages, known, self._floor()).run(self._most, self._meter)
         return None if outcome.moves is None else ([*outcome.moves], outcome.values)
+
+    def _tell(self, values: Values) -> None:
+        """Show the best so far, and its bound, to whoever looks on."""
+        floor = self._floor()
+        self._meter.have(
+            f"{values['moves']} moves leave {values['hardExcess']} pods too many; "
+            f"at least {floor['moves']} moves and {floor['hardExcess']} pods"
+        )
 
     def _learn(self, claims: Iterable[Claim]) -> None:
         """Take note of claims; those who count pods by their manifests know nothing of labels from nodes."""
