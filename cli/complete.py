@@ -154,9 +154,20 @@ def _pods(line: _Line, text: str) -> Iterator[str]:
 
 
 def _workloads(line: _Line, _: str) -> Iterator[str]:
+    """With the namespace, unless -n says it."""
+    wanted = line.given("-n", "--namespace")
     for item in line.known(_WORKLOADS):
-        if item.kind in _KINDS:
-            yield f"{_KINDS[item.kind]}/{item.name}.{item.namespace}="
+        if item.kind in _KINDS and wanted[-1:] in ([], [item.namespace]):
+            yield f"{_KINDS[item.kind]}/{item.name}" + ("" if wanted else f".{item.namespace}")
+
+
+def _scaled(line: _Line, text: str) -> Iterator[str]:
+    yield from (f"{name}=" for name in _workloads(line, text))
+
+
+def _explained(line: _Line, text: str) -> Iterator[str]:
+    yield from _pods(line, text)
+    yield from _workloads(line, text)
 
 
 def _namespaces(line: _Line, _: str) -> Iterator[str]:
@@ -183,14 +194,14 @@ _VALUES: dict[str, Callable[[_Line, str], Iterable[str]]] = {
     "delete_pod": _pods,
     "drain": _nodes,
     "drain argument": _nodes,
-    "explain argument": _pods,
+    "explain argument": _explained,
     "help argument": lambda line, _: [str(name) for name in line.group.commands],
     "kubernetes": lambda *_: _RELEASES,
     "namespace": _namespaces,
     "output": _forms,
     "prefer": lambda *_: [shape.value for shape in Shape],
     "remove_node": _nodes,
-    "scale": _workloads,
-    "scale-down argument": _workloads,
+    "scale": _scaled,
+    "scale-down argument": _scaled,
     "survive": _topologies,
 }

@@ -25,12 +25,12 @@ EXAMPLES: Mapping[str, Sequence[tuple[str, str]]] = {
     ),
     "explain": (
         ("planner explain", "Why are these pods pending, and what helps?"),
-        ("planner explain shop/cart-4", "Why this one?"),
+        ("planner explain deploy/cart -n shop", "Why these?"),
         ("planner explain --batch -f cluster.json.gz", "Which of them exclude each other?"),
     ),
     "scale-down": (
         ("planner scale-down deployment/web.shop=3", "Which replicas should go?"),
-        ("planner scale-down deployment/web=3 deployment/api=2", "Several workloads at once."),
+        ("planner scale-down deploy/web=3 deploy/api=2 -n shop", "Several workloads at once."),
         ("planner scale-down deployment/web.shop=3 -o script > down.sh", "A script that makes it so."),
     ),
     "rebalance": (

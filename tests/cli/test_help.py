@@ -83,6 +83,8 @@ def snapshot(tmp_path: Path) -> str:
         (["drain", "-f", "FILE", "n7"], ["n7"], Then.NOTHING),
         (["check", "-f", "FILE", "--scale", ""], ["deployment/web.shop="], Then.NO_SPACE),
         (["scale-down", "-f", "FILE", "dep"], ["deployment/web.shop="], Then.NO_SPACE),
+        (["scale-down", "-n", "shop", "-f", "FILE", "dep"], ["deployment/web="], Then.NO_SPACE),
+        (["explain", "-f", "FILE", "-n", "shop", "dep"], ["deployment/web"], Then.NOTHING),
         (["check", "-f", "FILE", "-n", ""], ["shop"], Then.NOTHING),
         (["solve", "--prefer", "p"], ["pack"], Then.NOTHING),
         (["solve", "-o", "s"], ["script"], Then.NOTHING),

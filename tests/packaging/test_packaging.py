@@ -107,6 +107,37 @@ def test_the_manifest_for_krew_names_the_archive(dist: Path) -> None:
     subprocess.run(["sh", "-n", str(PACKAGING / "krew" / "kubectl-planner")], check=True)
 
 
+def test_what_krew_installs_sets_itself_up_once(dist: Path, tmp_path: Path) -> None:
+    """From the archive to an answer; here the other packages are there already, and pip needs no network."""
+    subprocess.run(
+        [sys.executable, str(PACKAGING / "krew" / "make.py"), str(dist), "https://example.com/a"], check=True
+    )
+    with tarfile.open(dist / "kubectl-planner.tar.gz") as archive:
+        archive.extractall(tmp_path / "store", filter="data")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "kubectl-planner").symlink_to(tmp_path / "store" / "kubectl-planner")
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_DEPS": "1",
+        "PYTHONPATH": str(Path(yaml.__file__).parents[1]),
+    }
+
+    def run(*arguments: str) -> tuple[str, str]:
+        command = [str(tmp_path / "bin" / "kubectl-planner"), *arguments]
+        ended = subprocess.run(
+            command, capture_output=True, text=True, check=True, env=environment, cwd=tmp_path
+        )
+        return ended.stdout, ended.stderr
+
+    said, told = run("version")
+    assert said.startswith("planner ")
+    assert told == "Setting up kubectl planner, once\n"
+    assert run("simulate", "-f", str(ROOT / "examples" / "01-one-constraint"))[0].startswith("1 pod placed.")
+    assert run("version") == (said, "")
+
+
 def test_the_rights_are_those_that_are_used() -> None:
     """A list for each kind that kubectl is asked for, and no other right but to see kube-system's uid."""
     role = _documents("rbac.yaml")[0]

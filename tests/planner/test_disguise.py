@@ -12,6 +12,7 @@ from models import Cluster
 from models.errors import InputError
 from planner import check, compare, explain, rebalance, scale_down, simulate, solve, survive
 from planner.documents.plan import Document
+from planner.drain import drain
 from tests.models.sharing.anonymous import Disguise
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +29,7 @@ QUICK: dict[str, Callable[[Cluster], Document]] = {
 }
 SEARCHES: dict[str, Callable[[Cluster], Document]] = {
     "compare": lambda cluster: compare(cluster, replays=0, time_limit=LIMIT),
+    "drain": lambda cluster: drain(cluster, [min(node.name for node in cluster.nodes)]),
     "explain": explain,
     "rebalance": lambda cluster: rebalance(cluster, time_limit=LIMIT),
     "solve": lambda cluster: solve(cluster, time_limit=LIMIT),
