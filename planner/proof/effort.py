@@ -199,6 +199,10 @@ MOST_VICTIMS = 5
 #: For so many different pods of a lost domain a way out is looked for.
 LOSSES_EXPLAINED = 20
 
+#: So many constraints that stay broken are explained; for so many another node is tried, on clusters of up
+#: to so many pods times nodes, each for so many seconds.
+BROKEN_EXPLAINED, NODES_TRIED, TRIED_PLACES, NODE_TRIED_SECONDS = 5, 1, 20_000, 2.0
+
 # Waves of moves
 
 #: Of the limit, so much for the search of moves; the rest is for dealing them out and playing them through.

@@ -30,6 +30,8 @@ from planner.rebalance.replay import first_failure
 from planner.rebalance.search import MoveSearch, stages_of
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.waves import WaveRules
+from planner.rebalance.why_not import WhyNot
+from planner.whatif import add_nodes
 
 
 def rebalance(  # noqa: PLR0913 - the options of the command
@@ -44,12 +46,14 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     curve: bool = False,
     first_waves: int | None = None,
     bell: threading.Event | None = None,
+    explain: bool = True,
 ) -> MovePlan:
     """The fewest moves after which hard spread constraints hold, in waves; with `soft` all constraints.
 
     With `evict_only` no replacement needs a pin.  `curve` adds what fewer moves would achieve.
     Only pods of the `choice` are moved, and only constraints that they carry or are counted by are mended.
-    With `first_waves` only so many waves are in the plan, for whoever plans anew after them.
+    With `first_waves` only so many waves are in the plan, for whoever plans anew after them.  Unless told not
+    to it explains what stays broken, and tries what would help.
     """
     # Moves are dealt out in steps of fixed size; only the clock ends that early.
     dealing = Meter(math.inf, Clock(time_limit, bell))
@@ -101,6 +105,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
             *_chosen(problem, left_alone),
             *_misjudged(misjudged),
             *_rest(dealt.waves, shown),
+            *(_why_not(board, movable, dealt, dealing) if explain and dealt.excess[0] else ()),
         ),
     ).cut_while(meter.cut or dealing.cut)
 
@@ -143,6 +148,28 @@ def _chosen(problem: Problem, left_alone: Mapping[int, str]) -> Iterator[str]:
     """That not everybody was chosen, and how many were not."""
     for reason, pods in sorted(Counter(left_alone.values()).items()):
         yield f"{_pods(pods)} {reason}: left alone, and so are constraints that count only such"
+
+
+def _why_not(board: TrialCluster, movable: Movable, dealt: Dealt, meter: Meter) -> Iterator[str]:
+    """Why constraints stay broken when all moves are made, and whether one more node would help."""
+    mark = board.state.mark()
+    for wave in dealt.waves:
+        for landing in wave:
+            board.make(landing.move)
+    found = [*WhyNot(board, movable).reasons()]
+    board.state.rollback(mark)
+    yield from (f"stays broken: {reason.text}" for reason in found)
+    problem = board.problem
+    if len(problem.pods) * problem.nodes.size <= effort.TRIED_PLACES:
+        like = dict.fromkeys(reason.more_room for reason in found if reason.more_room)
+        for node in [*like][: effort.NODES_TRIED]:
+            if not meter.stopped and meter.seconds() > effort.NODE_TRIED_SECONDS:
+                grown = add_nodes(problem.cluster, 1, node)
+                other = rebalance(grown, time_limit=effort.NODE_TRIED_SECONDS, explain=False)
+                left = other.after.hard_excess
+                if left < dealt.excess[0] and other.after.pending <= len(problem.queue()):
+                    moves = len(other.steps)
+                    yield f"with one more node like {node} a plan of {moves} leaves {left} too many"
 
 
 def _least(*numbers: int | None) -> int | None:

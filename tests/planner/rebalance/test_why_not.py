@@ -1,0 +1,75 @@
+"""Why constraints stay broken: volumes, room, budgets, affinity, owners; and what one more node would do."""
+
+from planner import rebalance
+from tests.builders import Object, budget, claim, cluster, node, pod, service, spread, volume
+from tests.planner.rebalance.test_recordings import wrong_in
+
+
+def notes(*objects: Object, **words: object) -> list[str]:
+    """What a plan says of four pods in zone a, beside other objects."""
+    pods = [
+        pod(
+            f"w{n}",
+            "n0",
+            **{"app": "web", "owner": "ReplicaSet/web", "cpu": "1", "spread": [spread()], **words},
+        )
+        for n in range(4)
+    ]
+    plan = rebalance(cluster(node("n0", zone="a", cpu="8"), *objects, *pods))
+    assert (plan.after.hard_excess, plan.steps) == (3, ())
+    return [note for note in plan.notes if "broken" in note or "one more node" in note]
+
+
+BROKEN = "stays broken: default ReplicaSet/web: 3 too many in topology.kubernetes.io/zone a: "
+
+
+def test_room_is_told_by_the_node_that_lacks_least() -> None:
+    """How much is missing where; and one more node like it is really tried."""
+    full = pod("x", "n1", cpu="1", owner="DaemonSet/x")
+    other = pod("y", "n2", cpu="1500m", owner="DaemonSet/y")
+    found = notes(node("n1", zone="b", cpu="1500m"), node("n2", zone="b", cpu="2"), full, other)
+    assert found == [
+        f"{BROKEN}no room on 2 of 2 nodes elsewhere; "
+        "n1 in topology.kubernetes.io/zone b lacks the least: 500m cpu",
+        "with one more node like n1 a plan of 1 leaves 1 too many",
+    ]
+
+
+def test_one_more_node_leaves_what_is_said() -> None:
+    """The cluster with that node, planned by somebody else."""
+    pods = [
+        pod(f"w{n}", "n0", app="web", owner="ReplicaSet/web", cpu="1", spread=[spread()]) for n in range(4)
+    ]
+    twin = node("n1-1", zone="b", cpu="1500m")
+    given = cluster(node("n0", zone="a", cpu="8"), node("n1", zone="b", cpu="500m"), twin, *pods)
+    plan = rebalance(given)
+    assert (len(plan.steps), plan.after.hard_excess, wrong_in(given, plan)) == (1, 1, [])
+
+
+def test_volumes_hold_pods_in_their_zone() -> None:
+    """The commonest case: every claim is bound to a volume of zone a."""
+    bound = [volume("v", zones=["a"]), claim("c", bound_to="v")]
+    found = notes(node("n1", zone="b", cpu="8"), *bound, claims=["c"])
+    assert found == [f"{BROKEN}its volumes hold its pods where they are"]
+
+
+def test_what_may_not_be_moved_is_told() -> None:
+    """A budget that allows nothing, and pods without a controller."""
+    allowed = budget("web", "web", 0)
+    found = notes(node("n1", zone="b", cpu="8"), allowed)
+    why = "under a PodDisruptionBudget that allows no eviction"
+    assert found == [f"{BROKEN}none of its 4 pods there may be moved ({why})"]
+    (bare,) = notes(node("n1", zone="b", cpu="8"), service("web"), owner=None)
+    assert bare.endswith("none of its 4 pods there may be moved (without a controller)")
+
+
+def test_affinity_is_told_in_the_words_of_the_scheduler() -> None:
+    """The other zone counts, and no node of it will do."""
+    found = notes(
+        node("n1", zone="b", cpu="8"),
+        node_selector={"kubernetes.io/hostname": "n0"},
+        spread=[spread(nodeAffinityPolicy="Ignore")],
+    )
+    assert found == [
+        f"{BROKEN}of 1 nodes elsewhere 1 refuse: node(s) didn't match Pod's node affinity/selector"
+    ]
