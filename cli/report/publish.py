@@ -6,13 +6,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.blocks import Section, section
+from cli.blocks import Section, Sentence, section
 from cli.page import Page
 from cli.progress import doing
 from cli.screen import Screen
+from planner.documents.comparison import Comparison
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import Document, PlacementPlan
 from planner.documents.rollout import Rollout
+
+#: So many pods left over are explained, and only in clusters with so few pairs of a pending pod and a node.
+_MOST_EXPLAINED, _MOST_TRIED = 3, 1_000_000
 
 if TYPE_CHECKING:
     from cli.report.page import Told
@@ -42,7 +46,7 @@ def html(command: str, document: Document, cluster: Cluster) -> str:
 
     steps, told = _steps(document)
     drawn = picture(cluster, steps)
-    sections = [*_sections(document), *_spread(document, drawn)]
+    sections = [*_sections(document), *_fixes(document, cluster), *_spread(document, drawn)]
     return page(command, document, sections, drawn, told, [*_facts(document, cluster, drawn)])
 
 
@@ -60,6 +64,30 @@ def _spread(document: Document, drawn: Picture) -> Iterator[Section]:
         yield section("Spread", spread_after(drawn.spread, everything=False))
     elif isinstance(document, Rollout):
         yield section("Spread after the first draw", spread_after(document.spread, everything=False))
+
+
+def _fixes(document: Document, cluster: Cluster) -> Iterator[Section]:
+    """What would help pods that a plan leaves over, as explain has it, where that takes a moment only."""
+    from cli.views.explanation import fixes
+    from planner.explain import explain
+
+    left = _left_over(document)
+    pending = sum(not pod.node_name for pod in cluster.pods)
+    if not left or pending * len(cluster.nodes) > _MOST_TRIED:
+        return
+    page = Page(Screen(), searchable=True)
+    for item in explain(cluster, set(left)).items[:_MOST_EXPLAINED]:
+        lead = Sentence("Tried out with kube-scheduler, which takes the pods one by one.")
+        yield section(f"What helps {item.pod}", lead, *fixes(item, page))
+
+
+def _left_over(document: Document) -> Sequence[str]:
+    """The pods that no step places, the first of those with the same line of the scheduler."""
+    if isinstance(document, PlacementPlan):
+        return [*{left.message: left.pod for left in reversed(document.unplaced)}.values()][:_MOST_EXPLAINED]
+    if isinstance(document, Comparison):
+        return document.optimal.unplaced[:_MOST_EXPLAINED]
+    return ()
 
 
 def _steps(document: Document) -> tuple[Sequence[Step], Sequence[Told]]:

@@ -71,7 +71,7 @@ def _explanation(item: Explanation, page: Page, title: str) -> Iterator[Section]
     yield section(title, Verdict(f"{item.pod}{more} pending:", "bad"), told(item.message))
     yield section(f"Who refuses {item.pod}", _nodes(item, page))
     yield section(f"Where {item.pod} may go by spread", *_domains(item, page))
-    yield section(f"What helps {item.pod}", *_fixes(item, page))
+    yield section(f"What helps {item.pod}", *fixes(item, page))
 
 
 def _nodes(item: Explanation, page: Page) -> Table:
@@ -115,7 +115,8 @@ def _counts(row: SpreadDomains, page: Page) -> str:
     return ", ".join(parts)
 
 
-def _fixes(item: Explanation, page: Page) -> Iterator[Block]:
+def fixes(item: Explanation, page: Page) -> Iterator[Block]:
+    """What helps a pod, the cheapest first; or that nothing does, and how much was tried."""
     if not item.fixes:
         proof = "and that is all that the catalogue has" if item.exhausted else "of the cheapest"
         tried = f"{item.tried} changes were tried out, {proof}" if item.tried else "none applies"

@@ -252,6 +252,18 @@ def test_what_is_embedded_comes_back() -> None:
     assert len(text) < len(json.dumps(data)) / 5
 
 
+def test_pods_left_over_come_with_what_helps(planner: Planner, tmp_path: Path) -> None:
+    """The scheduler's reasons, and the changes that explain finds, in the page of a plan."""
+    path = write(tmp_path / "c.json", node("a1", "a", cpu="2"), pod("huge", cpu="3"), pod("small"))
+    target = tmp_path / "page.html"
+    for command in ("solve", "compare"):
+        assert planner(command, "-f", path, "--report", str(target)).code == 1
+        text = Page(target.read_text()).text
+        assert "What helps shop/huge" in text
+        [cheapest] = re.findall(r"^ *1\. (.*)$", planner("explain", "huge", "-f", path).out, re.MULTILINE)
+        assert cheapest in text
+
+
 def test_a_page_that_cannot_be_written_is_2(planner: Planner, tmp_path: Path) -> None:
     """One line, and nothing on standard output."""
     path = write(tmp_path / "c.json", *lopsided())
