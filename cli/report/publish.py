@@ -10,6 +10,7 @@ from cli.blocks import Section, Sentence, section
 from cli.page import Page
 from cli.progress import doing
 from cli.screen import Screen
+from cli.views.placement_plan import STEPS
 from planner.documents.comparison import Comparison
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import Document, PlacementPlan
@@ -46,7 +47,11 @@ def html(command: str, document: Document, cluster: Cluster) -> str:
 
     steps, told = _steps(document)
     drawn = picture(cluster, steps)
-    sections = [*_sections(document), *_fixes(document, cluster), *_spread(document, drawn)]
+    found = [*_sections(document)]
+    # Long lists come last.
+    steps_at = next((place for place, one in enumerate(found) if one.title == STEPS), len(found))
+    more = [*_fixes(document, cluster), *_spread(document, drawn)]
+    sections = [*found[:steps_at], *more, *found[steps_at:]]
     return page(command, document, sections, drawn, told, [*_facts(document, cluster, drawn)])
 
 

@@ -12,12 +12,15 @@ from cli.views.stages import assumed, in_words, stages
 from cli.views.verdict import paragraphs
 from planner.documents.plan import PODS_PLACED, PendingReason, PlacementPlan
 
+#: What the steps stand under.
+STEPS = "Steps"
+
 
 def sections(document: PlacementPlan, page: Page) -> Iterator[Section]:
     """The plan as a person reads it."""
     yield section("", _verdict(document))
     yield section("Pods left over", *_unplaced(document, page))
-    yield section("Steps", _steps(document, page))
+    yield section(STEPS, _steps(document, page))
     yield section("Proof", _objective(document, page))
 
 

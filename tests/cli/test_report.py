@@ -287,7 +287,8 @@ def test_a_large_page_is_small() -> None:
     assert page.scripts["document"][0] == "application/gzip+base64"
     assert len(page.data("document")["steps"]) == 3_000
     assert len(page.tables["Steps"]) == 51
-    assert [row[1] for row in page.data("tables")["tables"][0]][:3] == [
+    steps = next(rows for rows in page.data("tables")["tables"] if len(rows) == 3_000)
+    assert [row[1] for row in steps][:3] == [
         step["pod"].partition("/")[2] for step in page.data("document")["steps"][:3]
     ]
     assert len(text) < 400_000
