@@ -48,6 +48,22 @@ Replays = Annotated[
     ),
 ]
 
+Restart = Annotated[
+    bool,
+    typer.Option(
+        "--restart",
+        help="Take every template for changed: a variable, an argument, `kubectl rollout restart`.",
+    ),
+]
+Prune = Annotated[
+    str | None,
+    typer.Option(
+        "--prune",
+        metavar="SELECTOR",
+        help="As `kubectl apply --prune -l`: workloads with these labels that no manifest has are removed.",
+    ),
+]
+
 
 def rollout(
     filename: Manifests = None,
@@ -55,6 +71,8 @@ def rollout(
     recursive: options.Recursive = False,
     namespace: Namespace = None,
     replays: Replays = 20,
+    restart: Restart = False,
+    prune: Prune = None,
     no_preemption: options.NoPreemption = False,
     junit: options.JUnit = None,
     output: options.Format = None,
@@ -82,9 +100,10 @@ def rollout(
     """
     from cli.changes import changed, courses, qualified
     from cli.manifests import manifests, places
-    from cli.progress import doing
+    from cli.progress import meter
     from cli.render import Page, show, write_junit
     from cli.report.publish import publish
+    from cli.selector import parse_selector
     from models import InputError
     from planner.rollout import rollout as play
     from planner.rollout import trajectory
@@ -103,8 +122,17 @@ def rollout(
         return
     wanted = manifests(filename, recursive, namespace)
     cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes, namespace)
-    with doing(f"playing the rollout through {replays + 1} times"):
-        found = play(cluster, wanted, replays=replays, preemption=not no_preemption)
+    chosen = None if prune is None else parse_selector(prune)
+    with meter("runs") as progress:
+        found = play(
+            cluster,
+            wanted,
+            replays=replays,
+            preemption=not no_preemption,
+            restart=restart,
+            prune=chosen,
+            progress=progress,
+        )
     write_junit(found, junit)
     publish(report, "rollout", found, cluster)
     annotated = output in {options.Output.GITHUB, options.Output.GITLAB}

@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from models import Cluster
+from models.objects.selectors import LabelSelector
 from models.snapshot import Snapshot
 from planner.documents.rollout import Replays, Rollout
 from planner.errors import InputError
 from planner.rollout.course import trajectory
 from planner.rollout.draw import Ended, play
 from planner.rollout.fixes import fixes_of
-from planner.rollout.prepare import Prepared, prepare
+from planner.rollout.prepare import Prepared, prepare, pruned
 from planner.rollout.report import broken_constraints, counts_at, spread_changes, workload_reports
+from planner.rollout.restart import all_restarted, unchanged
 from planner.state.state import State
+
+Progress = Callable[[int, int], None]
 
 __all__ = ["rollout", "trajectory"]
 
 
-def rollout(
-    cluster: Cluster, manifests: Snapshot, *, replays: int = 20, preemption: bool = True, fixes: bool = True
+def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its name
+    cluster: Cluster,
+    manifests: Snapshot,
+    *,
+    replays: int = 20,
+    preemption: bool = True,
+    restart: bool = False,
+    prune: LabelSelector | None = None,
+    fixes: bool = True,
+    progress: Progress | None = None,
 ) -> Rollout:
     """How applying the manifests to what runs goes on and ends.
 
     The first draw gives ties to the smallest name; of `replays` more everything that a cluster leaves to
-    chance is drawn: ties, which controller is first, and when pods become ready or have ended.
+    chance is drawn: ties, which controller is first, and when pods become ready or have ended. With
+    `restart` every template is taken for changed; `prune` chooses workloads that go when no manifest has
+    them.
     """
-    prepared = prepare(cluster, manifests)
+    manifests = all_restarted(manifests) if restart else manifests
+    gone = [] if prune is None else pruned(cluster, manifests, prune)
+    prepared = prepare(cluster, manifests, gone)
     if not prepared.makers:
         raise InputError(["the manifests have no workload: nothing would be rolled out"])
-    draws = draws_of(prepared, replays, preemption=preemption)
+    draws = draws_of(prepared, replays, preemption=preemption, progress=progress)
     ends = [counts_at(prepared.problem, draw.world.scheduler.state) for draw in draws]
     workloads = tuple(workload_reports(prepared, draws))
     completed = [draw.at_rest and all(run.completes(draw.world) for run in draw.runs) for draw in draws]
@@ -42,14 +60,20 @@ def rollout(
         spread=tuple(spread_changes(counts_at(prepared.problem, State(prepared.problem)), ends[0])),
         broken=tuple(broken_constraints(ends)),
         kubernetes=prepared.problem.kubernetes.document,
-        notes=tuple(dict.fromkeys(prepared.notes)),
+        notes=tuple(dict.fromkeys((*prepared.notes, *unchanged(cluster, manifests)))),
     )
     if not fixes or (found.completes and not found.broken):
         return found
     return found.model_copy(update={"fixes": tuple(fixes_of(cluster, manifests, prepared, draws, found))})
 
 
-def draws_of(prepared: Prepared, replays: int, *, preemption: bool) -> list[Ended]:
+def draws_of(
+    prepared: Prepared, replays: int, *, preemption: bool, progress: Progress | None = None
+) -> list[Ended]:
     """The draw without chance, and so many with it."""
-    seeds = (None, *range(1, replays + 1))
-    return [play(prepared, seed, preemption=preemption) for seed in seeds]
+    found = []
+    for seed in (None, *range(1, replays + 1)):
+        found.append(play(prepared, seed, preemption=preemption))
+        if progress is not None:
+            progress(len(found), replays + 1)
+    return found

@@ -49,16 +49,16 @@ def fixes_of(
     """Changes with which every draw completes and no constraint ends broken that is broken now."""
     told = 0
     for trial in _trials(cluster, manifests, prepared, draws, found):
-        if _works(trial, len(draws)):
+        if _works(trial, prepared.gone, len(draws)):
             yield trial.fix
             told += 1
         if told == effort.ROLLOUT_FIXES_TOLD:
             return
 
 
-def _works(trial: Trial, draws: int) -> bool:
+def _works(trial: Trial, gone: Sequence[Rolling], draws: int) -> bool:
     """Whether it completes and holds, whatever is drawn."""
-    prepared = prepare(trial.cluster, trial.manifests)
+    prepared = prepare(trial.cluster, trial.manifests, gone)
     for seed in (None, *range(1, draws)):
         ended = play(prepared, seed, preemption=True)
         if not (ended.at_rest and all(run.completes(ended.world) for run in ended.runs)):

@@ -27,7 +27,7 @@ from planner.rollout.arithmetic import Margins
 from planner.rollout.controllers import Run
 from planner.rollout.daemon_set import DaemonSetRun
 from planner.rollout.deployment import DeploymentRun
-from planner.rollout.plain import PlainRun
+from planner.rollout.plain import PlainRun, RemovedRun
 from planner.rollout.replica_set import Rank, Replicas
 from planner.rollout.slots import Slots, same_template
 from planner.rollout.stateful_set import StatefulSetRun
@@ -79,6 +79,13 @@ def maker_of(item: Rolling, before: Rolling | None, known: Known, slots: Slots) 
             missing = _TURNOVER * max(0, item.spec.replicas - len(there))
             keys = slots.of_template(item.spec.template, item, missing)
             return _plain(item, there, keys, item.spec.replicas, known)
+
+
+def removed(item: Rolling, known: Known) -> Maker:
+    """A workload that is deleted: its pods are told to go, whichever of its revisions they are of."""
+    owners = known.sets.of(item) if isinstance(item, Deployment) else [item]
+    keys = [pod.key for owner in owners for pod in known.pods.of(owner) if is_live(pod)]
+    return Maker(item, lambda index, _: RemovedRun([index[key] for key in keys if key in index]))
 
 
 def _plain(item: Rolling, there: Sequence[Pod], keys: Sequence[str], more: int, known: Known) -> Maker:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.errors import InternalError
 from planner.rollout.controllers import Due, PodRun
 from planner.rollout.replica_set import Replicas
 from planner.rollout.world import World
@@ -29,3 +30,23 @@ class PlainRun(PodRun):
     def completes(self, world: World) -> bool:
         """Whether all pods wanted are there and ready."""
         return len(self.replicas.live(world)) == self.replicas.replicas == self.replicas.count_ready(world)
+
+
+class RemovedRun(PodRun):
+    """A workload that was deleted: the garbage collector takes its pods."""
+
+    def due(self, world: World) -> Due:
+        """All that are there."""
+        return Due(gone=[pod for pod in self.pods if world.alive[pod]])
+
+    def sizes(self, world: World) -> tuple[int, int]:
+        """The pods that are left; there are no new ones."""
+        return sum(bool(world.alive[pod]) for pod in self.pods), 0
+
+    def scale(self, replicas: int) -> None:
+        """Nothing makes pods for it any more."""
+        raise InternalError(f"a workload that is removed was asked for {replicas} replicas")
+
+    def completes(self, world: World) -> bool:
+        """Whether none is left."""
+        return not any(world.alive[pod] for pod in self.pods)

@@ -9,10 +9,11 @@ from datetime import timedelta
 from models import Cluster
 from models.controllers.apply import ROLLED_OUT, applied, second_ones
 from models.controllers.owners import ByController
+from models.objects.selectors import LabelSelector
 from models.snapshot import Snapshot
 from planner.problem.problem import Problem
 from planner.rollout.controllers import Run
-from planner.rollout.makers import Known, Maker, Rolling, maker_of
+from planner.rollout.makers import Known, Maker, Rolling, maker_of, removed
 from planner.rollout.slots import Slots
 from planner.whatif.victims import moment
 
@@ -29,6 +30,8 @@ class Prepared:
     doubles: Mapping[int, int]
     makers: Sequence[Maker]
     notes: Sequence[str]
+    gone: Sequence[Rolling] = ()
+    """Workloads that the apply removes."""
 
     def runs(self, later: timedelta = _NOW) -> list[Run]:
         """The controllers of all workloads concerned, when the apply comes so much after the snapshot."""
@@ -40,10 +43,10 @@ class Prepared:
         return [maker.owner for maker in self.makers]
 
 
-def prepare(cluster: Cluster, manifests: Snapshot) -> Prepared:
-    """Apply the manifests, and make ready whatever the controllers may need on the way."""
+def prepare(cluster: Cluster, manifests: Snapshot, gone: Sequence[Rolling] = ()) -> Prepared:
+    """Apply the manifests, remove what is to go, and make ready whatever controllers may need on the way."""
     after, slots = applied(cluster, manifests), Slots(cluster)
-    makers = list(_makers(cluster, after, manifests, slots))
+    makers = [*_makers(cluster, after, manifests, slots), *_removed(cluster, after, gone)]
     known = {item.key for item in after.replica_sets}
     stand_ins = tuple(item for maker in makers for item in maker.sets if item.key not in known)
     everything = replace(
@@ -58,7 +61,30 @@ def prepare(cluster: Cluster, manifests: Snapshot) -> Prepared:
     moving = list(dict.fromkeys(pod for run in runs for pod in run.pods))
     doubles = {pod: len(plain.pods) + place for place, pod in enumerate(moving)}
     notes = (*cluster.notes, *manifests.notes, *plain.notes, *second_ones(cluster, manifests))
-    return Prepared(everything, plain.with_leaving(moving), absent, doubles, makers, notes)
+    return Prepared(everything, plain.with_leaving(moving), absent, doubles, makers, notes, gone)
+
+
+def pruned(cluster: Cluster, manifests: Snapshot, selector: LabelSelector) -> list[Rolling]:
+    """What `kubectl apply --prune` removes: workloads that the selector chooses and no manifest has.
+
+    As with kubectl only in namespaces that manifests are applied to, and nothing that a controller owns.
+    """
+    wanted = [(field, item) for field in ROLLED_OUT for item in getattr(manifests, field)]
+    keys, namespaces = {(field, item.key) for field, item in wanted}, {item.namespace for _, item in wanted}
+    return [
+        item
+        for field in ROLLED_OUT
+        for item in getattr(cluster, field)
+        if (field, item.key) not in keys
+        and item.namespace in namespaces
+        and item.metadata.controller is None
+        and selector.matches(item.metadata.labels)
+    ]
+
+
+def _removed(cluster: Cluster, after: Cluster, gone: Sequence[Rolling]) -> Iterator[Maker]:
+    known = Known(ByController(cluster.pods), ByController(after.replica_sets), moment(cluster), after.nodes)
+    return (removed(item, known) for item in gone)
 
 
 def _makers(cluster: Cluster, after: Cluster, manifests: Snapshot, slots: Slots) -> Iterator[Maker]:

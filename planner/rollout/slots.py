@@ -16,6 +16,7 @@ from models.objects.storage import PersistentVolumeClaim
 from models.objects.workload import ReplicaSet, Workload
 from models.snapshot import Snapshot
 
+_RESTARTED = "kubectl.kubernetes.io/restartedAt"
 #: No name in Kubernetes ends like this.
 _MARK = "~"
 
@@ -80,9 +81,20 @@ def _is_hashed(owner: NamespacedObject) -> bool:
     return isinstance(owner, ReplicaSet) and HASH_LABEL in owner.metadata.labels
 
 
-def same_template(one: PodTemplateSpec | None, other: PodTemplateSpec | None) -> bool:
-    """Whether two templates make the same pods, as far as placement can tell; the hash label is no part."""
-    return _said(one) == _said(other)
+def same_template(old: PodTemplateSpec | None, new: PodTemplateSpec | None) -> bool:
+    """Whether two templates make the same pods, as far as is read; the hash label is no part.
+
+    A new one that is marked as restarted is another one, unless the old one has the very same mark.
+    """
+    marks = [None if item is None else item.metadata.annotations.get(_RESTARTED) for item in (old, new)]
+    return _said(old) == _said(new) and marks[1] in {None, marks[0]}
+
+
+def restarted(template: PodTemplateSpec) -> PodTemplateSpec:
+    """The template as `kubectl rollout restart` leaves it."""
+    annotations = {**template.metadata.annotations, _RESTARTED: "now"}
+    metadata = template.metadata.model_copy(update={"annotations": annotations})
+    return template.model_copy(update={"metadata": metadata})
 
 
 def _said(template: PodTemplateSpec | None) -> Sequence[str]:
