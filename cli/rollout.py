@@ -100,7 +100,7 @@ def rollout(
     """
     from cli.changes import changed, courses, qualified
     from cli.manifests import manifests, places
-    from cli.progress import meter
+    from cli.progress import doing, meter
     from cli.render import Page, show, write_junit
     from cli.report.publish import publish
     from cli.selector import parse_selector
