@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import typer
-from typer.core import TyperArgument, TyperCommand
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from cli.help_examples import EXAMPLES
 
@@ -61,6 +61,20 @@ class Command(TyperCommand):
             formatter.write("Examples:\n")
         for command, purpose in examples:
             formatter.write(f"  # {purpose}\n  {command}\n")
+
+
+class Group(TyperGroup):
+    """The planner itself, whose help has every command with its whole first sentence."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """All commands that are not hidden."""
+        rows = [
+            (name, (command.help or "").partition("\n\n")[0].replace("\n", " "))
+            for name, command in self.commands.items()
+            if not command.hidden
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 def _section(param: Any) -> str:

@@ -22,7 +22,7 @@ from cli.completion import completion, help_of, version
 from cli.diff import diff
 from cli.drain import drain
 from cli.explain import explain
-from cli.help import Command, help_text
+from cli.help import Command, Group, help_text
 from cli.outcome import Exit, ending
 from cli.rebalance import rebalance
 from cli.rollout import rollout
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="planner",
+    cls=Group,
+    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

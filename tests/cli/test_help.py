@@ -34,6 +34,17 @@ def test_help_has_no_words_of_programmers(planner: Planner, command: str) -> Non
     assert planner("help", command).out.strip() == ended.out.strip()
 
 
+def test_the_list_of_commands_is_whole(planner: Planner) -> None:
+    """Each with its whole first sentence, and no option that nobody asked for."""
+    out = planner().out
+    words = " ".join(out.split())
+    assert "..." not in out.partition("Commands:")[2]
+    for name, command in GROUP.commands.items():
+        sentence = " ".join(command.help.partition("\n\n")[0].split())
+        assert f" {name} {sentence}" in words
+    assert "--install-completion" not in out
+
+
 def test_help_of_what_is_not_there(planner: Planner) -> None:
     """A slip is told as one."""
     assert planner("help", "chekc").code == 2
