@@ -40,19 +40,24 @@ class WhyNot:
         self._movable = movable
 
     def reasons(self) -> Iterator[Reason]:
-        """A reason for each hard constraint that stays broken, up to so many."""
+        """A reason for each hard constraint that stays broken, up to so many.
+
+        Nothing where a node takes a replica: then limits of a policy, or company of others, are in the way.
+        """
         broken = [d for d in self._board.ledger.demands if d.hard and d.excess()]
         for demand in broken[: effort.BROKEN_EXPLAINED]:
             column, surplus = demand.rule.column, demand.surplus()
             code = int(np.argmax(surplus))
             found = self._of(demand, code)
+            if found is None:
+                continue
             many, where = int(surplus[code]), f"{column.key} {column.values[code]}"
             told = f"{self._board.workloads[demand.carriers[0]]}: {many} too many in {where}: {found.text}"
             yield Reason(told, found.more_room)
         if len(broken) > effort.BROKEN_EXPLAINED:
             yield Reason(f"{len(broken) - effort.BROKEN_EXPLAINED} more constraints stay broken")
 
-    def _of(self, demand: Demand, code: int) -> Reason:
+    def _of(self, demand: Demand, code: int) -> Reason | None:
         inside = demand.rule.counts.eligible & (demand.rule.column.codes == code)
         node_of, template_of = self._board.state.node_of, self._board.problem.template_of
         there = [
@@ -66,7 +71,7 @@ class WhyNot:
             return Reason(f"none of its {len(there)} pods there may be moved ({', '.join(sorted(stay))})")
         return self._refused(demand, code, free[0])
 
-    def _refused(self, demand: Demand, code: int, pod: int) -> Reason:
+    def _refused(self, demand: Demand, code: int, pod: int) -> Reason | None:
         """Why the replacement of one pod cannot come to a domain that lacks one."""
         board, template = self._board, self._board.template(pod)
         mark = board.state.mark()
@@ -81,7 +86,7 @@ class WhyNot:
         board.state.rollback(mark)
         return found
 
-    def _refusal(self, template: int, demand: Demand, nodes: Mask) -> Reason:
+    def _refusal(self, template: int, demand: Demand, nodes: Mask) -> Reason | None:
         """What most of some nodes say of one more pod of a template."""
         framework, plan = self._board.framework(template), self._board.plan(template)
         found = framework.diagnose(plan)
@@ -89,7 +94,7 @@ class WhyNot:
             return Reason("no other domain lacks one")
         first = found.first[nodes]
         if (first < 0).any():
-            return Reason("no order of moves was found that leaves nothing worse on the way")
+            return None
         plugins = Counter(found.rejections[number].plugin for number in first.tolist())
         if all(plugin in _VOLUMES for plugin in plugins):
             return Reason("its volumes hold its pods where they are")
