@@ -66,6 +66,12 @@ class DaemonSetRun(PodRun):
                 due.made.append(pod)
         due.gone += [pod for node, pod in self.old.items() if node not in self.new and world.alive[pod]]
 
+    def _in_any_order(self, world: World) -> list[str]:
+        """The nodes to be served; the controller has them in a map, and goes through it as it comes."""
+        nodes = list(self.new)
+        world.shuffle(nodes)
+        return nodes
+
     def _margin(self, share: int | str | None, default: int) -> int:
         return default if share is None else pods_of_share(share, len(self.new), round_up=True)
 
@@ -80,7 +86,7 @@ class DaemonSetRun(PodRun):
 
     def _in_place(self, world: World, due: Due, unavailable: int) -> None:
         left = unavailable - sum(not self._is_ready(world, node) for node in self.new)
-        for node in self.new:
+        for node in self._in_any_order(world):
             old, new = self._of(world, node)
             if old is None or new is not None:
                 continue
@@ -91,7 +97,7 @@ class DaemonSetRun(PodRun):
             due.gone.append(old)
 
     def _with_surge(self, world: World, due: Due, surge: int, unavailable: int) -> None:
-        pairs = {node: self._of(world, node) for node in self.new}
+        pairs = {node: self._of(world, node) for node in self._in_any_order(world)}
         left = surge - sum(old is not None and new is not None for old, new in pairs.values())
         away = unavailable - sum(not self._is_ready(world, node) for node in self.new)
         for node, (old, new) in pairs.items():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -81,10 +82,10 @@ class World:
                 self.alive[pod] = True
                 self._wait(pod)
 
-    def shuffle(self, pods: list[int]) -> None:
-        """Bring pods into any order; without a seed they keep theirs."""
+    def shuffle(self, items: list[Any]) -> None:
+        """Bring pods or nodes into any order; without a seed they keep theirs."""
         if self._by_chance:
-            self.random.shuffle(pods)
+            self.random.shuffle(items)
 
     def watch(self, pods: Iterable[int]) -> None:
         """Leave it to the controllers that take part to make these pods again when they are lost."""
