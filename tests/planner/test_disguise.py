@@ -69,10 +69,15 @@ def _answer(ask: Callable[[Cluster], Document], cluster: Cluster) -> object:
 
 def _disagreements(disguise: Disguise, asks: dict[str, Callable[[Cluster], Document]]) -> list[str]:
     here, there = disguise.clusters()
-    found = (
-        f"{name}{disguise.difference(_answer(ask, here), _answer(ask, there))}" for name, ask in asks.items()
-    )
-    return [text for text in found if text not in asks]
+    answers = ((name, _answer(ask, here), _answer(ask, there)) for name, ask in asks.items())
+    whole = ((name, one, other) for name, one, other in answers if not (_is_cut(one) or _is_cut(other)))
+    found = ((name, disguise.difference(one, other)) for name, one, other in whole)
+    return [f"{name}{difference}" for name, difference in found if difference]
+
+
+def _is_cut(answer: object) -> bool:
+    """Whether the clock ended the search, which on a busy machine it does here and not there."""
+    return "cut short while" in json.dumps(answer)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
