@@ -36,7 +36,7 @@ def diff(
     from planner import diff as compare_snapshots
 
     scope = Scope.of(namespace, all_namespaces, None)
-    old, new = (load([file], False, None, None) for file in (before, after))
+    old, new = (load([file], False, None, None, namespace) for file in (before, after))
     if not any(scope.knows(side) for side in (old, new)):
         scope.check(new)
     found = compare_snapshots(old, new, namespace=scope.namespace)
