@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli import options
 from cli.outcome import Exit
 from cli.what_if import Changes
+
+if TYPE_CHECKING:
+    from models import Cluster
 
 Wanted = Annotated[
     list[str],
@@ -46,7 +49,7 @@ def scale_down(
     the pods that should go.
     """
     from cli.again import again
-    from cli.changes import changed, qualified
+    from cli.changes import changed
     from cli.interrupt import bell
     from cli.progress import search
     from cli.render import Page, show, show_lines
@@ -56,7 +59,8 @@ def scale_down(
 
     wanted = _parsed(workloads)
     cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
-    wanted = {qualified(cluster, text, namespace): number for text, number in wanted.items()}
+    if namespace is not None:
+        wanted = _placed(cluster, wanted, namespace)
     with search("the best replicas to go", stoppable=True), bell() as rung:
         document = choose(cluster, wanted, time_limit=time_limit, bell=rung)
     if output == options.ScriptOutput.SCRIPT:
@@ -65,6 +69,27 @@ def scale_down(
         show(document, Page.of(options.plain(output), verbose))
     if document.best.hard_excess:
         raise typer.Exit(Exit.FINDINGS)
+
+
+def _placed(cluster: Cluster, wanted: Mapping[str, int], namespace: str) -> dict[str, int]:
+    """The workloads in the namespace; an InputError with those that are not there, or are named twice."""
+    from cli.changes import qualified
+    from models import InputError
+
+    found: dict[str, int] = {}
+    problems: list[str] = []
+    for text, number in wanted.items():
+        try:
+            name = qualified(cluster, text, namespace)
+        except InputError as error:
+            problems += [f"{text}={number}: {problem}" for problem in error.problems]
+            continue
+        if name in found:
+            problems.append(f"{text}={number}: {name} is named twice")
+        found[name] = number
+    if problems:
+        raise InputError(problems)
+    return found
 
 
 def _parsed(workloads: Sequence[str]) -> dict[str, int]:

@@ -55,7 +55,7 @@
       this.count = box.querySelector(".count");
       this.more = box.querySelector(".more");
       this.heads.forEach((head, place) => this.sortable(head, place));
-      this.more.addEventListener("click", () => this.draw(this.shown + STEP));
+      this.more.addEventListener("click", () => this.append(STEP));
       const search = box.querySelector("input[type=search]");
       search.addEventListener("input", () => this.search(search.value));
       const tools = box.querySelector(".tools");
@@ -107,13 +107,19 @@
     }
 
     draw(most) {
-      this.shown = Math.min(most, this.found.length);
-      const lines = this.found.slice(0, this.shown).map((place) => {
+      this.body.replaceChildren();
+      this.shown = 0;
+      this.append(most);
+    }
+
+    append(number) {
+      const lines = this.found.slice(this.shown, this.shown + number).map((place) => {
         const line = document.createElement("tr");
         line.append(...this.rows[place].map((cell, column) => cellOf(cell, this.numeric[column])));
         return line;
       });
-      this.body.replaceChildren(...lines);
+      this.body.append(...lines);
+      this.shown += lines.length;
       this.say();
     }
 

@@ -101,3 +101,15 @@ def test_a_workload_without_pending_pods(planner: Planner, tmp_path: Path) -> No
     ended = planner("explain", "deploy/wep", "-f", path)
     assert ended.code == 2
     assert "did you mean web" in ended.err
+
+
+def test_what_scale_down_cannot_find_is_told(planner: Planner, tmp_path: Path) -> None:
+    """Every one by what was typed, and two spellings of one workload are a mistake."""
+    path = write(tmp_path / "c.json", node("a1", "a"), scaled("web", "shop", 3))
+    typed = ("deploy/wep=1", "deploy/web=1", "deployment/web=2")
+    ended = planner("scale-down", "-f", path, "-n", "shop", *typed)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.splitlines() == [
+        "error: deploy/wep=1: there is no Deployment wep in the snapshot (did you mean web?)",
+        "error: deployment/web=2: Deployment/web.shop is named twice",
+    ]
