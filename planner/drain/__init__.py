@@ -59,7 +59,7 @@ def drain(
         pending=tuple(_pending(doubled, world)),
         spread=tuple(spread_changes(spread, take(doubled, world.scheduler.state))),
         kubernetes=problem.kubernetes.document,
-        notes=(*grown.notes, *problem.notes),
+        notes=(*grown.notes, *problem.notes, *_forced(problem, moving)),
     )
     if not (fixes and plan.blocked):
         return plan
@@ -71,6 +71,14 @@ def drain(
 
     freed = (row.model_copy(update={"fixes": tuple(freeing(cluster, row, is_free))}) for row in plan.blocked)
     return plan.model_copy(update={"blocked": tuple(freed)})
+
+
+def _forced(problem: Problem, moving: Sequence[int]) -> Iterator[str]:
+    """What `kubectl drain` does only with --force: pods that nothing makes again."""
+    bare = [problem.pods[pod].key for pod in moving if problem.pods[pod].metadata.controller is None]
+    if bare:
+        more = f" and {len(bare) - 1} more have" if len(bare) > 1 else " has"
+        yield f"{bare[0]}{more} no controller: kubectl drain asks for --force, nothing makes such pods again"
 
 
 def _steps(problem: Problem, world: World, found: Drained) -> Iterator[DrainStep]:

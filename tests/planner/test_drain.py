@@ -119,3 +119,13 @@ def test_no_node_without_a_name() -> None:
     """Nodes that are not in the snapshot are an error with a suggestion."""
     with pytest.raises(InputError, match=r"did you mean alpha\?"):
         drained([node("alpha")], "alpah")
+
+
+def test_bare_pods_are_told_apart() -> None:
+    """They go as with --force and do not come back, which a note says; nobody else is in it."""
+    objects = running(web(1, constraints=[]), ["a1"], *zones("ab"))
+    assert drained(objects, "a1").notes == ()
+    plan = drained([*objects, pod("tool", on="a1"), pod("shell", on="a1")], "a1")
+    (note,) = plan.notes
+    assert note.startswith("default/tool and 1 more have no controller")
+    assert {row.pod: row.lands for row in plan.steps[0].evictions}["default/tool"] is None
