@@ -66,7 +66,8 @@ def deal(  # noqa: PLR0913, PLR0917 - what a deal is made of
     """The best deal of the moves, or of `others` that may serve as well where that one leaves a wish."""
     meter.look_for("a turn for every move")
     best = _with_care(board, moves, planned, rules, meter)
-    if len(moves) * board.problem.nodes.size <= effort.DEALT_ONCE:
+    size = len(moves) * board.problem.nodes.size
+    if size <= (effort.DEALT_ONCE if best.pinned or best.left or best.misses(planned) else effort.WISHED_FOR):
         meter.look_for("landings that need no pin")
         for other in chain(others(), [None]):
             if best.is_as_planned(planned) or meter.over():
@@ -79,7 +80,7 @@ def deal(  # noqa: PLR0913, PLR0917 - what a deal is made of
     meter.look_for("a turn for every move")
     if best.left or best.misses(planned):
         best = min(best, _one_by_one(board, moves, planned, rules, meter), key=lambda one: one.key)
-    if (best.left or best.misses(planned)) and len(moves) * board.problem.nodes.size <= effort.SINGLE_FILE:
+    if (best.left or best.misses(planned)) and size <= effort.SINGLE_FILE:
         best = min(best, single_file(board, moves, rules, meter), key=lambda one: one.key)
     return best
 
@@ -97,7 +98,8 @@ def _with_care(
     """The moves in waves, each to all nodes that are as good.
 
     Moves that found no turn keep their room the next time, when replicas also go one by one and where they
-    were planned; at last the waves follow the moves' own order.
+    were planned; at last the waves follow the moves' own order.  On a large cluster nothing is dealt where
+    next to no move lands by itself: one certain node each is as good there, and soon found.
     """
     best = _nothing(board, moves, rules)
     large = len(moves) * board.problem.nodes.size > effort.DEALT_ONCE
@@ -110,6 +112,8 @@ def _with_care(
         care = Care(frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), strict, first)
         stage = Stage(board.problem, moves, board)
         dealer = Waves(stage, moves, replace(rules, max_unavailable=1) if number else rules, care)
+        if large and not rules.evict_only and dealer.few_land_by_themselves():
+            break
         found, is_over = _dealt(board, stage, dealer, rules, is_over), meter.over
         if found is None:
             # It contradicts itself: the next one keeps more apart.

@@ -155,6 +155,11 @@ class Waves:
             self._board.state.forget_history()
         return self._left
 
+    def few_land_by_themselves(self) -> bool:
+        """Whether of the moves that could be first next to none lands well without a pin."""
+        ready = [*self._gather([*self._ready()])]
+        return len(self._alone(ready, pins=False)) * effort.FEW_BY_THEMSELVES < len(ready)
+
     def _next_wave(self) -> list[Landing]:
         """As many moves as hold together; pinned ones only when no others are left to go first."""
         self._promised, pins = self._promises(), not self.rules.evict_only
