@@ -110,6 +110,7 @@ def test_an_audit_of_any_placement_is_the_check_of_such_a_cluster(objects: list[
     """A placement given apart is judged as if the snapshot had it."""
     problem = Problem(Cluster.from_objects(objects))
     here = check(problem.cluster)
-    assert audit(problem, problem.node_of).model_copy(update={"notes": here.notes}) == here
+    audited = audit(problem, problem.node_of)
+    assert audited.model_copy(update={"notes": here.notes, "kubernetes": here.kubernetes}) == here
     nowhere = audit(problem, np.full_like(problem.node_of, -1))
     assert (nowhere.violations, nowhere.findings) == (0, ())
