@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from models import Cluster
+from planner.audit.findings import change_of
 from planner.audit.spread_counts import SpreadCounts, take
 from planner.documents.picture import NodeUse, Picture, SpreadStep
-from planner.documents.plan import SpreadChange
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.problem.requests import CPU, MEMORY
@@ -37,7 +37,7 @@ def picture(cluster: Cluster, steps: Sequence[Step] = ()) -> Picture:
     found = [left for left, _ in pairs]
     return Picture(
         nodes=tuple(_nodes(problem, (now, after), (problem.node_of, node_of))),
-        spread=tuple(_change(left, right) for left, right in pairs),
+        spread=tuple(change_of(left, right) for left, right in pairs),
         steps=tuple(_steps(problem, found, steps)) if len(steps) <= _MOST_STEPS else (),
     )
 
@@ -61,22 +61,6 @@ def _percent(state: State, resource: str) -> list[int]:
     room, used = state.problem.allocatable[row], state.used[row]
     share = 100 * used.astype(np.float64) / np.maximum(room, 1) * (room > 0)
     return [round(value) for value in share.tolist()]
-
-
-def _change(before: SpreadCounts, after: SpreadCounts) -> SpreadChange:
-    constraint = before.rule.constraint
-    return SpreadChange(
-        namespace=before.namespace,
-        workload=before.workload,
-        topology_key=constraint.topology_key,
-        when_unsatisfiable=constraint.when_unsatisfiable,
-        max_skew=constraint.max_skew,
-        selector=before.selector,
-        before=before.domains,
-        after=after.domains,
-        skew_before=before.skew,
-        skew_after=after.skew,
-    )
 
 
 def _steps(problem: Problem, found: Sequence[SpreadCounts], steps: Sequence[Step]) -> Iterator[SpreadStep]:

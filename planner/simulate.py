@@ -9,6 +9,7 @@ import numpy as np
 
 from models import Cluster
 from planner.audit import spread_counts
+from planner.audit.findings import change_of
 from planner.documents import plan
 from planner.documents.rollout import AppliedSimulation
 from planner.problem.problem import Problem
@@ -56,7 +57,7 @@ def simulate(
     after = spread_counts.take(problem, scheduler.state)
     return plan.Simulation(
         decisions=tuple(decisions),
-        spread=tuple(_change(spread_before[found.identity], found) for found in after),
+        spread=tuple(change_of(spread_before[found.identity], found) for found in after),
         pending=tuple(_pending(decisions)),
         kubernetes=problem.kubernetes.document,
         notes=(*cluster.notes, *problem.notes, *remarks(problem), *_drawn(scheduler, seed, preemption)),
@@ -107,22 +108,6 @@ def _explained(problem: Problem, known: Explanation) -> dict[str, object]:
     }
     totals = {name: sum(score[name] for score in scores.values()) for name, _ in feasible} if scores else {}
     return {"rejected": rejected, "scores": scores, "totals": totals}
-
-
-def _change(before: spread_counts.SpreadCounts, after: spread_counts.SpreadCounts) -> plan.SpreadChange:
-    constraint = after.rule.constraint
-    return plan.SpreadChange(
-        namespace=after.namespace,
-        workload=after.workload,
-        topology_key=constraint.topology_key,
-        when_unsatisfiable=constraint.when_unsatisfiable,
-        max_skew=constraint.max_skew,
-        selector=after.selector,
-        before=dict(before.domains),
-        after=dict(after.domains),
-        skew_before=before.skew,
-        skew_after=after.skew,
-    )
 
 
 def _pending(decisions: list[plan.Decision]) -> Iterator[plan.PendingReason]:

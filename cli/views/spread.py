@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from cli.blocks import Spread, SpreadRow
 from cli.forms.spreads import by_weight, short_key
@@ -17,15 +18,22 @@ def is_hard(row: ConstraintReport | SpreadChange) -> bool:
     return row.when_unsatisfiable == "DoNotSchedule"
 
 
+def _named(row: ConstraintReport | SpreadChange | DomainCounts) -> dict[str, Any]:
+    """What names a constraint, however it is counted."""
+    return {
+        "namespace": row.namespace,
+        "workload": row.workload,
+        "topology_key": row.topology_key,
+        "when": row.when_unsatisfiable,
+        "max_skew": row.max_skew,
+        "selector": row.selector,
+    }
+
+
 def row_now(row: ConstraintReport) -> SpreadRow:
     """A constraint as the cluster stands."""
     return SpreadRow(
-        namespace=row.namespace,
-        workload=row.workload,
-        topology_key=row.topology_key,
-        when=row.when_unsatisfiable,
-        max_skew=row.max_skew,
-        selector=row.selector,
+        **_named(row),
         skews=(row.skew,),
         domains={domain: (pods,) for domain, pods in row.domains.items()},
         surplus=row.excess,
@@ -47,12 +55,7 @@ def row_after(row: SpreadChange) -> SpreadRow:
     """A constraint now and after what was planned or simulated."""
     domains = dict.fromkeys((*row.after, *row.before))
     return SpreadRow(
-        namespace=row.namespace,
-        workload=row.workload,
-        topology_key=row.topology_key,
-        when=row.when_unsatisfiable,
-        max_skew=row.max_skew,
-        selector=row.selector,
+        **_named(row),
         skews=(row.skew_before, row.skew_after),
         domains={domain: (row.before.get(domain, 0), row.after.get(domain, 0)) for domain in domains},
         surplus={},
@@ -69,12 +72,7 @@ def row_compared(before: DomainCounts, theirs: DomainCounts, ours: DomainCounts)
     """A constraint now, after kube-scheduler, and in the best plan."""
     states = (before, theirs, ours)
     return SpreadRow(
-        namespace=ours.namespace,
-        workload=ours.workload,
-        topology_key=ours.topology_key,
-        when=ours.when_unsatisfiable,
-        max_skew=ours.max_skew,
-        selector=ours.selector,
+        **_named(ours),
         skews=tuple(state.skew for state in states),
         domains={domain: tuple(s.domains.get(domain, 0) for s in states) for domain in ours.domains},
         surplus={},

@@ -7,6 +7,7 @@ own, so every number is a sum over pods.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from planner.audit.spread_counts import SpreadCounts, take
 from planner.constraints import Violation
@@ -14,7 +15,7 @@ from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_ports import NodePorts
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.volumes import VolumeBinding
-from planner.documents.plan import CheckReport, ConstraintReport, Finding
+from planner.documents.plan import CheckReport, ConstraintReport, Finding, SpreadChange
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.state.state import State
@@ -67,17 +68,35 @@ def _finding(violation: Violation) -> Finding:
     return Finding(plugin=violation.plugin, pod=violation.pod, node=violation.node, message=violation.message)
 
 
+def named(found: SpreadCounts) -> dict[str, Any]:
+    """The fields by which documents name a constraint."""
+    constraint = found.rule.constraint
+    return {
+        "namespace": found.namespace,
+        "workload": found.workload,
+        "topology_key": constraint.topology_key,
+        "when_unsatisfiable": constraint.when_unsatisfiable,
+        "max_skew": constraint.max_skew,
+        "selector": found.selector,
+    }
+
+
+def change_of(before: SpreadCounts | None, after: SpreadCounts) -> SpreadChange:
+    """What became of a constraint's pods; it may be new."""
+    return SpreadChange(
+        **named(after),
+        before={} if before is None else dict(before.domains),
+        after=dict(after.domains),
+        skew_before=0 if before is None else before.skew,
+        skew_after=after.skew,
+    )
+
+
 def report_of(found: SpreadCounts) -> ConstraintReport:
     """A constraint and its pods, as documents have it."""
-    constraint = found.rule.constraint
     return ConstraintReport(
-        namespace=found.namespace,
-        workload=found.workload,
-        topology_key=constraint.topology_key,
-        when_unsatisfiable=constraint.when_unsatisfiable,
-        max_skew=constraint.max_skew,
-        min_domains=constraint.min_domains,
-        selector=found.selector,
+        **named(found),
+        min_domains=found.rule.constraint.min_domains,
         domains=dict(found.domains),
         global_minimum=found.minimum,
         skew=found.skew,

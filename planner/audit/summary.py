@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from planner.audit import spread_counts
+from planner.audit.findings import named
 from planner.audit.usage import occupied, use_of
 from planner.documents.comparison import DomainCounts, PriorityCount, Summary, Utilisation
 from planner.problem.nodes import Codes
@@ -42,14 +43,8 @@ def by_priority(problem: Problem, queue: Sequence[int], node_of: Codes) -> tuple
 
 
 def _spread(found: spread_counts.SpreadCounts) -> DomainCounts:
-    constraint = found.rule.constraint
     return DomainCounts(
-        namespace=found.namespace,
-        workload=found.workload,
-        topology_key=constraint.topology_key,
-        when_unsatisfiable=constraint.when_unsatisfiable,
-        max_skew=constraint.max_skew,
-        selector=found.selector,
+        **named(found),
         domains=dict(found.domains),
         skew=found.skew,
     )

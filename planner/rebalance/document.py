@@ -10,7 +10,7 @@ import numpy as np
 
 from models.objects.pod import Pod
 from planner.audit import spread_counts
-from planner.audit.findings import findings_of
+from planner.audit.findings import change_of, findings_of
 from planner.documents import plan
 from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep
 from planner.errors import InternalError
@@ -167,19 +167,7 @@ def _changes(before: _Count, after: _Count) -> Iterator[plan.SpreadChange]:
     for found in after.spread:
         earlier = known[found.identity]
         if not np.array_equal(earlier.counts, found.counts):
-            constraint = found.rule.constraint
-            yield plan.SpreadChange(
-                namespace=found.namespace,
-                workload=found.workload,
-                topology_key=constraint.topology_key,
-                when_unsatisfiable=constraint.when_unsatisfiable,
-                max_skew=constraint.max_skew,
-                selector=found.selector,
-                before=dict(earlier.domains),
-                after=dict(found.domains),
-                skew_before=earlier.skew,
-                skew_after=found.skew,
-            )
+            yield change_of(earlier, found)
 
 
 def _stays(board: TrialCluster, movable: Movable) -> Mapping[str, int]:

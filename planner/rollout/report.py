@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from planner.audit.findings import change_of
 from planner.audit.spread_counts import SpreadCounts, take
 from planner.documents.plan import SpreadChange
 from planner.documents.rollout import BrokenConstraint, RolloutEnd, RolloutStep, WorkloadRollout
@@ -110,17 +111,4 @@ def spread_changes(before: Sequence[SpreadCounts], after: Sequence[SpreadCounts]
     """The constraints at the end, beside what the same ones had at the start."""
     known = {item.identity: item for item in before}
     for item in after:
-        old = known.get(item.identity)
-        constraint = item.rule.constraint
-        yield SpreadChange(
-            namespace=item.namespace,
-            workload=item.workload,
-            topology_key=constraint.topology_key,
-            when_unsatisfiable=constraint.when_unsatisfiable,
-            max_skew=constraint.max_skew,
-            selector=item.selector,
-            before={} if old is None else dict(old.domains),
-            after=dict(item.domains),
-            skew_before=0 if old is None else old.skew,
-            skew_after=item.skew,
-        )
+        yield change_of(known.get(item.identity), item)
