@@ -51,7 +51,7 @@ class NodeResourcesBalancedAllocation(Score):
         self._before: ArrayCache[LoadArray] = ArrayCache(self.nodes.size)
 
     def prefers(self, template: Template) -> bool:
-        return bool(template.requests[self._rows].any())
+        return any(template.amounts[row] for row in self._rows)
 
     def score(self, template: Template, feasible: Feasible) -> Ints:
         return self._scores.get(
@@ -69,19 +69,26 @@ class NodeResourcesBalancedAllocation(Score):
         before = self._before.get(
             tuple(rows), lambda: LoadArray(self.state, lambda where: self._balance(rows, nothing, where))
         )
-        # kube adds 50 before it halves, so that the sum is never negative and the half is rounded down.
-        return lambda where: (
-            _UNCHANGED + ((self._balance(rows, amounts, where) - of_node(before.current(), where)) >> 1)
-        )
+
+        def change(where: Where) -> Any:
+            # kube adds 50 before it halves, so that the sum is never negative and the half is rounded down.
+            found = self._balance(rows, amounts, where)
+            found -= of_node(before.current(), where)
+            found >>= 1
+            found += _UNCHANGED
+            return found
+
+        return change
 
     def _balance(self, rows: Sequence[int], amounts: Sequence[int], where: Where) -> Any:
         """How equal the shares in use of some resources are, of 100, with so much more on the node."""
         shares: list[Any] = []
         counted: list[Any] = []
+        rooms, used, divisor = self.problem.allocatable, self.state.used, self._divisors
         for row, amount in zip(rows, amounts, strict=True):
-            room = at(self.problem.allocatable, row, where)
-            load = no_more_than(at(self.state.used, row, where) + amount, room)
-            shares.append(load / at(self._divisors, row, where))
+            room = at(rooms, row, where)
+            load = no_more_than(at(used, row, where) + amount, room)
+            shares.append(load / at(divisor, row, where))
             counted.append(1 if self._everywhere[row] else (room > 0) * 1)
         return _whole((1.0 - _deviation(shares, counted)) * MAX_SCORE)
 
@@ -94,7 +101,8 @@ def _whole(score: Any) -> Any:
 def _deviation(shares: Sequence[Any], counted: Sequence[Any]) -> Any:
     """The standard deviation of the shares that count; of two it is half their difference."""
     if len(shares) == 2:  # noqa: PLR2004
-        return counted[0] * counted[1] * (abs(shares[0] - shares[1]) / 2)
+        half, both = abs(shares[0] - shares[1]) / 2, counted[0] * counted[1]
+        return half if isinstance(both, int) and both else both * half
     number = sum(counted)
     mean = sum(share * counts for share, counts in zip(shares, counted, strict=True)) / positive(number)
     squares = sum(

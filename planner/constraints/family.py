@@ -95,6 +95,10 @@ class Filter(Family):
         """Rows of the resource table and amounts, if it is enough for the rule that so much is free."""
         return None
 
+    def named_nodes(self, template: Template) -> frozenset[str] | None:
+        """The only nodes that the template's own spec can mean, if it names its nodes; else None."""
+        return None
+
     def narrowed(self, template: Template, nodes: Mask) -> Mask | None:
         """The nodes refused to a pod that may run on these alone; None: no more than to any other."""
         return None

@@ -169,7 +169,7 @@ class NodeResourcesFit(Filter, Score):
             if load is None:
                 continue
             rating, counts = self._rating(load, row, where)
-            total = total + rating * weight
+            total = total + (rating if weight == 1 else rating * weight)
             weights = weights + counts * weight
         if self._strategy.type == "RequestedToCapacityRatio":
             return np.floor(total / np.maximum(weights, 1) + 0.5)

@@ -10,7 +10,9 @@ import numpy as np
 
 from models.objects.affinity import Taint
 from planner.constraints.family import NodeFilter, Rejects, Verdict
+from planner.problem.problem import Problem
 from planner.problem.templates import Template
+from planner.state.state import State
 
 _REASON = "node(s) were unschedulable"
 _TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
@@ -21,8 +23,12 @@ class NodeUnschedulable(NodeFilter):
 
     name = "NodeUnschedulable"
 
+    def __init__(self, problem: Problem, state: State) -> None:
+        super().__init__(problem, state)
+        self._some = bool(self.nodes.unschedulable.any())
+
     def concerns(self, template: Template) -> bool:
-        return bool(self.nodes.unschedulable.any())
+        return self._some
 
     def part(self, template: Template) -> bool:
         return any(toleration.tolerates(_TAINT) for toleration in template.pod.spec.tolerations)

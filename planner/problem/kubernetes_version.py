@@ -127,7 +127,9 @@ class Copied:
 def copied_for(cluster: Snapshot) -> Copied:
     """What was asked for, else the server's release, else that of the newest kubelet, else the newest."""
     origin = cluster.origin or SnapshotOrigin()
-    kubelets = (KubernetesVersion.parse(node.status.node_info.kubelet_version) for node in cluster.nodes)
+    # Thousands of nodes have a handful of versions.
+    told = {node.status.node_info.kubelet_version for node in cluster.nodes}
+    kubelets = map(KubernetesVersion.parse, told)
     newest_kubelet = max((version for version in kubelets if version is not None), default=None)
     found: tuple[tuple[Source, KubernetesVersion | None], ...] = (
         ("asked", cluster.kubernetes),

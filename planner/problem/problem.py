@@ -165,8 +165,10 @@ class Problem:
         self, index: int, pod: Pod, labels: Mapping[str, str], wanted: Mapping[str, int]
     ) -> Template:
         scored = self.requests_of(pod, SCORING_DEFAULTS)
-        requests = self._vector({**wanted, PODS: 1})
-        asked = self._vector(pod_requests(pod, SCORING_DEFAULTS, pod_level=False, resize=self._resize))
+        requests, by_containers = self._vector({**wanted, PODS: 1}), scored
+        if pod.spec.resources is not None:
+            by_containers = pod_requests(pod, SCORING_DEFAULTS, pod_level=False, resize=self._resize)
+        asked = self._vector(by_containers)
         return Template(
             index=index,
             pod=pod,
@@ -202,11 +204,18 @@ class Problem:
         if before is not None:
             known = before.nodes.same_as(self.nodes)
             table[:, known >= 0] = before.allocatable[:, known[known >= 0]]
-        for position in np.flatnonzero(known < 0).tolist():
-            for name, amount in self.nodes.nodes[position].status.allocatable.items():
+        fresh = np.flatnonzero(known < 0)
+        # Nodes come in few sizes: what is alike is read once.
+        sizes: dict[tuple[tuple[str, int], ...], int] = {}
+        offers = [tuple(self.nodes.nodes[position].status.allocatable.items()) for position in fresh.tolist()]
+        size_of = [sizes.setdefault(offer, len(sizes)) for offer in offers]
+        columns = np.zeros((len(self.resources), len(sizes)), np.int64)
+        for offer, column in sizes.items():
+            for name, amount in offer:
                 row = self.resource_index.get(name)
                 if row is not None:
-                    table[row, position] = in_units(name, amount)
+                    columns[row, column] = in_units(name, amount)
+        table[:, fresh] = columns[:, size_of]
         return table
 
     @cached_property
@@ -313,7 +322,8 @@ class Problem:
 
 def _resource_names(cluster: Cluster, requests: Iterable[Mapping[str, int]]) -> tuple[str, ...]:
     """cpu, memory and ephemeral-storage first, then extended resources by name, pods last."""
-    seen = {name for node in cluster.nodes for name in node.status.allocatable}
+    offers = {tuple(node.status.allocatable) for node in cluster.nodes}
+    seen = {name for offer in offers for name in offer}
     for wanted in requests:
         seen.update(wanted)
     first = (CPU, MEMORY, EPHEMERAL_STORAGE)

@@ -110,6 +110,9 @@ def _of_the_pod(pod: Pod, running: Mapping[str, int], resize: Resize) -> dict[st
 
 def resize_key(pod: Pod) -> Hashable:
     """What of a pod's status counts among its requests: nothing, unless it is being resized in place."""
+    status = pod.status
+    if status.resources is None and not (status.container_statuses or status.init_container_statuses):
+        return ()
     held: list[Hashable] = [
         (container.name, _items(status.resources), tuple(sorted(status.allocated_resources.items())))
         for container, status in _in_resize(pod)

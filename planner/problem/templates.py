@@ -75,18 +75,19 @@ class Grouping:
             self.template_of.append(number)
 
     def _key(self, pod: Pod, labels: Mapping[str, str]) -> Hashable:
-        owner = pod.metadata.controller
+        spec, metadata = pod.spec, pod.metadata
+        owner, placed = metadata.controller, bool(spec.node_name)
         return (
-            pod.namespace,
-            tuple(sorted(labels.items())),
-            self._spec_key(pod.spec),
-            tuple(volume_keys(pod)) if pod.spec.volumes else (),
-            tuple(device_keys(pod)) if pod.spec.resource_claims else (),
-            resize_key(pod) if pod.spec.node_name else (),
-            self._by_place and bool(pod.spec.node_name),
+            metadata.namespace,
+            tuple(sorted(labels.items())) if len(labels) > 1 else (*labels.items(),),
+            self._spec_key(spec),
+            tuple(volume_keys(pod)) if spec.volumes else (),
+            tuple(device_keys(pod)) if spec.resource_claims else (),
+            resize_key(pod) if placed else (),
+            self._by_place and placed,
             None if owner is None else (owner.kind, owner.name, owner.uid),
             pod.is_terminating,
-            pod.metadata.creation_timestamp is None,
+            metadata.creation_timestamp is None,
         )
 
     def _spec_key(self, spec: PodSpec) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from planner.constraints.dynamic_resources import NOTHING_TO_GIVE_BACK
 from planner.constraints.family import Filter, Score, Verdict
-from planner.constraints.node_affinity import NodeAffinity
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import ALL, Codes, Feasible, Ints, Mask
 from planner.problem.problem import Problem
@@ -110,8 +109,8 @@ class Framework:
             reason = plugin.refusal(template)
             if reason is not None:
                 return Plan(template, (plugin.name, reason), self.problem.nodes.none, (), None, ())
-            if isinstance(plugin, NodeAffinity):
-                named = self._named(plugin, template)
+            if (names := plugin.named_nodes(template)) is not None:
+                named = self._named(names)
             if not plugin.concerns(template):
                 continue
             if plugin.settled:
@@ -123,10 +122,7 @@ class Framework:
         scores = tuple((score, weight) for score, weight in self.profile.scores if score.prefers(template))
         return Plan(template, None, settled, tuple(changing), named, scores)
 
-    def _named(self, plugin: NodeAffinity, template: Template) -> Mask | None:
-        names = plugin.named_nodes(template)
-        if names is None:
-            return None
+    def _named(self, names: Iterable[str]) -> Mask:
         mask = np.zeros(self.problem.nodes.size, np.bool_)
         mask[[self.problem.nodes.index[name] for name in names if name in self.problem.nodes.index]] = True
         return mask

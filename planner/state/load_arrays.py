@@ -19,8 +19,8 @@ _FEW = 3
 #: So many answers for single nodes are kept: alike nodes have few loads, others none in common.
 _REMEMBERED = 512
 
-#: A formula over some nodes: arrays for several, plain numbers for one.  It reads nothing of a node but
-#: what `State.load_key` has.
+#: A formula over some nodes: new arrays for several, plain numbers for one.  It reads nothing of a node
+#: but what `State.load_key` has.
 Formula = Callable[[Where], Any]
 
 
@@ -82,6 +82,9 @@ class LoadArray:
         self.version = self._state.version
 
     def _whole(self) -> Ints:
+        found = self._formula(ALL)
+        if isinstance(found, np.ndarray) and found.dtype == np.int64:
+            return found
         values = np.empty(self._state.problem.nodes.size, np.int64)
-        values[:] = self._formula(ALL)
+        values[:] = found
         return values

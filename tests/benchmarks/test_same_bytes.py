@@ -6,7 +6,13 @@ import random
 from pathlib import Path
 
 import pytest
-from same_bytes import COMMANDS, WAYS, Printed, examples, recorded, run
+from same_bytes import COMMANDS, WAYS, Printed, Runner, Way, examples, recorded
+
+
+def run(arguments: list[str], way: Way) -> Printed:
+    """A command, run in some way."""
+    with Runner(way) as runner:
+        return runner.run(arguments)
 
 
 def test_a_way_that_slows_down_slows_down() -> None:

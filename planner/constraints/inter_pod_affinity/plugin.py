@@ -204,7 +204,7 @@ class InterPodAffinity(Filter, Score):
         return Verdict((_REASONS[code],), unresolvable=code == _AFFINITY)
 
     def prefers(self, template: Template) -> bool:
-        return bool(self._weighted(template))
+        return self.prefers_company(template) or self._admirers.any_of(template)
 
     def score(self, template: Template, feasible: Feasible) -> Ints | None:
         weights = [around for around in self._weighted(template) if around.anywhere()]

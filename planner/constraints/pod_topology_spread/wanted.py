@@ -40,17 +40,20 @@ class Wanted:
 
     def of(self, template: Template, kind: str) -> list[Wish]:
         """The constraints of one kind, hard or soft."""
-        return [wish for wish in self._all(template) if wish[0].when_unsatisfiable == kind]
+        return [*self._of(template, kind)]
 
-    def _all(self, template: Template) -> Iterator[Wish]:
-        namespace = frozenset((template.namespace,))
+    def _of(self, template: Template, kind: str) -> Iterator[Wish]:
         own = template.pod.spec.topology_spread_constraints
-        for constraint in own:
+        wanted = [one for one in own or self._defaults if one.when_unsatisfiable == kind]
+        if not wanted:
+            return
+        namespace = frozenset((template.namespace,))
+        for constraint in wanted if own else ():
             yield constraint, Selection(namespace, _with_own_labels(constraint, template.labels))
-        if not own and self._defaults:
+        if not own:
             selector = self._groups.selector(template)
             if not selector.empty:
-                yield from ((constraint, Selection(namespace, selector)) for constraint in self._defaults)
+                yield from ((constraint, Selection(namespace, selector)) for constraint in wanted)
 
 
 class _Groups:
