@@ -39,8 +39,8 @@ class SpreadCounts:
     def domains(self) -> dict[str, int]:
         """The pods of every domain by its name."""
         values = self.rule.column.values
-        eligible = np.flatnonzero(self.rule.counts.domains).tolist()
-        return dict(sorted((values[code], int(self.counts[code])) for code in eligible))
+        eligible = sorted(np.flatnonzero(self.rule.counts.domains).tolist(), key=values.__getitem__)
+        return dict(zip(map(values.__getitem__, eligible), self.counts[eligible].tolist(), strict=True))
 
     @property
     def skew(self) -> int:

@@ -100,9 +100,10 @@ class NodePorts(Filter):
 
     def violations(self) -> Iterator[Violation]:
         """Pods that share a node and a host port: each pod after the first that took it."""
-        for node, pods in enumerate(self.state.pods_on):
+        users = self.state.placed(number for number, ports in enumerate(self._wanted) if ports)
+        for node in sorted({int(self.state.node_of[pod]) for pod in users}):
             taken: list[HostPort] = []
-            for pod in pods:
+            for pod in self.state.pods_on[node]:
                 ports = self._wanted[self.problem.template_of[pod]]
                 if any(clash(port, other) for port in ports for other in taken):
                     key, name = self.problem.pods[pod].key, self.nodes.names[node]

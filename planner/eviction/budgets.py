@@ -39,7 +39,7 @@ class Budgets:
 
     def of(self, pod: int) -> tuple[int, ...]:
         """The budgets that cover a pod, whether or not they have a say."""
-        return self._covering(self._problem.pods[pod])
+        return self._covering(self._problem.pods[pod]) if self._by_label else ()
 
     def _covering(self, pod: Pod) -> tuple[int, ...]:
         asked = {

@@ -24,7 +24,7 @@ from planner.rebalance.crowds import Crowd, Level, Mover, Option, Tableau
 from planner.rebalance.interference import Interference
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.places import Places
-from planner.rebalance.room import Rival, Room
+from planner.rebalance.room import Group, Need, Rival, Room
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.twins import twins
 from planner.rebalance.worlds import Worlds
@@ -66,6 +66,7 @@ class _Case:
     sure: Mask
     free: Ints
     rivals: tuple[Rival, ...]
+    mates: tuple[Rival, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,22 @@ class Wishes:
     as_planned: Collection[int] = ()
 
 
+class _Inside:
+    """Some nodes by the cells of a crowd."""
+
+    def __init__(self, crowd: Crowd, nodes: Mask) -> None:
+        self._nodes = np.flatnonzero(nodes)
+        self._cells = crowd.cell_of[self._nodes]
+        self._known: dict[int, Codes] = {}
+
+    def of(self, cell: int) -> Codes:
+        """Those in a cell."""
+        found = self._known.get(cell)
+        if found is None:
+            found = self._known[cell] = self._nodes[self._cells == cell]
+        return found
+
+
 class Landings:
     """Judges the moves of a wave on a stage, whose crowds and room it keeps."""
 
@@ -98,7 +115,10 @@ class Landings:
         self._pins = self._plain = False
         self._reads = Interference(self._board).reads
         self._places = Places(stage.board)
-        self._worlds = Worlds(stage, twins(stage.board, crowds.values(), sources, crowds), wishes.again)
+        node_of = stage.board.state.node_of.copy()
+        self._worlds = Worlds(
+            stage, lambda: twins(stage.board, node_of, crowds.values(), sources, crowds), wishes.again
+        )
         self.room = Room(stage.board)
 
     def judge(
@@ -159,7 +179,7 @@ class Landings:
             free = free.copy()
             free[:, move.source] += self.room.takes[template]
         sure = self._settled(move) & self.room.fits(template, free) & sure
-        return _Case(move, template, may, sure, free, (*self.room.astray, *mates))
+        return _Case(move, template, may, sure, free, (*self.room.astray, *mates), tuple(mates))
 
     def _settled(self, move: Move) -> Mask:
         return self._board.plan(self._board.template(move.pod)).settled
@@ -269,7 +289,7 @@ class Landings:
             unsure = self._unsure(case, crowd)
             held = crowd.restriction(kept, self._levels(crowd, [case.move]), unsure, pinned=pinned)
             mover = replace(mover, restriction=held)
-        inside = case.sure if kept is None else case.sure & kept
+        inside = _Inside(crowd, case.sure if kept is None else case.sure & kept)
         course = crowd.course(
             [mover], lambda _, tableau, options: self._exists(case, crowd, inside, tableau, options)
         )
@@ -281,37 +301,40 @@ class Landings:
         return found if kept is None else found & kept
 
     def _exists(
-        self, case: _Case, crowd: Crowd, inside: Mask, tableau: Tableau, options: Collection[Option]
+        self, case: _Case, crowd: Crowd, inside: _Inside, tableau: Tableau, options: Collection[Option]
     ) -> bool:
         """Whether one of the options has room for certain, wherever rivals are."""
         allowed: dict[int, set[Level]] = {}
         for cell, level in options:
             allowed.setdefault(cell, set()).add(level)
-        there = np.bincount(crowd.cell_of[inside], minlength=len(crowd.sizes))
-        certain = 0
+        need = Need(case.template, case.free, case.mates, room_alone=not self._rules(case.template))
+        by_number, by_name, counted = list[Group](), list[Group](), list[Rival]()
         for cell, several in allowed.items():
+            there = inside.of(cell)
             shut = sum(nodes for level, nodes in tableau[cell] if level not in several)
-            least = max(0, int(there[cell]) - shut)
-            if shut and there[cell]:
-                least = max(least, self._open_for_certain(case, crowd, inside, cell, several))
-            certain += least
-        if certain > len(case.rivals):
-            return True
-        nodes = np.flatnonzero(inside & np.isin(crowd.cell_of, [*allowed]))
-        return certain > self.room.filled(
-            case.template, case.free, nodes, case.rivals, room_alone=not self._rules(case.template)
+            least = known = len(there)
+            if shut and len(there):
+                # Rivals of the crowd may count too much for it where they are: they take that node from it.
+                kin = [rival for rival in self._kin(case, crowd) if rival.nodes[there].any()]
+                known = max(0, self._known_open(case, crowd, there, several) - len(kin))
+                least = max(known, len(there) - shut)
+                counted += kin
+            by_number.append((there, least))
+            by_name.append((there, known))
+        return self.room.is_enough(need, by_number) or (
+            bool(counted) and self.room.is_enough(need, by_name, counted)
         )
 
-    def _open_for_certain(
-        self, case: _Case, crowd: Crowd, inside: Mask, cell: int, several: Collection[Level]
-    ) -> int:
-        """How many nodes of a cell are at one of these levels, wherever rivals of the crowd are."""
-        here = inside & (crowd.cell_of == cell)
-        levels, found = self._levels(crowd, [case.move])[:, here], np.zeros(int(here.sum()), np.bool_)
+    def _known_open(self, case: _Case, crowd: Crowd, nodes: Codes, several: Collection[Level]) -> int:
+        """How many of some nodes are at one of these levels, but for rivals of the crowd."""
+        levels, found = self._levels(crowd, [case.move])[:, nodes], np.zeros(len(nodes), np.bool_)
         for level in several:
             found |= (levels == np.array(level, np.int64)[:, np.newaxis]).all(axis=0)
-        kin = (r for r in case.rivals if self._crowds.get(r.template) is crowd)
-        return int(found.sum()) - sum(bool(rival.nodes[here].any()) for rival in kin)
+        return int(found.sum())
+
+    def _kin(self, case: _Case, crowd: Crowd) -> list[Rival]:
+        """The rivals that count where a crowd does."""
+        return [rival for rival in case.rivals if self._crowds.get(rival.template) is crowd]
 
     def _levels(self, crowd: Crowd, gone: Iterable[Move]) -> Codes:
         """The pods of a crowd on every node for certain, when some of them have gone."""
@@ -371,10 +394,11 @@ class Landings:
         """The landings of several moves of a crowd: all by filters, or none of them."""
         crowd = self._crowds[cases[0].template]
         movers = [self._mover(case, crowd) for case in cases]
+        insides = [_Inside(crowd, case.sure) for case in cases]
         course = crowd.course(
             movers,
             lambda number, tableau, options: self._exists(
-                cases[number], crowd, cases[number].sure, tableau, options
+                cases[number], crowd, insides[number], tableau, options
             ),
         )
         if course is None or not crowd.alike(course.ends):

@@ -9,9 +9,10 @@ that allows nothing, and two budgets over one pod, are refused by the eviction A
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
+from operator import attrgetter
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from models import Cluster
 from models.controllers.owners import ByController
 from models.controllers.replicas import emptied
 from models.objects.pod import Pod
+from models.objects.selectors import LabelSelector
 from planner.eviction.budgets import Budgets
 from planner.eviction.movable import asks_to_stay, has_local_storage
 from planner.eviction.protections import Protections
@@ -48,6 +50,7 @@ class Movable:
         self.protections = protections
         self._budgets = budgets
         self._profiles = profiles_of(problem.cluster.scheduler_config)
+        self._pod_rules = [*self._rules_of_pods()]
         self._of_template = [self._template_stays(template) for template in problem.templates]
         self.reasons: dict[int, str] = {}
         self.weights: Ints = np.zeros(len(problem.pods), np.int64)
@@ -114,26 +117,25 @@ class Movable:
 
     def _pod_stays(self, pod: int) -> str:
         """Why one pod of a movable template may not go, if so."""
-        # Pods of one template may differ in volumes that no filter looks at.
-        found, rules = self._problem.pods[pod], self.protections
-        checks = (
-            (found.is_mirror, "mirrored by a kubelet"),
-            (rules.local_storage and has_local_storage(found), "with local storage"),
-            (asks_to_stay(found), "with an annotation against eviction"),
-            (
-                rules.selector is not None and not rules.selector.matches(found.metadata.labels),
-                "outside the policy's labels",
-            ),
-            (self._is_too_young(found), "too young"),
-            (rules.without_budget and not self._budgets.of(pod), "without a PodDisruptionBudget"),
-        )
-        return next((reason for applies, reason in checks if applies), "") or self._budgets.why_not(pod)
+        found = self._problem.pods[pod]
+        reasons = (reason for applies, reason in self._pod_rules if applies(found))
+        stays = next(reasons, "")
+        if not stays and self.protections.without_budget and not self._budgets.of(pod):
+            stays = "without a PodDisruptionBudget"
+        return stays or self._budgets.why_not(pod)
 
-    def _is_too_young(self, pod: Pod) -> bool:
-        age, created = self.protections.min_age, pod.metadata.creation_timestamp
-        if age is None or created is None or self.now is None:
-            return False
-        return self.now - created < age
+    def _rules_of_pods(self) -> Iterator[tuple[Callable[[Pod], bool], str]]:
+        """What is asked of every pod: tens of thousands are, so only what is in force."""
+        rules = self.protections
+        yield attrgetter("is_mirror"), "mirrored by a kubelet"
+        if rules.local_storage:
+            # Pods of one template may differ in volumes that no filter looks at.
+            yield has_local_storage, "with local storage"
+        yield asks_to_stay, "with an annotation against eviction"
+        if rules.selector is not None:
+            yield partial(_is_outside, rules.selector), "outside the policy's labels"
+        if rules.min_age is not None and self.now is not None:
+            yield partial(_is_younger, self.now - rules.min_age), "too young"
 
     @cached_property
     def now(self) -> datetime | None:
@@ -158,6 +160,15 @@ class Movable:
     def templates(self) -> Iterator[int]:
         """The templates that have movable pods."""
         return iter(self._by_template)
+
+
+def _is_outside(selector: LabelSelector, pod: Pod) -> bool:
+    return not selector.matches(pod.metadata.labels)
+
+
+def _is_younger(since: datetime, pod: Pod) -> bool:
+    created = pod.metadata.creation_timestamp
+    return created is not None and created > since
 
 
 def _times(pod: Pod) -> Iterator[datetime]:

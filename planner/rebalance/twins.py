@@ -15,16 +15,20 @@ from planner.rebalance.trial_cluster import TrialCluster
 
 
 def twins(
-    board: TrialCluster, crowds: Iterable[Crowd], sources: Collection[int], templates: Iterable[int]
+    board: TrialCluster,
+    node_of: Codes,
+    crowds: Iterable[Crowd],
+    sources: Collection[int],
+    templates: Iterable[int],
 ) -> list[int]:
-    """A number for every node, equal for twins; a node that pods leave has none."""
+    """A number for every node, equal for twins as pods are placed; one that pods leave has none."""
     nodes = board.problem.nodes
     names = _names(board)
     if any(_asks_for(board, template, names) for template in templates):
         return list(range(nodes.size))
     cells = [crowd.cell_of for crowd in {id(crowd): crowd for crowd in crowds}.values()]
     numbers: dict[Hashable, int] = {}
-    contents = _contents(board)
+    contents = _contents(board, node_of)
     return [
         numbers.setdefault(
             node if node in sources else (*_traits(board, node, names, contents[node]), *_at(cells, node)),
@@ -59,11 +63,11 @@ def _at(cells: Iterable[Codes], node: int) -> Iterator[int]:
     return (int(of[node]) for of in cells)
 
 
-def _contents(board: TrialCluster) -> list[Counter[int]]:
+def _contents(board: TrialCluster, node_of: Codes) -> list[Counter[int]]:
     """The templates of the pods on every node."""
     found: list[Counter[int]] = [Counter() for _ in board.problem.nodes.nodes]
     templates = board.problem.template_of.tolist()
-    for pod, node in enumerate(board.state.node_of.tolist()):
+    for pod, node in enumerate(node_of.tolist()):
         if node >= 0:
             found[node][templates[pod]] += 1
     return found

@@ -6,12 +6,13 @@ in which only twins have changed roles are one world.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import product
 
 import numpy as np
 
-from planner.problem.nodes import Mask
+from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.trial_cluster import Move
@@ -22,15 +23,20 @@ World = Mapping[int, int]
 class Worlds:
     """The worlds that may have come about, over a stage that shows one of them."""
 
-    def __init__(self, stage: Stage, twins: Sequence[int], again: Collection[int]) -> None:
+    def __init__(self, stage: Stage, twins: Callable[[], Sequence[int]], again: Collection[int]) -> None:
         """The one world that the stage shows; pods that move `again` are told from others of their kind."""
         self._stage = stage
         self._again = again
-        self._twins = np.array(twins, np.intp)
+        self._find_twins = twins
         self._worlds: list[World] = [{}]
         self._shown = 0
         #: What was found out since the worlds became what they are: nothing happens in between.
         self._tops: dict[tuple[int, Move, Phase], Mask] = {}
+
+    @cached_property
+    def _twins(self) -> Codes:
+        """A number for every node, equal for twins; not asked for where scores lead nobody."""
+        return np.array(self._find_twins(), np.intp)
 
     def with_twins(self, nodes: Mask) -> Mask:
         """Some nodes and all that may be in their roles."""

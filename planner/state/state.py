@@ -6,7 +6,7 @@ changed; `epoch` grows when the log is cut, and a cache that missed a cut starts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -74,6 +74,13 @@ class State:
         """What some of the placed pods use together: a row for every resource, a column for every node."""
         templates, nodes = self.problem.template_of[pods], self.node_of[pods]
         return _summed(self._table[:, templates], nodes, self.problem.nodes.size)
+
+    def placed(self, templates: Iterable[int]) -> list[int]:
+        """The pods of some templates that have a node, in order."""
+        wanted = np.zeros(len(self.problem.templates), np.bool_)
+        wanted[[*templates]] = True
+        found: list[int] = np.flatnonzero(wanted[self.problem.template_of] & (self.node_of >= 0)).tolist()
+        return found
 
     def load_key(self, node: int) -> LoadKey:
         """What a node has and how it is loaded: nodes with equal keys are alike to formulas over loads."""

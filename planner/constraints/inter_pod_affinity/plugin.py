@@ -262,14 +262,11 @@ class InterPodAffinity(Filter, Score):
 
     def violations(self) -> Iterator[Violation]:
         """Pods apart from the company they need, or together with pods they shun."""
-        for pod, node in enumerate(self.state.node_of.tolist()):
-            if node >= 0:
-                yield from self._violations_of(pod, node)
+        for pod in self.state.placed(n for n, wishes in enumerate(self._wishes) if wishes.required):
+            yield from self._violations_of(pod, int(self.state.node_of[pod]))
 
     def _violations_of(self, pod: int, node: int) -> Iterator[Violation]:
         template = self.problem.template(pod)
-        if not self._wishes[template.index].required:
-            return
         rules, key, here = self.rules(template), self.problem.pods[pod].key, np.array([node])
         name = self.nodes.names[node]
         if rules.needs and not all(around.here(here)[0] for around in rules.needs):

@@ -75,10 +75,9 @@ class VolumeBinding(Filter):
     def violations(self) -> Iterator[Violation]:
         """Pods on nodes that their bound volumes cannot be reached from."""
         claims = self.state.claims
-        for pod, node in enumerate(self.state.node_of.tolist()):
-            if node < 0 or not self.problem.pods[pod].spec.volumes:
-                continue
-            template = self.problem.template(pod)
+        users = (template.index for template in self.problem.templates if self.concerns(template))
+        for pod in self.state.placed(users):
+            template, node = self.problem.template(pod), int(self.state.node_of[pod])
             for claim in self._bound(template):
                 volume = claims.volumes.get(claim.spec.volume_name)
                 if volume is not None and not claims.reachable(volume)[node]:

@@ -1,0 +1,62 @@
+"""Room that is said to be there for certain is there, wherever those astray have landed."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import numpy as np
+
+from planner.problem.problem import Problem
+from planner.rebalance.room import Need, Rival, Room
+from planner.rebalance.trial_cluster import TrialCluster
+from tests.builders import cluster, node, pod
+
+
+def _ways(capacities: list[int], sizes: list[int], allowed: list[list[int]]) -> list[tuple[int, ...]]:
+    """All ways in which pods can be on their nodes."""
+    found = []
+    for way in product(*allowed):
+        loads = np.bincount(way, weights=sizes, minlength=len(capacities))
+        if (loads <= capacities).all():
+            found.append(way)
+    return found
+
+
+def test_room_for_certain_is_there_in_every_way() -> None:
+    """Some of those astray also shut the node that they are on, as kin that counts too much does."""
+    seed = random.randrange(2**32)
+    draw, said = random.Random(seed), 0
+    for turn in range(400):
+        capacities = [draw.randint(1, 6) for _ in range(draw.randint(2, 5))]
+        sizes = [draw.randint(1, 3) for _ in range(draw.randint(1, 4))]
+        every = range(len(capacities))
+        allowed = [draw.sample(every, draw.randint(1, len(capacities))) for _ in sizes]
+        ways = _ways(capacities, sizes, allowed)
+        if not ways:
+            continue
+        wanted = draw.randint(1, 3)
+        nodes = [node(f"n{number}", cpu=str(cores)) for number, cores in enumerate(capacities)]
+        pods = [pod(f"p{number}", cpu=str(cores)) for number, cores in enumerate([*sizes, wanted])]
+        problem = Problem(cluster(*nodes, *pods))
+        board = TrialCluster(problem)
+        room = Room(board)
+        for number, place in enumerate(draw.choice(ways)):
+            board.state.bind(number, place)
+            mask = problem.nodes.none.copy()
+            mask[allowed[number]] = True
+            room.add(Rival(int(problem.template_of[number]), mask, number, place))
+        template = int(problem.template_of[len(sizes)])
+        free = room.free()
+        good = [n for n in draw.sample(every, draw.randint(1, len(capacities))) if capacities[n] >= wanted]
+        shutting = draw.sample(range(len(sizes)), draw.randint(0, len(sizes)))
+        kin = [room.astray[n] for n in shutting if set(allowed[n]) & set(good)]
+        group = np.array(good, np.intp), max(0, len(good) - len(kin))
+        if room.is_enough(Need(template, free, (), room_alone=True), [group], kin):
+            said += 1
+            for way in ways:
+                loads = np.bincount(way, weights=sizes, minlength=len(capacities))
+                shut = {way[n] for n in shutting}
+                left = [n for n in good if n not in shut and capacities[n] - loads[n] >= wanted]
+                assert left, (seed, turn, capacities, sizes, allowed, wanted, good, shutting, way)
+    assert said > 20, seed
