@@ -90,10 +90,17 @@ class _Figures:
         self.code: list[int] = rule.column.codes[representative].tolist()
         self.counts: list[bool] = rule.counts.eligible[representative].tolist()
         self.domains: list[int] = np.flatnonzero(rule.counts.domains).tolist()
+        self._known_sums: dict[tuple[Tableau, int, bool], dict[int, int]] = {}
 
-    def sums(self, tableau: Tableau, tally: int, *, everywhere: bool = False) -> dict[int, int]:
+    def sums(self, tableau: Tableau, tally: int, *, everywhere: bool = False) -> Mapping[int, int]:
         """The pods of every shared domain."""
-        found = dict.fromkeys(self.domains, 0)
+        key = tableau, tally, everywhere
+        known = self._known_sums.get(key)
+        if known is not None:
+            return known
+        if len(self._known_sums) > 10 * effort.TABLEAUS_KEPT:
+            self._known_sums.clear()
+        found = self._known_sums[key] = dict.fromkeys(self.domains, 0)
         for cell, levels in enumerate(tableau):
             code = self.code[cell]
             if code >= 0 and (everywhere or self.counts[cell]):

@@ -20,7 +20,7 @@ from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.documents.move_plan import Place
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
-from planner.rebalance.crowds import Crowd, Level, Mover, Option, Tableau
+from planner.rebalance.crowds import Course, Crowd, Level, Mover, Option, Tableau
 from planner.rebalance.interference import Interference
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.places import Places
@@ -86,12 +86,13 @@ class Wishes:
 
 
 class _Inside:
-    """Some nodes by the cells of a crowd."""
+    """Some nodes by the cells of a crowd, and how many of those that were asked for are open at least."""
 
     def __init__(self, crowd: Crowd, nodes: Mask) -> None:
         self._nodes = np.flatnonzero(nodes)
         self._cells = crowd.cell_of[self._nodes]
         self._known: dict[int, Codes] = {}
+        self.least = len(self._nodes)
 
     def of(self, cell: int) -> Codes:
         """Those in a cell."""
@@ -120,6 +121,8 @@ class Landings:
             stage, lambda: twins(stage.board, node_of, crowds.values(), sources, crowds), wishes.again
         )
         self.room = Room(stage.board)
+        #: How moves may go, and the least number of nodes that are open to each on the way; of this turn.
+        self._known_courses: dict[Move, tuple[Course, int]] = {}
 
     def judge(
         self,
@@ -289,16 +292,27 @@ class Landings:
             unsure = self._unsure(case, crowd)
             held = crowd.restriction(kept, self._levels(crowd, [case.move]), unsure, pinned=pinned)
             mover = replace(mover, restriction=held)
-        inside = _Inside(crowd, case.sure if kept is None else case.sure & kept)
-        course = crowd.course(
-            [mover], lambda _, tableau, options: self._exists(case, crowd, inside, tableau, options)
-        )
+        course = self._course(case, crowd, mover, kept)
         if course is None or (kept is not None and not crowd.alike(course.ends, wanted)):
             return None
         found = case.may & crowd.nodes_at(
             course.options[0], self._levels(crowd, [case.move]), self._unsure(case, crowd)
         )
         return found if kept is None else found & kept
+
+    def _course(self, case: _Case, crowd: Crowd, mover: Mover, kept: Mask | None) -> Course | None:
+        """How a lone move may go: as it did with fewer rivals, where there is room enough for all."""
+        if kept is None and case.move in self._known_courses:
+            known, least = self._known_courses[case.move]
+            if least > len(case.rivals):
+                return known
+        inside = _Inside(crowd, case.sure if kept is None else case.sure & kept)
+        found = crowd.course(
+            [mover], lambda _, tableau, options: self._exists(case, crowd, inside, tableau, options)
+        )
+        if kept is None and found is not None and not self._rules(case.template):
+            self._known_courses[case.move] = found, inside.least
+        return found
 
     def _exists(
         self, case: _Case, crowd: Crowd, inside: _Inside, tableau: Tableau, options: Collection[Option]
@@ -321,6 +335,7 @@ class Landings:
                 counted += kin
             by_number.append((there, least))
             by_name.append((there, known))
+        inside.least = min(inside.least, sum(least for _, least in by_number))
         return self.room.is_enough(need, by_number) or (
             bool(counted) and self.room.is_enough(need, by_name, counted)
         )
@@ -427,6 +442,7 @@ class Landings:
 
     def commit(self, wave: Sequence[Landing]) -> list[Landing]:
         """Let a wave have happened; its landings with the nodes to which the smallest name leads."""
+        self._known_courses.clear()
         led = [landing.move for landing in wave if landing.kind == "scores"]
         worlds = self._worlds.after(led, {move.pod: self._own_phases(move) for move in led})
         for crowd, landings in self._by_crowd(wave).values():

@@ -118,11 +118,12 @@ class Movable:
     def _pod_stays(self, pod: int) -> str:
         """Why one pod of a movable template may not go, if so."""
         found = self._problem.pods[pod]
-        reasons = (reason for applies, reason in self._pod_rules if applies(found))
-        stays = next(reasons, "")
-        if not stays and self.protections.without_budget and not self._budgets.of(pod):
-            stays = "without a PodDisruptionBudget"
-        return stays or self._budgets.why_not(pod)
+        for applies, reason in self._pod_rules:
+            if applies(found):
+                return reason
+        if self.protections.without_budget and not self._budgets.of(pod):
+            return "without a PodDisruptionBudget"
+        return self._budgets.why_not(pod)
 
     def _rules_of_pods(self) -> Iterator[tuple[Callable[[Pod], bool], str]]:
         """What is asked of every pod: tens of thousands are, so only what is in force."""

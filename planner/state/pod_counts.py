@@ -78,7 +78,8 @@ class DomainCounts:
         self.tally = tally
         self.column = column
         self._codes = column.codes if eligible is None else np.where(eligible, column.codes, -1)
-        self._code_list: list[int] = self._codes.tolist()
+        #: The codes as plain numbers, once a pod has come or gone.
+        self._code_list: list[int] | None = None
         self.eligible: Mask = self._codes >= 0
         #: Which domains have at least one eligible node.
         self.domains: Mask = np.bincount(self._codes[self._codes >= 0], minlength=size) > 0
@@ -96,6 +97,8 @@ class DomainCounts:
         if self._epoch != tally.epoch:
             self._rebuild()
         elif self._position < len(tally.log):
+            if self._code_list is None:
+                self._code_list = self._codes.tolist()
             for node, amount in tally.log[self._position :]:
                 code = self._code_list[node]
                 if code >= 0:
