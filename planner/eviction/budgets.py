@@ -19,6 +19,10 @@ from planner.problem.problem import Problem
 Label = tuple[str, str]
 
 
+#: Why a pod stays whose budget has nothing left.
+ALLOWS_NONE = "under a PodDisruptionBudget that allows no eviction"
+
+
 class Budgets:
     """The budgets of a snapshot: which cover a pod, and how many evictions each allows."""
 
@@ -68,7 +72,7 @@ class Budgets:
         if len(covering) > 1:
             return "under two PodDisruptionBudgets"
         if covering and self.allowed[covering[0]] < 1:
-            return "under a PodDisruptionBudget that allows no eviction"
+            return ALLOWS_NONE
         return ""
 
     def limits(self, pods: Iterable[int]) -> Iterator[tuple[frozenset[int], int]]:

@@ -7,6 +7,8 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import takewhile
 
 import numpy as np
 
@@ -26,12 +28,12 @@ from planner.rebalance.exhaustive import Values
 from planner.rebalance.forced import forced
 from planner.rebalance.landings import Landing
 from planner.rebalance.movable import EMPTIED, Movable
+from planner.rebalance.remedies import remedies, tried
 from planner.rebalance.replay import first_failure
 from planner.rebalance.search import MoveSearch, stages_of
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.waves import WaveRules
 from planner.rebalance.why_not import WhyNot
-from planner.whatif import add_nodes
 
 
 def rebalance(  # noqa: PLR0913 - the options of the command
@@ -151,7 +153,7 @@ def _chosen(problem: Problem, left_alone: Mapping[int, str]) -> Iterator[str]:
 
 
 def _why_not(board: TrialCluster, movable: Movable, dealt: Dealt, meter: Meter) -> Iterator[str]:
-    """Why constraints stay broken when all moves are made, and whether one more node would help."""
+    """Why constraints stay broken when all moves are made, and which small changes would help."""
     mark = board.state.mark()
     for wave in dealt.waves:
         for landing in wave:
@@ -161,15 +163,12 @@ def _why_not(board: TrialCluster, movable: Movable, dealt: Dealt, meter: Meter) 
     yield from (f"stays broken: {reason.text}" for reason in found)
     problem = board.problem
     if len(problem.pods) * problem.nodes.size <= effort.TRIED_PLACES:
-        like = dict.fromkeys(reason.more_room for reason in found if reason.more_room)
-        for node in [*like][: effort.NODES_TRIED]:
-            if not meter.stopped and meter.seconds() > effort.NODE_TRIED_SECONDS:
-                grown = add_nodes(problem.cluster, 1, node)
-                other = rebalance(grown, time_limit=effort.NODE_TRIED_SECONDS, explain=False)
-                left = other.after.hard_excess
-                if left < dealt.excess[0] and other.after.pending <= len(problem.queue()):
-                    moves = len(other.steps)
-                    yield f"with one more node like {node} a plan of {moves} leaves {left} too many"
+        enough = partial(rebalance, time_limit=effort.REMEDY_SECONDS, explain=False)
+        possible = takewhile(
+            lambda _: not meter.stopped and meter.seconds() > effort.REMEDY_SECONDS,
+            remedies(problem.cluster, found),
+        )
+        yield from tried(possible, enough, dealt.excess[0], len(problem.queue()))
 
 
 def _least(*numbers: int | None) -> int | None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from models.objects.quantity import format_quantity
 from planner.constraints.node_resources import NodeResourcesFit
+from planner.eviction.budgets import ALLOWS_NONE
 from planner.problem.nodes import Mask
 from planner.proof import effort
 from planner.rebalance.excess_ledger import Demand
@@ -26,10 +27,14 @@ _VOLUMES = ("VolumeBinding", "VolumeZone")
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a constraint stays broken; `more_room` is a node such that another one like it may help."""
+    """Why a constraint stays broken.
+
+    `more_room` is a node such that another one like it may help, `held` a pod that its budget holds.
+    """
 
     text: str
     more_room: str = ""
+    held: str = ""
 
 
 class WhyNot:
@@ -53,7 +58,7 @@ class WhyNot:
                 continue
             many, where = int(surplus[code]), f"{column.key} {column.values[code]}"
             told = f"{self._board.workloads[demand.carriers[0]]}: {many} too many in {where}: {found.text}"
-            yield Reason(told, found.more_room)
+            yield replace(found, text=told)
         if len(broken) > effort.BROKEN_EXPLAINED:
             yield Reason(f"{len(broken) - effort.BROKEN_EXPLAINED} more constraints stay broken")
 
@@ -68,7 +73,11 @@ class WhyNot:
         stay = Counter(reason for pod in there if (reason := self._movable.reasons.get(pod)))
         free = [pod for pod in there if self._movable.weights[pod]]
         if not free:
-            return Reason(f"none of its {len(there)} pods there may be moved ({', '.join(sorted(stay))})")
+            held = (pod for pod in there if self._movable.reasons.get(pod) == ALLOWS_NONE)
+            return Reason(
+                f"none of its {len(there)} pods there may be moved ({', '.join(sorted(stay))})",
+                held=next((self._board.problem.pods[pod].key for pod in held), ""),
+            )
         return self._refused(demand, code, free[0])
 
     def _refused(self, demand: Demand, code: int, pod: int) -> Reason | None:

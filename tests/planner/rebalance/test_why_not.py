@@ -3,6 +3,7 @@
 from planner import rebalance
 from tests.builders import Object, budget, claim, cluster, node, pod, service, spread, volume
 from tests.planner.rebalance.test_recordings import wrong_in
+from tests.planner.rollout.running import running, web
 
 
 def notes(*objects: Object, **words: object) -> list[str]:
@@ -73,3 +74,35 @@ def test_affinity_is_told_in_the_words_of_the_scheduler() -> None:
     assert found == [
         f"{BROKEN}of 1 nodes elsewhere 1 refuse: node(s) didn't match Pod's node affinity/selector"
     ]
+
+
+def held(least: int) -> list[Object]:
+    """Four replicas in zone a of two, under a budget that wants so many of them."""
+    objects = running(web(4), ["n0"] * 4, node("n0", zone="a", cpu="8"), node("n1", zone="b", cpu="8"))
+    health = {
+        "currentHealthy": 4,
+        "desiredHealthy": least,
+        "expectedPods": 4,
+        "disruptionsAllowed": 4 - least,
+    }
+    wants = {**budget("web", "web", 0), "status": health}
+    wants["spec"] |= {"minAvailable": least}
+    wants["metadata"]["namespace"] = "shop"
+    return [*objects, wants]
+
+
+def test_a_budget_that_allows_nothing_is_tried_with_one_more() -> None:
+    """One replica more comes to the empty zone, and one of the four may follow; or the budget gives one."""
+    plan = rebalance(cluster(*held(4)))
+    assert (plan.after.hard_excess, plan.steps) == (3, ())
+    assert [note for note in plan.notes if note.startswith("with ")] == [
+        "with one replica more of Deployment/web: 5 a plan of 1 leaves 0 too many",
+        "with PodDisruptionBudget web with minAvailable 3 a plan of 2 leaves 0 too many",
+    ]
+
+
+def test_what_another_budget_leaves_is_so() -> None:
+    """The same cluster with that budget, planned and replayed by somebody else."""
+    given = cluster(*held(3))
+    plan = rebalance(given)
+    assert (len(plan.steps), plan.after.hard_excess, wrong_in(given, plan)) == (2, 0, [])
