@@ -11,11 +11,15 @@ import argparse
 import json
 import resource
 import time
+from collections import Counter
 
 from rebalance import HOST, ZONE, Object, Shape
 
 from models import Cluster
+from models.objects.disruption import PodDisruptionBudget
+from models.objects.pod import Pod
 from planner import drain, rollout
+from planner.documents.drain import DrainPlan
 
 _FILL = 0.8
 _FURTHER = 4
@@ -88,16 +92,49 @@ def deployed(nodes: int) -> list[Object]:
 
 
 def budgets(workloads: int) -> list[Object]:
-    """A budget of ten for every workload."""
+    """A budget of one to ten for every workload."""
     return [
         {
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",
             "metadata": {"name": f"w{number:03}", "namespace": "prod"},
-            "spec": {"selector": {"matchLabels": {"app": f"w{number:03}"}}, "maxUnavailable": 10},
+            "spec": {
+                "selector": {"matchLabels": {"app": f"w{number:03}"}},
+                "maxUnavailable": number % 10 + 1,
+            },
         }
         for number in range(workloads)
     ]
+
+
+def refused(cluster: Cluster, plan: DrainPlan) -> int:
+    """How many evictions of a drain the budgets would not allow, in its order, however long one waits.
+
+    Whoever has landed may be waited for; whoever has not is away for good.
+    """
+    going = {*plan.nodes}
+    covering = {
+        pod.key: [budget for budget in cluster.pod_disruption_budgets if _covers(budget, pod)]
+        for pod in cluster.pods
+        if pod.spec.node_name in going
+    }
+    left = {b.key: int(b.spec.max_unavailable or 0) for b in cluster.pod_disruption_budgets}
+    coming, found = Counter[str](), 0
+    for eviction in (eviction for step in plan.steps for eviction in step.evictions):
+        for budget in covering[eviction.pod]:
+            if not left[budget.key]:
+                left[budget.key] = coming.pop(budget.key, 0)
+            found += not left[budget.key]
+            left[budget.key] -= 1
+            coming[budget.key] += eviction.lands is not None
+    return found
+
+
+def _covers(budget: PodDisruptionBudget, pod: Pod) -> bool:
+    selector = budget.spec.selector
+    return (
+        selector is not None and budget.namespace == pod.namespace and selector.matches(pod.metadata.labels)
+    )
 
 
 def main() -> None:
@@ -123,7 +160,8 @@ def main() -> None:
     took, evictions = time.perf_counter() - start, sum(len(step.evictions) for step in plan.steps)
     print(
         f"drain of {nodes // 10} nodes, {_AT_ONCE} at a time: {took:.1f} s, {evictions} evictions, "
-        f"{len(plan.blocked)} blocked, {plan.after.pending - plan.before.pending} more pending"
+        f"{len(plan.blocked)} blocked, {plan.after.pending - plan.before.pending} more pending, "
+        f"{refused(cluster, plan)} that a budget would refuse"
     )
     print(f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MiB")
 
