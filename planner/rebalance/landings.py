@@ -13,14 +13,12 @@ from typing import Literal
 
 import numpy as np
 
-from planner.constraints.family import Filter
-from planner.constraints.inter_pod_affinity import InterPodAffinity
-from planner.constraints.node_resources import NodeResourcesFit
-from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.documents.move_plan import Place
-from planner.problem.nodes import Codes, Ints, Mask
+from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
-from planner.rebalance.crowds import Course, Crowd, Level, Mover, Option, Tableau
+from planner.rebalance.cases import Case, Cases
+from planner.rebalance.crowds import Course, Crowd, Mover, Option
+from planner.rebalance.figures import Level, Tableau
 from planner.rebalance.interference import Interference
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.places import Places
@@ -50,23 +48,6 @@ class Landing:
     nodes: Mask
     place: Place
     pin: Place | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """A move of a wave with what room and all rules but spread say about nodes.
-
-    `may` are the nodes that can ever be open to the replacement while the wave is under way, `sure` those
-    that always are unless a rival takes the room; `free` is the least room.
-    """
-
-    move: Move
-    template: int
-    may: Mask
-    sure: Mask
-    free: Ints
-    rivals: tuple[Rival, ...]
-    mates: tuple[Rival, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +102,7 @@ class Landings:
             stage, lambda: twins(stage.board, node_of, crowds.values(), sources, crowds), wishes.again
         )
         self.room = Room(stage.board)
+        self._cases = Cases(stage, self.room)
         #: How moves may go, and the least number of nodes that are open to each on the way; of this turn.
         self._known_courses: dict[Move, tuple[Course, int]] = {}
 
@@ -139,9 +121,9 @@ class Landings:
         asks for nothing but a pin to the very node that was planned.
         """
         self._plain = plain
-        cases = self._cases(wave, landed or {})
+        cases = self._cases.of(wave, {pod: found.nodes for pod, found in (landed or {}).items()})
         self._pins = pins and not self._wishes.evict_only
-        groups: dict[int, list[_Case]] = {}
+        groups: dict[int, list[Case]] = {}
         for case in cases:
             groups.setdefault(id(self._crowds[case.template]), []).append(case)
         found: dict[Move, Landing | None] = dict.fromkeys(wave)
@@ -152,80 +134,9 @@ class Landings:
                 found |= self._together(group, [kept_free(case.move) for case in group])
         return [found[move] for move in wave]
 
-    # What room and other rules say
-
-    def _cases(self, wave: Sequence[Move], landed: Mapping[int, Landing]) -> list[_Case]:
-        least, most = self.room.free(), self.room.free()
-        for move in wave:
-            most[:, move.source] += self.room.takes[self._board.template(move.pod)]
-        masks = [self._others(move, wave) for move in wave]
-        mays = [
-            self._settled(move) & self.room.fits(self._board.template(move.pod), most) & may
-            for move, (may, _) in zip(wave, masks, strict=True)
-        ]
-        rivals = [
-            Rival(
-                self._board.template(move.pod),
-                landed[move.pod].nodes if move.pod in landed else may,
-                source=move.source,
-            )
-            for move, may in zip(wave, mays, strict=True)
-        ]
-        return [
-            self._case(move, may, sure, least, [*rivals[:number], *rivals[number + 1 :]])
-            for number, (move, may, (_, sure)) in enumerate(zip(wave, mays, masks, strict=True))
-        ]
-
-    def _case(self, move: Move, may: Mask, sure: Mask, free: Ints, mates: Sequence[Rival]) -> _Case:
-        template = self._board.template(move.pod)
-        if self._stage.waits_for_the_end(move):
-            free = free.copy()
-            free[:, move.source] += self.room.takes[template]
-        sure = self._settled(move) & self.room.fits(template, free) & sure
-        return _Case(move, template, may, sure, free, (*self.room.astray, *mates), tuple(mates))
-
-    def _settled(self, move: Move) -> Mask:
-        return self._board.plan(self._board.template(move.pod)).settled
-
-    def _others(self, move: Move, wave: Sequence[Move]) -> tuple[Mask, Mask]:
-        """What rules other than those of room and spread say: the nodes ever open, and those always open."""
-        board, template = self._board, self._board.template(move.pod)
-        rules = self._rules(template)
-        every = board.problem.nodes.every
-        if not rules:
-            return every, every
-        kin = {board.template(other.pod) for other in wave if other is not move}
-        kin |= {rival.template for rival in self.room.astray}
-        if any(_bears_on(plugin, board, template, kin) for plugin in rules):
-            return every, board.problem.nodes.none
-        mark, sure = board.state.mark(), every
-        for rival in self.room.astray:
-            board.state.unbind(rival.pod)
-        for phase in self._own_phases(move):
-            self._stage.put(move, phase)
-            sure = sure & self._asked(rules, template)
-        self._stage.put_all(wave, Phase.GONE)
-        may = self._asked(rules, template)
-        board.state.rollback(mark)
-        return may, sure & may
-
-    def _rules(self, template: int) -> list[Filter]:
-        """The filters whose answer changes, but for those of room and spread."""
-        return [
-            plugin
-            for plugin in self._board.plan(template).changing
-            if not isinstance(plugin, NodeResourcesFit | PodTopologySpread)
-        ]
-
-    def _asked(self, rules: Iterable[Filter], template: int) -> Mask:
-        mask = self._board.problem.nodes.every
-        for plugin in rules:
-            mask = mask & (plugin.reject(self._board.problem.templates[template]) == 0)
-        return mask
-
     # The three kinds
 
-    def _alone(self, case: _Case, kept_free: Mask) -> Landing | None:
+    def _alone(self, case: Case, kept_free: Mask) -> Landing | None:
         """The landing of the only move of its crowd in the wave."""
         crowd = self._crowds[case.template]
         mover = self._mover(case, crowd)
@@ -233,7 +144,7 @@ class Landings:
         return next(self._kinds(case, crowd, mover, good, kept_free), None)
 
     def _kinds(
-        self, case: _Case, crowd: Crowd, mover: Mover, good: Mask, kept_free: Mask
+        self, case: Case, crowd: Crowd, mover: Mover, good: Mask, kept_free: Mask
     ) -> Iterator[Landing]:
         if self._plain:
             yield from self._pinned(case, crowd, mover, good)
@@ -257,18 +168,18 @@ class Landings:
         if by_filters is not None:
             yield by_filters
 
-    def _mover(self, case: _Case, crowd: Crowd) -> Mover:
+    def _mover(self, case: Case, crowd: Crowd) -> Mover:
         cells = crowd.cell_of
         return Mover(case.template, int(cells[case.move.source]), int(cells[case.move.target]))
 
-    def _good(self, case: _Case, crowd: Crowd, mover: Mover, kept_free: Mask) -> Mask:
+    def _good(self, case: Case, crowd: Crowd, mover: Mover, kept_free: Mask) -> Mask:
         """The nodes where a replacement is as good as on the planned one."""
         bad = crowd.worse_options(mover, as_planned=case.template in self._wishes.as_planned)
         worse = crowd.nodes_at(bad, self._levels(crowd, [case.move]), self._unsure(case, crowd))
         good: Mask = ~worse & ~self._shut(case, crowd, kept_free)
         return good
 
-    def _shut(self, case: _Case, crowd: Crowd, kept_free: Mask) -> Mask:
+    def _shut(self, case: Case, crowd: Crowd, kept_free: Mask) -> Mask:
         """The nodes where a replacement should not land, whatever it does for constraints."""
         shut = kept_free.copy()
         shut[case.move.source] = True
@@ -280,7 +191,7 @@ class Landings:
         return shut
 
     def _open(
-        self, case: _Case, crowd: Crowd, mover: Mover, kept: Mask | None, *, pinned: bool = False
+        self, case: Case, crowd: Crowd, mover: Mover, kept: Mask | None, *, pinned: bool = False
     ) -> Mask | None:
         """The nodes that may be open to a replacement; None when it may find none, or makes things worse.
 
@@ -300,7 +211,7 @@ class Landings:
         )
         return found if kept is None else found & kept
 
-    def _course(self, case: _Case, crowd: Crowd, mover: Mover, kept: Mask | None) -> Course | None:
+    def _course(self, case: Case, crowd: Crowd, mover: Mover, kept: Mask | None) -> Course | None:
         """How a lone move may go: as it did with fewer rivals, where there is room enough for all."""
         if kept is None and case.move in self._known_courses:
             known, least = self._known_courses[case.move]
@@ -310,18 +221,18 @@ class Landings:
         found = crowd.course(
             [mover], lambda _, tableau, options: self._exists(case, crowd, inside, tableau, options)
         )
-        if kept is None and found is not None and not self._rules(case.template):
+        if kept is None and found is not None and not self._cases.rules(case.template):
             self._known_courses[case.move] = found, inside.least
         return found
 
     def _exists(
-        self, case: _Case, crowd: Crowd, inside: _Inside, tableau: Tableau, options: Collection[Option]
+        self, case: Case, crowd: Crowd, inside: _Inside, tableau: Tableau, options: Collection[Option]
     ) -> bool:
         """Whether one of the options has room for certain, wherever rivals are."""
         allowed: dict[int, set[Level]] = {}
         for cell, level in options:
             allowed.setdefault(cell, set()).add(level)
-        need = Need(case.template, case.free, case.mates, room_alone=not self._rules(case.template))
+        need = Need(case.template, case.free, case.mates, room_alone=not self._cases.rules(case.template))
         by_number, by_name, counted = list[Group](), list[Group](), list[Rival]()
         for cell, several in allowed.items():
             there = inside.of(cell)
@@ -340,14 +251,14 @@ class Landings:
             bool(counted) and self.room.is_enough(need, by_name, counted)
         )
 
-    def _known_open(self, case: _Case, crowd: Crowd, nodes: Codes, several: Collection[Level]) -> int:
+    def _known_open(self, case: Case, crowd: Crowd, nodes: Codes, several: Collection[Level]) -> int:
         """How many of some nodes are at one of these levels, but for rivals of the crowd."""
         levels, found = self._levels(crowd, [case.move])[:, nodes], np.zeros(len(nodes), np.bool_)
         for level in several:
             found |= (levels == np.array(level, np.int64)[:, np.newaxis]).all(axis=0)
         return int(found.sum())
 
-    def _kin(self, case: _Case, crowd: Crowd) -> list[Rival]:
+    def _kin(self, case: Case, crowd: Crowd) -> list[Rival]:
         """The rivals that count where a crowd does."""
         return [rival for rival in case.rivals if self._crowds.get(rival.template) is crowd]
 
@@ -356,7 +267,7 @@ class Landings:
         away = [(r.template, r.node) for r in self.room.astray if self._crowds.get(r.template) is crowd]
         return crowd.levels((*away, *((self._board.template(move.pod), move.source) for move in gone)))
 
-    def _unsure(self, case: _Case, crowd: Crowd) -> Mask:
+    def _unsure(self, case: Case, crowd: Crowd) -> Mask:
         """The nodes that may hold more pods of a crowd than is known for certain."""
         found = np.zeros_like(case.may)
         for rival in case.rivals:
@@ -366,7 +277,7 @@ class Landings:
                     found[rival.source] = True
         return found
 
-    def _by_scores(self, case: _Case, crowd: Crowd, mover: Mover, shut: Mask) -> Mask | None:
+    def _by_scores(self, case: Case, crowd: Crowd, mover: Mover, shut: Mask) -> Mask | None:
         """The nodes that may have the highest score, if that is known and each of them is as good."""
         apart = [rival for rival in case.rivals if not rival.told_apart]
         read = {number for tally in self._reads(case.template) for number in tally.members}
@@ -377,7 +288,7 @@ class Landings:
         wanted = crowd.best(mover, as_planned=case.template in self._wishes.as_planned)
         found = np.zeros_like(case.may)
         for _ in self._worlds.each():
-            tops = [self._worlds.tops(case.move, phase) for phase in self._own_phases(case.move)]
+            tops = [self._worlds.tops(case.move, phase) for phase in self._stage.own_phases(case.move)]
             roles = [self._worlds.with_twins(top) for top in tops]
             if not all(top.any() and not (top & shut).any() for top in roles):
                 return None
@@ -386,11 +297,7 @@ class Landings:
             found |= np.logical_or.reduce(roles)
         return found
 
-    def _own_phases(self, move: Move) -> tuple[Phase, ...]:
-        """How far a pod may be when its replacement is scheduled."""
-        return (Phase.GONE,) if self._stage.waits_for_the_end(move) else (Phase.LEAVING, Phase.GONE)
-
-    def _pinned(self, case: _Case, crowd: Crowd, mover: Mover, good: Mask) -> Iterator[Landing]:
+    def _pinned(self, case: Case, crowd: Crowd, mover: Mover, good: Mask) -> Iterator[Landing]:
         """Pins, the widest first."""
         held = any(d.hard and case.template in d.asked.carriers for d in crowd.demands)
         for place, nodes in self._places.pins(
@@ -405,7 +312,7 @@ class Landings:
             if open_now is not None and open_now.any():
                 yield Landing(case.move, "pinned", open_now, place)
 
-    def _together(self, cases: Sequence[_Case], kept_free: Sequence[Mask]) -> dict[Move, Landing | None]:
+    def _together(self, cases: Sequence[Case], kept_free: Sequence[Mask]) -> dict[Move, Landing | None]:
         """The landings of several moves of a crowd: all by filters, or none of them."""
         crowd = self._crowds[cases[0].template]
         movers = [self._mover(case, crowd) for case in cases]
@@ -433,7 +340,9 @@ class Landings:
         """Of landings by scores the one after which the fewest ways of breaking ties are to be followed."""
         best, least = alone[0], effort.WORLDS_KEPT + 1
         for landing in alone:
-            worlds = self._worlds.after([landing.move], {landing.move.pod: self._own_phases(landing.move)})
+            worlds = self._worlds.after(
+                [landing.move], {landing.move.pod: self._stage.own_phases(landing.move)}
+            )
             if worlds is not None and len(worlds) < least:
                 best, least = landing, len(worlds)
             if least <= self._worlds.number:
@@ -444,7 +353,7 @@ class Landings:
         """Let a wave have happened; its landings with the nodes to which the smallest name leads."""
         self._known_courses.clear()
         led = [landing.move for landing in wave if landing.kind == "scores"]
-        worlds = self._worlds.after(led, {move.pod: self._own_phases(move) for move in led})
+        worlds = self._worlds.after(led, {move.pod: self._stage.own_phases(move) for move in led})
         for crowd, landings in self._by_crowd(wave).values():
             crowd.tableaus = self._ends(crowd, landings)
         done = [replace(landing, move=self._nominal(landing)) for landing in wave]
@@ -516,7 +425,7 @@ class Landings:
     def _nominal(self, landing: Landing) -> Move:
         """The move to where the smallest name leads, when all before it have landed; it has happened."""
         board, template = self._board, self._board.template(landing.move.pod)
-        self._stage.put(landing.move, self._own_phases(landing.move)[0])
+        self._stage.put(landing.move, self._stage.own_phases(landing.move)[0])
         feasible, totals = board.choice(template)
         pinned = landing.kind == "pinned"
         nodes = landing.nodes & (board.open_to(template, landing.nodes) if pinned else feasible.mask)
@@ -531,15 +440,3 @@ class Landings:
 def _somewhere(number: int, tableau: Tableau, options: frozenset[Option]) -> bool:
     """That there is room has been found out before."""
     return True
-
-
-def _bears_on(plugin: Filter, board: TrialCluster, template: int, others: Collection[int]) -> bool:
-    """Whether pods that others may bring or take decide by more than room what a filter says."""
-    if not isinstance(plugin, InterPodAffinity) or not others:
-        return False
-    rules = plugin.rules(board.problem.templates[template])
-    return any(
-        other in around.counts.tally.members
-        for around in (*rules.needs, *rules.shuns, *rules.shunned_by)
-        for other in others
-    )

@@ -72,3 +72,7 @@ class Stage:
         """Whether the replacement comes only when the pod is gone: a StatefulSet's pods keep their names."""
         owner = self.problem.pods[move.pod].metadata.controller
         return owner is not None and owner.kind == "StatefulSet"
+
+    def own_phases(self, move: Move) -> tuple[Phase, ...]:
+        """How far a pod may be when its replacement is scheduled."""
+        return (Phase.GONE,) if self.waits_for_the_end(move) else (Phase.LEAVING, Phase.GONE)

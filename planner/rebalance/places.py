@@ -9,7 +9,7 @@ import numpy as np
 from planner.documents.move_plan import OnNodes, Place, WithLabels
 from planner.problem.nodes import Column, Mask
 from planner.proof import effort
-from planner.rebalance.crowds import is_by_node
+from planner.rebalance.figures import is_by_node
 from planner.rebalance.trial_cluster import TrialCluster
 
 #: Labels by which people know nodes, beside those that constraints name.

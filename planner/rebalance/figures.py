@@ -1,0 +1,116 @@
+"""What one spread constraint says of a tableau: its sums, its minimum, and how far it is from holding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.problem.nodes import Codes
+from planner.proof import effort
+from planner.rebalance.bounds import moves_needed
+from planner.rebalance.excess_ledger import Demand
+
+#: For every tally of a crowd, the pods on a node.
+Level = tuple[int, ...]
+#: For every cell, how many of its nodes are at each level.
+Tableau = tuple[tuple[tuple[Level, int], ...], ...]
+
+
+class Standing(NamedTuple):
+    """Where a constraint stands: the moves it still needs, the pods too many, the domains that hold them."""
+
+    needed: int
+    excess: int
+    violated: int
+
+
+class Figures:
+    """One constraint over the cells of a crowd."""
+
+    def __init__(self, demand: Demand, tally: int, held: int, representative: Codes) -> None:
+        rule = demand.rule
+        self.demand = demand
+        self.tally, self.held = tally, held
+        self.max_skew = demand.max_skew
+        self.own = rule.own
+        self.few = rule.few_domains
+        self.min_domains = rule.constraint.min_domains or 1
+        self.honors = rule.constraint.node_affinity_policy == "Honor"
+        self.by_node = is_by_node(demand)
+        self.code: list[int] = rule.column.codes[representative].tolist()
+        self.counts: list[bool] = rule.counts.eligible[representative].tolist()
+        self.domains: list[int] = np.flatnonzero(rule.counts.domains).tolist()
+        self._known_sums: dict[tuple[Tableau, int, bool], dict[int, int]] = {}
+
+    def sums(self, tableau: Tableau, tally: int, *, everywhere: bool = False) -> Mapping[int, int]:
+        """The pods of every shared domain."""
+        key = tableau, tally, everywhere
+        known = self._known_sums.get(key)
+        if known is not None:
+            return known
+        if len(self._known_sums) > 10 * effort.TABLEAUS_KEPT:
+            self._known_sums.clear()
+        found = self._known_sums[key] = dict.fromkeys(self.domains, 0)
+        for cell, levels in enumerate(tableau):
+            code = self.code[cell]
+            if code >= 0 and (everywhere or self.counts[cell]):
+                found[code] = found.get(code, 0) + sum(level[tally] * nodes for level, nodes in levels)
+        return found
+
+    def minimum(self, tableau: Tableau, cells: Iterable[int] | None = None) -> int:
+        """The global minimum, or that among some cells alone; of nodes or of shared domains."""
+        inside = [c for c in (range(len(tableau)) if cells is None else cells) if self.counts[c]]
+        if self.by_node:
+            nodes = sum(number for c in inside for _, number in tableau[c])
+            few = self.few if cells is None else nodes < self.min_domains
+            return (
+                0 if few else min((level[self.tally] for c in inside for level, _ in tableau[c]), default=0)
+            )
+        codes = self.domains if cells is None else {self.code[c] for c in inside if self.code[c] >= 0}
+        few = self.few if cells is None else len(codes) < self.min_domains
+        sums = self.sums(tableau, self.tally)
+        return 0 if few else min((sums[code] for code in codes), default=0)
+
+    def standing(self, tableau: Tableau) -> Standing:
+        """Where the constraint stands."""
+        most = self.minimum(tableau) + self.max_skew
+        if self.by_node:
+            over = [
+                (level[self.tally] - most, nodes)
+                for cell, levels in enumerate(tableau)
+                if self.counts[cell]
+                for level, nodes in levels
+                if level[self.held] and level[self.tally] > most
+            ]
+            excess, violated = sum(pods * nodes for pods, nodes in over), sum(nodes for _, nodes in over)
+        else:
+            held = self.sums(tableau, self.held, everywhere=True)
+            sums = self.sums(tableau, self.tally)
+            found = [pods - most for code, pods in sums.items() if pods > most and held.get(code)]
+            excess, violated = sum(found), len(found)
+        return Standing(self._needed(tableau) if excess else 0, excess, violated)
+
+    def _needed(self, tableau: Tableau) -> int:
+        if len(self.domains) > effort.DOMAINS_FOLLOWED:
+            return 0
+        if self.by_node:
+            levels = [
+                (level[self.tally], nodes)
+                for cell, found in enumerate(tableau)
+                if self.counts[cell]
+                for level, nodes in found
+            ]
+            counts = np.repeat([pods for pods, _ in levels], [nodes for _, nodes in levels])
+        else:
+            sums = self.sums(tableau, self.tally)
+            counts = np.array([sums[code] for code in self.domains], np.int64)
+        least = moves_needed(counts, self.max_skew, few_domains=self.few)
+        return -1 if least is None else least
+
+
+def is_by_node(demand: Demand) -> bool:
+    """Whether the domains of a constraint are single nodes, too many of them to be told apart."""
+    column = demand.rule.column
+    return len(column.values) > effort.FEW_DOMAINS and len(column.values) == int(column.present.sum())
