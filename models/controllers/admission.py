@@ -15,7 +15,11 @@ _BUILT_IN = {
         {"metadata": {"name": "system-cluster-critical"}, "value": 2_000_000_000}
     ),
 }
-_SICK_NODE_KEYS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+#: What DefaultTolerationSeconds gives to pods that do not say it themselves.
+OF_SICK_NODES = tuple(
+    Toleration(key=key, operator="Exists", effect="NoExecute", toleration_seconds=300)
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+)
 
 
 class Priorities:
@@ -44,9 +48,9 @@ class Priorities:
 def tolerate_sick_nodes(spec: PodSpec) -> PodSpec:
     """The spec as DefaultTolerationSeconds leaves it: nodes may be unwell for a while."""
     added = tuple(
-        Toleration(key=key, operator="Exists", effect="NoExecute")
-        for key in _SICK_NODE_KEYS
-        if not any(item.key in {"", key} and item.effect in {"", "NoExecute"} for item in spec.tolerations)
+        one
+        for one in OF_SICK_NODES
+        if not any(item.key in {"", one.key} and item.effect in {"", one.effect} for item in spec.tolerations)
     )
     return spec.model_copy(update={"tolerations": spec.tolerations + added}) if added else spec
 

@@ -76,6 +76,7 @@ class Toleration(KubeModel):
     operator: Literal["Equal", "Exists"] = "Equal"
     value: str = ""
     effect: Literal["", "NoSchedule", "PreferNoSchedule", "NoExecute"] = ""
+    toleration_seconds: int | None = None
 
     @field_validator("operator", mode="before")
     @classmethod

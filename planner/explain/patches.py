@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from models.controllers.admission import OF_SICK_NODES
 from models.objects.affinity import TopologySpreadConstraint
 from models.objects.base import KubeModel
 from models.objects.containers import Container
@@ -14,8 +15,6 @@ from models.objects.pod import PodSpec
 from models.objects.quantity import format_quantity
 
 Fragment = dict[str, Any]
-#: Every pod gets tolerations of these for a while when it is admitted: nobody writes them.
-_ADMITTED = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
 #: Workloads whose pod template can be changed where it is.
 _PATCHABLE = {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "CronJob"}
 
@@ -28,7 +27,8 @@ def spec_patch(old: PodSpec, new: PodSpec) -> Fragment:
     if old.node_selector != new.node_selector:
         patch["nodeSelector"] = _changes(old.node_selector, new.node_selector)
     if old.tolerations != new.tolerations:
-        patch["tolerations"] = [_dump(one) for one in new.tolerations if one.key not in _ADMITTED]
+        # Nobody writes what every pod is given when it is admitted.
+        patch["tolerations"] = [_dump(one) for one in new.tolerations if one not in OF_SICK_NODES]
     if old.topology_spread_constraints != new.topology_spread_constraints:
         patch["topologySpreadConstraints"] = _spread(
             old.topology_spread_constraints, new.topology_spread_constraints

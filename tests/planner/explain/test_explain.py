@@ -281,6 +281,27 @@ def test_lower_priorities_are_evicted_where_a_change_allows_it() -> None:
     assert fix.victims == ("default/low",)
 
 
+def test_a_sick_node_is_tolerated_by_a_toleration_of_its_own() -> None:
+    """What pods are given when they are admitted is of another effect; what they say themselves stays."""
+    taints = ["node.kubernetes.io/unreachable:NoSchedule"]
+    own = [{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "tolerationSeconds": 30}]
+    given = [
+        {
+            "key": f"node.kubernetes.io/{key}",
+            "operator": "Exists",
+            "effect": "NoExecute",
+            "tolerationSeconds": 300,
+        }
+        for key in ("not-ready", "unreachable")
+    ]
+    for written, kept in ((given, []), (own, own)):
+        found = only(node("a", taints=taints), pod("new", tolerations=written))
+        (change,) = next(fix for fix in found.fixes if fix.changes[0].action == "AddToleration").changes
+        new = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
+        assert change.patch is not None
+        assert change.patch["spec"]["tolerations"] == [*kept, new]
+
+
 def test_a_sibling_that_then_waits_instead_is_no_fix() -> None:
     """Deleting a replica whose replacement stays pending only tells another pod to wait."""
     running = [pod(f"w-{number}", on="a", cpu="1", app="web", owner="ReplicaSet/web") for number in range(4)]
