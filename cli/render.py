@@ -39,9 +39,9 @@ from planner.documents.rollout import Rollout, Trajectory
 from planner.documents.survival import Survival, SurvivalList
 
 _SOURCES = {
-    "asked": "as was asked for",
-    "server": "as the server is",
-    "kubelets": "as the newest kubelet is",
+    "asked": "as asked for",
+    "server": "the version of the server",
+    "kubelets": "the version of the newest kubelet",
     "newest": "the newest one known",
 }
 __all__ = ["Page", "show", "show_lines", "view_of", "write_junit"]

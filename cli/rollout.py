@@ -96,7 +96,7 @@ def rollout(
     spread after each, and whether a rebalance will be needed in the end.
 
     Exit code 1 when a draw does not complete or ends with a DoNotSchedule constraint broken. `-o name`
-    prints the workloads that do not complete.
+    prints the workloads of which that is so.
     """
     from cli.changes import changed, courses, qualified
     from cli.manifests import manifests, places

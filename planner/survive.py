@@ -16,7 +16,7 @@ from planner.explain.report import fix_of
 from planner.explain.search import FixSearch
 from planner.problem.problem import Problem
 from planner.proof import effort
-from planner.whatif import remove_nodes
+from planner.whatif.nodes import lose_contact, remove_nodes
 
 Workload = tuple[str, str]
 
@@ -43,7 +43,9 @@ def _lose(cluster: Cluster, key: str, domain: str, waiting: set[str], preemption
     """One domain gone; pods that were pending before the loss are no part of it."""
     gone = {node.name for node in cluster.nodes if node.metadata.labels.get(key) == domain}
     after = AtRest.of(remove_nodes(cluster, f"{key}={domain}"), preemption)
-    left = [pod for pod in after.left if after.problem.pods[pod].key not in waiting]
+    left = _left(after, waiting)
+    meanwhile = AtRest.of(lose_contact(cluster, f"{key}={domain}"), preemption)
+    more = _left(meanwhile, waiting)
     rows = tuple(_workloads(cluster, gone, after, left))
     return DomainLoss(
         domain=domain,
@@ -51,8 +53,13 @@ def _lose(cluster: Cluster, key: str, domain: str, waiting: set[str], preemption
         pods=sum(row.lost for row in rows),
         workloads=rows,
         pending=tuple(_pending(after, left)),
+        meanwhile=tuple(_pending(meanwhile, more)) if len(more) > len(left) else (),
         ok=all(row.ok for row in rows),
     )
+
+
+def _left(after: AtRest, waiting: set[str]) -> list[int]:
+    return [pod for pod in after.left if after.problem.pods[pod].key not in waiting]
 
 
 def _workloads(cluster: Cluster, gone: set[str], after: AtRest, left: list[int]) -> Iterator[WorkloadLoss]:

@@ -53,7 +53,7 @@ def workloads(found: Sequence[WorkloadRollout], page: Page) -> Iterator[Section]
             row.workload,
             Cell("yes", "good") if row.completes else Cell("no", "bad"),
             str(len(row.steps)),
-            str(row.least_ready),
+            _least_ready(row),
             ends_of(row.ends, page),
         ]
         for row in found
@@ -62,6 +62,12 @@ def workloads(found: Sequence[WorkloadRollout], page: Page) -> Iterator[Section]
     for row in found:
         yield section(f"The steps of {row.workload}", *_steps(row, page))
         yield section(f"Where {row.workload} stops", *_stop(row))
+
+
+def _least_ready(row: WorkloadRollout) -> str:
+    """`3, mostly 5`: of the worst draw, and of the middle one."""
+    worst, median = row.least_ready, row.least_ready_median
+    return str(worst) if worst == median else f"{worst}, mostly {median}"
 
 
 def ends_of(ends: Sequence[RolloutEnd], page: Page) -> str:

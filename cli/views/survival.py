@@ -25,7 +25,9 @@ def sections(document: Survival | SurvivalList, page: Page) -> Iterator[Section]
         yield section(title, Table(heads, rows_of(rows), noun="workload"))
         for loss in survey.domains:
             for left in loss.pending:
-                yield section("", *_left(loss, left))
+                yield section("", *_left(f"Without {loss.domain}", left))
+            for left in loss.meanwhile:
+                yield section("", *_left(f"While the nodes of {loss.domain} stay, unreachable", left))
 
 
 def names(document: Survival | SurvivalList) -> Iterator[str]:
@@ -52,9 +54,9 @@ def _row(loss: DomainLoss, row: WorkloadLoss) -> list[Words]:
     ]
 
 
-def _left(loss: DomainLoss, left: LostPending) -> Iterator[Block]:
+def _left(when: str, left: LostPending) -> Iterator[Block]:
     pods = counted(left.pods, "pod")
-    yield Sentence(f"Without {loss.domain}, {pods} of {left.workload} in {left.namespace} pending:")
+    yield Sentence(f"{when}, {pods} of {left.workload} in {left.namespace} pending:")
     yield Sentence(left.message, indent=2)
     way_out = "nothing in the catalogue of changes helps"
     if left.fix is not None:
@@ -68,7 +70,8 @@ def _verdict(document: Survival) -> Verdict:
     lost = [loss.domain for loss in document.domains if not loss.ok]
     domains = counted(len(document.domains), "domain")
     if not lost:
-        return Verdict(f"Every workload survives the loss of each of {domains} of {key}.", "good")
+        when = ", once its nodes are taken away" if any(loss.meanwhile for loss in document.domains) else ""
+        return Verdict(f"Every workload survives the loss of each of {domains} of {key}{when}.", "good")
     return Verdict(f"Of {domains} of {key}, the loss of {_some(lost)} hurts.", "bad")
 
 

@@ -27,8 +27,8 @@ class RolloutEnd(Part):
 class WorkloadRollout(Part):
     """One workload: `stoppedAt` is the step after which nothing moves, `message` the scheduler's line then.
 
-    `completes` is said of all draws; the steps are those of the first, in which ties go to the smallest
-    name and pods become ready together.
+    `completes` is said of all draws, and `leastReady` of the worst; `leastReadyMedian` of the middle one. The
+    steps are those of the first, in which ties go to the smallest name and pods become ready together.
     """
 
     namespace: str
@@ -37,6 +37,7 @@ class WorkloadRollout(Part):
     stopped_at: int | None = None
     message: str = ""
     least_ready: int
+    least_ready_median: int
     steps: tuple[RolloutStep, ...] = ()
     ends: tuple[RolloutEnd, ...] = ()
 

@@ -36,13 +36,17 @@ class LostPending(Part):
 
 
 class DomainLoss(Part):
-    """One domain gone."""
+    """One domain gone.
+
+    `meanwhile` is who finds no node as long as the domain's nodes stay, unreachable, where that is more.
+    """
 
     domain: str
     nodes: int
     pods: int
     workloads: tuple[WorkloadLoss, ...]
     pending: tuple[LostPending, ...] = ()
+    meanwhile: tuple[LostPending, ...] = ()
     ok: bool
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import median_low
 
 import numpy as np
 
@@ -42,10 +43,15 @@ def _report(problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, Run]]
         completes=all(done),
         stopped_at=None if all(done) else len(told.steps),
         message="" if all(done) else message_of(told_draw.world, told),
-        least_ready=min(run.least_ready or 0 for _, run in found),
+        least_ready=min(_least_ready(found)),
+        least_ready_median=median_low(_least_ready(found)),
         steps=tuple(RolloutStep(old=step.old, new=step.new, ready=step.ready) for step in told.steps),
         ends=tuple(_ends(problem, owner, found, done)),
     )
+
+
+def _least_ready(found: Sequence[tuple[Ended, Run]]) -> list[int]:
+    return [run.least_ready or 0 for _, run in found]
 
 
 def _completes(draw: Ended, run: Run) -> bool:

@@ -16,6 +16,9 @@ from planner.whatif.eviction import bare_pods, hindrances, is_daemon, noted, wit
 from planner.whatif.named import node_named, nodes_chosen
 
 _UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+_UNREACHABLE = tuple(
+    Taint(key="node.kubernetes.io/unreachable", effect=effect) for effect in ("NoSchedule", "NoExecute")
+)
 #: Taints with which the node controller says how a node fares; a new one fares well.
 _CONDITIONS = "node.kubernetes.io/"
 MOST_NEW_NODES = 100_000
@@ -66,6 +69,25 @@ def remove_nodes(cluster: Cluster, nodes: str) -> Cluster:
     )
     returning = [pod for pod in live if not is_daemon(pod)]
     return noted(without_pods(left, gone, returning=returning), bare_pods(f"remove {nodes}", live))
+
+
+def lose_contact(cluster: Cluster, nodes: str) -> Cluster:
+    """The cluster with a node, or all nodes with a label `key=value`, unreachable, and without their pods.
+
+    As in an outage before anybody takes the nodes away: constraints still count them, nobody comes there.
+    """
+    names = {node.name for node in nodes_chosen(cluster, nodes)}
+    gone = [pod for pod in cluster.pods if pod.node_name in names]
+    returning = [pod for pod in gone if not (pod.is_finished or pod.is_mirror or is_daemon(pod))]
+    left = replace(
+        cluster, nodes=tuple(_unreachable(node) if node.name in names else node for node in cluster.nodes)
+    )
+    return without_pods(left, gone, returning=returning)
+
+
+def _unreachable(node: Node) -> Node:
+    taints = dict.fromkeys((*node.spec.taints, *_UNREACHABLE))
+    return node.model_copy(update={"spec": node.spec.model_copy(update={"taints": (*taints,)})})
 
 
 def add_nodes(

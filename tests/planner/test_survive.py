@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from planner import InputError
+from planner import InputError, simulate
 from planner.documents.survival import DomainLoss, Survival, WorkloadLoss
 from planner.survive import survive
 from tests.builders import ZONE, Object, cluster, node, pod, spread, workload
@@ -48,6 +48,30 @@ def test_a_spread_workload_survives() -> None:
     assert (found.failures, [loss.ok for loss in found.domains]) == (0, [True, True, True])
     lost = row(without(found, "a"))
     assert (lost.replicas, lost.lost, lost.replaced, lost.pending) == (3, 1, 1, 0)
+
+
+def test_nodes_that_stay_unreachable_are_still_counted() -> None:
+    """Two a zone: the empty zone lets nobody into the others, until its nodes are gone or not counted."""
+    found = survive(cluster(*ZONES, *replicas("web", "aabbcc", spread=[spread()])), ZONE)
+    (waits,) = without(found, "a").meanwhile
+    assert (waits.pods, waits.workload, without(found, "a").ok) == (2, "ReplicaSet/web", True)
+    assert "didn't match pod topology spread constraints" in waits.message
+    heeds = spread(nodeTaintsPolicy="Honor")
+    found = survive(cluster(*ZONES, *replicas("web", "aabbcc", spread=[heeds])), ZONE)
+    assert [loss.meanwhile for loss in found.domains] == [(), (), ()]
+
+
+def test_who_waits_meanwhile_waits_in_the_simulation_of_these_nodes() -> None:
+    """The nodes tainted by hand, their pods deleted and made again: as many find no node."""
+    lost = "node.kubernetes.io/unreachable:NoSchedule"
+    nodes = (node("a", zone="a", taints=[lost]), *ZONES[1:])
+    left = [item for item in replicas("web", "aabbcc", spread=[spread()]) if _node_of(item) != "a"]
+    played = simulate(cluster(*nodes, *left))
+    assert sum(decision.node is None for decision in played.decisions) == 2
+
+
+def _node_of(item: Object) -> str:
+    return str(item["spec"].get("nodeName", ""))
 
 
 def test_a_workload_in_one_zone_alone_is_lost_with_it() -> None:
