@@ -73,7 +73,7 @@ def _knock(command: Sequence[str]) -> str:
         return str(json.loads(answer.stdout).get("gitVersion", ""))
     told = _told(answer)[-1]
     if "(Forbidden)" not in told:
-        raise InputError([f"kubectl: {told}"])
+        raise InputError([f"kubectl: {told}; -f reads files instead of a cluster"])
     return ""
 
 

@@ -59,7 +59,7 @@ class SearchDocument(Document):
         """The document of a search that was ended while it looked for something; None: it was not."""
         if looking_for is None:
             return self
-        note = f"cut short while looking for {looking_for}: a larger --time-limit may find more"
+        note = f"cut short while looking for {looking_for}: more time (--time-limit) may find more"
         return self.model_copy(update={"cut": True, "notes": (*self.notes, note)})
 
 

@@ -80,6 +80,7 @@ class Problem:
             *self.devices.notes(pending),
             *(self.devices.unstamped(pending) if self.behaviour.stamps_allocations else ()),
             *_group_notes(pending),
+            *(() if cluster.nodes else ("there are no nodes: no pod can run, and no constraint be judged",)),
         )
         self.priorities = np.array([t.priority for t in self.templates], np.int64)[self.template_of]
 
