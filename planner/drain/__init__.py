@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -15,6 +16,7 @@ from planner.drain.fixes import freeing
 from planner.drain.play import Drain, Drained, pods_to_go
 from planner.errors import InputError
 from planner.problem.problem import Problem
+from planner.proof import effort
 from planner.rollout.report import spread_changes
 from planner.rollout.world import World
 from planner.whatif.nodes import add_nodes, cordon
@@ -31,35 +33,20 @@ def drain(
     preemption: bool = True,
     fixes: bool = True,
 ) -> DrainPlan:
-    """The nodes drained in waves of `at_once`, with `surge` new nodes like the first of them before."""
+    """The nodes drained in waves of `at_once`, with `surge` new nodes like the first of them before.
+
+    Other orders are tried where somebody is in the way or stays pending, or a constraint ends worse.
+    """
     if not nodes:
         raise InputError(["there is no node to drain"])
     grown = add_nodes(cluster, surge, nodes[0]) if surge else cluster
     known = {node.name for node in cluster.nodes}
     for name in nodes:
         grown = cordon(grown, name)
-    problem = Problem(grown)
-    numbers = [problem.nodes.index[name] for name in nodes]
-    going = pods_to_go(problem, numbers)
-    moving = [pod for node in numbers for pod in going[node]]
-    doubled = problem.with_leaving(moving)
-    doubles = {pod: len(problem.pods) + place for place, pod in enumerate(moving)}
-    world = World(doubled, doubles, (), preemption=preemption, seed=None)
-    world.schedule()
-    before = _balance(doubled, world)
-    spread = take(doubled, world.scheduler.state)
-    found = Drain(world, Allowances(problem, range(len(problem.pods))), going).run(numbers, at_once)
-    plan = DrainPlan(
-        nodes=tuple(nodes),
-        surge=tuple(node.name for node in grown.nodes if node.name not in known),
-        steps=tuple(_steps(doubled, world, found)),
-        blocked=tuple(_blocked(doubled, found)),
-        before=before,
-        after=_balance(doubled, world),
-        pending=tuple(_pending(doubled, world)),
-        spread=tuple(spread_changes(spread, take(doubled, world.scheduler.state))),
-        kubernetes=problem.kubernetes.document,
-        notes=(*grown.notes, *problem.notes, *_forced(problem, moving)),
+    course = _Course(grown, nodes, at_once, preemption=preemption)
+    plan = min((course.plan(order) for order in course.orders()), key=_harm)
+    plan = plan.model_copy(
+        update={"surge": tuple(node.name for node in grown.nodes if node.name not in known)}
     )
     if not (fixes and plan.blocked):
         return plan
@@ -71,6 +58,60 @@ def drain(
 
     freed = (row.model_copy(update={"fixes": tuple(freeing(cluster, row, is_free))}) for row in plan.blocked)
     return plan.model_copy(update={"blocked": tuple(freed)})
+
+
+def _harm(plan: DrainPlan) -> tuple[int, int, int]:
+    """The smaller the better: nodes that are not empty, pods that wait, what is broken by it."""
+    broken = max(0, plan.after.hard_excess - plan.before.hard_excess)
+    return len(plan.blocked), plan.after.pending, broken
+
+
+class _Course:
+    """A drain of some nodes, in one order or another; all of them are cordoned."""
+
+    def __init__(self, cluster: Cluster, nodes: Sequence[str], at_once: int, *, preemption: bool) -> None:
+        self._cluster, self._nodes, self._at_once, self._preemption = cluster, nodes, at_once, preemption
+        self._problem = Problem(cluster)
+        self._numbers = [self._problem.nodes.index[name] for name in nodes]
+        self._going = pods_to_go(self._problem, self._numbers)
+        self._moving = [pod for node in self._numbers for pod in self._going[node]]
+        self._doubled = self._problem.with_leaving(self._moving)
+        self._best: DrainPlan | None = None
+
+    def orders(self) -> Iterator[Sequence[int]]:
+        """The order that was asked for, and others as long as none does without harm."""
+        yield self._numbers
+        size = len(self._moving) * self._problem.nodes.size
+        for number in range(effort.DRAIN_ORDERS if size <= effort.DRAIN_ORDERS_PLACES else 0):
+            if self._best is None or not any(_harm(self._best)) or len(self._nodes) < 2:  # noqa: PLR2004
+                return
+            order = list(reversed(self._numbers))
+            if number:
+                random.Random(number).shuffle(order)
+            yield order
+
+    def plan(self, order: Sequence[int]) -> DrainPlan:
+        """What comes of an order."""
+        problem, doubled = self._problem, self._doubled
+        doubles = {pod: len(problem.pods) + place for place, pod in enumerate(self._moving)}
+        world = World(doubled, doubles, (), preemption=self._preemption, seed=None)
+        world.schedule()
+        before, spread = _balance(doubled, world), take(doubled, world.scheduler.state)
+        allowances = Allowances(problem, range(len(problem.pods)))
+        found = Drain(world, allowances, self._going).run(order, self._at_once)
+        plan = DrainPlan(
+            nodes=tuple(self._nodes),
+            steps=tuple(_steps(doubled, world, found)),
+            blocked=tuple(_blocked(doubled, found)),
+            before=before,
+            after=_balance(doubled, world),
+            pending=tuple(_pending(doubled, world)),
+            spread=tuple(spread_changes(spread, take(doubled, world.scheduler.state))),
+            kubernetes=problem.kubernetes.document,
+            notes=(*self._cluster.notes, *problem.notes, *_forced(problem, self._moving)),
+        )
+        self._best = plan if self._best is None else min(self._best, plan, key=_harm)
+        return plan
 
 
 def _forced(problem: Problem, moving: Sequence[int]) -> Iterator[str]:

@@ -239,6 +239,11 @@ DOMAINS_FOLLOWED, FEW_DOMAINS = 64, 8
 #: A pin names so many nodes at most: nobody reads more.
 PIN_NAMES = 100
 
+# Drains
+
+#: So many other orders of nodes are tried where one does harm, up to so many moving pods times nodes.
+DRAIN_ORDERS, DRAIN_ORDERS_PLACES = 12, 500_000
+
 # Rollouts
 
 #: Pods that evict each other in turn never come to rest: so many events for every pod of the workloads,
