@@ -47,7 +47,7 @@ def _items(document: ExplanationList | Explanation) -> tuple[Explanation, ...]:
 def _verdict(items: tuple[Explanation, ...]) -> Verdict:
     """`5 pods stay pending, for 2 of 3 reasons a change helps.`"""
     if not items:
-        return Verdict("No pods are pending.", "good")
+        return Verdict("No pod stays pending.", "good")
     pods = sum(1 + len(item.alike) for item in items)
     helped = sum(bool(item.fixes) for item in items)
     return Verdict(

@@ -40,7 +40,7 @@ def explain(
         items=tuple(_explanations(settled, wanted, Owners(cluster))),
         conflict=_conflict(cluster, settled, wanted, batch) if batch > 0 else None,
         kubernetes=settled.problem.kubernetes.document,
-        notes=(*cluster.notes, *settled.problem.notes),
+        notes=(*cluster.notes, *settled.problem.notes, *_placed(settled, wanted or set())),
     )
 
 
@@ -80,6 +80,16 @@ def _explanations(settled: AtRest, wanted: set[str] | None, owners: Owners) -> I
     for pod, node in settled.late.items():
         if wanted is None or problem.pods[pod].key in wanted:
             yield _waiting(settled, pod, node, owners)
+
+
+def _placed(settled: AtRest, wanted: set[str]) -> Iterator[str]:
+    """Those asked about that wait for nothing but their first turn."""
+    problem, node_of = settled.problem, settled.scheduler.state.node_of
+    for name in sorted(wanted):
+        pod = problem.pod_index[name]
+        if node_of[pod] >= 0 and pod not in settled.late:
+            where = problem.nodes.names[node_of[pod]]
+            yield f"{name} gets {where} when its turn comes: nothing keeps it pending"
 
 
 def _waiting(settled: AtRest, pod: int, node: int, owners: Owners) -> Explanation:

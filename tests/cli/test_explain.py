@@ -51,7 +51,7 @@ def test_namespace_and_labels_choose(
 def test_nothing_pending(planner: Planner, tmp_path: Path) -> None:
     """Exit code 0 and one sentence."""
     ended = planner("explain", "-f", write(tmp_path / "well.json", node("a1"), pod("small")))
-    assert (ended.code, ended.out) == (0, "No pods are pending.\n")
+    assert (ended.code, ended.out) == (0, "No pod stays pending.\n")
 
 
 def test_a_pod_that_is_not_there(planner: Planner, stuck: str) -> None:
@@ -63,7 +63,7 @@ def test_a_pod_that_is_not_there(planner: Planner, stuck: str) -> None:
 def test_a_pod_that_finds_a_place_is_not_explained(planner: Planner, stuck: str) -> None:
     """Asked about by name it is no error either."""
     ended = planner("explain", "small", "-f", stuck)
-    assert (ended.code, ended.out) == (0, "No pods are pending.\n")
+    assert (ended.code, ended.out) == (0, "No pod stays pending.\n")
 
 
 def test_what_if_flags_come_first(planner: Planner, stuck: str) -> None:

@@ -97,7 +97,7 @@ def test_what_is_printed_can_be_pasted_back(planner: Planner, twice: str) -> Non
 def test_a_workload_without_pending_pods(planner: Planner, tmp_path: Path) -> None:
     """It is there, so it is no error; there is nothing to explain."""
     path = write(tmp_path / "c.json", node("a1", "a"), scaled("web", "shop", 0), scaled("db", "shop", 1))
-    assert planner("explain", "deploy/web", "-f", path).out == "No pods are pending.\n"
+    assert planner("explain", "deploy/web", "-f", path).out == "No pod stays pending.\n"
     ended = planner("explain", "deploy/wep", "-f", path)
     assert ended.code == 2
     assert "did you mean web" in ended.err

@@ -269,6 +269,13 @@ def test_a_settled_cluster_has_nothing_to_explain() -> None:
     assert explain(cluster(node("a"), pod("new"))).items == ()
 
 
+def test_who_waits_for_its_turn_is_told_so() -> None:
+    """A pod that is asked about by name and gets a node at once."""
+    found = explain(cluster(node("a"), pod("new")), ["default/new"])
+    assert found.items == ()
+    assert found.notes == ("default/new gets a when its turn comes: nothing keeps it pending",)
+
+
 def test_lower_priorities_are_evicted_where_a_change_allows_it() -> None:
     """A toleration lets the pod preempt; the fix says whom."""
     objects = [
