@@ -109,6 +109,13 @@ def _stop(row: WorkloadRollout) -> Iterator[Block]:
     at = f" after step {row.stopped_at}" if row.stopped_at else " before its first step"
     yield Sentence(f"{row.workload} in {row.namespace} stops{at} in {stopped} of {counted(runs, 'run')}:")
     yield Sentence(row.message or "its pods do not become ready", indent=2)
+    if row.gives_up_after is not None:
+        name = row.workload.partition("/")[2]
+        yield Sentence(
+            f"After {row.gives_up_after} s without progress kubectl rollout status ends with: "
+            f'deployment "{name}" exceeded its progress deadline',
+            indent=2,
+        )
 
 
 def _broken(document: Rollout) -> Iterator[Block]:

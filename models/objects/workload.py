@@ -60,6 +60,7 @@ class DeploymentSpec(ScaledSpec):
 
     paused: bool = False
     strategy: UpdateStrategy = Field(default_factory=UpdateStrategy)
+    progress_deadline_seconds: int = 600
 
 
 class ReplicaSetSpec(ScaledSpec):

@@ -27,8 +27,9 @@ class RolloutEnd(Part):
 class WorkloadRollout(Part):
     """One workload: `stoppedAt` is the step after which nothing moves, `message` the scheduler's line then.
 
-    `completes` is said of all draws, and `leastReady` of the worst; `leastReadyMedian` of the middle one. The
-    steps are those of the first, in which ties go to the smallest name and pods become ready together.
+    After `givesUpAfter` seconds without progress a Deployment that stops says so. `completes` is said of all
+    draws, and `leastReady` of the worst; `leastReadyMedian` of the middle one. The steps are those of the
+    first, in which ties go to the smallest name and pods become ready together.
     """
 
     namespace: str
@@ -36,6 +37,7 @@ class WorkloadRollout(Part):
     completes: bool
     stopped_at: int | None = None
     message: str = ""
+    gives_up_after: int | None = None
     least_ready: int
     least_ready_median: int
     steps: tuple[RolloutStep, ...] = ()

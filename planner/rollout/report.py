@@ -8,6 +8,8 @@ from statistics import median_low
 
 import numpy as np
 
+from models.objects.base import MOST_INT32
+from models.objects.workload import Deployment
 from planner.audit.findings import change_of
 from planner.audit.spread_counts import SpreadCounts, take
 from planner.documents.plan import SpreadChange
@@ -43,11 +45,21 @@ def _report(problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, Run]]
         completes=all(done),
         stopped_at=None if all(done) else len(told.steps),
         message="" if all(done) else message_of(told_draw.world, told),
+        gives_up_after=None if all(done) else _deadline(owner),
         least_ready=min(_least_ready(found)),
         least_ready_median=median_low(_least_ready(found)),
         steps=tuple(RolloutStep(old=step.old, new=step.new, ready=step.ready) for step in told.steps),
         ends=tuple(_ends(problem, owner, found, done)),
     )
+
+
+def _deadline(owner: Rolling) -> int | None:
+    """After how many seconds without progress a Deployment says so; a paused one does not, nor one that may
+    wait for ever."""
+    if not isinstance(owner, Deployment) or owner.spec.paused:
+        return None
+    seconds = owner.spec.progress_deadline_seconds
+    return None if seconds == MOST_INT32 else seconds
 
 
 def _least_ready(found: Sequence[tuple[Ended, Run]]) -> list[int]:

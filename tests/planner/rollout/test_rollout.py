@@ -41,6 +41,18 @@ def test_a_template_that_fits_nowhere_stops_after_its_first_pod() -> None:
     assert any("request" in change.summary for fix in found.fixes for change in fix.changes)
 
 
+@pytest.mark.parametrize(
+    ("spec", "seconds"),
+    [({}, 600), ({"progressDeadlineSeconds": 30}, 30), ({"progressDeadlineSeconds": 2**31 - 1}, None)],
+)
+def test_a_deployment_that_stops_gives_up_at_its_deadline(spec: dict[str, Any], seconds: int | None) -> None:
+    """Unless it waits for ever; one that completes has nothing to say."""
+    objects = running(web(2), ["a1", "b1"], *zones("ab"))
+    row = applied(objects, web(4, cpu="5", **spec), replays=0).workloads[0]
+    assert (row.completes, row.gives_up_after) == (False, seconds)
+    assert applied(objects, web(2, cpu="200m", **spec), replays=0).workloads[0].gives_up_after is None
+
+
 def test_the_same_apply_is_not_green_in_a_simulation() -> None:
     """A changed template was taken as rolled out: not one pod could start, and the answer was 'placed'."""
     objects = running(web(4), ["a1", "b1", "a1", "b1"], *zones("ab"))
