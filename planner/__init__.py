@@ -15,7 +15,7 @@ from planner.errors import InputError, PlannerError
 from planner.explain import explain
 from planner.rebalance import rebalance
 from planner.rollout import rollout
-from planner.scale_down import scale_down
+from planner.scaledown.scale_down import scale_down
 from planner.simulate import simulate
 from planner.solve import solve
 from planner.survive import survive

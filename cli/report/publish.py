@@ -22,8 +22,8 @@ _MOST_EXPLAINED, _MOST_TRIED = 3, 1_000_000
 if TYPE_CHECKING:
     from cli.report.page import Told
     from models import Cluster
+    from planner.audit.picture import Step
     from planner.documents.picture import Picture
-    from planner.picture import Step
 
 
 def publish(target: str | None, command: str, document: Document, cluster: Cluster) -> None:
@@ -43,7 +43,7 @@ def publish(target: str | None, command: str, document: Document, cluster: Clust
 def html(command: str, document: Document, cluster: Cluster) -> str:
     """The page of a document about a cluster."""
     from cli.report.page import page
-    from planner.picture import picture
+    from planner.audit.picture import picture
 
     steps, told = _steps(document)
     drawn = picture(cluster, steps)

@@ -1,1 +1,1 @@
-"""A scale-down in numbers: the replicas to choose from, and how to make a controller take them."""
+"""Which replicas go when a workload shrinks, and how to make its controller take them."""

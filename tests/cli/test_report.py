@@ -17,8 +17,8 @@ from cli.report.embedded import embedded, extracted
 from cli.report.publish import html
 from models import Cluster
 from planner import check, compare, rebalance, solve
+from planner.audit.picture import picture
 from planner.documents.plan import Document
-from planner.picture import picture
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, lopsided, node, pod, write
 
