@@ -6,7 +6,6 @@ a tab, and in the last line a colon and a number that tells the shell what to do
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -41,24 +40,14 @@ class Then(IntEnum):
 Answer = tuple[list[str], Then]
 
 
-def main() -> None:
-    """The entry point of `kubectl_complete-planner`."""
-    tell(sys.argv[1:])
-
-
-def tell(words: Sequence[str]) -> None:
-    """Print what may stand for the last word."""
-    candidates, then = answer(list(words) or [""])
+def tell(group: Any, words: Sequence[str]) -> None:
+    """Print what may stand for the last word of a command line of the program."""
+    candidates, then = answer(group, list(words) or [""])
     print("\n".join([*candidates, f":{then.value}"]))
 
 
-def answer(words: Sequence[str]) -> Answer:
+def answer(group: Any, words: Sequence[str]) -> Answer:
     """What may stand for the last of these words, which follow `planner`, and how the shell goes on."""
-    from typer.main import get_command
-
-    from cli.main import app
-
-    group: Any = get_command(app)
     *before, last = words
     name = next((word for word in before if not word.startswith("-")), None)
     if name is None or name not in group.commands:

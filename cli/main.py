@@ -44,6 +44,13 @@ app = typer.Typer(
 )
 
 
+def complete(words: Sequence[str] | None = None) -> None:
+    """The entry point of `kubectl_complete-planner`; `planner __complete` hands its words on."""
+    from cli.complete import tell
+
+    tell(get_command(app), sys.argv[1:] if words is None else words)
+
+
 def main() -> None:
     """The entry point of `planner` and `kubectl-planner`."""
     if hasattr(signal, "SIGPIPE"):
@@ -53,9 +60,7 @@ def main() -> None:
     # at the end, takes a third of the time of a small command.
     gc.set_threshold(100_000, 50, 50)
     if sys.argv[1:2] == ["__complete"]:
-        from cli.complete import tell
-
-        tell(sys.argv[2:])
+        complete(sys.argv[2:])
         return
     code = run(sys.argv[1:])
     gc.freeze()

@@ -108,12 +108,12 @@ def snapshot(tmp_path: Path) -> str:
 )
 def test_completion(snapshot: str, words: list[str], found: list[str], then: Then) -> None:
     """Commands, options, and the names in the snapshot that was typed."""
-    assert answer([word.replace("FILE", snapshot) for word in words]) == (found, then)
+    assert answer(get_command(app), [word.replace("FILE", snapshot) for word in words]) == (found, then)
 
 
 def test_options_are_completed_with_what_they_do() -> None:
     """By their long names."""
-    found, _ = answer(["check", "--sur"])
+    found, _ = answer(get_command(app), ["check", "--sur"])
     assert [line.partition("\t")[0] for line in found] == ["--survive"]
 
 
