@@ -26,8 +26,7 @@ def sections(document: Survival | SurvivalList, page: Page) -> Iterator[Section]
         for loss in survey.domains:
             for left in loss.pending:
                 yield section("", *_left(f"Without {loss.domain}", left))
-            for left in loss.meanwhile:
-                yield section("", *_left(f"While the nodes of {loss.domain} stay, unreachable", left))
+        yield section("As long as the nodes stay", *_meanwhile(survey, page))
 
 
 def names(document: Survival | SurvivalList) -> Iterator[str]:
@@ -54,15 +53,39 @@ def _row(loss: DomainLoss, row: WorkloadLoss) -> list[Words]:
     ]
 
 
+def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
+    """Who waits as long as the nodes of a lost domain are there; below it what the scheduler says."""
+    rows: list[list[Words]] = [
+        [loss.domain, left.namespace, left.workload, str(left.pods), _way_out(left)]
+        for loss in survey.domains
+        for left in loss.meanwhile
+    ]
+    if not rows:
+        return
+    yield Sentence(
+        "As long as the nodes of a lost domain stay in the cluster, unreachable, constraints count it as one "
+        "without pods, and more pods wait:"
+    )
+    heads = ("UNREACHABLE", "NAMESPACE", "WORKLOAD", "PENDING", "WHAT HELPS")
+    yield Table(heads, rows_of(rows), noun="workload")
+    for loss in survey.domains if page.everything else ():
+        for left in loss.meanwhile:
+            yield from _left(f"With {loss.domain} unreachable", left)
+
+
+def _way_out(left: LostPending) -> str:
+    if left.fix is None:
+        return "nothing in the catalogue of changes"
+    told = "; ".join(dict.fromkeys(change.summary for change in left.fix.changes))
+    return f"{told} -> {left.fix.node}{consequences(left.fix)}"
+
+
 def _left(when: str, left: LostPending) -> Iterator[Block]:
     pods = counted(left.pods, "pod")
     yield Sentence(f"{when}, {pods} of {left.workload} in {left.namespace} pending:")
     yield Sentence(left.message, indent=2)
-    way_out = "nothing in the catalogue of changes helps"
-    if left.fix is not None:
-        told = "; ".join(dict.fromkeys(change.summary for change in left.fix.changes))
-        way_out = f"what helps {left.example}: {told} -> {left.fix.node}{consequences(left.fix)}"
-    yield Sentence(way_out, indent=2)
+    helps = _way_out(left)
+    yield Sentence(f"{helps} helps" if left.fix is None else f"what helps {left.example}: {helps}", indent=2)
 
 
 def _verdict(document: Survival) -> Verdict:
