@@ -35,7 +35,8 @@ def drain(
 ) -> DrainPlan:
     """The nodes drained in waves of `at_once`, with `surge` new nodes like the first of them before.
 
-    Other orders are tried where somebody is in the way or stays pending, or a constraint ends worse.
+    Unless told otherwise by `fixes`, other orders are tried where somebody is in the way or stays pending, or a
+    constraint ends worse, and changes that free who is blocked.
     """
     if not nodes:
         raise InputError(["there is no node to drain"])
@@ -44,7 +45,9 @@ def drain(
     for name in nodes:
         grown = cordon(grown, name)
     course = _Course(grown, nodes, at_once, preemption=preemption)
-    plan = min((course.plan(order) for order in course.orders()), key=_harm)
+    # Whether a change frees a node is asked of the order that was asked for.
+    orders = course.orders() if fixes else [course.numbers]
+    plan = min((course.plan(order) for order in orders), key=_harm)
     plan = plan.model_copy(
         update={"surge": tuple(node.name for node in grown.nodes if node.name not in known)}
     )
@@ -72,20 +75,20 @@ class _Course:
     def __init__(self, cluster: Cluster, nodes: Sequence[str], at_once: int, *, preemption: bool) -> None:
         self._cluster, self._nodes, self._at_once, self._preemption = cluster, nodes, at_once, preemption
         self._problem = Problem(cluster)
-        self._numbers = [self._problem.nodes.index[name] for name in nodes]
-        self._going = pods_to_go(self._problem, self._numbers)
-        self._moving = [pod for node in self._numbers for pod in self._going[node]]
+        self.numbers = [self._problem.nodes.index[name] for name in nodes]
+        self._going = pods_to_go(self._problem, self.numbers)
+        self._moving = [pod for node in self.numbers for pod in self._going[node]]
         self._doubled = self._problem.with_leaving(self._moving)
         self._best: DrainPlan | None = None
 
     def orders(self) -> Iterator[Sequence[int]]:
         """The order that was asked for, and others as long as none does without harm."""
-        yield self._numbers
+        yield self.numbers
         size = len(self._moving) * self._problem.nodes.size
         for number in range(effort.DRAIN_ORDERS if size <= effort.DRAIN_ORDERS_PLACES else 0):
             if self._best is None or not any(_harm(self._best)) or len(self._nodes) < 2:  # noqa: PLR2004
                 return
-            order = list(reversed(self._numbers))
+            order = list(reversed(self.numbers))
             if number:
                 random.Random(number).shuffle(order)
             yield order

@@ -242,7 +242,7 @@ PIN_NAMES = 100
 # Drains
 
 #: So many other orders of nodes are tried where one does harm, up to so many moving pods times nodes.
-DRAIN_ORDERS, DRAIN_ORDERS_PLACES = 12, 500_000
+DRAIN_ORDERS, DRAIN_ORDERS_PLACES = 12, 20_000
 
 # Rollouts
 

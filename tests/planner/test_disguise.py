@@ -29,7 +29,7 @@ QUICK: dict[str, Callable[[Cluster], Document]] = {
     "simulate": lambda cluster: simulate(cluster, verbose=True),
 }
 SEARCHES: dict[str, Callable[[Cluster], Document]] = {
-    "compare": lambda cluster: compare(cluster, replays=0, time_limit=LIMIT),
+    "compare": lambda cluster: compare(cluster, replays=2, time_limit=LIMIT),
     "drain": lambda cluster: drain(cluster, [min(node.name for node in cluster.nodes)]),
     "explain": explain,
     "rebalance": lambda cluster: rebalance(cluster, time_limit=LIMIT),
