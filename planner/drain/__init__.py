@@ -35,8 +35,8 @@ def drain(
 ) -> DrainPlan:
     """The nodes drained in waves of `at_once`, with `surge` new nodes like the first of them before.
 
-    Unless told otherwise by `fixes`, other orders are tried where somebody is in the way or stays pending, or a
-    constraint ends worse, and changes that free who is blocked.
+    Where somebody is in the way or stays pending, or a constraint ends worse, other orders are tried, and
+    changes that free who is blocked; with `fixes` False neither.
     """
     if not nodes:
         raise InputError(["there is no node to drain"])
