@@ -16,8 +16,6 @@ from collections import Counter
 from rebalance import HOST, ZONE, Object, Shape
 
 from models import Cluster
-from models.objects.disruption import PodDisruptionBudget
-from models.objects.pod import Pod
 from planner import drain, rollout
 from planner.documents.drain import DrainPlan
 
@@ -114,7 +112,7 @@ def refused(cluster: Cluster, plan: DrainPlan) -> int:
     """
     going = {*plan.nodes}
     covering = {
-        pod.key: [budget for budget in cluster.pod_disruption_budgets if _covers(budget, pod)]
+        pod.key: [budget for budget in cluster.pod_disruption_budgets if budget.covers(pod)]
         for pod in cluster.pods
         if pod.spec.node_name in going
     }
@@ -128,13 +126,6 @@ def refused(cluster: Cluster, plan: DrainPlan) -> int:
             left[budget.key] -= 1
             coming[budget.key] += eviction.lands is not None
     return found
-
-
-def _covers(budget: PodDisruptionBudget, pod: Pod) -> bool:
-    selector = budget.spec.selector
-    return (
-        selector is not None and budget.namespace == pod.namespace and selector.matches(pod.metadata.labels)
-    )
 
 
 def main() -> None:

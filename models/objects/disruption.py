@@ -39,3 +39,9 @@ class PodDisruptionBudget(NamespacedObject):
 
     spec: PodDisruptionBudgetSpec = Field(default_factory=PodDisruptionBudgetSpec)
     status: PodDisruptionBudgetStatus | None = None
+
+    def covers(self, pod: NamespacedObject) -> bool:
+        """Whether a pod is one of those that it is about."""
+        selector = self.spec.selector
+        same = self.namespace == pod.namespace
+        return same and selector is not None and selector.matches(pod.metadata.labels)

@@ -44,10 +44,8 @@ def drain(
     known = {node.name for node in cluster.nodes}
     for name in nodes:
         grown = cordon(grown, name)
-    course = _Course(grown, nodes, at_once, preemption=preemption)
     # Whether a change frees a node is asked of the order that was asked for.
-    orders = course.orders() if fixes else [course.numbers]
-    plan = min((course.plan(order) for order in orders), key=_harm)
+    plan = _Course(grown, nodes, at_once, preemption=preemption).best(others=fixes)
     plan = plan.model_copy(
         update={"surge": tuple(node.name for node in grown.nodes if node.name not in known)}
     )
@@ -66,7 +64,7 @@ def drain(
 def _harm(plan: DrainPlan) -> tuple[int, int, int]:
     """The smaller the better: nodes that are not empty, pods that wait, what is broken by it."""
     broken = max(0, plan.after.hard_excess - plan.before.hard_excess)
-    return len(plan.blocked), plan.after.pending, broken
+    return len(plan.blocked), max(0, plan.after.pending - plan.before.pending), broken
 
 
 class _Course:
@@ -75,25 +73,29 @@ class _Course:
     def __init__(self, cluster: Cluster, nodes: Sequence[str], at_once: int, *, preemption: bool) -> None:
         self._cluster, self._nodes, self._at_once, self._preemption = cluster, nodes, at_once, preemption
         self._problem = Problem(cluster)
-        self.numbers = [self._problem.nodes.index[name] for name in nodes]
-        self._going = pods_to_go(self._problem, self.numbers)
-        self._moving = [pod for node in self.numbers for pod in self._going[node]]
+        self._numbers = [self._problem.nodes.index[name] for name in nodes]
+        self._going = pods_to_go(self._problem, self._numbers)
+        self._moving = [pod for node in self._numbers for pod in self._going[node]]
         self._doubled = self._problem.with_leaving(self._moving)
-        self._best: DrainPlan | None = None
 
-    def orders(self) -> Iterator[Sequence[int]]:
-        """The order that was asked for, and others as long as none does without harm."""
-        yield self.numbers
+    def best(self, *, others: bool) -> DrainPlan:
+        """What comes of the order that was asked for; where that does harm, of the best of `others` too."""
+        found = self._plan(self._numbers)
+        for order in self._others() if others else ():
+            if not any(_harm(found)):
+                break
+            found = min(found, self._plan(order), key=_harm)
+        return found
+
+    def _others(self) -> Iterator[Sequence[int]]:
+        """The order the other way round, and some that are drawn; none on large clusters."""
         size = len(self._moving) * self._problem.nodes.size
-        for number in range(effort.DRAIN_ORDERS if size <= effort.DRAIN_ORDERS_PLACES else 0):
-            if self._best is None or not any(_harm(self._best)) or len(self._nodes) < 2:  # noqa: PLR2004
-                return
-            order = list(reversed(self.numbers))
-            if number:
-                random.Random(number).shuffle(order)
-            yield order
+        if len(self._numbers) > 1 and size <= effort.DRAIN_ORDERS_PLACES:
+            yield self._numbers[::-1]
+            for seed in range(1, effort.DRAIN_ORDERS):
+                yield random.Random(seed).sample(self._numbers, len(self._numbers))
 
-    def plan(self, order: Sequence[int]) -> DrainPlan:
+    def _plan(self, order: Sequence[int]) -> DrainPlan:
         """What comes of an order."""
         problem, doubled = self._problem, self._doubled
         doubles = {pod: len(problem.pods) + place for place, pod in enumerate(self._moving)}
@@ -102,7 +104,7 @@ class _Course:
         before, spread = _balance(doubled, world), take(doubled, world.scheduler.state)
         allowances = Allowances(problem, range(len(problem.pods)))
         found = Drain(world, allowances, self._going).run(order, self._at_once)
-        plan = DrainPlan(
+        return DrainPlan(
             nodes=tuple(self._nodes),
             steps=tuple(_steps(doubled, world, found)),
             blocked=tuple(_blocked(doubled, found)),
@@ -113,8 +115,6 @@ class _Course:
             kubernetes=problem.kubernetes.document,
             notes=(*self._cluster.notes, *problem.notes, *_forced(problem, self._moving)),
         )
-        self._best = plan if self._best is None else min(self._best, plan, key=_harm)
-        return plan
 
 
 def _forced(problem: Problem, moving: Sequence[int]) -> Iterator[str]:

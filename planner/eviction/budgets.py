@@ -51,7 +51,7 @@ class Budgets:
             for label in (*pod.metadata.labels.items(), None)
             for number in self._by_label.get((pod.namespace, label), ())
         }
-        return tuple(number for number in sorted(asked) if self._covers(number, pod))
+        return tuple(number for number in sorted(asked) if self.budgets[number].covers(pod))
 
     def asked(self, pod: int) -> tuple[int, ...]:
         """The budgets that the eviction of a pod is counted against.
@@ -92,10 +92,6 @@ class Budgets:
             return True
         healthy, desired = self._health[number]
         return healthy >= desired > 0
-
-    def _covers(self, number: int, pod: Pod) -> bool:
-        selector = self.budgets[number].spec.selector
-        return selector is not None and selector.matches(pod.metadata.labels)
 
     def _healthy_and_desired(self) -> list[tuple[int, int]]:
         """How many pods of each budget are healthy and how many should be: counted where nobody has."""

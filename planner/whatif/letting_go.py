@@ -38,9 +38,7 @@ def one_replica_more(cluster: Cluster, pod: Pod) -> Iterator[tuple[Cluster, FixC
 
 def _with_a_ready_replica(cluster: Cluster, pod: Pod) -> Cluster:
     """The cluster whose budgets over a pod wait for the disruption controller to count the new replica."""
-    budgets = tuple(
-        _uncounted(item) if _covers(item, pod) else item for item in cluster.pod_disruption_budgets
-    )
+    budgets = tuple(_uncounted(item) if item.covers(pod) else item for item in cluster.pod_disruption_budgets)
     return replace(cluster, pod_disruption_budgets=budgets)
 
 
@@ -60,18 +58,11 @@ def _uncounted(budget: PodDisruptionBudget) -> PodDisruptionBudget:
     return budget.model_copy(update={"status": status})
 
 
-def _covers(budget: PodDisruptionBudget, pod: Pod) -> bool:
-    selector = budget.spec.selector
-    return (
-        selector is not None and budget.namespace == pod.namespace and selector.matches(pod.metadata.labels)
-    )
-
-
 def another_budget(cluster: Cluster, pod: Pod) -> Iterator[tuple[Cluster, FixChange]]:
     """A budget that allows one pod more to be away."""
     for budget in cluster.pod_disruption_budgets:
         spec = budget.spec
-        if not _covers(budget, pod):
+        if not budget.covers(pod):
             continue
         if isinstance(spec.min_available, int) and spec.min_available > 0:
             update: dict[str, Any] = {"minAvailable": spec.min_available - 1}
