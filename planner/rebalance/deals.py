@@ -73,7 +73,7 @@ def deal(  # noqa: PLR0913, PLR0917 - what a deal is made of
             if best.is_as_planned(planned) or meter.over():
                 break
             if other is None:
-                found = _one_by_one(board, moves, planned, replace(rules, evict_only=True), meter)
+                found = _one_by_one(board, moves, planned, replace(rules, pinnable=frozenset()), meter)
             else:
                 found = _with_care(board, other, planned, rules, meter)
             best = min(best, found, key=lambda one: one.key)

@@ -54,12 +54,12 @@ class Landing:
 class Wishes:
     """How replacements should land beyond being as good as planned.
 
-    Without pins; on the very nodes that were planned (`again`, as these pods move once more); on nodes that
-    are known beforehand, if scores say it (`certain`), or by a pin as well (`fixed`); for templates, in the
-    domains that were planned.
+    Pinned only if `pinnable`, of these templates; on the very nodes that were planned (`again`, as these pods
+    move once more); on nodes that are known beforehand, if scores say it (`certain`), or by a pin as well
+    (`fixed`); for templates, in the domains that were planned.
     """
 
-    evict_only: bool = False
+    pinnable: Collection[int] = ()
     again: Collection[int] = ()
     certain: Collection[int] = ()
     fixed: Collection[int] = ()
@@ -122,7 +122,7 @@ class Landings:
         """
         self._plain = plain
         cases = self._cases.of(wave, {pod: found.nodes for pod, found in (landed or {}).items()})
-        self._pins = pins and not self._wishes.evict_only
+        self._pins = pins
         groups: dict[int, list[Case]] = {}
         for case in cases:
             groups.setdefault(id(self._crowds[case.template]), []).append(case)
@@ -146,7 +146,7 @@ class Landings:
     def _kinds(
         self, case: Case, crowd: Crowd, mover: Mover, good: Mask, kept_free: Mask
     ) -> Iterator[Landing]:
-        if self._plain:
+        if self._plain and self._may_pin(case):
             yield from self._pinned(case, crowd, mover, good)
             return
         fixed = case.move.pod in self._wishes.fixed
@@ -163,10 +163,13 @@ class Landings:
             yield Landing(case.move, "scores", best, self._places.named(best))
         if by_filters is not None and not fixed:
             yield by_filters
-        if self._pins:
+        if self._pins and self._may_pin(case):
             yield from self._pinned(case, crowd, mover, good)
         if by_filters is not None:
             yield by_filters
+
+    def _may_pin(self, case: Case) -> bool:
+        return case.template in self._wishes.pinnable
 
     def _mover(self, case: Case, crowd: Crowd) -> Mover:
         cells = crowd.cell_of

@@ -5,7 +5,7 @@ One that finds no node as long as its pod still ends waits for that, as the sche
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 
 import numpy as np
@@ -22,16 +22,17 @@ from planner.rebalance.trial_cluster import Move, TrialCluster
 class LoneLandings:
     """Answers for single moves on a stage where all others have ended."""
 
-    def __init__(self, stage: Stage, *, evict_only: bool) -> None:
+    def __init__(self, stage: Stage, pinnable: Collection[int]) -> None:
+        """Landings on a stage; only replacements of the `pinnable` templates may be pinned."""
         self._stage = stage
         self.board = stage.board
         self._places = Places(stage.board)
-        self._may_pin = not evict_only
+        self._pinnable = pinnable
 
     @classmethod
-    def of_all(cls, board: TrialCluster, movable: Movable, *, evict_only: bool) -> LoneLandings:
+    def of_all(cls, board: TrialCluster, movable: Movable, pinnable: Collection[int]) -> LoneLandings:
         """For moves of all pods that may be moved, on a stage of their own."""
-        return cls(Stage.of_all(board, np.flatnonzero(movable.weights).tolist()), evict_only=evict_only)
+        return cls(Stage.of_all(board, np.flatnonzero(movable.weights).tolist()), pinnable)
 
     def of(self, move: Move) -> Landing | None:
         """What makes a replacement come to its target, if it may come there."""
@@ -58,7 +59,7 @@ class LoneLandings:
             return "filters", only
         if self._stays_inside(move, only, partial(self._tops, template)):
             return "scores", only
-        return next(self._pins(move, only), None) if self._may_pin else None
+        return next(self._pins(move, only), None) if template in self._pinnable else None
 
     def _pins(self, move: Move, only: Mask) -> Iterator[tuple[Kind, Mask]]:
         """Pins that hold; a narrow one hides all domains but one from constraints, a wide one few."""

@@ -9,7 +9,8 @@ that allows nothing, and two budgets over one pod, are refused by the eviction A
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from datetime import datetime
 from functools import cached_property, partial
 from operator import attrgetter
@@ -55,6 +56,15 @@ class Movable:
         self.reasons: dict[int, str] = {}
         self.weights: Ints = np.zeros(len(problem.pods), np.int64)
         self._weigh()
+
+    def without(self, pods: Iterable[int], reason: str) -> Movable:
+        """The same, but that some more pods stay for a reason."""
+        found, more = copy(self), [*pods]
+        found.__dict__.pop("_by_template", None)
+        found.reasons = {**self.reasons, **dict.fromkeys(more, reason)}
+        found.weights = self.weights.copy()
+        found.weights[more] = 0
+        return found
 
     @property
     def template_of(self) -> Codes:

@@ -21,17 +21,18 @@ from planner.eviction.protections import HARD, SOFT, Protections, protections_of
 from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.meter import Meter
+from planner.rebalance import left_out
 from planner.rebalance.choice import Choice
-from planner.rebalance.deals import Dealt, deal, single_file
+from planner.rebalance.deals import Dealt, single_file
 from planner.rebalance.document import document
-from planner.rebalance.exhaustive import Values
-from planner.rebalance.forced import forced
 from planner.rebalance.landings import Landing
 from planner.rebalance.movable import EMPTIED, Movable
 from planner.rebalance.remedies import remedies, tried
 from planner.rebalance.replay import first_failure
 from planner.rebalance.search import MoveSearch, stages_of
-from planner.rebalance.trial_cluster import Move, TrialCluster
+from planner.rebalance.steerable import pinnable
+from planner.rebalance.trial_cluster import TrialCluster
+from planner.rebalance.turns import Turns
 from planner.rebalance.waves import WaveRules
 from planner.rebalance.why_not import WhyNot
 
@@ -72,20 +73,12 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     movable = Movable(problem, protections, budgets, left_alone)
     meter = Meter.of(time_limit, bell, kept=time_limit * (1 - effort.SEARCH_SHARE))
     search = MoveSearch(board, movable, protections, meter, most)
-    rules = WaveRules(budgets, movable.weights, max_unavailable, evict_only, protections.kinds)
+    steered = frozenset[int]() if evict_only else pinnable(problem).intersection(movable.templates)
+    rules = WaveRules(budgets, movable.weights, max_unavailable, steered, protections.kinds)
     found = search.run()
 
-    def others() -> Iterator[Sequence[Move]]:
-        yield forced(board, movable, protections, most)
-        if evict_only:
-            yield search.run(natural=True).moves
-
-    dealt = deal(board, found.moves, found.values, rules, dealing, others)
-    if dealt.left or dealt.misses(found.values):
-        better = search.landing(_achieved(dealt, movable), evict_only=evict_only)
-        if better is not None:
-            other = deal(board, *better, rules, dealing, lambda: ())
-            dealt = min(dealt, other, key=lambda one: one.key)
+    turns = Turns(board, movable, protections, rules, most, meter, dealing)
+    dealt, without_turn = turns.of(search, found)
     misjudged = _failure(board, dealt, protections)
     if misjudged is not None:
         dealt = single_file(board, found.moves, rules, dealing)
@@ -103,7 +96,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         curve=points,
         notes=(
             *_notes(board, movable),
-            *_left_out(len(dealt.left), len(found.moves), dealing, evict_only=evict_only),
+            *left_out.why(board, without_turn, rules, dealing, evict_only=evict_only),
             *_chosen(problem, left_alone),
             *_misjudged(misjudged),
             *_rest(dealt.waves, shown),
@@ -121,14 +114,6 @@ def _misjudged(failure: str | None) -> Iterator[str]:
     """That waves did not hold, which is a mistake of the planner; the moves that are printed do."""
     if failure is not None:
         yield f"the moves go one by one: waves that had been judged to hold were not safe ({failure})"
-
-
-def _achieved(dealt: Dealt, movable: Movable) -> Values:
-    """What the moves achieve that have turns."""
-    pods = [landing.move.pod for wave in dealt.waves for landing in wave]
-    weight = int(movable.weights[pods].sum()) if pods else 0
-    hard, soft = dealt.excess
-    return {"hardExcess": hard, "softExcess": soft, "moves": len(pods), "disruption": weight}
 
 
 def _board(problem: Problem, left_alone: Mapping[int, str]) -> TrialCluster:
@@ -192,19 +177,6 @@ def _curve(
         yield CurvePoint(moves=most, hard_excess=excess.value, proved=excess.proved)
         if meter.over():
             return
-
-
-def _left_out(left: int, moves: int, dealing: Meter, *, evict_only: bool) -> Iterator[str]:
-    """How many moves had no turn, and why."""
-    if not left:
-        return
-    if dealing.cut is not None:
-        why = "the time was up before they had a turn"
-    elif evict_only:
-        why = "their pods would not land there by themselves"
-    else:
-        why = "no safe order was found for them"
-    yield f"{left} of {moves} moves are left out: {why}"
 
 
 def _notes(board: TrialCluster, movable: Movable) -> Iterator[str]:

@@ -25,16 +25,21 @@ from planner.rebalance.trial_cluster import Move
 
 @dataclass(frozen=True, slots=True)
 class WaveRules:
-    """What may be under way at the same time, what may not be pinned, and which constraints matter.
+    """What may be under way at the same time, what may be pinned, and which constraints matter.
 
-    `weights` says what each pod's move costs.
+    `weights` says what each pod's move costs; `pinnable` are templates.
     """
 
     budgets: Budgets
     weights: Ints
     max_unavailable: int = 1
-    evict_only: bool = False
+    pinnable: frozenset[int] = frozenset()
     kinds: frozenset[str] = frozenset(("DoNotSchedule",))
+
+    @property
+    def evict_only(self) -> bool:
+        """Whether nothing may be pinned."""
+        return not self.pinnable
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,7 @@ class Waves:
             stage,
             self._crowds,
             Wishes(
-                evict_only=rules.evict_only,
+                pinnable=rules.pinnable,
                 again={pod for pod, number in times.items() if number > 1},
                 certain=self._first,
                 fixed=self._fixed,

@@ -11,6 +11,7 @@ from planner.documents.move_plan import MovePlan, OnNodes
 from planner.errors import InternalError
 from planner.problem.problem import Problem
 from planner.proof import effort
+from planner.rebalance import steerable
 from planner.rebalance.landings import Landing
 from planner.rebalance.lone_landings import LoneLandings
 from planner.rebalance.phases import Stage
@@ -19,11 +20,12 @@ from tests.builders import Object, cluster, node, pod, spread
 
 
 def landing(*objects: Object, evict_only: bool = False) -> Landing | None:
-    """What holds the replacement of pod `it` to node `there`."""
+    """What holds the replacement of pod `it` to node `there`, which may be pinned unless told otherwise."""
     problem = Problem(cluster(*objects))
     number = problem.pod_index["default/it"]
     move = Move(number, int(problem.node_of[number]), problem.nodes.index["there"])
-    return LoneLandings(Stage(problem, [move], TrialCluster(problem)), evict_only=evict_only).of(move)
+    pinnable = () if evict_only else steerable.pinnable(problem)
+    return LoneLandings(Stage(problem, [move], TrialCluster(problem)), pinnable).of(move)
 
 
 def replica(name: str, on: str, **words: Any) -> Object:
