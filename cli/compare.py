@@ -42,19 +42,22 @@ def compare(
     shown. Neither side evicts pods.
 
     --time-limit is for the search for the plan; the runs of kube-scheduler take the time they take.
+    Ctrl-C leaves out further runs and compares the best plan so far.
 
     Exit code 1 when even the plan leaves a pod over. `-o name` prints those pods.
     """
     from cli.changes import changed
-    from cli.progress import meter
+    from cli.interrupt import bell
+    from cli.progress import search
     from cli.render import Page, show
     from cli.report.publish import publish
     from cli.source import load
     from planner import compare as measure
 
     cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
-    with meter("pods") as progress:
-        comparison = measure(cluster, replays=replays, time_limit=time_limit, progress=progress)
+    told = "{} of {} pods scheduled in all runs"
+    with search("what kube-scheduler does", stoppable=True, best=told) as progress, bell() as rung:
+        comparison = measure(cluster, replays=replays, time_limit=time_limit, progress=progress, bell=rung)
     publish(report, "compare", comparison, cluster)
     show(comparison, Page.of(output, verbose))
     if comparison.optimal.unplaced:

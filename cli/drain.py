@@ -61,7 +61,8 @@ def drain(
     """
     from cli.again import again
     from cli.changes import changed
-    from cli.progress import doing
+    from cli.interrupt import bell
+    from cli.progress import search
     from cli.render import Page, show, show_lines, write_junit
     from cli.source import load
     from cli.views.scripts import drain as script
@@ -69,8 +70,8 @@ def drain(
 
     cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
     chosen = list(dict.fromkeys(_names(cluster, nodes or (), selector)))
-    with doing(f"draining {len(chosen)} nodes, one eviction after the other"):
-        plan = play(cluster, chosen, at_once=at_once, surge=surge, preemption=not no_preemption)
+    with search(f"a way to drain {len(chosen)} nodes", stoppable=True), bell() as rung:
+        plan = play(cluster, chosen, at_once=at_once, surge=surge, preemption=not no_preemption, bell=rung)
     write_junit(plan, junit)
     if output == options.ScriptOutput.SCRIPT:
         show_lines(plan, script.lines(plan, cluster, again(cluster)))

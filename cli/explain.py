@@ -60,7 +60,8 @@ def explain(
     Pods that are alike are explained once. Exit code 1 when a pod is pending. `-o name` prints the pods.
     """
     from cli.changes import changed
-    from cli.progress import doing
+    from cli.interrupt import bell
+    from cli.progress import search
     from cli.render import Page, show
     from cli.report.publish import publish
     from cli.scope import Scope
@@ -74,8 +75,9 @@ def explain(
         wanted: set[str] | None = set(_named(pod, namespace, cluster))
     else:
         wanted = None if scope == Scope() else scope.pods(cluster) & _pending(cluster)
-    with doing("trying out changes"):
-        document = find_out(cluster, wanted, preemption=not no_preemption, batch=_SECONDS if batch else 0)
+    seconds = _SECONDS if batch else 0
+    with search("changes that help", stoppable=True), bell() as rung:
+        document = find_out(cluster, wanted, preemption=not no_preemption, batch=seconds, bell=rung)
     single = not batch and pod is not None and len(pod) == 1 and len(document.items) == 1
     shown = document.items[0].model_copy(update={"notes": document.notes}) if single else document
     publish(report, "explain", shown, cluster)

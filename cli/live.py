@@ -4,11 +4,13 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from models.errors import InputError
 from models.snapshot import KUBE_SYSTEM
+from planner.clock import having
 
 #: The planner is of no use without these.
 _NEEDED = ("nodes", "pods")
@@ -44,6 +46,8 @@ _FORBIDDEN = re.compile(r"\(Forbidden\): (?:\S+\s)*?(\S+) is forbidden")
 _KLOG = re.compile(r"[IWEF]\d{4} |Warning: ")
 #: An unreachable server is retried by kubectl for minutes; one that answers may take its time.
 _FIRST_ANSWER_SECONDS = 60
+#: The bytes that are read at a time.
+_CHUNK = 1 << 20
 
 
 def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, list[str]]:
@@ -63,7 +67,25 @@ def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, lis
 
 
 def _list(command: Sequence[str], kinds: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
-    return _run([*command, "get", ",".join(kinds), "--all-namespaces", "--output", "json"])
+    """All objects of these kinds; whoever looks on is told how much has come."""
+    asked = [*command, "get", ",".join(kinds), "--all-namespaces", "--output", "json"]
+    came, size = [], 0
+    with (
+        tempfile.TemporaryFile() as told,
+        subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=told) as run,
+    ):
+        assert run.stdout is not None
+        try:
+            while chunk := os.read(run.stdout.fileno(), _CHUNK):
+                came.append(chunk)
+                size += len(chunk)
+                having(f"{size / 1e6:,.0f} MB so far")
+        except BaseException:
+            run.kill()
+            raise
+        code = run.wait()
+        told.seek(0)
+        return subprocess.CompletedProcess(asked, code, b"".join(came), told.read())
 
 
 def _knock(command: Sequence[str]) -> str:

@@ -105,8 +105,9 @@ def planner(
     has them, only choose what is shown, and without -n all namespaces are.
 
     \b
-    Exit codes: 0 all is well, 1 pods left over or constraints broken, 2 input that
-    cannot be used, 3 the limit ended without an answer, 4 an error of the planner.
+    Exit codes: 0 all is well, 1 pods left over or constraints broken,
+    2 input that cannot be used, 3 the limit ended without an answer,
+    4 an error of the planner.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())

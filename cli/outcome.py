@@ -37,9 +37,14 @@ def ending(command: Callable[[], int | None], *, verbose: bool) -> int:
 
 
 def say(*lines: str) -> None:
-    """Lines for the person at the terminal, beside the document."""
+    """Lines for the person at the terminal, beside the document; what is too wide goes on below."""
+    from cli.screen import width_of
+    from cli.table import hanging
+
+    width = width_of(sys.stderr)
     for line in lines:
-        print(line, file=sys.stderr)
+        for part in line.split("\n"):
+            print(*hanging(part, width), sep="\n", file=sys.stderr)
 
 
 def say_notes(notes: Iterable[str]) -> None:

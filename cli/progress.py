@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import threading
 import time
@@ -10,8 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from cli.screen import width_of
 from cli.table import elided, harmless
-from planner.clock import SIGHT, Sight
+from models.reading.onlooker import ONLOOKER
+from planner.clock import SIGHT, Sight, having
 
 Progress = Callable[[int, int], None]
 _PATIENCE_SECONDS = 1.0
@@ -43,6 +44,17 @@ def doing(what: str) -> Iterator[None]:
     """What is done meanwhile is said to whoever watches."""
     with _line(Sight(looking_for=what)):
         yield
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """The same, and how far it has been read."""
+    with _line(Sight(looking_for=what)) as line:
+        token = ONLOOKER.set(None if line is None else having)
+        try:
+            yield
+        finally:
+            ONLOOKER.reset(token)
 
 
 def wipe() -> None:
@@ -111,8 +123,7 @@ class _Line:
                 self._draw()
 
     def _draw(self) -> None:
-        width = shutil.get_terminal_size((80, 24)).columns
-        self._stream.write(_WIPE + self.text(width - 1))
+        self._stream.write(_WIPE + self.text(width_of(self._stream) - 1))
         self._stream.flush()
         self._drawn = True
 

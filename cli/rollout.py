@@ -99,8 +99,9 @@ def rollout(
     prints the workloads of which that is so.
     """
     from cli.changes import changed, courses, qualified
+    from cli.interrupt import bell
     from cli.manifests import manifests, places
-    from cli.progress import doing, meter
+    from cli.progress import search
     from cli.render import Page, show, write_junit
     from cli.report.publish import publish
     from cli.selector import parse_selector
@@ -114,8 +115,8 @@ def rollout(
             raise InputError(["--scale with several numbers is played by itself: no -f, --junit, --report"])
         cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes, namespace)
         numbers = {qualified(cluster, name, namespace): found for name, found in numbers.items()}
-        with doing(f"playing the steps through {replays + 1} times"):
-            course = trajectory(cluster, numbers, replays=replays, preemption=not no_preemption)
+        with search("what the steps lead to", stoppable=True), bell() as rung:
+            course = trajectory(cluster, numbers, replays=replays, preemption=not no_preemption, bell=rung)
         show(course, Page.of(output, verbose))
         if course.rebalance or any(step.completed < course.runs for c in course.courses for step in c.steps):
             raise typer.Exit(Exit.FINDINGS)
@@ -123,7 +124,7 @@ def rollout(
     wanted = manifests(filename, recursive, namespace)
     cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes, namespace)
     chosen = None if prune is None else parse_selector(prune)
-    with meter("runs") as progress:
+    with search("how it ends", stoppable=True), bell() as rung:
         found = play(
             cluster,
             wanted,
@@ -131,7 +132,7 @@ def rollout(
             preemption=not no_preemption,
             restart=restart,
             prune=chosen,
-            progress=progress,
+            bell=rung,
         )
     write_junit(found, junit)
     publish(report, "rollout", found, cluster)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TextIO
 
 Colour = Literal["red", "green", "yellow", "bold", "dim"]
 _CODES: dict[Colour, str] = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
@@ -33,7 +32,7 @@ class Screen:
         """Where standard output goes."""
         terminal = sys.stdout.isatty()
         return cls(
-            shutil.get_terminal_size((PIPE_COLUMNS, 24)).columns if terminal else _piped_width(),
+            width_of(sys.stdout),
             terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
             terminal,
             _can_print("█"),
@@ -44,10 +43,15 @@ class Screen:
         return f"\x1b[{_CODES[colour]}m{text}\x1b[0m" if self.coloured and text else text
 
 
-def _piped_width() -> int:
-    """What COLUMNS says, in a pipe."""
+def width_of(stream: TextIO) -> int:
+    """How wide a stream is: what COLUMNS says, else its terminal, else what a pipe is."""
     asked = os.environ.get("COLUMNS", "")
-    return int(asked) if asked.isdigit() and int(asked) else PIPE_COLUMNS
+    if asked.isdigit() and int(asked):
+        return int(asked)
+    try:
+        return (stream.isatty() and os.get_terminal_size(stream.fileno()).columns) or PIPE_COLUMNS
+    except OSError:
+        return PIPE_COLUMNS
 
 
 def _can_print(sign: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 
 from cli.live import ask_kubectl
 from cli.outcome import say_notes
-from cli.progress import doing
+from cli.progress import doing, reading
 from models import Cluster, InputError
 from models.cluster import read
 from models.reading.manifests import STDIN, contents
@@ -28,10 +28,10 @@ def load(
     """
     _refuse_both(filename, context, kubeconfig)
     if filename:
-        with doing(f"reading {', '.join(filename)}"):
+        with reading(f"reading {', '.join(filename)}"):
             cluster = Cluster.load(*filename, recursive=recursive, namespace=namespace)
     else:
-        with doing("asking kubectl for the cluster"):
+        with reading("asking kubectl for the cluster"):
             cluster = _live(context, kubeconfig)
     if not cluster.nodes and not cluster.pods:
         places = ["standard input" if name == STDIN else name for name in filename or ()]

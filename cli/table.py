@@ -108,6 +108,17 @@ def folded(text: str, width: int | None) -> list[str]:
     return [line.replace(JOINT, " ") for line in lines]
 
 
+def hanging(text: str, width: int) -> list[str]:
+    """A line and what does not fit in it below, set in; a long path stays whole, to be pasted back."""
+    return textwrap.wrap(
+        harmless(text),
+        max(width, 1),
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [""]
+
+
 def chopped(text: str, width: int) -> list[str]:
     """A name in pieces of at most this width, cut after a sign where there is one."""
     if len(text) <= width:

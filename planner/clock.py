@@ -31,6 +31,23 @@ class Sight:
 SIGHT: ContextVar[Sight | None] = ContextVar("sight", default=None)
 
 
+def looking_for(what: str) -> None:
+    """Say to whoever looks on what is looked for."""
+    if (sight := SIGHT.get()) is not None:
+        sight.looking_for = what
+
+
+def having(best: str) -> None:
+    """Say to whoever looks on what the best answer so far is, and what none betters."""
+    if (sight := SIGHT.get()) is not None:
+        sight.best = best
+
+
+def is_rung(bell: threading.Event | None) -> bool:
+    """Whether somebody wants the answer now, however good."""
+    return bell is not None and bell.is_set()
+
+
 class Clock:
     """A limit on the time from now on, and a bell that may ring before."""
 

@@ -6,6 +6,7 @@ without preemption.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 from models import Cluster
@@ -32,22 +33,28 @@ from planner.solve import solve
 
 
 def compare(
-    cluster: Cluster, *, replays: int = 5, time_limit: float = 30.0, progress: Progress | None = None
+    cluster: Cluster,
+    *,
+    replays: int = 5,
+    time_limit: float = 30.0,
+    progress: Progress | None = None,
+    bell: threading.Event | None = None,
 ) -> Comparison:
     """What kube-scheduler does with the pending pods, beside the best plan that `solve` finds.
 
     The scheduler runs once with all nodes scored and ties going to the smallest name, and `replays`
     times as the program does: nodes are sampled, and ties drawn.
     `time_limit` is for the search for the plan.  `progress` is told about pods: those that
-    were scheduled in all runs, then those that the plan places so far.
+    were scheduled in all runs, then those that the plan places so far.  When `bell` is set, there are
+    no further replays, and the best plan so far is compared.
     """
     if replays < 1:
         raise InputError([f"replays: at least 1 is needed, not {replays}"])
     problem = Problem(cluster)
-    runs = Runs(problem, replays, progress)
+    runs = Runs(problem, replays, progress, bell)
     scheduled = summary(problem, runs.queue, runs.scheduled())
     reference = Reference(**dict(scheduled), replays=runs.drawn())
-    found = solve(cluster, time_limit=time_limit, watch=progress)
+    found = solve(cluster, time_limit=time_limit, watch=progress, bell=bell)
     planned = summary(problem, runs.queue, _placement(problem, found))
     best = Optimum(**dict(planned), status=found.status, objective=found.objective)
     return Comparison(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from models import Cluster
 from models.objects.pod import Pod
 from planner.audit.spread_counts import Owners
+from planner.clock import having
 from planner.documents.survival import DomainLoss, LostPending, Survival, WorkloadLoss
 from planner.errors import InputError
 from planner.explain.at_rest import AtRest
@@ -29,7 +30,7 @@ def survive(cluster: Cluster, key: str, *, preemption: bool = True) -> Survival:
     before = AtRest.of(cluster, preemption)
     waiting = {before.problem.pods[pod].key for pod in before.left}
     running = before.cluster()
-    losses = tuple(_lose(running, key, domain, waiting, preemption) for domain in domains)
+    losses = tuple(_lose(running, key, domain, waiting, preemption) for domain in _told(domains))
     return Survival(
         topology_key=key,
         domains=losses,
@@ -37,6 +38,13 @@ def survive(cluster: Cluster, key: str, *, preemption: bool = True) -> Survival:
         kubernetes=before.problem.kubernetes.document,
         notes=(*cluster.notes, *before.problem.notes),
     )
+
+
+def _told(domains: Sequence[str]) -> Iterator[str]:
+    """The domains one by one, which whoever looks on is told."""
+    for number, domain in enumerate(domains):
+        having(f"{number} of {len(domains)} done, now {domain}")
+        yield domain
 
 
 def _lose(cluster: Cluster, key: str, domain: str, waiting: set[str], preemption: bool) -> DomainLoss:

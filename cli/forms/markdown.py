@@ -58,11 +58,22 @@ def lines(sections: Iterable[Section]) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """The text such that Markdown shows it sign by sign."""
-    plain = harmless(text).replace(JOINT, " ")
-    marked = _SPECIAL.sub(r"\\\1", plain)
+    marked = _SPECIAL.sub(r"\\\1", _plain(text))
     shown = marked.replace("&", "&amp;").replace("<", "&lt;")
     # Only at the start of a line a sign of its own.
     return f"&gt;{shown[1:]}" if shown.startswith(">") else shown
+
+
+def _prose(text: str) -> str:
+    """A sentence, in which commands stand between signs of their own."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escaped(text)
+    return "".join(f"`{_plain(part)}`" if at % 2 else escaped(part) for at, part in enumerate(parts))
+
+
+def _plain(text: str) -> str:
+    return harmless(text).replace(JOINT, " ")
 
 
 def _block(block: Block) -> Iterator[str]:
@@ -70,7 +81,7 @@ def _block(block: Block) -> Iterator[str]:
         case Verdict():
             yield f"**{escaped(block.text)}**"
         case Sentence():
-            yield escaped(block.text).strip()
+            yield _prose(block.text).strip()
         case Verbatim():
             yield from _fenced(block)
         case Table():

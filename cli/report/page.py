@@ -113,10 +113,9 @@ def _plain(table: HtmlTable) -> list[list[str | list[str]]]:
 
 
 def _nodes(drawn: Picture, tables: list[HtmlTable], *, moved: bool) -> dict[str, Any]:
-    charts = (
-        [_chart(drawn, resource, moved=moved) for resource in drawn.nodes[0].percent] if drawn.nodes else []
-    )
-    return {"title": "Nodes", "parts": [*charts, _numbered(nodes_table(drawn, moved=moved), tables)]}
+    resources = drawn.nodes[0].percent if drawn.nodes else ()
+    charts = {"kind": "charts", "charts": [_chart(drawn, resource, moved=moved) for resource in resources]}
+    return {"title": "Nodes", "parts": [charts, _numbered(nodes_table(drawn, moved=moved), tables)]}
 
 
 def _chart(drawn: Picture, resource: str, *, moved: bool) -> dict[str, Any]:
@@ -144,7 +143,7 @@ def _chart(drawn: Picture, resource: str, *, moved: bool) -> dict[str, Any]:
     told = "; ".join(f"from {b.low} %: {', then '.join(map(str, b.nodes))}" for b in found if any(b.nodes))
     colours = ", grey now and blue after" if moved else ""
     title = f"Nodes by {resource} requested{colours}"
-    return {"kind": "chart", "title": title, "label": f"{title}. {told}", "bars": bars}
+    return {"title": title, "label": f"{title}. {told}", "bars": bars}
 
 
 def _play(drawn: Picture, told: Sequence[Told]) -> dict[str, Any] | None:
@@ -184,7 +183,10 @@ def _play(drawn: Picture, told: Sequence[Told]) -> dict[str, Any] | None:
         {"wave": said.wave, "text": shown(said.text), "changes": [*_changes(step.changes, place_of)]}
         for step, said in zip(drawn.steps, told, strict=True)
     ]
-    return {"shown": {"groups": groups, "steps": len(steps)}, "data": {"rows": data, "steps": steps}}
+    return {
+        "shown": {"groups": groups, "steps": len(steps), "waves": any(said.wave for said in told)},
+        "data": {"rows": data, "steps": steps},
+    }
 
 
 def _changes(

@@ -18,6 +18,8 @@ SHADES, FIRST_ROWS = 8, 50
 _MOST_UNSEARCHED = 8
 #: More domains than these are summed up.
 _MOST_COLUMNS = 12
+#: More columns of domains are squeezed on paper.
+_MOST_ON_PAPER = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,8 @@ def _heat_map(
     heads = (*lead, *(Head(shown(text), numeric=bool(domains)) for text in columns))
     cells = tuple((*_whose(row, rows), *_heat(row, states, domains)) for row in rows)
     above = (("", len(lead)), *((state, len(domains)) for state in states)) if several and domains else ()
-    return HtmlTable(caption, heads, cells, "heat" if domains else "plain", above)
+    wide = " wide" if len(columns) > _MOST_ON_PAPER else ""
+    return HtmlTable(caption, heads, cells, f"heat{wide}" if domains else "plain", above)
 
 
 def _whose(row: SpreadRow, rows: Sequence[SpreadRow]) -> Iterator[HtmlCell]:

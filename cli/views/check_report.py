@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cli.blocks import Section, Spread, Table, Verdict, rows_of, section
+from cli.blocks import Section, Sentence, Spread, Table, Verdict, rows_of, section
 from cli.page import MANY_ROWS, Page, counted
+from cli.table import JOINT
 from cli.views.names import pod_line, workload_line
 from cli.views.spread import by_weight, is_hard, row_now
 from planner.documents.plan import CheckReport, Finding
 
 #: Of more constraints those that hold are only counted.
 _MOST_HELD = 40
+#: So many pods too many may be mended with fewer moves.
+_SEVERAL = 2
 
 
 def sections(document: CheckReport, page: Page) -> Iterator[Section]:
     """The report as a person reads it."""
     yield section("", _verdict(document))
     yield section("Spread", _spread(document, page))
+    yield section("", _remedy(document))
     yield section("Other findings", _findings(document.findings, page))
 
 
@@ -36,6 +40,21 @@ def _spread(document: CheckReport, page: Page) -> Spread:
     if len(rows) > _MOST_HELD and not page.all_rows:
         rows = [row for row in rows if row.is_broken]
     return Spread(("now",), tuple(rows), page.everything)
+
+
+def _surplus(document: CheckReport) -> int:
+    """The pods too many of all constraints that must hold."""
+    return sum(sum(row.excess.values()) for row in document.constraints if is_hard(row))
+
+
+def _remedy(document: CheckReport) -> Sentence | None:
+    """How pods that are too many compare with moves."""
+    if _surplus(document) < _SEVERAL:
+        return None
+    return Sentence(
+        "Each domain is held against the emptiest one, so one pod moved there may mend several: "
+        f"`planner{JOINT}rebalance` finds the fewest moves."
+    )
 
 
 def _findings(findings: tuple[Finding, ...], page: Page) -> Table:
@@ -57,8 +76,7 @@ def _verdict(document: CheckReport) -> Verdict:
     if not document.constraints:
         parts = ["There are no topology spread constraints"]
     if broken:
-        surplus = sum(sum(row.excess.values()) for row in broken)
-        parts[0] += f": {counted(surplus, 'pod')} too many"
+        parts[0] += f": {counted(_surplus(document), 'pod')} too many"
     if missed:
         parts.append(f"{missed} ScheduleAnyway {_are(missed, 'is', 'are')} exceeded, as allowed")
     if document.findings:

@@ -119,7 +119,8 @@ def fixes(item: Explanation, page: Page) -> Iterator[Block]:
     """What helps a pod, the cheapest first; or that nothing does, and how much was tried."""
     if not item.fixes:
         proof = "and that is all that the catalogue has" if item.exhausted else "of the cheapest"
-        tried = f"{item.tried} changes were tried out, {proof}" if item.tried else "none applies"
+        none = "none applies" if item.exhausted else "none was tried out"
+        tried = f"{item.tried} changes were tried out, {proof}" if item.tried else none
         yield Sentence(f"Nothing in the catalogue of changes helps: {tried}.")
         return
     yield Sentence("Each of these helps, the cheapest first:")

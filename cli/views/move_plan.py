@@ -30,6 +30,7 @@ def sections(document: MovePlan, page: Page) -> Iterator[Section]:
     yield section("", _verdict(document))
     yield section("Spread", _spread(document, page))
     yield section("Moves", _steps(document, page))
+    yield section("", *_waves(document))
     yield section("Pins", *_pins(document, page))
     yield section("Proof", _objective(document, page))
     yield section("Fewer moves", _curve(document))
@@ -71,6 +72,15 @@ def _steps(document: MovePlan, page: Page) -> Table:
         for step in steps
     ]
     return Table(heads, rows_of(told), noun="move", source="steps")
+
+
+def _waves(document: MovePlan) -> Iterator[Block]:
+    """What a wave is, where there are several."""
+    if len({step.wave for step in document.steps}) > 1:
+        yield Sentence(
+            "A wave waits until the pods of the one before are ready again: so no workload has more replicas "
+            "down than its budgets and --max-unavailable (1, unless given) allow."
+        )
 
 
 def _to(step: MoveStep) -> str:

@@ -10,6 +10,7 @@ from cli.table import JOINT
 from cli.views.explanation import fix_blocks
 from cli.views.names import workload_line
 from cli.views.spread import short_key
+from cli.views.verdict import told
 from planner.documents.rollout import Rollout, RolloutEnd, WorkloadRollout
 
 #: So many ways to end, and so many domains, are shown before the rest is summed up.
@@ -108,7 +109,7 @@ def _stop(row: WorkloadRollout) -> Iterator[Block]:
     stopped = sum(end.runs for end in row.ends if not end.completes)
     at = f" after step {row.stopped_at}" if row.stopped_at else " before its first step"
     yield Sentence(f"{row.workload} in {row.namespace} stops{at} in {stopped} of {counted(runs, 'run')}:")
-    yield Sentence(row.message or "its pods do not become ready", indent=2)
+    yield told(row.message) if row.message else Sentence("its pods do not become ready", indent=2)
     if row.gives_up_after is not None:
         name = row.workload.partition("/")[2]
         yield Sentence(

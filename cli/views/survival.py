@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from cli.blocks import Block, Cell, Section, Sentence, Table, Verdict, Words, rows_of, section
 from cli.page import Page, counted
 from cli.views.explanation import consequences
 from cli.views.names import workload_line
 from cli.views.spread import short_key
+from cli.views.verdict import told
 from planner.documents.survival import DomainLoss, LostPending, Survival, SurvivalList, WorkloadLoss
 
 #: So many lost domains are named in the verdict.
@@ -23,9 +24,8 @@ def sections(document: Survival | SurvivalList, page: Page) -> Iterator[Section]
         heads = ("WITHOUT", "NAMESPACE", "WORKLOAD", "REPLICAS", "LOST", "REPLACED", "PENDING")
         title = f"Losing each {short_key(survey.topology_key)}"
         yield section(title, Table(heads, rows_of(rows), noun="workload"))
-        for loss in survey.domains:
-            for left in loss.pending:
-                yield section("", *_left(f"Without {loss.domain}", left))
+        for domains, left in _alike((loss.domain, left) for loss in survey.domains for left in loss.pending):
+            yield section("", *_left(f"Without {_either(domains)}", left, once=len(domains) == 1))
         yield section("As long as the nodes stay", *_meanwhile(survey, page))
 
 
@@ -55,10 +55,10 @@ def _row(loss: DomainLoss, row: WorkloadLoss) -> list[Words]:
 
 def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
     """Who waits as long as the nodes of a lost domain are there; below it what the scheduler says."""
+    waiting = _alike((loss.domain, left) for loss in survey.domains for left in loss.meanwhile)
     rows: list[list[Words]] = [
-        [loss.domain, left.namespace, left.workload, str(left.pods), _way_out(left)]
-        for loss in survey.domains
-        for left in loss.meanwhile
+        [_some(of), left.namespace, left.workload, str(left.pods), _way_out(left, once=len(of) == 1)]
+        for of, left in waiting
     ]
     if not rows:
         return
@@ -68,24 +68,35 @@ def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
     )
     heads = ("UNREACHABLE", "NAMESPACE", "WORKLOAD", "PENDING", "WHAT HELPS")
     yield Table(heads, rows_of(rows), noun="workload")
-    for loss in survey.domains if page.everything else ():
-        for left in loss.meanwhile:
-            yield from _left(f"With {loss.domain} unreachable", left)
+    for of, left in waiting if page.everything else ():
+        yield from _left(f"With {_either(of)} unreachable", left, once=len(of) == 1)
 
 
-def _way_out(left: LostPending) -> str:
+def _alike(found: Iterable[tuple[str, LostPending]]) -> list[tuple[list[str], LostPending]]:
+    """Pods that wait for one reason and are helped by one change, each with all domains that may be lost."""
+    groups: dict[tuple[str, ...], tuple[list[str], LostPending]] = {}
+    for domain, left in found:
+        key = left.namespace, left.workload, str(left.pods), left.message, _way_out(left, once=False)
+        groups.setdefault(key, ([], left))[0].append(domain)
+    return list(groups.values())
+
+
+def _way_out(left: LostPending, *, once: bool) -> str:
+    """The change that helps, with the node where it leads to where that is one."""
     if left.fix is None:
         return "nothing in the catalogue of changes"
-    told = "; ".join(dict.fromkeys(change.summary for change in left.fix.changes))
-    return f"{told} -> {left.fix.node}{consequences(left.fix)}"
+    changes = "; ".join(dict.fromkeys(change.summary for change in left.fix.changes))
+    where = f" -> {left.fix.node}" if once else ""
+    return f"{changes}{where}{consequences(left.fix)}"
 
 
-def _left(when: str, left: LostPending) -> Iterator[Block]:
-    pods = counted(left.pods, "pod")
-    yield Sentence(f"{when}, {pods} of {left.workload} in {left.namespace} pending:")
-    yield Sentence(left.message, indent=2)
-    helps = _way_out(left)
-    yield Sentence(f"{helps} helps" if left.fix is None else f"what helps {left.example}: {helps}", indent=2)
+def _left(when: str, left: LostPending, *, once: bool) -> Iterator[Block]:
+    pods = f"{counted(left.pods, 'pod')} of {left.workload} in {left.namespace}"
+    yield Sentence(f"{when}, {pods} {'stays' if left.pods == 1 else 'stay'} pending:")
+    yield told(left.message)
+    helps = _way_out(left, once=once)
+    whom = f" {left.example}" if once else ""
+    yield Sentence(f"{helps} helps" if left.fix is None else f"What helps{whom}: {helps}", indent=2)
 
 
 def _verdict(document: Survival) -> Verdict:
@@ -96,6 +107,13 @@ def _verdict(document: Survival) -> Verdict:
         when = ", once its nodes are taken away" if any(loss.meanwhile for loss in document.domains) else ""
         return Verdict(f"Every workload survives the loss of each of {domains} of {key}{when}.", "good")
     return Verdict(f"Of {domains} of {key}, the loss of {_some(lost)} hurts.", "bad")
+
+
+def _either(domains: list[str]) -> str:
+    """`a, b or c`; of many the first few."""
+    more = len(domains) - _MOST_NAMES
+    named = [*domains[:_MOST_NAMES], *([f"one of {more} more"] if more > 0 else [])]
+    return " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
 
 
 def _some(domains: list[str]) -> str:

@@ -14,6 +14,7 @@ from models.objects.base import KubeObject, NamespacedObject
 from models.objects.kinds import is_known
 from models.reading.json_split import each_item, find_items
 from models.reading.object_heads import ObjectHead, read_head
+from models.reading.onlooker import counted
 from models.reading.parsing import parse
 from models.reading.problems import field_path, is_broken, problems_in, shown
 
@@ -133,7 +134,7 @@ def _read_list(text: bytes, place: str) -> Document | None:
     if not kinds:
         return None
     document = Document(place, kinds[-1].decode().removesuffix("List"))
-    end = each_item(text, begin, document.read)
+    end = each_item(text, begin, counted(document.read, len(text)))
     try:
         head = read_head(text[:begin] + text[end:])
     except ValidationError:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
 
 from planner.audit.summary import by_priority
+from planner.clock import is_rung
 from planner.documents.comparison import Replay, Replays
 from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem
@@ -21,10 +23,20 @@ Progress = Callable[[int, int], None]
 class Runs:
     """One run that scores all nodes, and others that draw as the program does; nobody is evicted."""
 
-    def __init__(self, problem: Problem, replays: int, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        replays: int,
+        progress: Progress | None = None,
+        bell: threading.Event | None = None,
+    ) -> None:
+        """`bell` says that somebody wants the answer now: then one replay is enough."""
         self._problem = problem
         self._replays = replays
         self._progress = progress
+        self._bell = bell
+        #: How many replays there were.
+        self._played = 0
         self._done = 0
         #: Where the first replay put every pod, and which pods all replays since have put there too.
         self._first: Codes | None = None
@@ -41,20 +53,28 @@ class Runs:
 
     def drawn(self) -> Replays:
         """The worst, the median and the best of the replays; the seeds are 1, 2, 3 and so on."""
-        found = sorted((self._replay(seed) for seed in range(1, self._replays + 1)), key=_worth)
-        return Replays(
-            runs=self._replays, worst=found[0], median=found[(self._replays - 1) // 2], best=found[-1]
-        )
+        found = sorted(self._replayed(), key=_worth)
+        return Replays(runs=len(found), worst=found[0], median=found[(len(found) - 1) // 2], best=found[-1])
+
+    def _replayed(self) -> Iterator[Replay]:
+        """All replays that there is time for, at least one."""
+        for seed in range(1, self._replays + 1):
+            if self._played and is_rung(self._bell):
+                return
+            yield self._replay(seed)
+            self._played += 1
 
     def notes(self) -> Iterator[str]:
-        """How far the replays differ, where each of them looked at a part of the nodes only."""
+        """How many are missing; how far they differ, where each looked at a part of the nodes only."""
+        if self._played < self._replays:
+            yield f"stopped after {self._played} of {self._replays} replays"
         looked_at = sampled(self._problem)
         if looked_at is None or self._steady is None:
             return
         size, pods = self._problem.nodes.size, len(self.queue)
         varied = pods - int(np.count_nonzero(self._steady[self.queue]))
         yield (
-            f"{self._replays} replays, each looking at {looked_at} feasible nodes of {size} for a pod, as "
+            f"{self._played} replays, each looking at {looked_at} feasible nodes of {size} for a pod, as "
             f"kube-scheduler does: {varied} of {pods} pods are not always on the same node"
         )
 

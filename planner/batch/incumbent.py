@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from planner.batch.goals import Wish
 from planner.batch.pending import Pending
+from planner.clock import SIGHT, having
 from planner.documents.plan import PODS_PLACED
 from planner.proof.bounds import Bound, Claim, Measured, Stage, judge
 from planner.scheduler.order import Placement, Step
@@ -78,6 +79,7 @@ class Incumbent:
                 if self._signed(soft) <= self._signed(self._softness()):
                     return
                 self.steps, self._soft = steps, soft
+                self._tell()
                 return
         self.steps, self._soft = steps, None
         self._tell()
@@ -120,9 +122,23 @@ class Incumbent:
         self._tell()
 
     def _tell(self) -> None:
-        if self._watch is not None and self.steps is not None:
-            bounds = (stage.bound for stage in self._pods())
-            self._watch(len(self.steps), sum(bound.value for bound in bounds if bound is not None))
+        if self.steps is None or (self._watch is None and SIGHT.get() is None):
+            return
+        most = sum(self.bounds())
+        if self._watch is not None:
+            self._watch(len(self.steps), most)
+        having(f"{len(self.steps)} pods placed, at most {most}{self._in_words()}")
+
+    def _in_words(self) -> str:
+        """The first of the softer stages that is open, where it is known what the plan has there."""
+        soft = self._soft is not None and self.all_placed()
+        for wish, stage in zip(
+            self._wishes, [*self.stages()][len(self._names) :] if soft else (), strict=False
+        ):
+            if not stage.proved and stage.bound is not None:
+                limit = "at most" if wish.largest else "at least"
+                return f"; {wish.name} {stage.value}, {limit} {stage.bound.value}"
+        return ""
 
     def promises(self, placement: Placement | None) -> bool:
         """Whether a placement, could it be had, would place as many pods as any plan could."""

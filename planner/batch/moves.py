@@ -169,8 +169,11 @@ class MoveSearch:
         return self._placed >= self._bounds or self._meter.over()
 
     def _tell(self) -> None:
+        placed, most, moves = sum(self._placed), sum(self._bounds), self._moves(self._actions)
         if self._watch is not None:
-            self._watch(sum(self._placed), sum(self._bounds))
+            self._watch(placed, most)
+        least = f", at least {self._least_moves}" if placed == most else ""
+        self._meter.have(f"{placed} pods in place, at most {most}; {moves} moves{least}")
 
     def _all_pods(self) -> _Placed:
         found = dict.fromkeys(self._pending.priorities, 0)
@@ -384,6 +387,7 @@ class MoveSearch:
         found = model.solve([model.moves(work)], now.coming, self._fixed, now.staying)
         if found is not None:
             self._least_moves = max(self._least_moves, found.bounds[MOVES])
+            self._tell()
             self._offer(Arrangement(found.phases[0], found.staying), thorough=True)
 
     def _is_least(self) -> bool:

@@ -7,7 +7,7 @@ excess, the sum of the skews, and as many as possible of those that the controll
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,8 @@ from planner.cpsat.solver import solved
 from planner.proof import effort
 from planner.proof.meter import Meter
 
+#: So many stages are about the spread.
+_OF_SPREAD = 3
 #: How far a bound may be rounded before it counts as the next whole number.
 _ROUNDING = 1e-6
 
@@ -55,8 +57,11 @@ class RemovalModel:
         for number, demand in enumerate(removal.demands):
             self._add(demand, number)
 
-    def solve(self, meter: Meter) -> Chosen:
-        """The best choice found within the work allowed, at worst the controller's; and the stages solved."""
+    def solve(self, meter: Meter, tell: Callable[[Sequence[LotStage]], None] = lambda _: None) -> Chosen:
+        """The best choice found within the work allowed, at worst the controller's; and the stages solved.
+
+        Whenever one of the first three is solved, `tell` is told of those so far.
+        """
         numbers = [lot.taken for lot in self._removal.lots]
         stages: list[LotStage] = []
         for goal in (*self._excess_goals(), self._sum(self._skews), -self._agreement()):
@@ -70,6 +75,8 @@ class RemovalModel:
             bound = math.ceil(solver.best_objective_bound - _ROUNDING)
             stages.append(LotStage(round(solver.objective_value), bound))
             self._cp.add(goal <= stages[-1].value)
+            if len(stages) <= _OF_SPREAD:
+                tell(stages)
         return Chosen(tuple(numbers), tuple(stages))
 
     def _excess_goals(self) -> Iterator[Any]:

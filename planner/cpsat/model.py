@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 from ortools.sat.python import cp_model
 
+from planner.clock import looking_for
 from planner.cpsat.solver import hint_all, solved
 from planner.cpsat.variables import Batch, Counts, Holds
-from planner.documents.plan import PODS_PLACED
+from planner.documents.plan import MOVES, PODS_PLACED
 from planner.proof.meter import Meter
 
 if TYPE_CHECKING:
     from planner.constraints import Filter
 
+#: What is looked for, by the kind of a goal.
+_SOUGHT, _SOFTER = {PODS_PLACED.removesuffix("/"): "the most pods", MOVES: "fewer moves"}, "a better spread"
 #: How far a bound may be rounded before it counts as the next whole number.
 _ROUNDING = 1e-6
 
@@ -155,6 +158,7 @@ class Model:
             self._hint(hint, staying or {})
         found: FoundCounts | None = None
         for goal in goals:
+            looking_for(_SOUGHT.get(goal.name.partition("/")[0], _SOFTER))
             solved = self._reach(goal, found, meter)
             if solved is None:
                 break

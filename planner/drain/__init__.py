@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from models import Cluster
 from planner.audit.spread_counts import SpreadCounts, take
+from planner.clock import having, is_rung, looking_for
 from planner.documents.drain import BlockedNode, DrainEviction, DrainPlan, DrainStep
 from planner.documents.move_plan import Balance
 from planner.documents.plan import PendingReason
@@ -32,11 +34,12 @@ def drain(
     surge: int = 0,
     preemption: bool = True,
     fixes: bool = True,
+    bell: threading.Event | None = None,
 ) -> DrainPlan:
     """The nodes drained in waves of `at_once`, with `surge` new nodes like the first of them before.
 
     Where somebody is in the way or stays pending, or a constraint ends worse, other orders are tried, and
-    changes that free who is blocked; with `fixes` False neither.
+    changes that free who is blocked; with `fixes` False neither.  When `bell` is set, no more is tried.
     """
     if not nodes:
         raise InputError(["there is no node to drain"])
@@ -45,7 +48,7 @@ def drain(
     for name in nodes:
         grown = cordon(grown, name)
     # Whether a change frees a node is asked of the order that was asked for.
-    plan = _Course(grown, nodes, at_once, preemption=preemption).best(others=fixes)
+    plan = _Course(grown, nodes, at_once, preemption=preemption).best(bell, others=fixes)
     plan = plan.model_copy(
         update={"surge": tuple(node.name for node in grown.nodes if node.name not in known)}
     )
@@ -54,11 +57,15 @@ def drain(
 
     def is_free(changed: Cluster, node: str) -> bool:
         """Whether a node is emptied in a changed cluster."""
+        if is_rung(bell):
+            return False
+        looking_for(f"what frees {node}")
         again = drain(changed, nodes, at_once=at_once, surge=surge, preemption=preemption, fixes=False)
         return all(row.node != node for row in again.blocked)
 
-    freed = (row.model_copy(update={"fixes": tuple(freeing(cluster, row, is_free))}) for row in plan.blocked)
-    return plan.model_copy(update={"blocked": tuple(freed)})
+    freed = [row.model_copy(update={"fixes": tuple(freeing(cluster, row, is_free))}) for row in plan.blocked]
+    stopped = ("stopped: not all was tried out that could free a node",) if is_rung(bell) else ()
+    return plan.model_copy(update={"blocked": tuple(freed), "notes": (*plan.notes, *stopped)})
 
 
 def _harm(plan: DrainPlan) -> tuple[int, int, int]:
@@ -78,12 +85,16 @@ class _Course:
         self._moving = [pod for node in self._numbers for pod in self._going[node]]
         self._doubled = self._problem.with_leaving(self._moving)
 
-    def best(self, *, others: bool) -> DrainPlan:
+    def best(self, bell: threading.Event | None, *, others: bool) -> DrainPlan:
         """What comes of the order that was asked for; where that does harm, of the best of `others` too."""
         found = self._plan(self._numbers)
         for order in self._others() if others else ():
-            if not any(_harm(found)):
+            if not any(_harm(found)) or is_rung(bell):
                 break
+            looking_for("an order that does less harm")
+            having(
+                "{} nodes not emptied, {} pods left over, {} more too many; at least 0".format(*_harm(found))
+            )
             found = min(found, self._plan(order), key=_harm)
         return found
 
@@ -134,7 +145,7 @@ def _steps(problem: Problem, world: World, found: Drained) -> Iterator[DrainStep
                 DrainEviction(
                     pod=problem.pods[pod].key, lands=names[node_of[pod]] if node_of[pod] >= 0 else None
                 )
-                for pod in found.evicted[node]
+                for pod in found.evicted.get(node, ())
             )
             yield DrainStep(wave=number, node=names[node], evictions=evictions)
 

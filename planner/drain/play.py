@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from planner.clock import having
 from planner.drain.allowances import Allowances
 from planner.problem.problem import Problem
 from planner.rollout.world import World
@@ -41,7 +42,10 @@ class Drain:
             pass
         waiting = list(nodes)
         while waiting:
-            left = [node for wave in _waves(waiting, at_once) for node in self._wave(wave)]
+            left = []
+            for wave in _waves(waiting, at_once):
+                left += self._wave(wave)
+                having(f"{len(self._found.waves)} waves done, {len(left)} nodes to be tried again")
             if len(left) == len(waiting):
                 break
             waiting = left
@@ -58,8 +62,9 @@ class Drain:
                     touched.add(node)
                     moved = True
             moved |= self._let_others_act()
-        if touched:
-            self._found.waves.append([node for node in nodes if node in touched])
+        came = [node for node in nodes if node in touched or not self._staying(node)]
+        if came:
+            self._found.waves.append(came)
         left = []
         for node in nodes:
             self._found.stuck.pop(node, None)

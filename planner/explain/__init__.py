@@ -6,10 +6,12 @@ what gives the pod a node there, with everybody ahead of it in the queue having 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterator
 
 from models import Cluster
 from planner.audit.spread_counts import Owners
+from planner.clock import is_rung, looking_for
 from planner.documents.explanation import Conflict, Explanation, ExplanationList
 from planner.documents.explanation import Fix as FixDocument
 from planner.errors import InputError
@@ -28,19 +30,21 @@ def explain(
     *,
     preemption: bool = True,
     batch: float = 0.0,
+    bell: threading.Event | None = None,
 ) -> ExplanationList:
     """The explanations of all pending pods, or of those named (`namespace/name`); one for pods alike.
 
     With `batch` so many seconds may go into a minimal set of pods and fields that exclude each other.
+    When `bell` is set, no more changes are tried out.
     """
     settled = AtRest.of(cluster, preemption)
     wanted = None if pods is None else set(pods)
     _check_names(settled, wanted)
     return ExplanationList(
-        items=tuple(_explanations(settled, wanted, Owners(cluster))),
+        items=tuple(_explanations(settled, wanted, Owners(cluster), bell)),
         conflict=_conflict(cluster, settled, wanted, batch) if batch > 0 else None,
         kubernetes=settled.problem.kubernetes.document,
-        notes=(*cluster.notes, *settled.problem.notes, *_placed(settled, wanted or set())),
+        notes=(*cluster.notes, *settled.problem.notes, *_placed(settled, wanted or set()), *_stopped(bell)),
     )
 
 
@@ -67,16 +71,24 @@ def _check_names(settled: AtRest, wanted: set[str] | None) -> None:
         raise InputError(problems)
 
 
-def _explanations(settled: AtRest, wanted: set[str] | None, owners: Owners) -> Iterator[Explanation]:
+def _stopped(bell: threading.Event | None) -> Iterator[str]:
+    if is_rung(bell):
+        yield "stopped: not every change was tried out"
+
+
+def _explanations(
+    settled: AtRest, wanted: set[str] | None, owners: Owners, bell: threading.Event | None
+) -> Iterator[Explanation]:
     """One for each template, for the first pod in the queue that is asked about; at last who only waits."""
     problem = settled.problem
     groups: dict[int, list[int]] = {}
     for pod in settled.left:
         if wanted is None or problem.pods[pod].key in wanted:
             groups.setdefault(int(problem.template_of[pod]), []).append(pod)
-    for pod, *alike in groups.values():
+    for number, (pod, *alike) in enumerate(groups.values(), start=1):
+        looking_for(f"what helps {problem.pods[pod].key}, kind {number} of {len(groups)}")
         case = Case.of(settled, pod)
-        yield explanation(case, FixSearch(case).run(), alike, owners)
+        yield explanation(case, FixSearch(case, bell).run(), alike, owners)
     for pod, node in settled.late.items():
         if wanted is None or problem.pods[pod].key in wanted:
             yield _waiting(settled, pod, node, owners)

@@ -6,6 +6,7 @@ are combined, one for each rule, and what comes out is tried out. Only what work
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from itertools import product
 import numpy as np
 
 from models.controllers.templates import is_stand_in
+from planner.clock import having, is_rung
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.explain import new_nodes, node_rules, pod_affinity_changes, room_changes, spread_rules
 from planner.explain.blockers import Blocker, Case
@@ -57,8 +59,10 @@ Pattern = tuple[tuple[Blocker, ...], Ints]
 class FixSearch:
     """The fixes of one pod."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, bell: threading.Event | None = None) -> None:
+        """When `bell` is set, nothing more is tried out."""
         self._case = case
+        self._bell = bell
         self._trials = Trials(case.settled, case.pod)
         self._blockers = blockers_of(case)
         self._preempts = case.settled.preemption and bool(
@@ -94,7 +98,9 @@ class FixSearch:
         ):
             if not self._fixes and (small or more == self._with_new_node):
                 self._try(more())
-        return FoundFixes(tuple(self._best()), self._tried, bool(self._fixes) or (small and not self._cut))
+        stopped = is_rung(self._bell)
+        done = bool(self._fixes) or (small and not self._cut)
+        return FoundFixes(tuple(self._best()), self._tried, done and not stopped)
 
     def _enough(self, size: int) -> bool:
         return len(self._fixes) >= (effort.FIXES_WANTED if size == 1 else 1)
@@ -173,6 +179,9 @@ class FixSearch:
 
     def _try(self, candidates: Iterable[Candidate]) -> None:
         """Try out what was not seen before, the cheapest first, as long as there is room for more."""
+        if is_rung(self._bell):
+            self._cut = True
+            return
         fresh: dict[tuple[str, ...], Candidate] = {}
         for candidate in candidates:
             key = tuple(sorted(change.summary for change in candidate))
@@ -182,7 +191,11 @@ class FixSearch:
         ordered = sorted(fresh.values(), key=cost_of)
         run = self._trials.run(ordered, self._wanted)
         for candidate, landing in run:
+            if is_rung(self._bell):
+                self._cut = True
+                break
             self._tried += 1
+            having(f"{self._tried} changes tried out, {len(self._fixes)} help")
             if landing is not None and not self._only_swaps(candidate, landing):
                 self._fixes.append(Fix(candidate, landing))
                 self._kinds[_kind(candidate)] += 1

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from planner.clock import SIGHT, Clock
+from planner.clock import Clock, having, looking_for
 from planner.proof import effort
 
 _T = TypeVar("_T")
@@ -75,13 +75,11 @@ class Meter:
     def look_for(self, what: str) -> None:
         """Say what is looked for from now on."""
         self._top()._looking = what
-        if (sight := SIGHT.get()) is not None:
-            sight.looking_for = what
+        looking_for(what)
 
     def have(self, best: str) -> None:
         """Say what the best answer so far is, and what none betters, to whoever looks on."""
-        if (sight := SIGHT.get()) is not None:
-            sight.best = best
+        having(best)
 
     def seconds(self) -> float:
         """The seconds until the clock ends the search: for the solver, which has to know beforehand."""

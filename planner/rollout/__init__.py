@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator, Sequence
 
 from models import Cluster
 from models.objects.selectors import LabelSelector
 from models.snapshot import Snapshot
+from planner.clock import having, is_rung
 from planner.documents.rollout import Replays, Rollout
 from planner.errors import InputError
 from planner.rollout.course import trajectory
@@ -32,23 +34,24 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
     prune: LabelSelector | None = None,
     fixes: bool = True,
     progress: Progress | None = None,
+    bell: threading.Event | None = None,
 ) -> Rollout:
     """How applying the manifests to what runs goes on and ends.
 
     The first draw gives ties to the smallest name; of `replays` more everything that a cluster leaves to
     chance is drawn: ties, which controller is first, and when pods become ready or have ended. With
     `restart` every template is taken for changed; `prune` chooses workloads that go when no manifest has
-    them.
+    them. When `bell` is set, there are no further draws.
     """
     manifests = all_restarted(manifests) if restart else manifests
     gone = [] if prune is None else pruned(cluster, manifests, prune)
     prepared = prepare(cluster, manifests, gone)
     if not prepared.makers:
         raise InputError(["the manifests have no workload: nothing would be rolled out"])
-    draws = draws_of(prepared, replays, preemption=preemption, progress=progress)
+    draws = draws_of(prepared, replays, preemption=preemption, progress=progress, bell=bell)
     ends = [counts_at(prepared.problem, draw.world.scheduler.state) for draw in draws]
     workloads = tuple(workload_reports(prepared, draws))
-    completed = [draw.at_rest and all(run.completes(draw.world) for run in draw.runs) for draw in draws]
+    completed = [*map(_completes, draws)]
     found = Rollout(
         completes=all(completed),
         replays=Replays(
@@ -60,7 +63,9 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
         spread=tuple(spread_changes(counts_at(prepared.problem, State(prepared.problem)), ends[0])),
         broken=tuple(broken_constraints(ends)),
         kubernetes=prepared.problem.kubernetes.document,
-        notes=tuple(dict.fromkeys((*prepared.notes, *unchanged(cluster, manifests)))),
+        notes=tuple(
+            dict.fromkeys((*prepared.notes, *unchanged(cluster, manifests), *_missing(draws, replays)))
+        ),
     )
     if not fixes or (found.completes and not found.broken):
         return found
@@ -68,12 +73,30 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
 
 
 def draws_of(
-    prepared: Prepared, replays: int, *, preemption: bool, progress: Progress | None = None
+    prepared: Prepared,
+    replays: int,
+    *,
+    preemption: bool,
+    progress: Progress | None = None,
+    bell: threading.Event | None = None,
 ) -> list[Ended]:
-    """The draw without chance, and so many with it."""
-    found = []
+    """The draw without chance, and so many with it, until somebody wants the answer."""
+    found: list[Ended] = []
     for seed in (None, *range(1, replays + 1)):
+        if found and is_rung(bell):
+            break
         found.append(play(prepared, seed, preemption=preemption))
         if progress is not None:
             progress(len(found), replays + 1)
+        having(f"{len(found)} of {replays + 1} runs, {sum(map(_completes, found))} of them complete")
     return found
+
+
+def _completes(draw: Ended) -> bool:
+    """Whether everything is rolled out in the end."""
+    return draw.at_rest and all(run.completes(draw.world) for run in draw.runs)
+
+
+def _missing(draws: Sequence[Ended], replays: int) -> Iterator[str]:
+    if len(draws) <= replays:
+        yield f"stopped after {len(draws)} of {replays + 1} runs"

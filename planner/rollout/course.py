@@ -7,6 +7,7 @@ how long its pods have been ready.
 from __future__ import annotations
 
 import math
+import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from typing import Any
 from models import Cluster
 from models.objects.workload import Job
 from models.snapshot import Snapshot
+from planner.clock import having, is_rung
 from planner.documents.rollout import Course, CourseStep, RolloutEnd, Trajectory
 from planner.errors import InputError
 from planner.rollout.draw import begin
@@ -46,16 +48,30 @@ class _Rest:
 
 
 def trajectory(
-    cluster: Cluster, courses: Mapping[str, Sequence[int]], *, replays: int = 20, preemption: bool = True
+    cluster: Cluster,
+    courses: Mapping[str, Sequence[int]],
+    *,
+    replays: int = 20,
+    preemption: bool = True,
+    bell: threading.Event | None = None,
 ) -> Trajectory:
-    """Workloads `Kind/name[.namespace]` scaled along their courses, all of them at the same times."""
+    """Workloads `Kind/name[.namespace]` scaled along their courses, all of them at the same times.
+
+    When `bell` is set, there are no further draws.
+    """
     owners = {name: _owner(cluster, name, numbers) for name, numbers in courses.items()}
     if len({(item.kind, item.key) for item in owners.values()}) < len(owners):
         raise InputError(["a workload has one course, not several"])
     prepared = prepare(cluster, _largest(owners, courses))
     numbers = {(owners[name].kind, owners[name].key): found for name, found in courses.items()}
     course = [numbers[owner.kind, owner.key] for owner in prepared.workloads]
-    draws = [_played(prepared, course, seed, preemption) for seed in (None, *range(1, replays + 1))]
+    draws: list[list[list[_Rest]]] = []
+    for seed in (None, *range(1, replays + 1)):
+        if draws and is_rung(bell):
+            break
+        draws.append(_played(prepared, course, seed, preemption))
+        having(f"{len(draws)} of {replays + 1} runs")
+    stopped = [f"stopped after {len(draws)} of {replays + 1} runs"] if len(draws) <= replays else []
     last = [[rests[place][-1] for place in range(len(course))] for rests in draws]
     return Trajectory(
         runs=len(draws),
@@ -68,7 +84,7 @@ def trajectory(
             )
             for place, owner in enumerate(prepared.workloads)
         ),
-        notes=tuple(dict.fromkeys(prepared.notes)),
+        notes=tuple(dict.fromkeys((*prepared.notes, *stopped))),
     )
 
 

@@ -22,6 +22,7 @@ from models.objects.pod import Pod
 from models.objects.workload import Workload
 from planner.audit import spread_counts
 from planner.audit.findings import report_of
+from planner.clock import having
 from planner.cpsat.replicas import Removal
 from planner.documents import plan
 from planner.errors import InputError, InternalError
@@ -93,6 +94,7 @@ class _ScaleDown:
         """The answer, after everything in it was checked."""
         taken = tuple(pod for share in self._shares for pod in share.replicas.victims)
         controller = self._choice(taken)
+        having(f"the controllers' own choice: {_told(_worth(controller))}")
         solution = self._solve(meter)
         best = self._choice(solution.victims)
         if _worth(controller) < _worth(best):
@@ -147,7 +149,7 @@ class _ScaleDown:
 
         meter.look_for("the best replicas to go")
         removal = in_numbers(self._problem, self._without(forced), groups, self._templates)
-        chosen = RemovalModel(removal).solve(meter)
+        chosen = RemovalModel(removal).solve(meter, _tell)
         victims = (*forced, *_picked(removal, chosen.numbers, groups))
         return _Solution(victims, tuple(_claims(chosen.stages, len(forced))))
 
@@ -186,6 +188,16 @@ class _ScaleDown:
                     f"{target.workload.kind} {target.workload.key} does not look at deletion costs: the "
                     "controller's choice is what will happen, the best one is for comparison"
                 )
+
+
+def _told(worth: Sequence[int]) -> str:
+    """What a choice has of each part of the objective."""
+    return ", ".join(f"{name} {value}" for name, value in zip(_SPREAD, worth, strict=False))
+
+
+def _tell(stages: Sequence[LotStage]) -> None:
+    """Show the best so far, and the bound of its last stage, to whoever looks on."""
+    having(f"{_told([stage.value for stage in stages])}, at least {stages[-1].bound}")
 
 
 def _targets(cluster: Cluster, replicas: Mapping[str, int]) -> list[_Target]:

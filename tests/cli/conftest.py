@@ -1,5 +1,6 @@
 """The command line in this process: arguments in, exit code and both streams out."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,11 +11,16 @@ from cli.main import run
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What one run of the planner left behind."""
+    """What one run of the planner left behind; `said` is standard error as it is."""
 
     code: int
     out: str
-    err: str
+    said: str
+
+    @property
+    def err(self) -> str:
+        """Standard error without its folds."""
+        return re.sub(r"\n  (?=\S)", " ", self.said)
 
     @property
     def verdict(self) -> str:

@@ -105,3 +105,17 @@ def test_an_unknown_key_cannot_be_lost(planner: Planner, stuck: str) -> None:
     """Exit code 2."""
     ended = planner("check", "-f", stuck, "--survive", "rack")
     assert (ended.code, ended.err) == (2, "error: no node has the label rack\n")
+
+
+def test_what_is_the_same_for_several_domains_is_told_once(planner: Planner, tmp_path: Path) -> None:
+    """The reason and the change that helps, with all domains whose loss leads there."""
+    nodes = [node(f"{zone}1", zone, cpu="1") for zone in "abc"]
+    pods = [pod(f"web-{zone}", on=f"{zone}1", spread="DoNotSchedule", cpu="900m") for zone in "abc"]
+    for item in pods:
+        item["metadata"]["ownerReferences"] = [
+            {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "controller": True}
+        ]
+    out = planner("check", "-f", write(tmp_path / "c.json", *nodes, *pods), "--survive", ZONE).out
+    assert out.count("stays pending:") == 1
+    assert "Without a, b or c, 1 pod of StatefulSet/web in shop stays pending:" in out
+    assert out.count("Insufficient cpu") == 1

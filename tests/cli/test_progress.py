@@ -7,16 +7,24 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cli import progress
-from planner import rebalance, solve
+from models import Cluster
+from planner import compare, drain, explain, rebalance, rollout, scale_down, solve, survive
 from planner.clock import SIGHT, Sight
+from planner.rollout import trajectory
+from tests.builders import ZONE
 from tests.cli.manifests import node, pod, write
 from tests.planner.test_diff import made
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ROLLOUT = EXAMPLES / "50-rollout-half-way"
 
 
 class _Terminal(io.StringIO):
@@ -94,8 +102,68 @@ def test_a_search_says_what_it_has_and_how_to_end_it(monkeypatch: pytest.MonkeyP
     assert all(line.endswith("s left | Ctrl-C takes it") for line in lines if "xx" in line)
 
 
-def test_searches_tell_what_they_have() -> None:
-    """The engines fill in what is looked for, and when the limit ends."""
+def _seen(run: Callable[[], object]) -> list[str]:
+    """All that a search shows of what it has, in the order in which it does."""
+    told: list[str] = []
+
+    class _Recorded(Sight):
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            if name == "best" and value:
+                told.append(str(value))
+
+    token = SIGHT.set(_Recorded())
+    try:
+        run()
+    finally:
+        SIGHT.reset(token)
+    return told
+
+
+LEVEL = {f"w{number}": f"n{number}" for number in range(6)}
+LOPSIDED = {"w0": "n0", "w1": "n0", "w2": "n1", "w3": "n1"}
+TOLD: dict[str, tuple[Callable[[], object], str]] = {
+    "solve": (lambda: solve(made({"w": ""})), r"1 pods placed, at most 1(; .+ at (least|most) \d+)?"),
+    "solve --allow-moves": (
+        lambda: solve(made({"w": ""}), allow_moves=True),
+        r"\d+ pods in place, at most \d+; \d+ moves(, at least \d+)?",
+    ),
+    "compare": (lambda: compare(made({"w": ""}), replays=1), r"1 pods placed, at most 1.*"),
+    "rebalance": (
+        lambda: rebalance(made(LOPSIDED), time_limit=7),
+        r"\d+ moves leave \d+ pods too many; at least \d+ moves and \d+ pods",
+    ),
+    "scale-down": (
+        lambda: scale_down(Cluster.load(EXAMPLES / "21-scale-down"), {"deployment/search": 4}),
+        r"hardExcess \d+, softExcess \d+, skew \d+, at least \d+",
+    ),
+    "drain": (lambda: drain(made(LEVEL), ["n0", "n1"]), r"\d+ waves done, \d+ nodes to be tried again"),
+    "explain": (
+        lambda: explain(Cluster.load(EXAMPLES / "31-not-enough-cpu")),
+        r"\d+ changes tried out, \d+ help",
+    ),
+    "survive": (lambda: survive(made(LEVEL), ZONE), r"\d+ of \d+ done, now .+"),
+    "rollout": (
+        lambda: rollout(Cluster.load(ROLLOUT), Cluster.load(ROLLOUT / "next", partial=True), replays=3),
+        r"\d+ of 4 runs, \d+ of them complete",
+    ),
+    "rollout --scale": (
+        lambda: trajectory(Cluster.load(ROLLOUT), {"deployment/cart": [1, 2]}, replays=3),
+        r"\d+ of 4 runs",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_searches_tell_what_they_have(name: str) -> None:
+    """The best so far, and what no answer betters where something is known of it."""
+    run, form = TOLD[name]
+    told = _seen(run)
+    assert any(re.fullmatch(form, text) for text in told), told
+
+
+def test_a_limit_is_told() -> None:
+    """When it ends, beside what is looked for."""
     for run, limit in ((lambda: solve(made({"w": ""}), time_limit=9), 9), (_rebalanced, 7)):
         sight = Sight()
         token = SIGHT.set(sight)
@@ -104,11 +172,44 @@ def test_searches_tell_what_they_have() -> None:
         assert sight.looking_for
         assert sight.ends is not None
         assert 0 < sight.ends - time.monotonic() <= limit
-    assert re.fullmatch(r"\d+ moves leave \d+ pods too many; at least \d+ moves and \d+ pods", sight.best)
 
 
 def _rebalanced() -> None:
-    assert rebalance(made({"w0": "n0", "w1": "n0", "w2": "n1", "w3": "n1"}), time_limit=7).steps
+    assert rebalance(made(LOPSIDED), time_limit=7).steps
+
+
+def test_who_stops_gets_what_there_is() -> None:
+    """A bell that has rung: no replays, draws, orders or trials but the first, and a note that says so."""
+    rung = threading.Event()
+    rung.set()
+    compared = compare(made({"w": ""}), replays=5, bell=rung)
+    assert compared.kube_scheduler.replays.runs == 1
+    assert "stopped after 1 of 5 replays" in compared.notes
+    rolled = rollout(Cluster.load(ROLLOUT), Cluster.load(ROLLOUT / "next", partial=True), bell=rung)
+    assert rolled.replays.runs == 1
+    assert "stopped after 1 of 21 runs" in rolled.notes
+    course = trajectory(Cluster.load(ROLLOUT), {"deployment/cart": [1]}, bell=rung)
+    assert (course.runs, course.notes[-1]) == (1, "stopped after 1 of 21 runs")
+    (item,) = explain(Cluster.load(EXAMPLES / "31-not-enough-cpu"), bell=rung).items
+    assert (item.fixes, item.tried, item.exhausted) == ((), 0, False)
+    blocked = Cluster.load(EXAMPLES / "51-drain-a-pool")
+    assert [row.fixes for row in drain(blocked, ["old-b"]).blocked] != [()]
+    stopped = drain(blocked, ["old-b"], bell=rung)
+    assert [row.fixes for row in stopped.blocked] == [()]
+    assert "stopped: not all was tried out that could free a node" in stopped.notes
+
+
+def test_a_long_read_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The objects so far, and how much of the file they are."""
+    terminal = _watched(monkeypatch, -1.0)
+    path = write(tmp_path / "c.json", *(pod(f"p{number}") for number in range(1_200)))
+    told: list[str] = []
+    monkeypatch.setattr(progress, "having", told.append)
+    with progress.reading("reading c.json"):
+        Cluster.load(path)
+        _wait_for(terminal, "reading c.json")
+    assert [text.partition(",")[0] for text in told] == ["500 objects", "1"]
+    assert re.fullmatch(r"500 objects, 4\d %", told[0])
 
 
 def test_a_real_terminal(tmp_path: Path) -> None:

@@ -316,4 +316,4 @@ def test_a_browser_runs_it_without_a_word(tmp_path: Path) -> None:
     )
     assert 'data-ready="yes"' in done.stdout
     assert "CONSOLE" not in done.stderr
-    assert "50 of 3000 rows" in done.stdout
+    assert "rows 1 to 50 of 3000" in done.stdout

@@ -37,6 +37,12 @@ COMMANDS = {
     "scale-down": ("scale-down", "-f", "examples/21-scale-down", "deployment/search=4"),
     "rollout": ("rollout", "--snapshot", "examples/50-rollout-half-way", "-f", "{next}"),
     "drain": ("drain", "pool=old", "-f", "examples/51-drain-a-pool"),
+    "drain-empty": ("drain", "b1", "b2", "c2", "-f", "examples/10-after-scale-down"),
+    "solve-moves": ("solve", "--allow-moves", "-f", "examples/11-make-room"),
+    "explain-batch": ("explain", "--batch", "-f", "examples/03-conflicting-constraints"),
+    "rebalance-curve": ("rebalance", "--curve", "-f", "examples/43-budget-and-waves"),
+    "trajectory": ("rollout", "--snapshot", "examples/21-scale-down", "--scale", "deployment/search=4,8,3"),
+    "diff": ("diff", "examples/10-after-scale-down", "examples/43-budget-and-waves"),
 }
 
 
@@ -110,6 +116,56 @@ def test_no_line_is_wider_than_the_screen(
         for more in ((), ("-v",)):
             ended = planner(command, "-f", f"examples/{name}", *more)
             assert max(map(len, ended.out.splitlines()), default=0) <= width, (command, more)
+
+
+#: Each has something to say beside its answer, or no answer.
+SAID = (
+    ("solve", "-f", "examples/12-uneven-zones"),
+    ("rollout", "--snapshot", "examples/50-rollout-half-way", "-f", "{next}"),
+    ("check", "-f", "examples/no-such-folder-however-long-one-looks-for-it-among-all-the-others"),
+    ("check", "-f", "{broken}"),
+    ("check", "-f", "{many}", "--scale", "deployment/there-is-no-such-workload=3", "--drain", "nobody"),
+    ("explain", "no-such-pod", "-f", "examples/12-uneven-zones"),
+    ("drain", "pool=old", "-f", "examples/51-drain-a-pool", "-o", "script"),
+    ("simulate", "-f", "{many}", "--context", "here"),
+    ("solve", "-f", "{many}", "--allow-moves", "--final-state"),
+    ("check", "--no-such-option"),
+)
+
+
+@pytest.mark.parametrize("words", SAID, ids=" ".join)
+def test_what_is_said_beside_it_is_folded(
+    words: tuple[str, ...], planner: Planner, many: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Notes and errors keep to the width as well, but for a path, which can be pasted back; no colours."""
+    monkeypatch.chdir(ROOT)
+    broken = write(tmp_path / "broken.json", node("\x1b[31mred\x1b[0m", "a", cpu="0.5x"))
+    folders = {"many": many, "broken": broken, "next": "examples/50-rollout-half-way/next"}
+    typed = [word.format(**folders) for word in words]
+    for width in (*WIDTHS, random.SystemRandom().randrange(40, 200)):
+        monkeypatch.setenv("COLUMNS", str(width))
+        said = planner(*typed).said
+        assert said
+        assert "\x1b" not in said
+        wide = [line for line in said.splitlines() if len(line) > width]
+        assert all(" " not in line.strip() for line in wide), (width, wide)
+    monkeypatch.delenv("COLUMNS")
+    assert planner(*typed).said.splitlines() == _said_at(100, planner, typed, monkeypatch)
+
+
+def _said_at(width: int, planner: Planner, typed: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setenv("COLUMNS", str(width))
+    return planner(*typed).said.splitlines()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_help_keeps_to_the_width(width: int, planner: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every command."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    for command in (*dict.fromkeys(words[0] for words in COMMANDS.values()), "snapshot", "completion", ""):
+        found = planner(*filter(None, (command, "--help"))).out
+        assert max(map(len, found.splitlines())) <= width, command
+        assert "\x1b" not in found
 
 
 def test_an_ascii_pipe_has_bars_of_ascii() -> None:

@@ -21,6 +21,9 @@ def test_check_names_the_domain_that_is_too_full(planner: Planner, tmp_path: Pat
         "shop Pod/web-0 over zone, DoNotSchedule: skew 3, maxSkew 1",
         "  a   ███ 3   2 too many",
         "  b       0",
+        "",
+        "Each domain is held against the emptiest one, so one pod moved there may mend several:",
+        "`planner rebalance` finds the fewest moves.",
     ]
 
 

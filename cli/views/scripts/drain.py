@@ -32,7 +32,7 @@ def lines(document: DrainPlan, snapshot: Snapshot, again: str) -> Iterator[str]:
 
 
 def _plan(document: DrainPlan, snapshot: Snapshot) -> Iterator[str]:
-    """Nodes and budgets as they were, then the waves; nodes with nothing to evict come with the last."""
+    """Nodes and budgets as they were, then the waves."""
     pods = {pod.key: pod for pod in snapshot.pods}
     evicted = [pods[row.pod] for step in document.steps for row in step.evictions]
     checked(*(pod.key for pod in evicted))
@@ -44,14 +44,9 @@ def _plan(document: DrainPlan, snapshot: Snapshot) -> Iterator[str]:
         yield _fresh(document, snapshot)
     yield "# drains NODE; goes NODE NAMESPACE POD UID; owner NAMESPACE KIND/NAME PODS-READY-AFTERWARDS"
     ready = _ready(document, snapshot)
-    waves = [(wave, list(steps)) for wave, steps in groupby(document.steps, key=lambda step: step.wave)]
-    for wave, steps in waves:
+    for wave, steps in groupby(document.steps, key=lambda step: step.wave):
         yield command("wave", str(wave))
-        yield from _wave(steps, pods, ready)
-    busy = {step.node for step in document.steps}
-    if empty := [node for node in document.nodes if node not in busy]:
-        yield command("wave", str(waves[-1][0] + 1 if waves else 1))
-        yield from (command("drains", node) for node in empty)
+        yield from _wave([*steps], pods, ready)
 
 
 def _wave(
