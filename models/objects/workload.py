@@ -29,9 +29,10 @@ class WorkloadSpec(KubeModel):
 
 
 class ScaledSpec(WorkloadSpec):
-    """A workload with a number of replicas."""
+    """A workload with a number of replicas; a pod is available when it has been ready for so many seconds."""
 
     replicas: _Count = 1
+    min_ready_seconds: _Count = 0
 
 
 class RollingUpdate(KubeModel):
@@ -53,6 +54,7 @@ class DaemonSetSpec(WorkloadSpec):
     """A workload with a pod on every fitting node."""
 
     update_strategy: UpdateStrategy = Field(default_factory=UpdateStrategy)
+    min_ready_seconds: _Count = 0
 
 
 class DeploymentSpec(ScaledSpec):
@@ -105,6 +107,7 @@ class ReplicationControllerSpec(KubeModel):
     """The forerunner of a ReplicaSet; its selector is a plain map."""
 
     replicas: _Count = 1
+    min_ready_seconds: _Count = 0
     selector: dict[str, str] = Field(default_factory=dict)
     template: PodTemplateSpec | None = None
 

@@ -57,6 +57,11 @@ class Run(ABC):
     def scale(self, replicas: int) -> None:
         """Ask for another number of replicas; the controllers act on it when they are woken."""
 
+    @property
+    def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
+        """Pods, and how many seconds they have to be ready until they are available."""
+        return ()
+
     def ready(self, world: World) -> int:
         """How many of its pods are ready."""
         return int(np.count_nonzero(world.ready[self._numbers]))

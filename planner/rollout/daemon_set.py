@@ -1,12 +1,12 @@
 """A DaemonSet in a rollout: a pod on every node that it serves, replaced node by node.
 
-With maxSurge the new pod comes first and the old one goes when it is ready; else the old one goes, as
-many as maxUnavailable allows, and pods that are not ready go at once.
+With maxSurge the new pod comes first and the old one goes when it is ready, or at once where it is not
+ready itself; else the old one goes, as many as maxUnavailable allows, and pods that are not ready go at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from models.objects.share import pods_of_share
 from models.objects.workload import DaemonSet
@@ -23,6 +23,11 @@ class DaemonSetRun(PodRun):
         super().__init__([*old.values(), *new.values()])
         self.owner, self.old, self.new = owner, old, new
 
+    @property
+    def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
+        """One number for all of its pods."""
+        return [(self.pods, self.owner.spec.min_ready_seconds)]
+
     def due(self, world: World) -> Due:
         """Pods for nodes without one, away with those of nodes not to be served; then old ones go."""
         due = Due()
@@ -36,9 +41,9 @@ class DaemonSetRun(PodRun):
         raise InternalError(f"DaemonSet {self.owner.key} was asked for {replicas} replicas")
 
     def completes(self, world: World) -> bool:
-        """Whether every node to be served has a ready pod, of the new revision unless OnDelete says no."""
-        served = all(self._is_ready(world, node) for node in self.new)
-        fresh = all(world.ready[pod] for pod in self.new.values())
+        """Whether every node to be served has an available pod, a new one unless OnDelete says no."""
+        served = all(self._is_available(world, node) for node in self.new)
+        fresh = all(world.available[pod] for pod in self.new.values())
         return served and (fresh or self.owner.spec.update_strategy.type == "OnDelete")
 
     def sizes(self, world: World) -> tuple[int, int]:
@@ -55,16 +60,19 @@ class DaemonSetRun(PodRun):
             new if new is not None and world.alive[new] else None,
         )
 
-    def _is_ready(self, world: World, node: str) -> bool:
-        return any(pod is not None and world.ready[pod] for pod in self._of(world, node))
+    def _is_available(self, world: World, node: str) -> bool:
+        return any(pod is not None and world.available[pod] for pod in self._of(world, node))
 
     def _serve(self, world: World, due: Due) -> None:
         for node, pod in self.new.items():
-            old, new = self._of(world, node)
-            leaving = world.any_leaving([p for p in (self.old.get(node), pod) if p is not None])
-            if old is None and new is None and not leaving:
+            if not any(found is not None for found in self._of(world, node)) and self._may_come(world, node):
                 due.made.append(pod)
         due.gone += [pod for node, pod in self.old.items() if node not in self.new and world.alive[pod]]
+
+    def _may_come(self, world: World, node: str) -> bool:
+        """Whether the pod of a node has ended; with maxSurge that is not waited for."""
+        former = [pod for pod in (self.old.get(node), self.new.get(node)) if pod is not None]
+        return bool(self._surge) or not world.any_leaving(former)
 
     def _in_any_order(self, world: World) -> list[str]:
         """The nodes to be served; the controller has them in a map, and goes through it as it comes."""
@@ -72,41 +80,44 @@ class DaemonSetRun(PodRun):
         world.shuffle(nodes)
         return nodes
 
+    @property
+    def _surge(self) -> int:
+        strategy = self.owner.spec.update_strategy
+        return 0 if strategy.type == "OnDelete" else self._margin(strategy.rolling_update.max_surge, 0)
+
     def _margin(self, share: int | str | None, default: int) -> int:
         return default if share is None else pods_of_share(share, len(self.new), round_up=True)
 
     def _update(self, world: World, due: Due) -> None:
-        rolling = self.owner.spec.update_strategy.rolling_update
-        surge = self._margin(rolling.max_surge, 0)
-        unavailable = self._margin(rolling.max_unavailable, 0 if surge else 1)
-        if surge:
-            self._with_surge(world, due, surge, unavailable)
+        if self._surge:
+            self._with_surge(world, due, self._surge)
         else:
-            self._in_place(world, due, unavailable)
+            share = self.owner.spec.update_strategy.rolling_update.max_unavailable
+            self._in_place(world, due, self._margin(share, 1))
 
     def _in_place(self, world: World, due: Due, unavailable: int) -> None:
-        left = unavailable - sum(not self._is_ready(world, node) for node in self.new)
+        left = unavailable - sum(not self._is_available(world, node) for node in self.new)
         for node in self._in_any_order(world):
             old, new = self._of(world, node)
             if old is None or new is not None:
                 continue
-            if world.ready[old]:
+            if world.available[old]:
                 if left <= 0:
                     continue
                 left -= 1
             due.gone.append(old)
 
-    def _with_surge(self, world: World, due: Due, surge: int, unavailable: int) -> None:
+    def _with_surge(self, world: World, due: Due, surge: int) -> None:
+        """A new pod beside every old one that is not ready, and beside so many of the others."""
         pairs = {node: self._of(world, node) for node in self._in_any_order(world)}
-        left = surge - sum(old is not None and new is not None for old, new in pairs.values())
-        away = unavailable - sum(not self._is_ready(world, node) for node in self.new)
+        both = [(old, new) for old, new in pairs.values() if old is not None and new is not None]
+        left = surge - sum(not world.available[new] for _, new in both)
         for node, (old, new) in pairs.items():
-            if old is None:
+            if old is None or new is not None:
                 continue
-            if new is None and not world.ready[old] and away >= 0:
-                due.gone.append(old)
-            elif new is None and left > 0:
+            if world.available[old]:
+                if left <= 0:
+                    continue
                 left -= 1
-                due.made.append(self.new[node])
-            elif new is not None and world.ready[new]:
-                due.gone.append(old)
+            due.made.append(self.new[node])
+        due.gone += [old for old, new in both if world.available[new] or not world.ready[old]]

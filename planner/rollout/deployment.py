@@ -42,6 +42,11 @@ class DeploymentRun(Run, Controller):
         return [pod for item in self.old for pod in item.slots] if recreates else ()
 
     @property
+    def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
+        """Every ReplicaSet says it of its own pods."""
+        return [(item.slots, item.min_ready) for item in self.sets]
+
+    @property
     def margins(self) -> Margins:
         """How far it may go beyond what is wanted, and how far below."""
         return Margins.of(self.deployment.spec.strategy, self.deployment.spec.replicas)
@@ -61,11 +66,11 @@ class DeploymentRun(Run, Controller):
             yield (self, self._below[id(item)])
 
     def completes(self, world: World) -> bool:
-        """Whether all pods wanted are there, of the new revision, and ready."""
+        """Whether all pods wanted are there, of the new revision, and available."""
         if self.deployment.spec.paused:
             return not list(self._resized(world))
         gone = not any(len(item.live(world)) for item in self.old)
-        return gone and self.new.count_ready(world) == self.new.replicas == self.deployment.spec.replicas
+        return gone and self.new.count_available(world) == self.new.replicas == self.deployment.spec.replicas
 
     def _resized(self, world: World) -> Sizes:
         """The ReplicaSets whose size is to change now."""

@@ -18,6 +18,7 @@ from planner.rollout.pace import Pace
 from planner.rollout.prepare import Prepared
 from planner.rollout.timeline import Timeline
 from planner.rollout.world import World
+from planner.whatif.victims import moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,11 @@ def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Begun:
     # Seconds to an hour may pass between the snapshot and the apply.
     later = timedelta(seconds=0 if seed is None else math.exp(Random(seed).uniform(0, math.log(3600))))
     runs: Sequence[Run] = prepared.runs(later)
+    then = moment(prepared.cluster)
     for run in runs:
         world.watch(run.pods)
+        for some, seconds in run.min_ready:
+            world.ask(some, seconds, then and then + later)
     pods = sum(len(run.pods) for run in runs)
     most = max(effort.ROLLOUT_LEAST_EVENTS, effort.ROLLOUT_EVENTS_PER_POD * pods)
     return Begun(world, runs, Timeline(world, runs, Pace(seed)), most)

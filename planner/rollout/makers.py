@@ -91,7 +91,8 @@ def removed(item: Rolling, known: Known) -> Maker:
 def _plain(item: Rolling, there: Sequence[Pod], keys: Sequence[str], more: int, known: Known) -> Maker:
     live = [pod for pod in there if is_live(pod)]
     replicas = more + len(live) if isinstance(item, Job) else more
-    found = _Members(item.key, live, keys, known.now)
+    min_ready = 0 if isinstance(item, Job) else item.spec.min_ready_seconds
+    found = _Members(item.key, live, keys, known.now, min_ready)
     return Maker(item, lambda index, later: PlainRun(found.replicas(replicas, index, later)))
 
 
@@ -103,6 +104,7 @@ class _Members:
     live: Sequence[Pod]
     more: Sequence[str]
     now: datetime | None
+    min_ready: int = 0
 
     def replicas(self, number: int, index: Index, later: timedelta) -> Replicas:
         """The ReplicaSet as it begins."""
@@ -110,7 +112,8 @@ class _Members:
         # Pods on nodes that the snapshot lacks are no part of the problem.
         there = [pod for pod in self.live if pod.key in index]
         slots = [index[key] for key in (*(pod.key for pod in there), *self.more)]
-        return Replicas(self.name, slots, number, ranks={index[p.key]: _rank(p, then) for p in there})
+        ranks = {index[pod.key]: _rank(pod, then) for pod in there}
+        return Replicas(self.name, slots, number, ranks=ranks, min_ready=self.min_ready)
 
 
 def _rank(pod: Pod, now: datetime | None) -> Rank:
@@ -146,7 +149,11 @@ def _deployment(item: Deployment, known: Known, slots: Slots) -> Maker:
     members = {}
     for found in (*old, new):
         keys = slots.of_template(found.spec.template, found, max(0, more.get(found.key, 0)))
-        members[found.key] = _Members(found.key, live[found.key], keys, known.now)
+        # The ReplicaSet that stays has what its Deployment asks; the others keep what they had.
+        asked = item if found is new else found
+        members[found.key] = _Members(
+            found.key, live[found.key], keys, known.now, asked.spec.min_ready_seconds
+        )
 
     def revision(found: ReplicaSet, index: Index, later: timedelta) -> Replicas:
         size = found.spec.replicas if found.key != new.key or exists else 0

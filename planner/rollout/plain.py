@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from planner.errors import InternalError
 from planner.rollout.controllers import Due, PodRun
 from planner.rollout.replica_set import Replicas
@@ -14,6 +16,11 @@ class PlainRun(PodRun):
     def __init__(self, replicas: Replicas) -> None:
         super().__init__(replicas.slots)
         self.replicas = replicas
+
+    @property
+    def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
+        """One number for all of its pods."""
+        return [(self.pods, self.replicas.min_ready)]
 
     def due(self, world: World) -> Due:
         """The pods that lack, or those that are too many."""
@@ -28,8 +35,10 @@ class PlainRun(PodRun):
         self.replicas.replicas = replicas
 
     def completes(self, world: World) -> bool:
-        """Whether all pods wanted are there and ready."""
-        return len(self.replicas.live(world)) == self.replicas.replicas == self.replicas.count_ready(world)
+        """Whether all pods wanted are there and available."""
+        return (
+            len(self.replicas.live(world)) == self.replicas.replicas == self.replicas.count_available(world)
+        )
 
 
 class RemovedRun(PodRun):

@@ -44,6 +44,8 @@ class Replicas:
     """How many pods its Deployment wanted, and could have had, when this was last sized."""
     ranks: Mapping[int, Rank] = field(default_factory=dict)
     """How pods of the snapshot are ranked; those that come later count by when they came."""
+    min_ready: int = 0
+    """For how many seconds a pod has to be ready until it is available."""
     available: int | None = None
     """How many of its pods are available, as its status says."""
     _numbers: Ints = field(init=False)
@@ -57,13 +59,13 @@ class Replicas:
         """The pods that are there and were not told to go."""
         return self._numbers[world.alive[self._numbers]]
 
-    def count_ready(self, world: World) -> int:
-        """How many pods are ready."""
-        return int(np.count_nonzero(world.ready[self._numbers]))
+    def count_available(self, world: World) -> int:
+        """How many pods are available."""
+        return int(np.count_nonzero(world.available[self._numbers]))
 
     def size(self, world: World) -> Size:
         """What it is asked for, and how many of its pods its status calls available."""
-        return Size(self.replicas, self.count_ready(world) if self.available is None else self.available)
+        return Size(self.replicas, self.count_available(world) if self.available is None else self.available)
 
     def due(self, world: World, family: Sequence[Replicas]) -> Due:
         """The pods that lack, or those that are too many."""
@@ -132,7 +134,7 @@ class ReplicaSetController(Controller):
 
     def turn(self, world: World) -> Iterator[Sequence[Controller]]:
         """Make or take pods, then say how many were available when the turn began."""
-        seen, due = self._replicas.count_ready(world), self._replicas.due(world, self._family)
+        seen, due = self._replicas.count_available(world), self._replicas.due(world, self._family)
         for _ in due.carried_out(world):
             yield ()
         if seen != self._replicas.available:

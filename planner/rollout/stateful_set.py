@@ -7,7 +7,7 @@ at a time, or with 1.37 as many as maxUnavailable says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from models.objects.share import pods_of_share
 from models.objects.workload import StatefulSet
@@ -23,6 +23,11 @@ class StatefulSetRun(PodRun):
         super().__init__([*old.values(), *new.values()])
         self.owner, self.old, self.new = owner, old, new
         self._fresh = frozenset(new.values())
+
+    @property
+    def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
+        """One number for all of its pods."""
+        return [(self.pods, self.owner.spec.min_ready_seconds)]
 
     @property
     def _wanted(self) -> range:
@@ -52,10 +57,10 @@ class StatefulSetRun(PodRun):
         self.owner = self.owner.model_copy(update={"spec": spec})
 
     def completes(self, world: World) -> bool:
-        """Whether all pods wanted are there and ready, those that may be of the new revision."""
+        """Whether all pods wanted are there and available, those that may be of the new revision."""
         current = [self._current(world, ordinal) for ordinal in self._wanted]
         surplus = [n for n in self._known() if n not in self._wanted and self._current(world, n) is not None]
-        ready = all(pod is not None and world.ready[pod] for pod in current)
+        ready = all(pod is not None and world.available[pod] for pod in current)
         fresh = all(self._is_fresh(world, ordinal) for ordinal in self._wanted)
         return ready and fresh and not surplus
 
@@ -80,30 +85,54 @@ class StatefulSetRun(PodRun):
         return world.any_leaving(table[ordinal] for table in (self.new, self.old) if ordinal in table)
 
     def due(self, world: World) -> Due:
-        """What lacks comes first, then what is too much goes, then what is old."""
-        due, settled = Due(ordered=True), True
-        for ordinal in self._wanted:
+        """What lacks comes first, then what is too much goes, then what is old.
+
+        With OrderedReady whatever is not as it should be ends the turn; with Parallel it does not.
+        """
+        due = Due(ordered=True)
+        for ordinal in self._in_batches(world, self._wanted):
             found = self._current(world, ordinal)
             if found is None and not self._is_leaving(world, ordinal):
-                old = ordinal < self._first_updated and ordinal in self.old
-                due.made.append(self.old[ordinal] if old else self.new[ordinal])
-                settled = False
-            if self._is_ordered and (found is None or not world.ready[found]):
+                due.made.append(self._revision_for(ordinal))
+            if self._is_ordered and (found is None or not world.available[found]):
                 return due
-        settled &= self._surplus(world, due)
-        if settled:
-            self._outdated(world, due)
+        surplus = [n for n in reversed(self._known()) if n not in self._wanted and self._is_there(world, n)]
+        if self._is_ordered and surplus:
+            due.gone += self._highest(world, surplus)
+            return due
+        for ordinal in self._in_batches(world, surplus):
+            found = self._current(world, ordinal)
+            due.gone += [] if found is None else [found]
+        self._outdated(world, due)
         return due
 
-    def _surplus(self, world: World, due: Due) -> bool:
-        """Whoever is beyond the wanted number goes, the highest first; whether there is nobody."""
-        for ordinal in [n for n in reversed(self._known()) if n not in self._wanted]:
-            found = self._current(world, ordinal)
-            if found is not None:
-                due.gone.append(found)
-            if self._is_ordered and (found is not None or self._is_leaving(world, ordinal)):
-                return False
-        return not due.gone
+    def _in_batches(self, world: World, ordinals: Sequence[int]) -> Sequence[int]:
+        """With Parallel one pod first, then two at once, then four; who of a batch is first is open."""
+        if self._is_ordered:
+            return ordinals
+        places = list(range(len(ordinals)))
+        world.shuffle(places)
+        return [ordinals[place] for place in sorted(places, key=lambda place: (place + 1).bit_length())]
+
+    def _revision_for(self, ordinal: int) -> int:
+        """The pod to be made: below `partition` as it was; with OnDelete, too, whoever comes is new."""
+        kept = self.owner.spec.update_strategy.type != "OnDelete" and ordinal < self._first_updated
+        return self.old[ordinal] if kept and ordinal in self.old else self.new[ordinal]
+
+    def _is_there(self, world: World, ordinal: int) -> bool:
+        return self._current(world, ordinal) is not None or self._is_leaving(world, ordinal)
+
+    def _highest(self, world: World, surplus: Sequence[int]) -> Iterator[int]:
+        """Who goes next of those beyond the wanted number: the highest when it is ready and nobody leaves.
+
+        One that is not ready goes only when no lower one is in that state.
+        """
+        found = [self._current(world, ordinal) for ordinal in surplus]
+        highest, *lower = found
+        if highest is not None and (
+            world.available[highest] or all(pod is not None and world.available[pod] for pod in lower)
+        ):
+            yield highest
 
     def _outdated(self, world: World, due: Due) -> None:
         """Pods of the old revision go from the highest."""
@@ -114,13 +143,13 @@ class StatefulSetRun(PodRun):
             if pod is not None and ordinal >= self._first_updated and pod != self.new.get(ordinal)
         ]
         if world.problem.behaviour.updates_sets_together:
-            away = sum(pod is None or not world.ready[pod] for pod in current.values())
+            away = sum(pod is None or not world.available[pod] for pod in current.values())
             left = max(0, self._most_unavailable - away)
             if self._is_ordered:
                 due.gone += old[:left]
             else:
-                due.gone += [pod for pod in old if not world.ready[pod]]
-                due.gone += [pod for pod in old if world.ready[pod]][:left]
+                due.gone += [pod for pod in old if not world.available[pod]]
+                due.gone += [pod for pod in old if world.available[pod]][:left]
             return
         for ordinal, pod in current.items():
             if ordinal < self._first_updated or pod is None:
@@ -128,5 +157,5 @@ class StatefulSetRun(PodRun):
             if pod in old:
                 due.gone.append(pod)
                 return
-            if not world.ready[pod]:
+            if not world.available[pod]:
                 return

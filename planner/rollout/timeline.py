@@ -43,6 +43,8 @@ class Timeline:
                 for pod in controller.watched:
                     self._watching[pod].append(controller)
         self._order = list(runs)
+        for pod in world.proving:
+            self._prove(pod)
         self._wake_scheduler()
 
     def apply(self) -> None:
@@ -77,6 +79,8 @@ class Timeline:
             match change:
                 case Change.BOUND:
                     self._after(self._pace.start(self._world.now), lambda pod=pod: self._start(pod))  # type: ignore[misc]
+                case Change.READY if pod in self._world.proving:
+                    self._prove(pod)
                 case Change.LEAVING:
                     double = self._world.double_of(pod)
                     self._after(self._pace.end(self._world.now), lambda pod=double: self._end(pod))  # type: ignore[misc]
@@ -91,6 +95,16 @@ class Timeline:
     def _start(self, pod: int) -> None:
         if pod in self._world.starting:
             self._world.become_ready(pod)
+
+    def _prove(self, pod: int) -> None:
+        """Have a ready pod become available in time, unless it is gone by then."""
+        until = self._world.proving[pod]
+
+        def proved() -> None:
+            if self._world.proving.get(pod) == until:
+                self._world.become_available(pod)
+
+        self._after(max(0.0, until - self._world.now), proved)
 
     def _end(self, double: int) -> None:
         if double in self._world.leaving:

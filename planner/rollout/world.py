@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
 from enum import Enum
 from typing import Any
 
@@ -27,10 +28,12 @@ class Change(Enum):
     MADE = "made"
     BOUND = "bound"
     READY = "ready"
+    AVAILABLE = "available"
+    """Ready for as long as its workload asks; where that is no time at all, READY says both."""
     LEAVING = "leaving"
     """Told to go, and running until it has ended."""
     LOST = "lost"
-    """Gone at once: it had no node, or was evicted for another."""
+    """Gone at once: it had no node or no grace period, or was evicted for another."""
     ENDED = "ended"
 
 
@@ -59,8 +62,13 @@ class World:
         self.alive = problem.node_of >= 0
         self.ready = self.alive.copy()
         self.ready[[pod for pod in doubles if self.ready[pod] and _is_sick(problem.pods[pod])]] = False
+        self.available = self.ready.copy()
+        """Which pods have been ready for minReadySeconds."""
+        self.min_ready = np.zeros(len(problem.pods))
         self.starting: dict[int, None] = {}
         """Pods that have a node and are not ready yet."""
+        self.proving: dict[int, float] = {}
+        """Pods that are ready and not available yet, and when they will be."""
         self.leaving: dict[int, None] = {}
         """Doubles of pods that were told to go."""
         self.messages: dict[int, str] = {}
@@ -90,6 +98,16 @@ class World:
     def watch(self, pods: Iterable[int]) -> None:
         """Leave it to the controllers that take part to make these pods again when they are lost."""
         self._watched |= frozenset(pods)
+
+    def ask(self, pods: Iterable[int], min_ready: int, now: datetime | None) -> None:
+        """These pods are available after so many seconds of being ready; `now` is when this begins."""
+        for pod in pods if min_ready else ():
+            self.min_ready[pod] = min_ready
+            since = self.problem.pods[pod].ready_since
+            if self.ready[pod] and since is not None and now is not None:
+                until = self.now + min_ready - (now - since).total_seconds()
+                if until > self.now:
+                    self.available[pod], self.proving[pod] = False, until
 
     def free(self, pods: Iterable[int]) -> list[int]:
         """Those of some pods that are neither there nor leaving."""
@@ -124,21 +142,38 @@ class World:
             self._queue.add(pod, int(self.problem.priorities[pod]), self.now)
 
     def delete(self, pod: int) -> None:
-        """The pod is told to go: at once where it has no node, else it holds its room for a while."""
+        """The pod is told to go; where it has a node and a grace period it holds its room for a while."""
         node = int(self.scheduler.state.node_of[pod])
+        if node < 0 or not self._has_grace(pod):
+            self._remove(pod)
+            return
         self._forget(pod)
-        if node >= 0:
+        self.scheduler.state.unbind(pod)
+        self.scheduler.state.bind(self._doubles[pod], node)
+        self.leaving[self._doubles[pod]] = None
+        self._changes += 1
+        self.happened.append((Change.LEAVING, pod))
+
+    def _has_grace(self, pod: int) -> bool:
+        """Whether the API server keeps a deleted pod until its kubelet says that it has ended."""
+        return self.problem.pods[pod].spec.termination_grace_period_seconds > 0
+
+    def _remove(self, pod: int) -> None:
+        """The pod is gone at once, and with it whatever room it had."""
+        had_room = self.scheduler.state.node_of[pod] >= 0
+        self._forget(pod)
+        if had_room:
             self.scheduler.state.unbind(pod)
-            self.scheduler.state.bind(self._doubles[pod], node)
-            self.leaving[self._doubles[pod]] = None
             self._changes += 1
-        self.happened.append((Change.LEAVING if node >= 0 else Change.LOST, pod))
+            self._queue.wake(self._queue.parked, self.now)
+        self.happened.append((Change.LOST, pod))
 
     def _forget(self, pod: int) -> None:
-        self.alive[pod] = self.ready[pod] = False
+        self.alive[pod] = self.ready[pod] = self.available[pod] = False
         self.messages.pop(pod, None)
         self.waiting.pop(pod, None)
         self.starting.pop(pod, None)
+        self.proving.pop(pod, None)
         self._queue.discard(pod)
 
     def end(self, double: int) -> None:
@@ -153,7 +188,17 @@ class World:
         """A pod that has a node runs and is ready."""
         del self.starting[pod]
         self.ready[pod], self.ready_at[pod] = True, np.floor(self.now)
+        if self.min_ready[pod]:
+            self.proving[pod] = float(self.ready_at[pod] + self.min_ready[pod])
+        else:
+            self.available[pod] = True
         self.happened.append((Change.READY, pod))
+
+    def become_available(self, pod: int) -> None:
+        """A pod has been ready for as long as its workload asks."""
+        del self.proving[pod]
+        self.available[pod] = True
+        self.happened.append((Change.AVAILABLE, pod))
 
     def schedule(self) -> bool:
         """Give everybody who waits a turn until nobody can be helped; whether that changed anything."""

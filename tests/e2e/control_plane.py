@@ -122,6 +122,14 @@ def wait_for(what: str, found: Callable[[], Answer | None], seconds: float = 60)
     raise AssertionError(f"no {what} within {seconds:.0f} s")
 
 
+def documents(text: str) -> Iterator[Any]:
+    """JSON documents, one after the other, as kubectl prints what it watches."""
+    decoder, place = json.JSONDecoder(), 0
+    while (place := text.find("{", place)) >= 0:
+        found, place = decoder.raw_decode(text, place)
+        yield found
+
+
 @contextlib.contextmanager
 def running(home: Path, settings: Mapping[str, str] | None = None) -> Iterator[ControlPlane]:
     """A control plane, gone at the end; `settings` are cluster.py's own, such as SCHEDULER_CONFIG."""

@@ -7,11 +7,10 @@ import random
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from models.objects.workload import UpdateStrategy
 from planner.rollout.arithmetic import Margins, Size, rolled
-from tests.e2e.control_plane import ControlPlane, Manifest, wait_for
+from tests.e2e.control_plane import ControlPlane, Manifest, documents, wait_for
 from tests.e2e.manifests import node, workload
 
 _MOST = 20
@@ -40,14 +39,6 @@ def _are_rolled_out(live: ControlPlane) -> bool | None:
     return True if all(map(done, live.get("deployments"))) else None
 
 
-def _documents(text: str) -> Iterator[Any]:
-    """JSON documents, one after the other, as kubectl prints what it watches."""
-    decoder, place = json.JSONDecoder(), 0
-    while (place := text.find("{", place)) >= 0:
-        found, place = decoder.raw_decode(text, place)
-        yield found
-
-
 def _watched(live: ControlPlane, items: Sequence[Manifest]) -> dict[str, list[Manifest]]:
     """Every state of every ReplicaSet while changed templates are rolled out, by Deployment."""
     words = ("get", "replicasets", "--watch", "--output-watch-events", "-o", "json")
@@ -63,7 +54,7 @@ def _watched(live: ControlPlane, items: Sequence[Manifest]) -> dict[str, list[Ma
         wait_for("the end of all rollouts", lambda: _are_rolled_out(live), 240)
         watch.terminate()
     found: dict[str, list[Manifest]] = defaultdict(list)
-    for event in _documents(path.read_text()):
+    for event in documents(path.read_text()):
         found[event["object"]["metadata"]["ownerReferences"][0]["name"]].append(event["object"])
     return found
 
