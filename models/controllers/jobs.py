@@ -34,11 +34,16 @@ def _wanted(job: Job, pods: Sequence[Pod]) -> int:
     """How many pods should be running."""
     if job.is_finished or job.spec.suspend:
         return 0
-    succeeded = max(job.status.succeeded, sum(pod.status.phase == "Succeeded" for pod in pods))
+    succeeded = succeeded_of(job, pods)
     completions = job.spec.wanted_completions
     if completions is None:
         return 0 if succeeded else job.spec.parallelism
     return min(job.spec.parallelism, completions - succeeded)
+
+
+def succeeded_of(job: Job, pods: Sequence[Pod]) -> int:
+    """How many of its pods have succeeded so far."""
+    return max(job.status.succeeded, sum(pod.status.phase == "Succeeded" for pod in pods))
 
 
 def _labels(job: Job) -> dict[str, str]:

@@ -58,6 +58,16 @@ class Run(ABC):
         """Ask for another number of replicas; the controllers act on it when they are woken."""
 
     @property
+    def pods_end(self) -> bool:
+        """Whether pods come to an end by themselves."""
+        return False
+
+    @property
+    def turnover(self) -> int:
+        """About how many pods may come and go."""
+        return len(self.pods)
+
+    @property
     def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
         """Pods, and how many seconds they have to be ready until they are available."""
         return ()
@@ -65,6 +75,10 @@ class Run(ABC):
     def ready(self, world: World) -> int:
         """How many of its pods are ready."""
         return int(np.count_nonzero(world.ready[self._numbers]))
+
+    def nodes(self, world: World) -> Ints:
+        """The nodes of its pods, -1 for those that have none."""
+        return world.scheduler.state.node_of[self._numbers[world.alive[self._numbers]]].astype(np.int64)
 
     def observe(self, world: World) -> None:
         """Remember the fewest pods that were ready."""

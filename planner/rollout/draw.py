@@ -58,6 +58,6 @@ def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Begun:
         world.watch(run.pods)
         for some, seconds in run.min_ready:
             world.ask(some, seconds, then and then + later)
-    pods = sum(len(run.pods) for run in runs)
+    pods = sum(run.turnover for run in runs)
     most = max(effort.ROLLOUT_LEAST_EVENTS, effort.ROLLOUT_EVENTS_PER_POD * pods)
     return Begun(world, runs, Timeline(world, runs, Pace(seed)), most)

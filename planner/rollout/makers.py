@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from models.controllers.daemons import pods_of_daemon_set
-from models.controllers.jobs import pods_of_job
+from models.controllers.jobs import pods_of_job, succeeded_of
 from models.controllers.owners import ByController, is_live
 from models.controllers.replicas import newest_of, stand_in_replica_set
 from models.controllers.stateful import pods_of_stateful_set
@@ -27,6 +27,7 @@ from planner.rollout.arithmetic import Margins
 from planner.rollout.controllers import Run
 from planner.rollout.daemon_set import DaemonSetRun
 from planner.rollout.deployment import DeploymentRun
+from planner.rollout.job import JobRun
 from planner.rollout.plain import PlainRun, RemovedRun
 from planner.rollout.replica_set import Rank, Replicas
 from planner.rollout.slots import Slots, same_template
@@ -72,13 +73,12 @@ def maker_of(item: Rolling, before: Rolling | None, known: Known, slots: Slots) 
         case DaemonSet():
             return _daemon_set(item, before, known, slots)
         case Job():
-            keys = slots.take(pods_of_job(item, known.pods.of(item), slots.taken), item)
-            return _plain(item, known.pods.of(item), keys, len(keys), known)
+            return _job(item, known.pods.of(item), known, slots)
         case _:
             there = known.pods.of(item)
             missing = _TURNOVER * max(0, item.spec.replicas - len(there))
             keys = slots.of_template(item.spec.template, item, missing)
-            return _plain(item, there, keys, item.spec.replicas, known)
+            return _plain(item, there, keys, known)
 
 
 def removed(item: Rolling, known: Known) -> Maker:
@@ -88,12 +88,19 @@ def removed(item: Rolling, known: Known) -> Maker:
     return Maker(item, lambda index, _: RemovedRun([index[key] for key in keys if key in index]))
 
 
-def _plain(item: Rolling, there: Sequence[Pod], keys: Sequence[str], more: int, known: Known) -> Maker:
+def _plain(
+    item: ReplicaSet | ReplicationController, there: Sequence[Pod], keys: Sequence[str], known: Known
+) -> Maker:
     live = [pod for pod in there if is_live(pod)]
-    replicas = more + len(live) if isinstance(item, Job) else more
-    min_ready = 0 if isinstance(item, Job) else item.spec.min_ready_seconds
-    found = _Members(item.key, live, keys, known.now, min_ready)
-    return Maker(item, lambda index, later: PlainRun(found.replicas(replicas, index, later)))
+    found = _Members(item.key, live, keys, known.now, item.spec.min_ready_seconds)
+    return Maker(item, lambda index, later: PlainRun(found.replicas(item.spec.replicas, index, later)))
+
+
+def _job(item: Job, there: Sequence[Pod], known: Known, slots: Slots) -> Maker:
+    live, succeeded = [pod for pod in there if is_live(pod)], succeeded_of(item, there)
+    keys = slots.take(pods_of_job(item, there, slots.taken), item)
+    found = _Members(item.key, live, keys, known.now)
+    return Maker(item, lambda index, later: JobRun(item, found.replicas(0, index, later), succeeded))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,10 @@ _SAME_TICKS, _AT_TICKS = 0.5, 0.3
 #: At a tick kubelets come one closely after the other.
 _CLOSELY = (0.0005, 0.02)
 _APPLY = (0.001, 0.1)
+#: Pods of a Job run on for so long once they are ready.
+_WORK = (1.0, 36_000.0)
+#: Without a seed everything happens at the same ticks, and whatever takes longest at the rarest.
+_TICK, _RARE_TICK = 1e3, 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class Pace:
             self._starting = self._kubelets(self.chance, _SAME_TICKS)
             same = self._starting.tick is not None
             self._ending = self._starting if same else self._kubelets(self.chance, _AT_TICKS)
+            self._work = self._mean(_WORK)
 
     def _mean(self, bounds: tuple[float, float]) -> float:
         assert self.chance is not None
@@ -78,11 +83,15 @@ class Pace:
 
     def start(self, now: float) -> float:
         """Until a pod that got a node is ready."""
-        return _to_next(now, 1000.0) if self.chance is None else self._starting.after(now, self.chance)
+        return _to_next(now, _TICK) if self.chance is None else self._starting.after(now, self.chance)
 
     def end(self, now: float) -> float:
         """Until a pod that was told to go has ended."""
-        return _to_next(now, 1000.0) if self.chance is None else self._ending.after(now, self.chance)
+        return _to_next(now, _TICK) if self.chance is None else self._ending.after(now, self.chance)
+
+    def work(self, now: float) -> float:
+        """Until a ready pod of a Job has run to its end."""
+        return _to_next(now, _RARE_TICK) if self.chance is None else self.chance.expovariate(1 / self._work)
 
 
 def _to_next(now: float, tick: float) -> float:

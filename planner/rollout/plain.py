@@ -11,7 +11,7 @@ from planner.rollout.world import World
 
 
 class PlainRun(PodRun):
-    """A ReplicaSet or ReplicationController of its own, or a Job: pods keep their template."""
+    """A ReplicaSet or ReplicationController of its own: pods keep their template."""
 
     def __init__(self, replicas: Replicas) -> None:
         super().__init__(replicas.slots)

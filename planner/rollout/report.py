@@ -98,7 +98,7 @@ def keys_of(owner: Rolling) -> list[str]:
 
 def by_domain(problem: Problem, world: World, run: Run, key: str) -> tuple[tuple[str, int], ...]:
     column = problem.nodes.column(key)
-    nodes = world.scheduler.state.node_of[[pod for pod in run.pods if world.alive[pod]]]
+    nodes = run.nodes(world)
     codes = column.codes[nodes[nodes >= 0]]
     counts = np.bincount(codes[codes >= 0], minlength=len(column.values))
     return tuple(zip(column.values, counts.tolist(), strict=True))

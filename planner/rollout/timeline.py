@@ -45,6 +45,9 @@ class Timeline:
         self._order = list(runs)
         for pod in world.proving:
             self._prove(pod)
+        for pod, run in self._runs.items():
+            if run.pods_end and world.ready[pod]:
+                self._work(pod)
         self._wake_scheduler()
 
     def apply(self) -> None:
@@ -79,6 +82,8 @@ class Timeline:
             match change:
                 case Change.BOUND:
                     self._after(self._pace.start(self._world.now), lambda pod=pod: self._start(pod))  # type: ignore[misc]
+                case Change.READY if pod in self._runs and self._runs[pod].pods_end:
+                    self._work(pod)
                 case Change.READY if pod in self._world.proving:
                     self._prove(pod)
                 case Change.LEAVING:
@@ -87,7 +92,7 @@ class Timeline:
             if change is not Change.BOUND:
                 for controller in self._watching.get(pod, ()):
                     self._wake(controller)
-            if change in {Change.MADE, Change.LOST, Change.ENDED}:
+            if change in {Change.MADE, Change.LOST, Change.ENDED, Change.SUCCEEDED}:
                 self._wake_scheduler()
             if change in {Change.LEAVING, Change.LOST} and pod in self._runs:
                 self._runs[pod].observe(self._world)
@@ -105,6 +110,16 @@ class Timeline:
                 self._world.become_available(pod)
 
         self._after(max(0.0, until - self._world.now), proved)
+
+    def _work(self, pod: int) -> None:
+        """Have a ready pod run to its end, unless it is gone by then."""
+        this, wait = self._world.lot[pod], self._pace.work(self._world.now)
+
+        def done() -> None:
+            if self._world.ready[pod] and self._world.lot[pod] == this:
+                self._world.succeed(pod)
+
+        self._after(wait, done)
 
     def _end(self, double: int) -> None:
         if double in self._world.leaving:

@@ -35,6 +35,8 @@ class Change(Enum):
     LOST = "lost"
     """Gone at once: it had no node or no grace period, or was evicted for another."""
     ENDED = "ended"
+    SUCCEEDED = "succeeded"
+    """Run to its end, as pods of Jobs do."""
 
 
 class World:
@@ -71,6 +73,8 @@ class World:
         """Pods that are ready and not available yet, and when they will be."""
         self.leaving: dict[int, None] = {}
         """Doubles of pods that were told to go."""
+        self.succeeded: dict[int, list[int]] = {}
+        """The nodes on which pods have run to their end; a pod stands for those that follow in its place."""
         self.messages: dict[int, str] = {}
         self.made_at = np.full(len(problem.pods), np.nan)
         self.ready_at = np.full(len(problem.pods), np.nan)
@@ -158,7 +162,12 @@ class World:
         """Whether the API server keeps a deleted pod until its kubelet says that it has ended."""
         return self.problem.pods[pod].spec.termination_grace_period_seconds > 0
 
-    def _remove(self, pod: int) -> None:
+    def succeed(self, pod: int) -> None:
+        """A ready pod has run to its end."""
+        self.succeeded.setdefault(pod, []).append(int(self.scheduler.state.node_of[pod]))
+        self._remove(pod, Change.SUCCEEDED)
+
+    def _remove(self, pod: int, how: Change = Change.LOST) -> None:
         """The pod is gone at once, and with it whatever room it had."""
         had_room = self.scheduler.state.node_of[pod] >= 0
         self._forget(pod)
@@ -166,7 +175,7 @@ class World:
             self.scheduler.state.unbind(pod)
             self._changes += 1
             self._queue.wake(self._queue.parked, self.now)
-        self.happened.append((Change.LOST, pod))
+        self.happened.append((how, pod))
 
     def _forget(self, pod: int) -> None:
         self.alive[pod] = self.ready[pod] = self.available[pod] = False
