@@ -6,11 +6,9 @@ and so who is first, and how long after the snapshot the apply comes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from random import Random
 
 from planner.proof import effort
 from planner.rollout.controllers import Run
@@ -50,8 +48,8 @@ class Begun:
 def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Begun:
     """The world as the snapshot has it, and the controllers that will act."""
     world = World(prepared.problem, prepared.doubles, prepared.absent, preemption=preemption, seed=seed)
-    # Seconds to an hour may pass between the snapshot and the apply.
-    later = timedelta(seconds=0 if seed is None else math.exp(Random(seed).uniform(0, math.log(3600))))
+    pace = Pace(seed)
+    later = timedelta(seconds=pace.later)
     runs: Sequence[Run] = prepared.runs(later)
     then = moment(prepared.cluster)
     for run in runs:
@@ -60,4 +58,4 @@ def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Begun:
             world.ask(some, seconds, then and then + later)
     pods = sum(run.turnover for run in runs)
     most = max(effort.ROLLOUT_LEAST_EVENTS, effort.ROLLOUT_EVENTS_PER_POD * pods)
-    return Begun(world, runs, Timeline(world, runs, Pace(seed)), most)
+    return Begun(world, runs, Timeline(world, runs, pace), most)

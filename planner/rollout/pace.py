@@ -1,9 +1,10 @@
 """How long things take in a draw: what decides who is first where several could be.
 
-Controllers and the scheduler take milliseconds for a step, each draw its own number of them; kubelets
-take from a twentieth of a second to half a minute, all at the same ticks of a clock or each by itself.
-Without a seed nothing is left to chance: controllers finish before kubelets do anything, and whatever
-can happen together does.
+Controllers and the scheduler take milliseconds to tenths of a second for a step, each draw its own
+number of them; kubelets take from a fiftieth of a second to half a minute, all at the same ticks of a
+clock or each by itself.  Draws in a row share out what is possible: of sixteen each has another sixteenth
+of every range.  Without a seed nothing is left to chance: controllers finish before kubelets do anything,
+and whatever can happen together does.
 """
 
 from __future__ import annotations
@@ -13,20 +14,47 @@ from dataclasses import dataclass
 from random import Random
 
 #: Means in seconds, from and to; drawn evenly over their logarithms.
-_STEP = (0.0003, 0.01)
-_TURN = (0.001, 0.03)
-_WRITE = (0.0005, 0.02)
-_KUBELET = (0.05, 30.0)
+_STEP = (0.0003, 0.03)
+_TURN = (0.001, 0.3)
+_WRITE = (0.0005, 0.1)
+_STARTING = (0.05, 30.0)
+_ENDING = (0.02, 30.0)
 _TICKS = (0.1, 0.1, 1.0, 10.0)
 #: How often pods become ready and end at the same ticks of a clock; and where not, how often they end so.
 _SAME_TICKS, _AT_TICKS = 0.5, 0.3
 #: At a tick kubelets come one closely after the other.
 _CLOSELY = (0.0005, 0.02)
-_APPLY = (0.001, 0.1)
+_APPLY = (0.001, 1.0)
+#: What one controller takes of what all of them take in the middle.
+_SLOWNESS = (1 / 8, 8.0)
 #: Pods of a Job run on for so long once they are ready.
 _WORK = (1.0, 36_000.0)
-#: Without a seed everything happens at the same ticks, and whatever takes longest at the rarest.
+#: From the snapshot to the apply.
+_LATER = (1.0, 3600.0)
+#: Without a seed everything happens at the same ticks, and what takes longest at the rarest.
 _TICK, _RARE_TICK = 1e3, 1e6
+#: So many draws in a row share out every range.
+_SHARES = 16
+
+
+class _Shared:
+    """Numbers between 0 and 1, one for each thing that a draw has to decide on."""
+
+    def __init__(self, seed: int) -> None:
+        self._block, self._place = divmod(seed, _SHARES)
+        self._chance = Random(f"shared {seed}")
+        self._things = 0
+
+    def number(self) -> float:
+        """The next one; draws in a row have theirs in different shares."""
+        self._things += 1
+        order = list(range(_SHARES))
+        Random(f"{self._things} of {self._block}").shuffle(order)
+        return (order[self._place] + self._chance.random()) / _SHARES
+
+    def mean(self, bounds: tuple[float, float]) -> float:
+        """A number within bounds, evenly over their logarithms."""
+        return _between(bounds, self.number())
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +63,14 @@ class _Kubelets:
 
     tick: float | None
     mean: float
+
+    @classmethod
+    def drawn(cls, shared: _Shared, at_ticks: float, bounds: tuple[float, float]) -> _Kubelets:
+        """At ticks as often as that; else with a mean within bounds."""
+        by_ticks, tick, mean = shared.number() < at_ticks, shared.number(), shared.number()
+        if by_ticks:
+            return cls(_TICKS[int(tick * len(_TICKS))], _between(_CLOSELY, mean))
+        return cls(None, _between(bounds, mean))
 
     def after(self, now: float, chance: Random) -> float:
         """Seconds from now."""
@@ -46,36 +82,40 @@ class Pace:
     """Waiting times of one draw."""
 
     def __init__(self, seed: int | None) -> None:
-        self.chance = None if seed is None else Random(seed)
-        if self.chance is not None:
-            self._step, self._turn, self._write, self._apply = (
-                self._mean(bounds) for bounds in (_STEP, _TURN, _WRITE, _APPLY)
-            )
-            self._starting = self._kubelets(self.chance, _SAME_TICKS)
-            same = self._starting.tick is not None
-            self._ending = self._starting if same else self._kubelets(self.chance, _AT_TICKS)
-            self._work = self._mean(_WORK)
+        self.chance = None if seed is None else Random(f"pace {seed}")
+        self.later = 0.0
+        """Seconds from the snapshot to the apply."""
+        self._slow: dict[int, float] = {}
+        if seed is not None:
+            self._draw(_Shared(seed))
 
-    def _mean(self, bounds: tuple[float, float]) -> float:
-        assert self.chance is not None
-        return math.exp(self.chance.uniform(math.log(bounds[0]), math.log(bounds[1])))
+    def _draw(self, shared: _Shared) -> None:
+        self._step, self._turn, self._write = map(shared.mean, (_STEP, _TURN, _WRITE))
+        self._apply, self._work, self.later = map(shared.mean, (_APPLY, _WORK, _LATER))
+        self._starting = _Kubelets.drawn(shared, _SAME_TICKS, _STARTING)
+        ending = _Kubelets.drawn(shared, _AT_TICKS, _ENDING)
+        self._ending = ending if self._starting.tick is None else self._starting
 
-    def _kubelets(self, chance: Random, at_ticks: float) -> _Kubelets:
-        if chance.random() < at_ticks:
-            return _Kubelets(chance.choice(_TICKS), self._mean(_CLOSELY))
-        return _Kubelets(None, self._mean(_KUBELET))
+    def _slowness(self, controller: int, chance: Random) -> float:
+        if controller not in self._slow:
+            self._slow[controller] = _between(_SLOWNESS, chance.random())
+        return self._slow[controller]
 
     def apply(self) -> float:
         """Between two workloads of the manifests."""
         return 0.0 if self.chance is None else self.chance.expovariate(1 / self._apply)
 
-    def turn(self) -> float:
+    def turn(self, controller: int) -> float:
         """From what happened until a controller takes its turn."""
-        return 0.01 if self.chance is None else self.chance.expovariate(1 / self._turn)
+        if self.chance is None:
+            return 0.01
+        return self.chance.expovariate(1 / self._turn) * self._slowness(controller, self.chance)
 
-    def write(self) -> float:
+    def write(self, controller: int) -> float:
         """Between two writes of a controller."""
-        return 0.001 if self.chance is None else self.chance.expovariate(1 / self._write)
+        if self.chance is None:
+            return 0.001
+        return self.chance.expovariate(1 / self._write) * self._slowness(controller, self.chance)
 
     def step(self) -> float:
         """Between two pods of the scheduler, and until it sees the first."""
@@ -92,6 +132,11 @@ class Pace:
     def work(self, now: float) -> float:
         """Until a ready pod of a Job has run to its end."""
         return _to_next(now, _RARE_TICK) if self.chance is None else self.chance.expovariate(1 / self._work)
+
+
+def _between(bounds: tuple[float, float], share: float) -> float:
+    """So far from one bound to the other, on a logarithmic scale."""
+    return bounds[0] * math.pow(bounds[1] / bounds[0], share)
 
 
 def _to_next(now: float, tick: float) -> float:

@@ -132,7 +132,7 @@ class Timeline:
             self._again.add(known)
         elif known not in self._woken:
             self._woken.add(known)
-            self._after(later + self._pace.turn(), lambda: self._begin(controller))
+            self._after(later + self._pace.turn(id(controller)), lambda: self._begin(controller))
 
     def _begin(self, controller: Controller) -> None:
         self._woken.discard(id(controller))
@@ -145,7 +145,7 @@ class Timeline:
         if concerned is not None:
             for other in concerned:
                 self._wake(other)
-            self._after(self._pace.write(), lambda: self._go_on(controller, turn))
+            self._after(self._pace.write(id(controller)), lambda: self._go_on(controller, turn))
             return
         self._busy.discard(id(controller))
         if id(controller) in self._again:

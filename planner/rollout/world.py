@@ -56,7 +56,7 @@ class World:
         self.now = 0.0
         """Seconds since the apply."""
         self._by_chance = seed is not None
-        self.random = random.Random(0 if seed is None else seed)
+        self.random = random.Random(f"world {seed}")
         self.scheduler = Scheduler(problem, preemption=preemption, seed=seed)
         self._doubles = doubles
         self._originals = {double: pod for pod, double in doubles.items()}

@@ -32,7 +32,7 @@ def applied(objects: list[Object], *items: Object, replays: int = 20) -> Rollout
     [({"completions": 7}, 7), ({"completions": 3}, 3), ({}, 3), ({"completions": 4, "suspend": True}, 0)],
 )
 def test_pods_follow_until_enough_have_succeeded(spec: dict[str, Any], pods: int) -> None:
-    """Two nodes have room for two at a time: the third waits, and gets its turn; places are counted in all."""
+    """Two nodes have room for two at a time: the third waits and gets its turn; each counts where it ran."""
     found = applied([node("a1", zone="a", cpu="1"), node("b1", zone="b", cpu="1")], job(3, **spec))
     assert found.completes
     row = found.workloads[0]
@@ -60,19 +60,8 @@ def test_a_long_job_is_cut_short() -> None:
     assert found.workloads[0].ends[0].domains == {ZONE: {"a": 20}}
 
 
-def test_whoever_waits_gets_the_room_of_a_job_that_has_ended() -> None:
-    """A rollout that has no room beside the Job goes on when the Job is done, in every draw."""
-    objects = running(web(1, cpu="1", constraints=[]), ["a1"], *zones("a", cpu="4"))
-    new = web(1, cpu="3500m", constraints=[], strategy={"type": "Recreate"})
-    found = applied(objects, new, job(1, cpu="1"))
-    assert found.completes
-    alone = applied(objects, new)
-    assert alone.completes
-
-
-def test_pods_of_a_job_that_run_already_end_too() -> None:
-    """So many have succeeded, some run: as many more are made as are missing then."""
-    item = job(2, completions=5)
+def under_way(item: Object, succeeded: int) -> list[Object]:
+    """A Job of which one pod runs on node a1, and so many have succeeded."""
     item["metadata"]["uid"] = "job"
     reference = {"apiVersion": "batch/v1", "kind": "Job", "name": "sums", "uid": "job", "controller": True}
     pod = {
@@ -87,7 +76,22 @@ def test_pods_of_a_job_that_run_already_end_too() -> None:
         "spec": {**item["spec"]["template"]["spec"], "nodeName": "a1"},
         "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
     }
-    running_job = {**item, "status": {"succeeded": 1}}
-    found = applied([node("a1", zone="a"), running_job, pod], running_job)
+    return [{**item, "status": {"succeeded": succeeded}}, pod]
+
+
+def test_whoever_waits_gets_the_room_of_a_job_that_has_ended() -> None:
+    """Beside the Job there is no room for the new pod; it comes when the Job is done, in every draw."""
+    item = job(1)
+    objects = [*running(web(1, constraints=[]), ["a1"], *zones("a")), *under_way(item, 0)]
+    new = web(1, cpu="3500m", constraints=[], strategy={"type": "Recreate"})
+    assert applied(objects, new, item).completes
+    beside = applied(objects, new)
+    assert (beside.completes, beside.replays.completed) == (False, 0)
+
+
+def test_pods_of_a_job_that_run_already_end_too() -> None:
+    """So many have succeeded, one runs: as many more are made as are missing then."""
+    item = job(2, completions=5)
+    found = applied([node("a1", zone="a"), *under_way(item, 1)], item)
     assert found.completes
     assert found.workloads[0].ends[0].domains == {ZONE: {"a": 4}}
