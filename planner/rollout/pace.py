@@ -15,8 +15,8 @@ from random import Random
 
 #: Means in seconds, from and to; drawn evenly over their logarithms.
 _STEP = (0.0003, 0.03)
-_TURN = (0.001, 0.3)
-_WRITE = (0.0005, 0.1)
+_TURN = (0.001, 0.1)
+_WRITE = (0.0005, 0.05)
 _STARTING = (0.05, 30.0)
 _ENDING = (0.02, 30.0)
 _TICKS = (0.1, 0.1, 1.0, 10.0)
@@ -26,7 +26,7 @@ _SAME_TICKS, _AT_TICKS = 0.5, 0.3
 _CLOSELY = (0.0005, 0.02)
 _APPLY = (0.001, 1.0)
 #: What one controller takes of what all of them take in the middle.
-_SLOWNESS = (1 / 8, 8.0)
+_SLOWNESS = (1 / 4, 4.0)
 #: Pods of a Job run on for so long once they are ready.
 _WORK = (1.0, 36_000.0)
 #: From the snapshot to the apply.

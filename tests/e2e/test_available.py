@@ -102,7 +102,7 @@ def test_with_surge_sick_pods_are_replaced_all_at_once(live: ControlPlane) -> No
     """Whatever maxSurge says; the old ones go as soon as the new ones are there, before these are ready."""
     live.create(*(node(f"n{zone}", zone=zone) for zone in "abc"))
     old = _daemons("web", maxSurge=1, maxUnavailable=0)
-    old["spec"]["template"]["metadata"]["annotations"] = {"stand-in/never-ready": ""}
+    old["spec"]["template"]["metadata"]["annotations"] = {"stand-in/ready-after": "1000"}
     live.create(old)
     wait_for("pods with nodes", lambda: _have_nodes(live, 3))
     new = _changed(old, **{"stand-in/ready-after": "3"})
@@ -113,9 +113,11 @@ def test_with_surge_sick_pods_are_replaced_all_at_once(live: ControlPlane) -> No
         path.open("w") as told,
         subprocess.Popen(["kubectl", *words], env=live.environment, stdout=told) as watch,
     ):
-        _applied(live, new)
-        wait_for("new pods", lambda: _are_new(live, 3))
-        watch.terminate()
+        try:
+            _applied(live, new)
+            wait_for("new pods", lambda: _are_new(live, 3))
+        finally:
+            watch.terminate()
     states = list(_states(path.read_text()))
     assert [(step.old, step.new) for step in row.steps] == [(3, 3), (0, 3)]
     assert (3, 3, False) in states
