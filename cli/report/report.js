@@ -65,28 +65,50 @@
     return made;
   };
 
-  const WORTH_GOING_ON = 8;
+  const later = (work) => (window.requestIdleCallback ? requestIdleCallback(work) : setTimeout(work, 50));
 
-  // What makes later answers quick is done in small pieces, while nothing else is to be done.
+  // What makes later answers quick is done in slices, while nothing else is to be done.
   const meanwhile = (pieces) => {
-    const next = (deadline) => {
+    const slice = () => {
+      const since = performance.now();
       do if (pieces.next().done) return;
-      while (deadline && deadline.timeRemaining() > WORTH_GOING_ON);
-      later(next);
+      while (performance.now() - since < SLICE);
+      later(slice);
     };
-    const later = (work) => (window.requestIdleCallback ? requestIdleCallback(work) : setTimeout(work, 50));
-    later(next);
+    later(slice);
   };
 
-  // The values of a column in their order, and the place of every row's value among them.
-  const ranked = (texts, numeric) => {
-    const keys = numeric ? texts.map((text) => parseFloat(text)) : texts;
-    const different = new Set(keys);
-    const values = numeric ? Float64Array.from(different).sort() : [...different].sort();
-    const rankOf = new Map();
-    values.forEach((value, rank) => rankOf.set(value, rank));
-    return { places: Uint32Array.from(keys, (key) => rankOf.get(key)), number: values.length };
+  const merged = (one, other) => {
+    const found = [];
+    let at = 0, there = 0;
+    while (at < one.length && there < other.length) found.push(one[at] < other[there] ? one[at++] : other[there++]);
+    return [...found, ...one.slice(at), ...other.slice(there)];
   };
+
+  // The values of a column in their order, and the place of every row's value among them, in small pieces.
+  function* ranked(texts, numeric) {
+    const keys = numeric ? texts.map((text) => parseFloat(text)) : texts;
+    const different = [...new Set(keys)];
+    yield;
+    let runs = [];
+    for (let at = 0; at < different.length; at += PIECE) {
+      const run = different.slice(at, at + PIECE);
+      runs.push(numeric ? run.sort((a, b) => a - b) : run.sort());
+      yield;
+    }
+    while (runs.length > 1) {
+      const longer = [];
+      for (let at = 0; at < runs.length; at += 2) {
+        longer.push(at + 1 < runs.length ? merged(runs[at], runs[at + 1]) : runs[at]);
+        yield;
+      }
+      runs = longer;
+    }
+    const rankOf = new Map();
+    for (const value of runs[0] ?? []) rankOf.set(value, rankOf.size);
+    yield;
+    return { places: Uint32Array.from(keys, (key) => rankOf.get(key)), number: rankOf.size };
+  }
 
   // The rows by rank, those of the same rank as they come: counted, not compared.
   const inOrder = ({ places, number }, up) => {
@@ -142,7 +164,8 @@
     }
 
     sort(place, up) {
-      this.order = inOrder(this.rank(place), up);
+      [...this.rank(place)];
+      this.order = inOrder(this.ranks[place], up);
       this.filter();
       this.draw(0);
     }
@@ -153,8 +176,9 @@
       this.draw(0);
     }
 
-    rank(place) {
-      return (this.ranks[place] ??= ranked(this.rows.map((row) => textOf(row[place])), this.numeric[place]));
+    *rank(place) {
+      if (this.ranks[place]) return;
+      this.ranks[place] = yield* ranked(this.rows.map((row) => textOf(row[place])), this.numeric[place]);
     }
 
     // The texts to search in, as far as so many rows.
@@ -165,7 +189,7 @@
 
     *prepare() {
       while (this.texts.length < this.rows.length) yield this.read(this.texts.length + PIECE);
-      for (let place = 0; place < this.heads.length; place += 1) yield this.rank(place);
+      for (let place = 0; place < this.heads.length; place += 1) yield* this.rank(place);
     }
 
     filter() {
