@@ -134,6 +134,12 @@ def rows_of(rows: Sequence[Sequence[Words]]) -> tuple[tuple[Words, ...], ...]:
     return tuple(tuple(row) for row in rows)
 
 
+def spelled(head: str) -> str:
+    """`FROM` as `From`, for forms that do not need capitals; and other heads as they are."""
+    known = {"MAXSKEW": "maxSkew", "KUBE-SCHEDULER": "kube-scheduler"}
+    return known.get(head, head.capitalize() if head.isupper() else head)
+
+
 def text_of(words: Words) -> str:
     """The text alone."""
     return words if isinstance(words, str) else words.text

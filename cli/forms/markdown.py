@@ -16,6 +16,7 @@ from cli.blocks import (
     Verbatim,
     Verdict,
     Words,
+    spelled,
     text_of,
 )
 from cli.forms.spreads import (
@@ -102,7 +103,7 @@ def _fenced(block: Verbatim) -> Iterator[str]:
 
 def _table(block: Table) -> Iterator[str]:
     shown = block.shown[:_MOST_ROWS]
-    yield _row([escaped(head.title() if head.isupper() else head) for head in block.heads])
+    yield _row([escaped(spelled(head)) for head in block.heads])
     yield _row(["---"] * len(block.heads))
     yield from (_row([_cell(cell) for cell in row]) for row in shown)
     if len(shown) < len(block.rows):

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cli.blocks import Block, Section, Sentence, Spread, SpreadRow, Table, Verbatim, Verdict, text_of, tone_of
+from cli.blocks import (
+    Block,
+    Section,
+    Sentence,
+    Spread,
+    SpreadRow,
+    Table,
+    Verbatim,
+    Verdict,
+    spelled,
+    text_of,
+    tone_of,
+)
 from cli.forms.spreads import by_key, changes, is_listed, over, short_key, summed_up
 from cli.table import JOINT, harmless
 from planner.documents.picture import Picture
@@ -113,15 +125,9 @@ def _class(tone: str) -> str:
 def _heads(names: Sequence[str], rows: Sequence[Sequence[HtmlCell]]) -> tuple[Head, ...]:
     """Columns in which all rows have numbers are numeric."""
     return tuple(
-        Head(_spelled(name), numeric=bool(rows) and all(_is_number(row[place][0]) for row in rows))
+        Head(spelled(name), numeric=bool(rows) and all(_is_number(row[place][0]) for row in rows))
         for place, name in enumerate(names)
     )
-
-
-def _spelled(head: str) -> str:
-    """`FROM` as `From`, and other heads as they are."""
-    known = {"MAXSKEW": "maxSkew", "KUBE-SCHEDULER": "kube-scheduler"}
-    return known.get(head, head.capitalize() if head.isupper() else head)
 
 
 def _is_number(text: str) -> bool:

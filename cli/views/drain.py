@@ -21,6 +21,7 @@ def sections(document: DrainPlan, page: Page) -> Iterator[Section]:
     for row in document.blocked:
         yield section(f"What holds {row.node}", *_blocked(row, page))
     yield section("Waves", _steps(document, page))
+    yield section("", *_waves(document))
     yield section("Why pods stay pending", *paragraphs(document.pending, page))
 
 
@@ -36,6 +37,15 @@ def _steps(document: DrainPlan, page: Page) -> Table:
     most = None if page.all_rows else MANY_ROWS
     heads = ("WAVE", "NODE", "EVICTIONS", "LANDS")
     return Table(heads, rows_of(rows), noun="node", most=most, source="steps")
+
+
+def _waves(document: DrainPlan) -> Iterator[Block]:
+    """What a wave is, where there are several."""
+    if len({step.wave for step in document.steps}) > 1:
+        yield Sentence(
+            "Nodes of a wave are drained together (--at-once); the next begins when what was evicted is "
+            "ready again. A node comes in the wave in which its last pod may go."
+        )
 
 
 def _lands(step: DrainStep, page: Page) -> str:

@@ -97,11 +97,20 @@ def _explanations(
 def _placed(settled: AtRest, wanted: set[str]) -> Iterator[str]:
     """Those asked about that wait for nothing but their first turn."""
     problem, node_of = settled.problem, settled.scheduler.state.node_of
-    for name in sorted(wanted):
-        pod = problem.pod_index[name]
-        if node_of[pod] >= 0 and pod not in settled.late:
-            where = problem.nodes.names[node_of[pod]]
+    placed = {name: node_of[problem.pod_index[name]] for name in sorted(wanted)}
+    found = {
+        name: problem.nodes.names[node]
+        for name, node in placed.items()
+        if node >= 0 and problem.pod_index[name] not in settled.late
+    }
+    for name, where in [*found.items()][:1]:
+        if len(found) == 1:
             yield f"{name} gets {where} when its turn comes: nothing keeps it pending"
+        else:
+            yield (
+                f"{len(found)} pods get a node when their turn comes, {name} gets {where} for one: nothing "
+                "keeps them pending"
+            )
 
 
 def _waiting(settled: AtRest, pod: int, node: int, owners: Owners) -> Explanation:

@@ -326,3 +326,11 @@ def test_a_pod_that_does_not_exist_yet_is_not_deleted() -> None:
     found = only(*objects)
     assert found.pod == "default/second"
     assert not [text for text in summaries(found) if "db-1" in text]
+
+
+def test_who_only_waits_for_a_turn_is_summed_up() -> None:
+    """Several pods that nothing holds are one note."""
+    found = explain(cluster(node("a"), pod("one"), pod("two")), {"default/one", "default/two"})
+    assert found.notes == (
+        "2 pods get a node when their turn comes, default/one gets a for one: nothing keeps them pending",
+    )
