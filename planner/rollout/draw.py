@@ -16,7 +16,6 @@ from planner.rollout.pace import Pace
 from planner.rollout.prepare import Prepared
 from planner.rollout.timeline import Timeline
 from planner.rollout.world import World
-from planner.whatif.victims import moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +50,11 @@ def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Begun:
     pace = Pace(seed)
     later = timedelta(seconds=pace.later)
     runs: Sequence[Run] = prepared.runs(later)
-    then = moment(prepared.cluster)
+    then = None if prepared.taken is None else prepared.taken + later
     for run in runs:
         world.watch(run.pods)
         for some, seconds in run.min_ready:
-            world.ask(some, seconds, then and then + later)
+            world.ask(some, seconds, then)
     pods = sum(run.turnover for run in runs)
     most = max(effort.ROLLOUT_LEAST_EVENTS, effort.ROLLOUT_EVENTS_PER_POD * pods)
     return Begun(world, runs, Timeline(world, runs, pace), most)

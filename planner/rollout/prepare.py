@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from models import Cluster
 from models.controllers.apply import ROLLED_OUT, applied, second_ones
@@ -32,6 +32,8 @@ class Prepared:
     notes: Sequence[str]
     gone: Sequence[Rolling] = ()
     """Workloads that the apply removes."""
+    taken: datetime | None = None
+    """When the snapshot was."""
 
     def runs(self, later: timedelta = _NOW) -> list[Run]:
         """The controllers of all workloads concerned, when the apply comes so much after the snapshot."""
@@ -46,9 +48,10 @@ class Prepared:
 def prepare(cluster: Cluster, manifests: Snapshot, gone: Sequence[Rolling] = ()) -> Prepared:
     """Apply the manifests, remove what is to go, and make ready whatever controllers may need on the way."""
     after, slots = applied(cluster, manifests), Slots(cluster)
-    makers = [*_makers(cluster, after, manifests, slots), *_removed(cluster, after, gone)]
-    known = {item.key for item in after.replica_sets}
-    stand_ins = tuple(item for maker in makers for item in maker.sets if item.key not in known)
+    known = Known(ByController(cluster.pods), ByController(after.replica_sets), moment(cluster), after.nodes)
+    makers = [*_makers(cluster, after, manifests, known, slots), *(removed(item, known) for item in gone)]
+    there = {item.key for item in after.replica_sets}
+    stand_ins = tuple(item for maker in makers for item in maker.sets if item.key not in there)
     everything = replace(
         after,
         pods=after.pods + tuple(slots.pods),
@@ -61,7 +64,8 @@ def prepare(cluster: Cluster, manifests: Snapshot, gone: Sequence[Rolling] = ())
     moving = list(dict.fromkeys(pod for run in runs for pod in run.pods))
     doubles = {pod: len(plain.pods) + place for place, pod in enumerate(moving)}
     notes = (*cluster.notes, *manifests.notes, *plain.notes, *second_ones(cluster, manifests))
-    return Prepared(everything, plain.with_leaving(moving), absent, doubles, makers, notes, gone)
+    problem = plain.with_leaving(moving)
+    return Prepared(everything, problem, absent, doubles, makers, notes, gone, known.now)
 
 
 def pruned(cluster: Cluster, manifests: Snapshot, selector: LabelSelector) -> list[Rolling]:
@@ -82,16 +86,12 @@ def pruned(cluster: Cluster, manifests: Snapshot, selector: LabelSelector) -> li
     ]
 
 
-def _removed(cluster: Cluster, after: Cluster, gone: Sequence[Rolling]) -> Iterator[Maker]:
-    known = Known(ByController(cluster.pods), ByController(after.replica_sets), moment(cluster), after.nodes)
-    return (removed(item, known) for item in gone)
-
-
-def _makers(cluster: Cluster, after: Cluster, manifests: Snapshot, slots: Slots) -> Iterator[Maker]:
+def _makers(
+    cluster: Cluster, after: Cluster, manifests: Snapshot, known: Known, slots: Slots
+) -> Iterator[Maker]:
     """One for every workload in the manifests, in the order of its kind."""
-    pods, sets, now = ByController(cluster.pods), ByController(after.replica_sets), moment(cluster)
     for field in ROLLED_OUT:
         before = {item.key: item for item in getattr(cluster, field)}
         found = {item.key: item for item in getattr(after, field)}
         for item in getattr(manifests, field):
-            yield maker_of(found[item.key], before.get(item.key), Known(pods, sets, now, after.nodes), slots)
+            yield maker_of(found[item.key], before.get(item.key), known, slots)
