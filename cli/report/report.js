@@ -137,6 +137,7 @@
       this.heads = [...box.querySelectorAll("thead tr.heads th")];
       this.numeric = this.heads.map((head) => head.classList.contains("numeric"));
       this.count = box.querySelector(".count");
+      this.rest = box.querySelector(".rest");
       this.turns = { back: box.querySelector(".back"), on: box.querySelector(".on") };
       this.heads.forEach((head, place) => this.sortable(head, place));
       this.turns.back.addEventListener("click", () => this.turn(this.first - STEP));
@@ -221,6 +222,8 @@
       const all = this.rows.length, found = this.found.length, last = Math.min(this.first + STEP, found);
       const shown = found > STEP ? `rows ${this.first + 1} to ${last} of ${found}` : `${found} rows`;
       this.count.textContent = shown + (found === all ? "" : `, ${all} in all`);
+      // For paper: the screen has buttons instead.
+      if (this.rest) this.rest.textContent = `${all - last + this.first} of ${all} rows are not shown.`;
       this.turns.back.hidden = this.turns.on.hidden = found <= STEP;
       this.turns.back.disabled = this.first === 0;
       this.turns.on.disabled = last === found;
