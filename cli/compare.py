@@ -55,7 +55,7 @@ def compare(
     from planner import compare as measure
 
     cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
-    told = "{} of {} pods scheduled in all runs"
+    told = "{} of {} pods scheduled"
     with search("what kube-scheduler does", stoppable=True, best=told) as progress, bell() as rung:
         comparison = measure(cluster, replays=replays, time_limit=time_limit, progress=progress, bell=rung)
     publish(report, "compare", comparison, cluster)

@@ -21,7 +21,7 @@ def bell() -> Iterator[threading.Event]:
             usual(number, frame)
         rung.set()
         wipe()
-        say("stopping with the best plan so far; Ctrl-C again gives up")
+        say("stopping with the best so far; Ctrl-C again gives up")
 
     # A job in the background of a shell ignores interrupts, and goes on doing so.
     if usual is signal.SIG_IGN:

@@ -79,10 +79,10 @@ class Incumbent:
                 if self._signed(soft) <= self._signed(self._softness()):
                     return
                 self.steps, self._soft = steps, soft
-                self._tell()
+                self.tell()
                 return
         self.steps, self._soft = steps, None
-        self._tell()
+        self.tell()
 
     def _softness(self) -> list[int]:
         """What the wishes say about the best plan."""
@@ -119,12 +119,16 @@ class Incumbent:
         """Take note of what a model proved; none knows of labels that pods get from their nodes."""
         if not self._pending.problem.labels_follow_nodes:
             self._claims += proof.claims()
-        self._tell()
+        self.tell()
 
-    def _tell(self) -> None:
-        if self.steps is None or (self._watch is None and SIGHT.get() is None):
+    def tell(self) -> None:
+        """Show the best plan and its bound to whoever looks on."""
+        if self._watch is None and SIGHT.get() is None:
             return
         most = sum(self.bounds())
+        if self.steps is None:
+            having(f"no plan yet, at most {most} pods")
+            return
         if self._watch is not None:
             self._watch(len(self.steps), most)
         having(f"{len(self.steps)} pods placed, at most {most}{self._in_words()}")

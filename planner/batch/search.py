@@ -83,6 +83,7 @@ class BatchSearch:
     def sequence(self) -> Result:
         """The best plan that an order of admissible binds leads to."""
         self._meter.look_for("the most pods")
+        self._best.tell()
         if is_tiny(self._pending):
             self._best.offer(self._greedy)
             final_pods = None if self._best.perfect() else self._exact().run(self._best)

@@ -135,7 +135,7 @@ def test_ctrl_c_prints_the_best_plan_so_far(tmp_path: Path) -> None:
     start = time.monotonic()
     printed, errors = process.communicate(timeout=SECONDS)
     assert time.monotonic() - start < PROMPTLY
-    assert errors.splitlines()[0] == b"stopping with the best plan so far; Ctrl-C again gives up"
+    assert errors.splitlines()[0] == b"stopping with the best so far; Ctrl-C again gives up"
     plan = json.loads(printed)
     assert plan["verdicts"]["sequence"] is True
     assert (process.returncode, plan["status"]) == (1 if plan["unplaced"] else 0, "Feasible")
