@@ -220,8 +220,8 @@ DEALT_ONCE = 1_000_000
 #: Up to so many moves times nodes other moves are looked for also where no pin is left and nobody without a
 #: turn: fewer soft constraints exceeded, fewer landings by scores.
 WISHED_FOR = 100_000
-#: Beyond DEALT_ONCE, sets of nodes are of use if at least one in so many of the first moves lands by itself.
-FEW_BY_THEMSELVES = 4
+#: Beyond DEALT_ONCE, room is scarce if so large a part of the moves have few nodes to come to.
+SCARCE_MOVES = 0.5
 #: Up to so many moves times nodes, moves that have no turn together are dealt out one after the other:
 #: nobody has the patience for more waves.
 SINGLE_FILE = 20_000

@@ -69,7 +69,7 @@ class Cases:
             free = free.copy()
             free[:, move.source] += self._room.takes[template]
         sure = self._settled(move) & self._room.fits(template, free) & sure
-        return Case(move, template, may, sure, free, (*self._room.astray, *mates), tuple(mates))
+        return Case(move, template, may, sure, free, (*self._room.elsewhere, *mates), tuple(mates))
 
     def _settled(self, move: Move) -> Mask:
         return self._board.plan(self._board.template(move.pod)).settled
@@ -82,11 +82,11 @@ class Cases:
         if not rules:
             return every, every
         kin = {board.template(other.pod) for other in wave if other is not move}
-        kin |= {rival.template for rival in self._room.astray}
+        kin |= {rival.template for rival in self._room.elsewhere}
         if any(_bears_on(plugin, board, template, kin) for plugin in rules):
             return every, board.problem.nodes.none
         mark, sure = board.state.mark(), every
-        for rival in self._room.astray:
+        for rival in self._room.elsewhere:
             board.state.unbind(rival.pod)
         for phase in self._stage.own_phases(move):
             self._stage.put(move, phase)

@@ -80,6 +80,8 @@ class Crowd:
             Figures(d, self._number(d.rule.tally), self._number(d.held.tally), representative)
             for d in demands
         ]
+        #: Whether some constraint looks at single nodes; if none does, a cell is like one node.
+        self.by_node = any(figures.by_node for figures in self._figures)
         self._settled = {t: board.plan(t).settled[representative].tolist() for t in templates}
         self._weights = {t: tuple(tally.members.get(t, 0) for tally in self._tallies) for t in templates}
         self._carried = {
@@ -107,6 +109,10 @@ class Crowd:
     def seen(self) -> Tableau:
         """The tableau that the board shows."""
         levels = self.levels().T.tolist()
+        if not self.by_node:
+            together = np.zeros((len(self.sizes), len(levels[0]) if levels else 0), np.int64)
+            np.add.at(together, self.cell_of, np.array(levels, np.int64))
+            return tuple(((tuple(level), 1),) for level in together.tolist())
         cells: list[Counter[Level]] = [Counter() for _ in self.sizes]
         for cell, level in zip(self.cell_of.tolist(), levels, strict=True):
             cells[cell][tuple(level)] += 1
@@ -151,6 +157,22 @@ class Crowd:
             few = alone and figures.min_domains > 1
             minimum = min(minimum, 0 if few else figures.minimum(tableau, pinned))
         return minimum + figures.max_skew - figures.own
+
+    def bear(self, tableau: Tableau, mover: Mover, nodes: Codes, levels: Codes) -> Ints:
+        """How many more pods of the crowd come to some nodes at least before each is shut for a replacement.
+
+        `levels` are the pods on all nodes as far as that is known.
+        """
+        cells, found = self.cell_of[nodes], np.full(len(nodes), len(self.cell_of), np.int64)
+        held = mover.restriction
+        for figures in self._carried[mover.template]:
+            if figures.by_node:
+                pinned = None if held is None else held.pinned
+                most = self._limit(figures, tableau, pinned, alone=held is not None and held.alone)
+                weight = max(self._weights[t][figures.tally] for t in self._weights)
+                left = -(-(most - levels[figures.tally, nodes] + 1) // max(weight, 1))
+                found = np.where(np.array(figures.counts)[cells], np.minimum(found, left), found)
+        return np.maximum(found, 0)
 
     def course(self, movers: Sequence[Mover], exists: Exists) -> Course | None:
         """All ways in which movers may leave and land; None when one finds no place, or something is worse.
@@ -257,9 +279,12 @@ class Crowd:
         before = self.standing(start)
         if any(now.excess > then.excess for now, then in zip(self.standing(gone), before, strict=True)):
             return False
-        levels = self.levels([])[:, nodes].T.tolist()
         cells = self.cell_of[nodes].tolist()
-        options = {(cell, tuple(level)) for cell, level in zip(cells, levels, strict=True)}
+        if self.by_node:
+            levels = self.levels([])[:, nodes].T.tolist()
+            options = {(cell, tuple(level)) for cell, level in zip(cells, levels, strict=True)}
+        else:
+            options = {(cell, gone[cell][0][0]) for cell in cells}
         # Nothing is wanted where every place would make something worse.
         return wanted is not None and all(
             self._outcome(start, gone, mover, option) == wanted for option in options
@@ -267,6 +292,8 @@ class Crowd:
 
     def nodes_at(self, options: Iterable[Option], levels: Codes, unsure: Mask) -> Mask:
         """The nodes that are one of these options, or may be, as more pods may be there than is known."""
+        if not self.by_node:
+            return np.isin(self.cell_of, [cell for cell, _ in options])
         found = np.zeros(len(self.cell_of), np.bool_)
         for cell, level in options:
             nodes = np.flatnonzero(self.cell_of == cell)
@@ -277,7 +304,7 @@ class Crowd:
 
     def restriction(self, nodes: Mask, levels: Codes, unsure: Mask, *, pinned: bool) -> Restriction:
         """What it means for a replacement to be held to some nodes."""
-        cells = frozenset(np.unique(self.cell_of[nodes & unsure]).tolist())
+        cells = frozenset(np.unique(self.cell_of[nodes & unsure if self.by_node else nodes]).tolist())
         known = np.flatnonzero(nodes & ~unsure)
         options = {
             (cell, tuple(level))

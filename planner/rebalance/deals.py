@@ -13,6 +13,7 @@ from planner.rebalance.certain_waves import CertainWaves
 from planner.rebalance.landings import Landing, Misjudged
 from planner.rebalance.phases import Stage
 from planner.rebalance.room import Room
+from planner.rebalance.scarce_waves import ScarceWaves
 from planner.rebalance.single_file import SingleFile
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.waves import Care, WaveRules, Waves
@@ -98,8 +99,8 @@ def _with_care(
     """The moves in waves, each to all nodes that are as good.
 
     Moves that found no turn keep their room the next time, when replicas also go one by one and where they
-    were planned; at last the waves follow the moves' own order.  On a large cluster nothing is dealt where
-    next to no move lands by itself: one certain node each is as good there, and soon found.
+    were planned; at last the waves follow the moves' own order.  A large cluster is dealt once, in the order
+    for scarce room if most moves have few nodes to come to.
     """
     best = _nothing(board, moves, rules)
     large = len(moves) * board.problem.nodes.size > effort.DEALT_ONCE
@@ -111,9 +112,9 @@ def _with_care(
         strict = number == effort.DEALS
         care = Care(frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), strict, first)
         stage = Stage(board.problem, moves, board)
-        dealer = Waves(stage, moves, replace(rules, max_unavailable=1) if number else rules, care)
-        if large and not rules.evict_only and dealer.few_land_by_themselves():
-            break
+        dealer: Waves = Waves(stage, moves, replace(rules, max_unavailable=1) if number else rules, care)
+        if large and len(tight) > effort.SCARCE_MOVES * len(moves):
+            dealer = ScarceWaves(stage, moves, rules)
         found, is_over = _dealt(board, stage, dealer, rules, is_over), meter.over
         if found is None:
             # It contradicts itself: the next one keeps more apart.

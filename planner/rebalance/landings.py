@@ -222,14 +222,20 @@ class Landings:
                 return known
         inside = _Inside(crowd, case.sure if kept is None else case.sure & kept)
         found = crowd.course(
-            [mover], lambda _, tableau, options: self._exists(case, crowd, inside, tableau, options)
+            [mover], lambda _, tableau, options: self._exists(case, crowd, mover, inside, tableau, options)
         )
         if kept is None and found is not None and not self._cases.rules(case.template):
             self._known_courses[case.move] = found, inside.least
         return found
 
-    def _exists(
-        self, case: Case, crowd: Crowd, inside: _Inside, tableau: Tableau, options: Collection[Option]
+    def _exists(  # noqa: PLR0913, PLR0917 - a move and where it may be
+        self,
+        case: Case,
+        crowd: Crowd,
+        mover: Mover,
+        inside: _Inside,
+        tableau: Tableau,
+        options: Collection[Option],
     ) -> bool:
         """Whether one of the options has room for certain, wherever rivals are."""
         allowed: dict[int, set[Level]] = {}
@@ -250,12 +256,20 @@ class Landings:
             by_number.append((there, least))
             by_name.append((there, known))
         inside.least = min(inside.least, sum(least for _, least in by_number))
-        return self.room.is_enough(need, by_number) or (
-            bool(counted) and self.room.is_enough(need, by_name, counted)
-        )
+        if self.room.is_enough(need, by_number):
+            return True
+        if not counted:
+            return False
+        if self.room.is_enough(need, by_name, counted):
+            return True
+        nodes = np.concatenate([inside.of(cell) for cell in allowed])
+        bear = crowd.bear(tableau, mover, nodes, self._levels(crowd, [case.move]))
+        return self.room.has_places(need, nodes, bear, self._kin(case, crowd))
 
     def _known_open(self, case: Case, crowd: Crowd, nodes: Codes, several: Collection[Level]) -> int:
         """How many of some nodes are at one of these levels, but for rivals of the crowd."""
+        if not crowd.by_node:
+            return len(nodes)
         levels, found = self._levels(crowd, [case.move])[:, nodes], np.zeros(len(nodes), np.bool_)
         for level in several:
             found |= (levels == np.array(level, np.int64)[:, np.newaxis]).all(axis=0)
@@ -267,7 +281,7 @@ class Landings:
 
     def _levels(self, crowd: Crowd, gone: Iterable[Move]) -> Codes:
         """The pods of a crowd on every node for certain, when some of them have gone."""
-        away = [(r.template, r.node) for r in self.room.astray if self._crowds.get(r.template) is crowd]
+        away = [(r.template, r.node) for r in self.room.elsewhere if self._crowds.get(r.template) is crowd]
         return crowd.levels((*away, *((self._board.template(move.pod), move.source) for move in gone)))
 
     def _unsure(self, case: Case, crowd: Crowd) -> Mask:
@@ -323,7 +337,7 @@ class Landings:
         course = crowd.course(
             movers,
             lambda number, tableau, options: self._exists(
-                cases[number], crowd, insides[number], tableau, options
+                cases[number], crowd, movers[number], insides[number], tableau, options
             ),
         )
         if course is None or not crowd.alike(course.ends):
@@ -380,7 +394,7 @@ class Landings:
                     )
                 )
         for crowd, _ in self._by_crowd(wave).values():
-            kin = [rival for rival in self.room.astray if self._crowds.get(rival.template) is crowd]
+            kin = [rival for rival in self.room.elsewhere if self._crowds.get(rival.template) is crowd]
             if all(rival.told_apart for rival in kin):
                 crowd.tableaus = frozenset([crowd.seen() for _ in self._worlds.each()])
         return done
@@ -414,7 +428,7 @@ class Landings:
         if landing.kind == "filters":
             return mover
         unsure = np.zeros_like(landing.nodes)
-        for rival in self.room.astray:
+        for rival in self.room.elsewhere:
             if self._crowds.get(rival.template) is crowd:
                 unsure |= rival.nodes
         pinned = landing.kind == "pinned"

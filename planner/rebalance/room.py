@@ -52,8 +52,10 @@ class Room:
         problem = board.problem
         self._wants: dict[int, Ints] = {}
         self.takes: Ints = np.array([template.requests for template in problem.templates], np.int64)
-        #: Replacements of earlier waves of which it is not known where they are.
+        #: Replacements of earlier waves that may have landed on several nodes.
         self.astray: list[Rival] = []
+        #: The same of those that fill all the nodes where they may be: what is left there is known.
+        self.settled: list[Rival] = []
         self._astray_load = np.zeros_like(problem.allocatable)
         #: Their nodes, a row each; made when it is asked for.
         self._stacked: Mask | None = None
@@ -66,15 +68,49 @@ class Room:
             found = self._wants[template] = np.array(_wanted(self._board, template), np.int64)
         return found
 
+    @property
+    def elsewhere(self) -> list[Rival]:
+        """All replacements of which it is not known where they are."""
+        return [*self.astray, *self.settled]
+
     def add(self, rival: Rival) -> None:
         """Take note of a replacement that may be on several nodes."""
         self.astray.append(rival)
         self._stacked = None
         self._astray_load[:, rival.node] += self.takes[rival.template]
 
+    def settle(self, rival: Rival, scarce: Sequence[Mask]) -> None:
+        """If he and all who may be where he is fill these nodes, take what is left there for certain.
+
+        `scarce` has for every resource the nodes where nothing else can run out.
+        """
+        nodes, company = self._company(rival)
+        free, takes = self.free()[:, nodes], self.takes[[one.template for one in company]]
+        for resource, ample in enumerate(scarce):
+            unit = int(np.gcd.reduce(takes[:, resource]))
+            filled = unit and (free[resource] // unit).sum() * unit == takes[:, resource].sum()
+            if filled and ample[nodes].all():
+                known = {id(one) for one in company}
+                self.astray = [one for one in self.astray if id(one) not in known]
+                for one in company:
+                    self._astray_load[:, one.node] -= self.takes[one.template]
+                self.settled += company
+                self._stacked = None
+                return
+
+    def _company(self, rival: Rival) -> tuple[Codes, list[Rival]]:
+        """All who may be on the same nodes as a rival, or as one of these, and where they may be."""
+        nodes, company = rival.nodes, [rival]
+        while True:
+            found = [one for one in self.astray if (one.nodes & nodes).any()]
+            if len(found) == len(company):
+                return np.flatnonzero(nodes), found
+            nodes, company = np.logical_or.reduce([one.nodes for one in found]), found
+
     def tell_nobody_apart(self) -> None:
         """Forget in which worlds rivals are where."""
         self.astray = [replace(rival, told_apart=False) for rival in self.astray]
+        self.settled = [replace(rival, told_apart=False) for rival in self.settled]
 
     def free(self) -> Ints:
         """What is free on every node, were those that may be elsewhere all elsewhere."""
@@ -110,13 +146,56 @@ class Room:
         near = [rival.template for rival in rivals]
         if certain > self._filled(template, free[:, nodes], near):
             return True
-        wants = self.wants(template)
-        asked = np.flatnonzero(wants)
-        slots = [(free[np.ix_(asked, group)] // wants[asked, np.newaxis]).min(axis=0) for group, _ in places]
+        slots = [self._slots(template, free[:, group]) for group, _ in places]
         # Which of a group are open is not known: those with the least room, then.
         found = sum(int(np.sort(s)[:least].sum()) for s, (_, least) in zip(slots, places, strict=True))
-        most = max(int(s.max(initial=0)) for s in slots)
-        return found > sum(min(self._eats(template, other), most) for other in near)
+        return found > self._lost(template, nodes, np.concatenate(slots), rivals)
+
+    def _slots(self, template: int, free: Ints) -> Ints:
+        """For how many pods of a template every node has room."""
+        wants = self.wants(template)
+        asked = np.flatnonzero(wants)
+        found: Ints = (free[asked] // wants[asked, np.newaxis]).min(axis=0)
+        return found
+
+    def has_places(self, need: Need, nodes: Codes, bear: Ints, kin: Sequence[Rival]) -> bool:
+        """The same of nodes that bear so many more of the rivals of its `kin`, and then are shut for it."""
+        if not need.room_alone:
+            return False
+        slots = np.where(bear > 0, self._slots(need.template, need.free[:, nodes]), 0)
+        known = {id(rival) for rival in kin}
+        others = [rival for rival in self._near(nodes, need.mates) if id(rival) not in known]
+        near = [rival for rival in kin if rival.nodes[nodes].any()]
+        lost = self._lost(need.template, nodes, slots, others) + self._lost(
+            need.template, nodes, slots, near, bear
+        )
+        return int(slots.sum()) > lost
+
+    def _lost(
+        self, template: int, nodes: Codes, slots: Ints, rivals: Sequence[Rival], bear: Ints | None = None
+    ) -> int:
+        """How many places on some nodes rivals can take at most: of a kind each where it takes the most.
+
+        A node that they shut when it bears no more of them is lost as a whole.
+        """
+        kinds: dict[int, list[Rival]] = {}
+        for rival in rivals:
+            kinds.setdefault(self._eats(template, rival.template), []).append(rival)
+        lost = 0
+        for eats, alike in kinds.items():
+            reached = np.logical_or.reduce([rival.nodes[nodes] for rival in alike])
+            there = slots[reached]
+            # One after the other on a node they take so many each, and the last one what is left.
+            each, whole = np.full(len(there), max(eats, 1)), there // max(eats, 1)
+            if bear is not None:
+                shut = bear[reached] * eats < there
+                each = np.where(shut, -(-there // np.maximum(bear[reached], 1)), each)
+                whole = np.where(shut, bear[reached], whole)
+            elif not eats:
+                continue
+            takes = np.sort(np.concatenate([np.repeat(each, whole), np.maximum(there - each * whole, 0)]))
+            lost += int(takes[::-1][: len(alike)].sum())
+        return lost
 
     def _near(self, nodes: Codes, mates: Sequence[Rival]) -> list[Rival]:
         """All rivals that may be on one of some nodes."""

@@ -160,11 +160,6 @@ class Waves:
             self._board.state.forget_history()
         return self._left
 
-    def few_land_by_themselves(self) -> bool:
-        """Whether of the moves that could be first next to none lands well without a pin."""
-        ready = [*self._gather([*self._ready()])]
-        return len(self._alone(ready, pins=False)) * effort.FEW_BY_THEMSELVES < len(ready)
-
     def _next_wave(self) -> list[Landing]:
         """As many moves as hold together; pinned ones only when no others are left to go first."""
         self._promised, pins = self._promises(), not self.rules.evict_only
@@ -185,21 +180,23 @@ class Waves:
             free = self._alone(self._ready(), pins=pins, again=True)
         return self._hold_together(fixed or free)
 
-    def _alone(self, moves: Iterable[Move], *, pins: bool, again: bool = False) -> list[Landing]:
+    def _alone(
+        self, moves: Iterable[Move], *, pins: bool, again: bool = False, plain: bool = False
+    ) -> list[Landing]:
         """The landings of those moves that hold by themselves, as many as may be away at once.
 
         Those that were refused before are asked again when their counts or their target have changed.
+        `plain` asks for nothing but a pin to the very node that was planned.
         """
-        found, load, free = list[Landing](), _Load(self), self._landings.room.free()
+        found, load = list[Landing](), _Load(self)
         for move in moves:
-            crowd = self._crowds[self._board.template(move.pod)]
-            stamp = crowd.tableaus, free[:, move.target].tobytes(), pins
+            stamp = self._stamp(move, pins=pins)
             if not load.bears(move) or (self._refused.get(move) == stamp and not again):
                 continue
             landing = None
             if self._can_leave([move]):
                 self._work += self._board.problem.nodes.size
-                plain = pins and self._work > effort.JUDGED_WITH_CARE
+                plain |= pins and self._work > effort.JUDGED_WITH_CARE
                 landing = self._landings.judge([move], self._kept_free, pins=pins, plain=plain)[0]
             if landing is None:
                 self._refused[move] = stamp
@@ -207,6 +204,11 @@ class Waves:
                 found.append(landing)
                 load.add(move)
         return found
+
+    def _stamp(self, move: Move, *, pins: bool) -> object:
+        """What a refused move waits for a change of."""
+        free = self._landings.room.free()[:, move.target].tobytes()
+        return self._crowds[self._board.template(move.pod)].tableaus, free, pins
 
     def _hold_together(self, alone: Sequence[Landing]) -> list[Landing]:
         """The most of some moves that keep their kind of landing when they are under way together."""

@@ -1,0 +1,90 @@
+"""Whose turn it is where room is scarce: large pods before small ones that could take their room.
+
+Wherever a small pod lands, it may break up the only gap that a large one fits into.  So it comes to a domain
+only if as many larger ones are still to leave that as are to come to it.  Who leaves a node to which a larger
+one is to come makes room for it, and goes early.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from planner.problem.nodes import Mask
+from planner.rebalance.room import Room
+from planner.rebalance.trial_cluster import Move, TrialCluster
+
+
+class LargestFirst:
+    """Puts moves into the order in which room lasts longest."""
+
+    def __init__(self, board: TrialCluster, room: Room, moves: Iterable[Move]) -> None:
+        self._board = board
+        templates = {board.template(move.pod) for move in moves}
+        scale = 1.0 / np.maximum(board.problem.allocatable.max(axis=1), 1)
+        #: Pods of about the same size are of one class.
+        self._size_of = {t: math.frexp(float((room.wants(t) * scale).max()))[1] for t in templates}
+
+    def size(self, move: Move) -> int:
+        """The class of a pod's size."""
+        return self._size_of[self._board.template(move.pod)]
+
+    def key(self, move: Move) -> int:
+        """What sorts the largest first."""
+        return -self.size(move)
+
+    def near(self, move: Move, node: int) -> Mask:
+        """The nodes in the same domains as a node, as a move's constraints tell them."""
+        domains = self._board.domains(self._board.template(move.pod))
+        found: Mask = domains == domains[node]
+        return found
+
+    def groups(self, ready: Iterable[Move], left: Sequence[Move]) -> list[list[Move]]:
+        """Ready moves that take nothing from larger ones: the largest, then class by class all others.
+
+        Of every class those that make way come first, node by node, and once more with the rest.
+        """
+        allowed = self._allowed(ready, left)
+        ways = self.making_way(allowed, left)
+        found: list[list[Move]] = []
+        for size in dict.fromkeys(map(self.size, allowed)):
+            alike = [[move for move in moves if self.size(move) == size] for moves in (*ways, allowed)]
+            found += alike if found else [alike[-1], *alike[:-1]]
+        return found
+
+    def making_way(self, ready: Iterable[Move], left: Iterable[Move]) -> list[list[Move]]:
+        """Ready moves that leave a node to which a larger one is to come, node by node.
+
+        First for the largest, and of the node that needs the least: what is made half is of use to nobody.
+        """
+        leaving: dict[int, list[Move]] = {}
+        for move in ready:
+            leaving.setdefault(move.source, []).append(move)
+        found: list[tuple[int, int, list[Move]]] = []
+        for move in left:
+            before = [m for m in leaving.get(move.target, ()) if self.size(m) < self.size(move)]
+            if before:
+                found.append((self.key(move), len(before), before))
+        return [moves for *_, moves in sorted(found, key=lambda one: one[:2])]
+
+    def _allowed(self, ready: Iterable[Move], left: Sequence[Move]) -> list[Move]:
+        """Those of the ready moves that take nothing from larger ones that are left; the largest first."""
+        lacking = {size: self._lacking(left, size) for size in {self.size(move) for move in left}}
+        found = [
+            move
+            for move in ready
+            if not any(lacks[move.target] for size, lacks in lacking.items() if size > self.size(move))
+        ]
+        return sorted(found, key=self.key)
+
+    def _lacking(self, left: Iterable[Move], size: int) -> Mask:
+        """The nodes to whose domains more pods of a class are to come than to leave them."""
+        balance = np.zeros(self._board.problem.nodes.size, np.int64)
+        for move in left:
+            if self.size(move) == size:
+                balance += self.near(move, move.target)
+                balance -= self.near(move, move.source)
+        found: Mask = balance > 0
+        return found

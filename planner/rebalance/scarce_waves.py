@@ -1,0 +1,174 @@
+"""Moves in waves on a cluster that is next to full, in an order that keeps it known what is free.
+
+Where a single node of its domain has room, a replacement lands there of its own accord, and nothing becomes
+uncertain.  Pods of one size that fill all the nodes where they may be leave nothing uncertain either.  Such
+moves go first, the largest before others, and those that make way for them; then those for which several
+nodes are as good.  A pin comes last, to where it wastes the least room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+
+from planner.problem.nodes import Ints, Mask
+from planner.rebalance.landings import Landing
+from planner.rebalance.largest_first import LargestFirst
+from planner.rebalance.phases import Stage
+from planner.rebalance.trial_cluster import Move
+from planner.rebalance.waves import WaveRules, Waves
+
+
+class ScarceWaves(Waves):
+    """Deals moves out to waves on a stage; they happen there."""
+
+    def __init__(self, stage: Stage, moves: Sequence[Move], rules: WaveRules) -> None:
+        super().__init__(stage, moves, rules)
+        self._order = LargestFirst(stage.board, self._landings.room, moves)
+        self._scarce = _scarce(stage, moves)
+        self._planned = {move.pod: move.target for move in moves}
+        #: For templates the nodes that may have room now.
+        self._fits: dict[int, Mask] = {}
+
+    def _next_wave(self) -> list[Landing]:
+        """The moves that leave the most to be known."""
+        self._fits.clear()
+        self._settle()
+        self._swap()
+        ready = [*self._ready()]
+        largest, *others = self._order.groups(ready, self._left) or [[]]
+        filling = (move for move in self._different(largest) if self._fills(move))
+        ways = self._order.making_way(sorted(ready, key=self._order.key), self._left)
+        return (
+            self._one_of(filling)
+            or self._to_the_only_node(largest)
+            or self._one_of(self._different(largest))
+            or next(filter(None, map(self._to_the_only_node, others)), [])
+            or self._with_a_pin(largest)
+            or next(filter(None, map(self._to_any_node, others)), [])
+            or self._with_a_pin(chain(*ways, sorted(ready, key=self._order.key)))
+        )
+
+    # The kinds of waves
+
+    def _one_of(self, moves: Iterable[Move]) -> list[Landing]:
+        """The first of some moves that lands by itself."""
+        return next(filter(None, (self._alone([move], pins=False) for move in moves)), [])
+
+    def _to_the_only_node(self, moves: Iterable[Move]) -> list[Landing]:
+        """All of some moves that find a single node with room each."""
+        return self._hold_together(
+            self._alone((m for m in moves if np.count_nonzero(self._open(m)) == 1), pins=False)
+        )
+
+    def _to_any_node(self, moves: Iterable[Move]) -> list[Landing]:
+        """Those of some moves that land well on whichever node it is."""
+        return self._hold_together(self._alone(self._different(moves), pins=False))
+
+    def _with_a_pin(self, moves: Iterable[Move]) -> list[Landing]:
+        """The first of some moves that can be pinned, to where it leaves the least room."""
+        if self.rules.evict_only:
+            return []
+        for move in moves:
+            nodes = self._certain(move)
+            pinned = replace(move, target=int(nodes[0])) if nodes.size else move
+            found = self._alone([pinned], pins=True, plain=True) if nodes.size else []
+            if found:
+                self._left[self._left.index(move)] = pinned
+                return found
+        return []
+
+    def _alone(
+        self, moves: Iterable[Move], *, pins: bool, again: bool = False, plain: bool = False
+    ) -> list[Landing]:
+        """Landings inside the planned domains: elsewhere another move of the same pods is planned to end."""
+        found = super()._alone(moves, pins=pins, again=again, plain=plain)
+        return [
+            landing
+            for landing in found
+            if not (landing.nodes & ~self._order.near(landing.move, landing.move.target)).any()
+        ]
+
+    # What is known
+
+    def _settle(self) -> None:
+        """See whether those who have just landed fill all the nodes where they may be."""
+        room = self._landings.room
+        landed = {landing.move.pod for landing in self.waves[-1]} if self.waves else set[int]()
+        for rival in [rival for rival in room.astray if rival.pod in landed]:
+            if any(one is rival for one in room.astray):
+                room.settle(rival, self._scarce)
+
+    def _swap(self) -> None:
+        """Who was to come to where another of his size has come now comes to where that one was to."""
+        for landing in self.waves[-1] if self.waves else ():
+            here, free = landing.move.target, self._planned[landing.move.pod]
+            for number, other in enumerate(self._left if here != free else ()):
+                alike = self._order.size(other) == self._order.size(landing.move)
+                if alike and other.target == here and self._order.near(other, here)[free]:
+                    self._left[number] = replace(other, target=free)
+                    self._planned[other.pod] = free
+                    break
+
+    def _different(self, moves: Iterable[Move]) -> Iterator[Move]:
+        """Those of some moves to domains with room, of all that are alike the first."""
+        seen = set[tuple[int, int, int]]()
+        for move in moves:
+            template = self._board.template(move.pod)
+            domains = self._board.domains(template)
+            key = template, int(domains[move.source]), int(domains[move.target])
+            if key not in seen and self._open(move).any():
+                seen.add(key)
+                yield move
+
+    def _fills(self, move: Move) -> bool:
+        """Whether pods of the same size may have come to the nodes to which this one may come."""
+        room, nodes = self._landings.room, self._open(move)
+        takes = room.takes[self._board.template(move.pod)]
+        return int(nodes.sum()) > 1 and any(
+            (rival.nodes & nodes).any() and np.array_equal(room.takes[rival.template], takes)
+            for rival in room.astray
+        )
+
+    def _open(self, move: Move) -> Mask:
+        """The nodes in the planned domain that may have room for a replacement."""
+        template, room = self._board.template(move.pod), self._landings.room
+        if template not in self._fits:
+            self._fits[template] = room.fits(template, room.free()) & self._board.plan(template).settled
+        found: Mask = self._fits[template] & self._order.near(move, move.target)
+        return found
+
+    def _certain(self, move: Move) -> Ints:
+        """The nodes of those to which nobody else may have come; first those with the least room left."""
+        sure = self._open(move)
+        sure[move.source] = False
+        for rival in self._landings.room.astray:
+            sure &= ~rival.nodes
+        nodes = np.flatnonzero(sure)
+        free = self._landings.room.free()[:, nodes] / np.maximum(self._board.problem.allocatable[:, nodes], 1)
+        return nodes[np.argsort(free.min(axis=0, initial=1.0), kind="stable")]
+
+    def _stamp(self, move: Move, *, pins: bool) -> object:
+        return super()._stamp(move, pins=pins), np.flatnonzero(self._open(move)).tobytes()
+
+
+def _scarce(stage: Stage, moves: Sequence[Move]) -> list[Mask]:
+    """For every resource the nodes where nothing else can run out before it, whoever of the moves comes."""
+    board, problem = stage.board, stage.problem
+    takes: Ints = np.array([problem.templates[board.template(move.pod)].requests for move in moves], np.int64)
+    free = problem.allocatable - board.state.used
+    returning = np.zeros_like(free)
+    np.add.at(returning.T, [move.source for move in moves], takes)
+    found: list[Mask] = []
+    for resource, own in enumerate(takes.T):
+        if own.all():
+            most = (takes / own[:, np.newaxis]).max(axis=0)
+            enough = most[:, np.newaxis] * (free + returning)[resource] <= free
+            enough[resource] = True
+            found.append(enough.all(axis=0))
+        else:
+            found.append(problem.nodes.none)
+    return found
