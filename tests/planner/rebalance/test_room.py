@@ -60,3 +60,39 @@ def test_room_for_certain_is_there_in_every_way() -> None:
                 left = [n for n in good if n not in shut and capacities[n] - loads[n] >= wanted]
                 assert left, (seed, turn, capacities, sizes, allowed, wanted, good, shutting, way)
     assert said > 20, seed
+
+
+def test_who_fills_all_his_nodes_leaves_the_same_room_in_every_way() -> None:
+    """Whoever is settled has taken as much of every node as in any other way."""
+    seed = random.randrange(2**32)
+    draw, settled = random.Random(seed), 0
+    for turn in range(300):
+        capacities = [draw.randint(1, 5) for _ in range(draw.randint(2, 4))]
+        sizes = [draw.choice((1, 1, 2, 2, 3)) for _ in range(draw.randint(1, 5))]
+        every = range(len(capacities))
+        allowed = [draw.choice(([*every], draw.sample(every, 2))) for _ in sizes]
+        ways = _ways(capacities, sizes, allowed)
+        if not ways:
+            continue
+        nodes = [node(f"n{number}", cpu=str(cores)) for number, cores in enumerate(capacities)]
+        problem = Problem(
+            cluster(*nodes, *(pod(f"p{number}", cpu=str(cores)) for number, cores in enumerate(sizes)))
+        )
+        board = TrialCluster(problem)
+        room = Room(board)
+        for number, place in enumerate(draw.choice(ways)):
+            board.state.bind(number, place)
+            mask = problem.nodes.none.copy()
+            mask[allowed[number]] = True
+            room.add(Rival(int(problem.template_of[number]), mask, number, place))
+            if any(rival.pod == number for rival in room.astray):
+                room.settle(room.astray[-1], [problem.nodes.every] * len(problem.resources))
+        pods = [rival.pod for rival in room.settled]
+        settled += len(pods)
+        loads = {
+            tuple(np.bincount([way[n] for n in pods], [sizes[n] for n in pods], len(capacities)))
+            for way in ways
+            if pods
+        }
+        assert len(loads) <= 1, (seed, turn, capacities, sizes, allowed)
+    assert settled > 20, seed

@@ -1,0 +1,46 @@
+"""The order for clusters that are next to full: what it promises holds in every way, and it needs few pins."""
+
+import random
+
+import pytest
+
+from planner import rebalance
+from planner.proof import effort
+from tests.builders import HARD, HOST, Object, cluster, node, pod, spread
+from tests.planner.rebalance.lopsided import KINDS, lopsided
+from tests.planner.rebalance.test_recordings import wrong_in
+
+
+@pytest.fixture(autouse=True)
+def every_cluster_is_large_and_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that small clusters, whose every way can be played, are dealt as large ones are."""
+    monkeypatch.setattr(effort, "DEALT_ONCE", 0)
+    monkeypatch.setattr(effort, "SCARCE_MOVES", -1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_plan_holds_wherever_replacements_land(kind: str) -> None:
+    """Fresh clusters: a hundred random ways through the plan all end as the document says."""
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")
+    given = lopsided(seed, kind)
+    plan = rebalance(given, time_limit=5)
+    assert plan.after.hard_excess <= plan.before.hard_excess
+    assert plan.after.pending == 0
+    assert wrong_in(given, plan, orders=100) == []
+
+
+def test_exchanges_through_a_single_gap_need_no_pin() -> None:
+    """Two full zones, one gap: each replacement fills it, and its pod leaves the next one."""
+    pods = list[Object]()
+    for number in range(8):
+        for app, home in (("a", "01"), ("b", "23")):
+            words = {"app": app, "owner": f"ReplicaSet/{app}", "cpu": "1"}
+            constraints = [spread(app=app), spread(HOST, app=app, skew=8, when=HARD)]
+            pods.append(pod(f"{app}{number}", f"n{home[number % 2]}", spread=constraints, **words))
+    nodes = [node(f"n{n}", zone="xxyy"[n], cpu="5" if n == 3 else "4") for n in range(4)]
+    given = cluster(*nodes, *pods)
+    plan = rebalance(given, time_limit=5)
+    assert (plan.before.hard_excess, plan.after.hard_excess) == (14, 0)
+    assert {step.landing for step in plan.steps} == {"filters"}
+    assert wrong_in(given, plan, orders=100) == []
