@@ -1,4 +1,4 @@
-"""The order for clusters that are next to full: what it promises holds in every way, and it needs few pins."""
+"""The order for next to full clusters: what it promises holds in every way, and it needs few pins."""
 
 import random
 
