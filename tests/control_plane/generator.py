@@ -286,6 +286,8 @@ def _made(draw: random.Random, name: str, kinds: list[Object], on: str = "") -> 
     spec["terminationGracePeriodSeconds"] = 0
     for container in spec["containers"]:
         container["image"] = image
+        for port in container.get("ports", ()) if spec.get("hostNetwork") else ():
+            port["containerPort"] = port["hostPort"]
         wanted = {} if "resources" in spec else container["resources"]["requests"]
         container["resources"]["requests"] = wanted
         container["resources"]["limits"] = {GPU: wanted[GPU]} if GPU in wanted else {}
