@@ -160,7 +160,7 @@ class World:
 
     def _has_grace(self, pod: int) -> bool:
         """Whether the API server keeps a deleted pod until its kubelet says that it has ended."""
-        return self.problem.pods[pod].spec.termination_grace_period_seconds > 0
+        return self.problem.pods[pod].spec.termination_grace_period_seconds != 0
 
     def succeed(self, pod: int) -> None:
         """A ready pod has run to its end."""
