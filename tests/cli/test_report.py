@@ -220,12 +220,28 @@ def nasty_cluster() -> list[dict[str, Any]]:
     return [*lopsided(), bad, workload, lost, pod("there", on="n-bad", app=NASTY)]
 
 
-@pytest.mark.parametrize("command", ["check", "solve", "explain", "compare", "rebalance"])
+NASTY_COMMANDS = {
+    "check": ("-f", "{snapshot}"),
+    "check --survive": ("--survive", "topology.kubernetes.io/zone", "-f", "{snapshot}"),
+    "solve": ("-f", "{snapshot}"),
+    "solve --allow-moves": ("--allow-moves", "-f", "{snapshot}"),
+    "explain": ("-f", "{snapshot}"),
+    "compare": ("-f", "{snapshot}"),
+    "rebalance": ("-f", "{snapshot}"),
+    "rollout": ("--restart", "--snapshot", "{snapshot}", "-f", "{manifests}"),
+}
+
+
+@pytest.mark.parametrize("command", NASTY_COMMANDS)
 def test_names_are_text(command: str, planner: Planner, tmp_path: Path) -> None:
     """A label that ends a script is shown, and ends nothing: the page has the scripts that we wrote."""
-    path = write(tmp_path / "c.json", *nasty_cluster())
+    files = {
+        "snapshot": write(tmp_path / "c.json", *nasty_cluster()),
+        "manifests": write(tmp_path / "m.json", deployment("web", 4)),
+    }
+    words = [command.partition(" ")[0], *(word.format(**files) for word in NASTY_COMMANDS[command])]
     target = tmp_path / "page.html"
-    assert planner(command, "-f", path, "--report", str(target)).code in {0, 1}
+    assert planner(*words, "--report", str(target)).code in {0, 1}
     page = Page(target.read_text())
     assert set(page.scripts) == {"", "document", "tables"}
     assert hash_of(page.scripts[""][1]) in policy_of(page)

@@ -14,6 +14,7 @@ from models.errors import InputError
 from planner import check, compare, explain, rebalance, scale_down, simulate, solve, survive
 from planner.documents.plan import Document
 from planner.drain import drain
+from planner.rollout import rollout
 from tests.models.sharing.anonymous import Disguise
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +46,11 @@ def halved(cluster: Cluster) -> Document:
         f"deployment/{item.name}.{item.namespace}": item.spec.replicas // 2 for item in cluster.deployments
     }
     return scale_down(cluster, wanted)
+
+
+def restarted(cluster: Cluster) -> Document:
+    """The rollout of every workload as it is, each of its pods made anew."""
+    return rollout(cluster, cluster, replays=3, restart=True, fixes=False)
 
 
 def _drawn(number: int) -> list[tuple[str, Disguise]]:
@@ -85,7 +91,7 @@ def _is_cut(answer: object) -> bool:
 def test_examples(example: Path) -> None:
     """Every command about every example."""
     disguise = Disguise([(path.name, path.read_bytes()) for path in sorted(example.glob("*.yaml"))])
-    assert _disagreements(disguise, {**QUICK, **SEARCHES, "scale-down": halved}) == []
+    assert _disagreements(disguise, {**QUICK, **SEARCHES, "scale-down": halved, "rollout": restarted}) == []
 
 
 def test_recorded_clusters() -> None:
