@@ -23,6 +23,8 @@ RECORDED = sorted((ROOT / "tests/data/conformance").glob("*.jsonl.gz"))
 NUMBER = 200
 #: Searches take their time; each is asked about some of the clusters, or about so many of them.
 SEARCHED = int(os.environ.get("DISGUISED", "15"))
+#: A test for each fifteen or so.
+PARTS = max(1, round(SEARCHED / 15))
 LIMIT = 20.0
 
 QUICK: dict[str, Callable[[Cluster], Document]] = {
@@ -100,7 +102,8 @@ def test_recorded_clusters() -> None:
         assert _disagreements(disguise, QUICK) == [], name
 
 
-def test_searches_about_recorded_clusters() -> None:
-    """The searches about some of them."""
-    for name, disguise in _drawn(SEARCHED):
+@pytest.mark.parametrize("number", [SEARCHED // PARTS + (part < SEARCHED % PARTS) for part in range(PARTS)])
+def test_searches_about_recorded_clusters(number: int) -> None:
+    """The searches about some of them, so many at a time."""
+    for name, disguise in _drawn(number):
         assert _disagreements(disguise, SEARCHES) == [], name
