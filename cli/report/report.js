@@ -284,6 +284,7 @@
       for (const cell of this.marked) cell.classList.remove("changed");
       this.marked = changed.map(([row, column]) => this.lines[row].places[column]);
       for (const cell of this.marked) cell.classList.add("changed");
+      if (this.marked.length) this.show(this.marked[0]);
       this.range.value = this.at;
       const step = steps[this.at - 1];
       say("play-status").textContent = step
@@ -291,6 +292,13 @@
         : `Before the first of ${steps.length} steps`;
       for (const name of ["first", "back"]) say(`play-${name}`).disabled = this.at === 0;
       for (const name of ["next", "wave", "last"]) say(`play-${name}`).disabled = this.at === steps.length;
+    }
+
+    // Within its table alone: the buttons stay where they are.
+    show(cell) {
+      const box = cell.closest(".scroll"), frame = box.getBoundingClientRect(), at = cell.getBoundingClientRect();
+      if (at.top - at.height < frame.top || at.bottom > frame.bottom)
+        box.scrollTop += at.top - frame.top - frame.height / 2;
     }
 
     line({ places, skew }, counts, most) {
