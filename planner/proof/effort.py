@@ -222,6 +222,8 @@ DEALT_ONCE = 1_000_000
 WISHED_FOR = 100_000
 #: Beyond DEALT_ONCE, room is scarce if so large a part of the moves have few nodes to come to.
 SCARCE_MOVES = 0.5
+#: Then so many landings are judged for each move; where that is not enough, the order does not serve.
+SCARCE_JUDGED = 5
 #: Up to so many moves times nodes, moves that have no turn together are dealt out one after the other:
 #: nobody has the patience for more waves.
 SINGLE_FILE = 20_000

@@ -8,13 +8,14 @@ nodes are as good.  A pin comes last, to where it wastes the least room.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 
 from planner.problem.nodes import Ints, Mask
+from planner.proof import effort
 from planner.rebalance.landings import Landing
 from planner.rebalance.largest_first import LargestFirst
 from planner.rebalance.phases import Stage
@@ -32,6 +33,11 @@ class ScarceWaves(Waves):
         self._planned = {move.pod: move.target for move in moves}
         #: For templates the nodes that may have room now.
         self._fits: dict[int, Mask] = {}
+
+    def deal(self, is_over: Callable[[], bool]) -> Sequence[Move]:
+        """All waves, as long as the order leads on: where nearly all is refused it does not."""
+        most = effort.SCARCE_JUDGED * len(self._left) * self._board.problem.nodes.size
+        return super().deal(lambda: is_over() or self._work > most)
 
     def _next_wave(self) -> list[Landing]:
         """The moves that leave the most to be known."""
