@@ -24,6 +24,10 @@ EvictOnly = Annotated[
     bool,
     typer.Option("--evict-only", help="Only moves that need no pin: evict, and the scheduler does the rest."),
 ]
+MayCordon = Annotated[
+    bool,
+    typer.Option("--may-cordon", help="Where nothing can be pinned, cordon up to 3 nodes while a pod lands."),
+]
 Waves = Annotated[
     int | None,
     typer.Option("--waves", metavar="N", min=1, help="Only the first N waves; plan again after them."),
@@ -65,6 +69,7 @@ def rebalance(
     max_moves: MaxMoves = None,
     max_unavailable: MaxUnavailable = 1,
     evict_only: EvictOnly = False,
+    may_cordon: MayCordon = False,
     waves: Waves = None,
     soft: Soft = False,
     curve: Curve = False,
@@ -82,6 +87,10 @@ def rebalance(
     a wave finishes first, budgets hold, every replacement has room, and nothing gets worse. A replacement
     lands on any of the nodes in the plan, held there by the scheduler's filters, by its scores, or by a
     pin that the plan prints. Nothing is left Pending.
+
+    Only what a ReplicaSet or ReplicationController makes can be pinned without a rollout. For StatefulSets
+    and others --may-cordon lets up to three nodes be cordoned, for one replacement at a time, until it has
+    landed; without it such moves are left out, and a note says which.
 
     -o script prints a shell script that makes the moves wave by wave. It checks first that the cluster
     is the one of the plan, can be interrupted and started again, and stops when a replacement lands
@@ -101,10 +110,13 @@ def rebalance(
     from cli.scope import Scope
     from cli.source import load, with_policy
     from cli.views.scripts import moves
+    from models.errors import InputError
     from planner import rebalance as plan_moves
     from planner.rebalance.choice import Choice, identity
     from planner.whatif.named import workload_named
 
+    if may_cordon and evict_only:
+        raise InputError(["--may-cordon and --evict-only exclude each other"])
     scope = Scope.of(namespace, all_namespaces=False, selector=selector)
     cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
     scope.check(cluster)
@@ -117,6 +129,7 @@ def rebalance(
             max_moves=max_moves,
             max_unavailable=max_unavailable,
             evict_only=evict_only,
+            cordon=may_cordon,
             soft=soft,
             choice=Choice(scope.namespace, scope.selector, excluded),
             curve=curve,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from cli.blocks import (
     Block,
@@ -32,6 +32,7 @@ def sections(document: MovePlan, page: Page) -> Iterator[Section]:
     yield section("Moves", _steps(document, page))
     yield section("", *_waves(document))
     yield section("Pins", *_pins(document, page))
+    yield section("Cordons", *_cordons(document, page))
     yield section("Proof", _objective(document, page))
     yield section("Fewer moves", _curve(document))
     yield section("Pods that stay", *_stays(document))
@@ -53,12 +54,14 @@ def _spread(document: MovePlan, page: Page) -> Spread:
 def _steps(document: MovePlan, page: Page) -> Table:
     steps = document.steps
     if len(steps) > MANY_ROWS and not page.all_rows:
+        kinds = ("pinned", "cordoned") if _number(steps, "cordoned") else ("pinned",)
         rows = [
-            [str(wave), str(len(moves)), str(sum(step.landing == "pinned" for step in moves))]
+            [str(wave), str(len(moves)), *(str(_number(moves, kind)) for kind in kinds)]
             for wave in sorted({step.wave for step in steps})
             if (moves := [step for step in steps if step.wave == wave])
         ]
-        return Table(("WAVE", "MOVES", "PINNED"), rows_of(rows), noun="wave", source="steps")
+        heads = ("WAVE", "MOVES", *map(str.upper, kinds))
+        return Table(heads, rows_of(rows), noun="wave", source="steps")
     heads = ("WAVE", "NAMESPACE", "NAME", "FROM", "TO", "LANDING", "WHY")
     told: list[list[Words]] = [
         [
@@ -66,7 +69,7 @@ def _steps(document: MovePlan, page: Page) -> Table:
             *step.pod.split("/", 1),
             step.source,
             _to(step),
-            Cell(step.landing, "warning" if step.landing == "pinned" else "plain"),
+            Cell(step.landing, "warning" if step.landing in {"pinned", "cordoned"} else "plain"),
             step.why,
         ]
         for step in steps
@@ -81,6 +84,10 @@ def _waves(document: MovePlan) -> Iterator[Block]:
             "A wave waits until the pods of the one before are ready again: so no workload has more replicas "
             "down than its budgets and --max-unavailable (1, unless given) allow."
         )
+
+
+def _number(steps: Iterable[MoveStep], kind: str) -> int:
+    return sum(step.landing == kind for step in steps)
 
 
 def _to(step: MoveStep) -> str:
@@ -98,6 +105,15 @@ def _pins(document: MovePlan, page: Page) -> Iterator[Block]:
         return
     yield Sentence("Pinned replacements may run on these nodes only; -o script sees to it:")
     yield Verbatim("reasons", tuple(f"{pod}: {_flat(pin)}" for pod, pin in pinned), indent=2)
+
+
+def _cordons(document: MovePlan, page: Page) -> Iterator[Block]:
+    """The nodes that are closed while replacements land."""
+    cordoned = [(step.pod, step.cordon) for step in document.steps if step.cordon]
+    if not cordoned or (len(document.steps) > MANY_ROWS and not page.all_rows):
+        return
+    yield Sentence("These nodes are cordoned until the replacement has landed; -o script sees to it:")
+    yield Verbatim("reasons", tuple(f"{pod}: {', '.join(nodes)}" for pod, nodes in cordoned), indent=2)
 
 
 def _flat(place: Place) -> str:
@@ -136,11 +152,12 @@ def _verdict(document: MovePlan) -> Verdict:
     after, moves = document.after, len(document.steps)
     if not moves and not after.hard_violations:
         return _nothing_to_move(after)
-    pinned = sum(step.landing == "pinned" for step in document.steps)
+    pinned, cordoned = (_number(document.steps, kind) for kind in ("pinned", "cordoned"))
     waves = max((step.wave for step in document.steps), default=0)
     done = "No moves"
     if moves:
         done = f"{counted(moves, 'move')} in {counted(waves, 'wave')}, {pinned or 'none'} pinned"
+        done += f", {cordoned} with nodes cordoned" if cordoned else ""
     if after.hard_violations:
         domains = counted(after.hard_violations, "domain")
         what = f"{counted(after.hard_excess, 'pod')} still too many in {domains}"

@@ -38,7 +38,8 @@ class MoveStep(Part):
 
     `landing` says what holds it to them: `filters` when the scheduler's filters leave no other node,
     whatever the scores, ties or sampling; `scores` when no other node has the highest score; `pinned`
-    when the replacement has to be restricted to `pin`.  `node` is where it lands if the smallest name
+    when the replacement has to be restricted to `pin`; `cordoned` when the nodes of `cordon` have to be
+    cordoned from before the eviction until it has landed.  `node` is where it lands if the smallest name
     wins, `lands` the whole set.  `owner` is what makes the replacement.
     """
 
@@ -49,9 +50,10 @@ class MoveStep(Part):
     owner: str
     source: str = Field(alias="from")
     node: str
-    landing: Literal["filters", "scores", "pinned"]
+    landing: Literal["filters", "scores", "pinned", "cordoned"]
     lands: Place
     pin: Place | None = None
+    cordon: tuple[str, ...] = ()
     why: str
 
 

@@ -238,6 +238,10 @@ SCARCE_ROOM = 0.3
 TABLEAUS_KEPT, WORLDS_KEPT = 256, 48
 #: Domains of up to so many are followed one by one, and up to so many are few.
 DOMAINS_FOLLOWED, FEW_DOMAINS = 64, 8
+#: So many nodes are cordoned for a replacement at most.
+MOST_CORDONED = 3
+#: For so many replacements a note names the nodes that would be cordoned.
+CORDONS_TOLD = 3
 #: A pin names so many nodes at most: nobody reads more.
 PIN_NAMES = 100
 

@@ -213,7 +213,7 @@ class CertainWaves:
                 natural[number] &= first
                 self._board.state.rollback(inner)
         self._board.state.rollback(mark)
-        holds &= natural | [self._board.template(move.pod) in self._rules.pinnable for move in wave]
+        holds &= natural | [self._board.template(move.pod) in self._rules.steering.pinnable for move in wave]
         return [
             self._landing(move, own=bool(natural[number])) if holds[number] and steady[number] else None
             for number, move in enumerate(wave)

@@ -247,6 +247,10 @@ class Crowd:
         outcomes, best = self._outcomes(mover), self.best(mover, as_planned=as_planned)
         return frozenset(option for option, found in outcomes.items() if found != {best})
 
+    def possible(self, mover: Mover) -> frozenset[Option]:
+        """Where the filters of spread let a lone replacement come, as the counts may be."""
+        return frozenset(self._outcomes(mover))
+
     def best(self, mover: Mover, *, as_planned: bool) -> tuple[int, ...] | None:
         """Where the constraints together can stand when a lone replacement has landed."""
         outcomes = self._outcomes(mover)

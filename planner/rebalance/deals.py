@@ -10,11 +10,12 @@ from planner.eviction.protections import SOFT
 from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.rebalance.certain_waves import CertainWaves
-from planner.rebalance.landings import Landing, Misjudged
+from planner.rebalance.landings import STEERED, Landing, Misjudged
 from planner.rebalance.phases import Stage
 from planner.rebalance.room import Room
 from planner.rebalance.scarce_waves import ScarceWaves
 from planner.rebalance.single_file import SingleFile
+from planner.rebalance.steerable import UNSTEERED
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.waves import Care, WaveRules, Waves
 
@@ -37,18 +38,18 @@ class Dealt:
     def key(self) -> tuple[int, ...]:
         """The smaller, the better: what is too much, moves, pins, weights, wishes, landings by scores."""
         kinds = [landing.kind for wave in self.waves for landing in wave]
-        pins, by_scores = kinds.count("pinned"), kinds.count("scores")
+        pins, by_scores = sum(kind in STEERED for kind in kinds), kinds.count("scores")
         return *self.excess, len(kinds), pins, self.weight, self.wishes, by_scores
 
     @property
     def pinned(self) -> set[int]:
-        """The pods whose replacements are pinned."""
-        return {landing.move.pod for wave in self.waves for landing in wave if landing.kind == "pinned"}
+        """The pods whose replacements are pinned, or kept off cordoned nodes."""
+        return {landing.move.pod for wave in self.waves for landing in wave if landing.kind in STEERED}
 
     def is_as_planned(self, planned: Mapping[str, int]) -> bool:
         """Whether nothing is left to wish for but fewer landings that rely on scores."""
         kinds = [landing.kind for wave in self.waves for landing in wave]
-        wishes = "pinned" in kinds or len(kinds) > planned["moves"] or self.wishes > 0
+        wishes = not STEERED.isdisjoint(kinds) or len(kinds) > planned["moves"] or self.wishes > 0
         return not (self.left or self.misses(planned) or wishes)
 
     def misses(self, planned: Mapping[str, int]) -> bool:
@@ -74,7 +75,7 @@ def deal(  # noqa: PLR0913, PLR0917 - what a deal is made of
             if best.is_as_planned(planned) or meter.over():
                 break
             if other is None:
-                found = _one_by_one(board, moves, planned, replace(rules, pinnable=frozenset()), meter)
+                found = _one_by_one(board, moves, planned, replace(rules, steering=UNSTEERED), meter)
             else:
                 found = _with_care(board, other, planned, rules, meter)
             best = min(best, found, key=lambda one: one.key)

@@ -16,7 +16,7 @@ from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep
 from planner.errors import InternalError
 from planner.problem.nodes import Codes
 from planner.proof.bounds import Claim, Measured, Stage, judge
-from planner.rebalance.landings import Landing
+from planner.rebalance.landings import STEERED, Landing
 from planner.rebalance.lower_bounds import certain
 from planner.rebalance.movable import Movable
 from planner.rebalance.reasons import reasons
@@ -130,7 +130,7 @@ def _values(movable: Movable | None, waves: Sequence[Sequence[Landing]], after: 
         "moves": len(pods),
         "disruption": int(movable.weights[pods].sum()) if movable is not None and pods else 0,
         "softExcess": after.soft_excess,
-        "pinned": sum(landing.kind == "pinned" for wave in waves for landing in wave),
+        "pinned": sum(landing.kind in STEERED for wave in waves for landing in wave),
     }
 
 
@@ -151,6 +151,7 @@ def _steps(board: TrialCluster, waves: Sequence[Sequence[Landing]]) -> Iterator[
                 landing=landing.kind,
                 lands=landing.place,
                 pin=(landing.pin or landing.place) if landing.kind == "pinned" else None,
+                cordon=tuple(names[node] for node in landing.cordon),
                 why=reason,
             )
 

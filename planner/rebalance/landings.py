@@ -3,6 +3,7 @@
 Filters: no other node is left by the scheduler's filters, whatever came before, whoever of the wave is
 under way, with the old pod still there or gone.  Scores: no other node has the highest score; judged
 only where all that scores look at is certain.  Pinned: held by the pod's own spec, as widely as serves.
+Cordoned: the few other nodes that the filters leave are closed until the replacement has landed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from planner.rebalance.interference import Interference
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.places import Places
 from planner.rebalance.room import Group, Need, Rival, Room
+from planner.rebalance.steerable import UNSTEERED, Steering
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.twins import twins
 from planner.rebalance.worlds import Worlds
@@ -32,7 +34,9 @@ class Misjudged(Exception):
     """What a wave leads to is not what it was judged to lead to: such a deal is of no use."""
 
 
-Kind = Literal["filters", "scores", "pinned"]
+Kind = Literal["filters", "scores", "pinned", "cordoned"]
+#: The kinds that take more than an eviction.
+STEERED = frozenset({"pinned", "cordoned"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ class Landing:
 
     `place` says the nodes to a person; the move's own target is where the smallest name leads.  A pin
     without `pin` names just that place; a wider one leaves nodes to constraints that nobody lands on.
+    `cordon` are the nodes that are closed meanwhile.
     """
 
     move: Move
@@ -48,18 +53,19 @@ class Landing:
     nodes: Mask
     place: Place
     pin: Place | None = None
+    cordon: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
     """How replacements should land beyond being as good as planned.
 
-    Pinned only if `pinnable`, of these templates; on the very nodes that were planned (`again`, as these pods
-    move once more); on nodes that are known beforehand, if scores say it (`certain`), or by a pin as well
-    (`fixed`); for templates, in the domains that were planned.
+    Steered only as `steering` allows; on the very nodes that were planned (`again`, as these pods move once
+    more); on nodes that are known beforehand, if scores say it (`certain`), or by a pin as well (`fixed`);
+    for templates, in the domains that were planned.
     """
 
-    pinnable: Collection[int] = ()
+    steering: Steering = UNSTEERED
     again: Collection[int] = ()
     certain: Collection[int] = ()
     fixed: Collection[int] = ()
@@ -94,7 +100,7 @@ class Landings:
         self._board: TrialCluster = stage.board
         self._crowds = crowds
         self._wishes = wishes
-        self._pins = self._plain = False
+        self._pins = self._plain = self._lone = False
         self._reads = Interference(self._board).reads
         self._places = Places(stage.board)
         node_of = stage.board.state.node_of.copy()
@@ -120,7 +126,7 @@ class Landings:
         `kept_free` says on which nodes a replacement would take room that is meant for others.  `plain`
         asks for nothing but a pin to the very node that was planned.
         """
-        self._plain = plain
+        self._plain, self._lone = plain, len(wave) == 1
         cases = self._cases.of(wave, {pod: found.nodes for pod, found in (landed or {}).items()})
         self._pins = pins
         groups: dict[int, list[Case]] = {}
@@ -165,11 +171,13 @@ class Landings:
             yield by_filters
         if self._pins and self._may_pin(case):
             yield from self._pinned(case, crowd, mover, good)
+        if self._pins and self._lone and case.template in self._wishes.steering.cordonable:
+            yield from self._cordoned(case, crowd, mover, good)
         if by_filters is not None:
             yield by_filters
 
     def _may_pin(self, case: Case) -> bool:
-        return case.template in self._wishes.pinnable
+        return case.template in self._wishes.steering.pinnable
 
     def _mover(self, case: Case, crowd: Crowd) -> Mover:
         cells = crowd.cell_of
@@ -329,6 +337,20 @@ class Landings:
             if open_now is not None and open_now.any():
                 yield Landing(case.move, "pinned", open_now, place)
 
+    def _cordoned(self, case: Case, crowd: Crowd, mover: Mover, good: Mask) -> Iterator[Landing]:
+        """Cordons of the nodes that would be wrong, if these are few."""
+        levels, unsure = self._levels(crowd, [case.move]), self._unsure(case, crowd)
+        possible = case.may & crowd.nodes_at(crowd.possible(mover), levels, unsure)
+        wrong = possible & ~good
+        if not 0 < int(wrong.sum()) <= effort.MOST_CORDONED:
+            return
+        open_now = self._open(case, crowd, mover, kept=case.may & ~wrong)
+        if open_now is not None and open_now.any() and not (open_now & ~good).any():
+            place = self._places.named(open_now)
+            yield Landing(
+                case.move, "cordoned", open_now, place, cordon=tuple(np.flatnonzero(wrong).tolist())
+            )
+
     def _together(self, cases: Sequence[Case], kept_free: Sequence[Mask]) -> dict[Move, Landing | None]:
         """The landings of several moves of a crowd: all by filters, or none of them."""
         crowd = self._crowds[cases[0].template]
@@ -443,10 +465,11 @@ class Landings:
         """The move to where the smallest name leads, when all before it have landed; it has happened."""
         board, template = self._board, self._board.template(landing.move.pod)
         self._stage.put(landing.move, self._stage.own_phases(landing.move)[0])
-        feasible, totals = board.choice(template)
+        feasible, totals = board.choice(template, landing.cordon)
         pinned = landing.kind == "pinned"
         nodes = landing.nodes & (board.open_to(template, landing.nodes) if pinned else feasible.mask)
-        if not nodes.any() or (landing.kind == "filters" and (feasible.mask & ~landing.nodes).any()):
+        astray = landing.kind in {"filters", "cordoned"} and (feasible.mask & ~landing.nodes).any()
+        if astray or not nodes.any():
             raise Misjudged("a replacement lands where it was ruled out")
         found = np.flatnonzero(nodes)
         move = replace(landing.move, target=int(found[np.argmax(totals[found])]))

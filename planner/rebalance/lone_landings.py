@@ -5,34 +5,36 @@ One that finds no node as long as its pod still ends waits for that, as the sche
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
 
+from planner.documents.move_plan import Place
 from planner.problem.nodes import Mask
 from planner.proof import effort
-from planner.rebalance.landings import Kind, Landing
+from planner.rebalance.landings import Landing
 from planner.rebalance.movable import Movable
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.places import Places
+from planner.rebalance.steerable import Steering
 from planner.rebalance.trial_cluster import Move, TrialCluster
 
 
 class LoneLandings:
     """Answers for single moves on a stage where all others have ended."""
 
-    def __init__(self, stage: Stage, pinnable: Collection[int]) -> None:
-        """Landings on a stage; only replacements of the `pinnable` templates may be pinned."""
+    def __init__(self, stage: Stage, steering: Steering) -> None:
+        """Landings on a stage; pinned, or kept off cordoned nodes, only as `steering` allows."""
         self._stage = stage
         self.board = stage.board
         self._places = Places(stage.board)
-        self._pinnable = pinnable
+        self._steering = steering
 
     @classmethod
-    def of_all(cls, board: TrialCluster, movable: Movable, pinnable: Collection[int]) -> LoneLandings:
+    def of_all(cls, board: TrialCluster, movable: Movable, steering: Steering) -> LoneLandings:
         """For moves of all pods that may be moved, on a stage of their own."""
-        return cls(Stage.of_all(board, np.flatnonzero(movable.weights).tolist()), pinnable)
+        return cls(Stage.of_all(board, np.flatnonzero(movable.weights).tolist()), steering)
 
     def of(self, move: Move) -> Landing | None:
         """What makes a replacement come to its target, if it may come there."""
@@ -46,28 +48,37 @@ class LoneLandings:
         only[move.target] = True
         found = self._held_by(move, only)
         board.state.rollback(mark)
-        if found is None:
-            return None
-        kind, pin = found
-        wide = self._places.named(pin) if kind == "pinned" else None
-        return Landing(move, kind, only, self._places.named(only), wide)
+        return found
 
-    def _held_by(self, move: Move, only: Mask) -> tuple[Kind, Mask] | None:
-        """What holds a replacement to its target, and the nodes that say so; None when nothing does."""
-        template = self.board.template(move.pod)
-        if self._stays_inside(move, only, partial(self.board.open_to, template)):
-            return "filters", only
+    def _held_by(self, move: Move, only: Mask) -> Landing | None:
+        """The landing on the target by what holds it there; None when nothing does."""
+        board, template, there = self.board, self.board.template(move.pod), self._places.named(only)
+        if self._stays_inside(move, only, partial(board.open_to, template)):
+            return Landing(move, "filters", only, there)
         if self._stays_inside(move, only, partial(self._tops, template)):
-            return "scores", only
-        return next(self._pins(move, only), None) if template in self._pinnable else None
+            return Landing(move, "scores", only, there)
+        if template in self._steering.pinnable:
+            pins = (Landing(move, "pinned", only, there, wide) for wide in self._pins(move, only))
+            return next(pins, None)
+        return self._cordoned(move, only) if template in self._steering.cordonable else None
 
-    def _pins(self, move: Move, only: Mask) -> Iterator[tuple[Kind, Mask]]:
+    def _pins(self, move: Move, only: Mask) -> Iterator[Place]:
         """Pins that hold; a narrow one hides all domains but one from constraints, a wide one few."""
         template = self.board.template(move.pod)
         for pin in (only, ~self._astray(move, only)):
             open_now = partial(self.board.open_to, template, pin)
             if int(pin.sum()) <= effort.PIN_NAMES and self._stays_inside(move, only, open_now):
-                yield "pinned", pin
+                yield self._places.named(pin)
+
+    def _cordoned(self, move: Move, only: Mask) -> Landing | None:
+        """The landing with all other nodes cordoned where it might land, if these are few."""
+        wrong = self._astray(move, only)
+        cordon = tuple(np.flatnonzero(wrong).tolist())
+        if 0 < len(cordon) <= effort.MOST_CORDONED and self._stays_inside(
+            move, only, lambda: self.board.open_to(self.board.template(move.pod)) & ~wrong
+        ):
+            return Landing(move, "cordoned", only, self._places.named(only), cordon=cordon)
+        return None
 
     def _stays_inside(self, move: Move, only: Mask, nodes: Callable[[], Mask]) -> bool:
         """Whether some nodes are never others than these, and one of these when the pod has ended."""

@@ -21,16 +21,16 @@ from planner.eviction.protections import HARD, SOFT, Protections, protections_of
 from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.meter import Meter
-from planner.rebalance import left_out
 from planner.rebalance.choice import Choice
 from planner.rebalance.deals import Dealt, single_file
 from planner.rebalance.document import document
 from planner.rebalance.landings import Landing
+from planner.rebalance.left_out import LeftOut
 from planner.rebalance.movable import EMPTIED, Movable
 from planner.rebalance.remedies import remedies, tried
 from planner.rebalance.replay import first_failure
 from planner.rebalance.search import MoveSearch, stages_of
-from planner.rebalance.steerable import pinnable
+from planner.rebalance.steerable import UNSTEERED, Steering
 from planner.rebalance.trial_cluster import TrialCluster
 from planner.rebalance.turns import Turns
 from planner.rebalance.waves import WaveRules
@@ -44,6 +44,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     max_moves: int | None = None,
     max_unavailable: int = 1,
     evict_only: bool = False,
+    cordon: bool = False,
     soft: bool = False,
     choice: Choice | None = None,
     curve: bool = False,
@@ -53,7 +54,8 @@ def rebalance(  # noqa: PLR0913 - the options of the command
 ) -> MovePlan:
     """The fewest moves after which hard spread constraints hold, in waves; with `soft` all constraints.
 
-    With `evict_only` no replacement needs a pin.  `curve` adds what fewer moves would achieve.
+    With `evict_only` no replacement needs a pin.  With `cordon` nodes may be cordoned for those that cannot
+    be pinned.  `curve` adds what fewer moves would achieve.
     Only pods of the `choice` are moved, and only constraints that they carry or are counted by are mended.
     With `first_waves` only so many waves are in the plan, for whoever plans anew after them.  Unless told not
     to it explains what stays broken, and tries what would help.
@@ -73,8 +75,8 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     movable = Movable(problem, protections, budgets, left_alone)
     meter = Meter.of(time_limit, bell, kept=time_limit * (1 - effort.SEARCH_SHARE))
     search = MoveSearch(board, movable, protections, meter, most)
-    steered = frozenset[int]() if evict_only else pinnable(problem).intersection(movable.templates)
-    rules = WaveRules(budgets, movable.weights, max_unavailable, steered, protections.kinds)
+    steering = UNSTEERED if evict_only else Steering.of(board, movable.templates, cordon=cordon)
+    rules = WaveRules(budgets, movable.weights, max_unavailable, steering, protections.kinds)
     found = search.run()
 
     turns = Turns(board, movable, protections, rules, most, meter, dealing)
@@ -84,6 +86,18 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         dealt = single_file(board, found.moves, rules, dealing)
         if (still := _failure(board, dealt, protections)) is not None:
             raise InternalError(f"a plan did not hold when it was played through: {still}")
+    left = LeftOut(board, without_turn, rules, dealing)
+    with_cordons = partial(
+        rebalance,
+        cluster,
+        time_limit=effort.REMEDY_SECONDS,
+        max_moves=max_moves,
+        max_unavailable=max_unavailable,
+        cordon=True,
+        soft=soft,
+        choice=choice,
+        explain=False,
+    )
     shown = dealt.waves[:first_waves]
     points = [*_curve(board, movable, protections, meter, len(found.moves))] if curve else []
     return document(
@@ -96,7 +110,12 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         curve=points,
         notes=(
             *_notes(board, movable),
-            *left_out.why(board, without_turn, rules, dealing, evict_only=evict_only),
+            *left.why(evict_only=evict_only),
+            *(
+                left.with_cordons(with_cordons, dealt.excess)
+                if explain and not (cordon or evict_only)
+                else ()
+            ),
             *_chosen(problem, left_alone),
             *_misjudged(misjudged),
             *_rest(dealt.waves, shown),

@@ -137,11 +137,13 @@ def _choices(board: TrialCluster, landing: Landing) -> Mask:
     template = board.template(landing.move.pod)
     if landing.kind == "pinned":
         return board.open_to(template, Places(board).mask(landing.pin or landing.place))
-    if landing.kind == "filters":
-        return board.open_to(template)
+    if landing.kind in {"filters", "cordoned"}:
+        found = board.open_to(template).copy()
+        found[[*landing.cordon]] = False
+        return found
     feasible, totals = board.choice(template)
-    found: Mask = feasible.mask & (totals == totals[feasible.mask].max(initial=0))
-    return found
+    tops: Mask = feasible.mask & (totals == totals[feasible.mask].max(initial=0))
+    return tops
 
 
 def _name(stage: Stage, landing: Landing) -> str:

@@ -8,7 +8,7 @@ from them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -30,6 +30,7 @@ from planner.rebalance.movable import Movable
 from planner.rebalance.placements import Placements
 from planner.rebalance.region import Regions
 from planner.rebalance.sequence import Sequencer
+from planner.rebalance.steerable import Steering
 from planner.rebalance.trial_cluster import Move, TrialCluster
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class MoveSearch:
         self._board.state.rollback(self._start)
         return FoundMoves(*best, self._stages, self._claims)
 
-    def landing(self, known: Values, pinnable: Collection[int]) -> Found | None:
+    def landing(self, known: Values, steering: Steering) -> Found | None:
         """Better moves than those known, each to a node that something holds it to, if there are any.
 
         They are looked for in a tiny cluster only.
@@ -106,7 +107,7 @@ class MoveSearch:
         if not is_tiny(self._board, self._movable) or self._meter.over():
             return None
         self._meter.look_for("moves whose replacements land for certain")
-        lone = LoneLandings.of_all(self._board, self._movable, pinnable)
+        lone = LoneLandings.of_all(self._board, self._movable, steering)
         placements = Placements(self._board, self._movable, self._protections, lone)
         outcome = Exhaustive(placements, self._stages, known, self._floor()).run(self._most, self._meter)
         return None if outcome.moves is None else ([*outcome.moves], outcome.values)

@@ -108,10 +108,17 @@ class TrialCluster:
         plan = self.plan(template)
         return [p for p in plan.changing if not p.compares and p.wants(plan.template) is None]
 
-    def choice(self, template: int) -> tuple[Feasible, Ints]:
-        """The nodes that the filters leave a template now, and every node's total score."""
+    def choice(self, template: int, cordoned: Sequence[int] = ()) -> tuple[Feasible, Ints]:
+        """The nodes that the filters leave a template now, and every node's total score.
+
+        It is kept off cordoned nodes, which change nothing else.
+        """
         framework, plan = self.framework(template), self.plan(template)
         feasible = framework.feasible(plan)
+        if cordoned:
+            mask = feasible.mask.copy()
+            mask[list(cordoned)] = False
+            feasible = Feasible(mask)
         if feasible.count <= 1:
             return feasible, np.zeros(self.problem.nodes.size, np.int64)
         return feasible, framework.totals(plan, feasible)

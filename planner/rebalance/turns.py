@@ -52,10 +52,11 @@ class Turns:
 
     def _instead(self, search: MoveSearch, found: FoundMoves, first: Dealt) -> Iterator[Found]:
         """Other moves, the best of which may still leave more than was found."""
-        better = search.landing(self._achieved(first), self.rules.pinnable)
+        better = search.landing(self._achieved(first), self.rules.steering)
         if better is not None:
             yield better
-        left = [move for move in first.left if self.board.template(move.pod) not in self.rules.pinnable]
+        pinnable = self.rules.steering.pinnable
+        left = [move for move in first.left if self.board.template(move.pod) not in pinnable]
         if left and len(found.moves) * self.board.problem.nodes.size <= effort.DEALT_ONCE:
             yield from self._without(left)
 
@@ -64,6 +65,8 @@ class Turns:
         pods = {move.pod for move in left}
         alike = {pod for move in left for pod in self.movable.of(self.board.template(move.pod)).tolist()}
         for held in (pods, alike) if alike > pods else (pods,):
+            if self.dealing.over():
+                return
             movable = self.movable.without(held, _HELD)
             found = MoveSearch(self.board, movable, self.protections, self.meter, self.most).run()
             if found.moves:

@@ -20,26 +20,27 @@ from planner.rebalance.crowds import crowds
 from planner.rebalance.excess_ledger import Demand
 from planner.rebalance.landings import Landing, Landings, Wishes
 from planner.rebalance.phases import Phase, Stage
+from planner.rebalance.steerable import UNSTEERED, Steering
 from planner.rebalance.trial_cluster import Move
 
 
 @dataclass(frozen=True, slots=True)
 class WaveRules:
-    """What may be under way at the same time, what may be pinned, and which constraints matter.
+    """What may be under way at the same time, what may be steered, and which constraints matter.
 
-    `weights` says what each pod's move costs; `pinnable` are templates.
+    `weights` says what each pod's move costs.
     """
 
     budgets: Budgets
     weights: Ints
     max_unavailable: int = 1
-    pinnable: frozenset[int] = frozenset()
+    steering: Steering = UNSTEERED
     kinds: frozenset[str] = frozenset(("DoNotSchedule",))
 
     @property
     def evict_only(self) -> bool:
-        """Whether nothing may be pinned."""
-        return not self.pinnable
+        """Whether nothing may be steered."""
+        return not self.steering
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ class Waves:
             stage,
             self._crowds,
             Wishes(
-                pinnable=rules.pinnable,
+                steering=rules.steering,
                 again={pod for pod, number in times.items() if number > 1},
                 certain=self._first,
                 fixed=self._fixed,
@@ -212,6 +213,8 @@ class Waves:
 
     def _hold_together(self, alone: Sequence[Landing]) -> list[Landing]:
         """The most of some moves that keep their kind of landing when they are under way together."""
+        # Whoever has nodes cordoned goes alone: nobody else is kept from them.
+        alone = [landing for landing in alone if landing.kind != "cordoned"] or alone[:1]
         first = {landing.move.pod: landing for landing in alone}
         wave = [*self._gather([landing.move for landing in alone])]
         known = first
@@ -299,4 +302,4 @@ def _widened(found: Landing, known: Landing) -> Landing:
     return replace(known, nodes=known.nodes | found.nodes)
 
 
-_RANK = {"filters": 0, "scores": 1, "pinned": 2}
+_RANK = {"filters": 0, "scores": 1, "pinned": 2, "cordoned": 2}

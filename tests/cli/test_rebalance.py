@@ -81,3 +81,39 @@ def test_whom_it_touches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert "left alone" in capsys.readouterr().err
     assert run(["rebalance", "-f", str(path), "--exclude", "deploy/wbe"]) == 2
     assert "there is no Deployment wbe in the snapshot (did you mean web?)" in capsys.readouterr().err
+
+
+def full_zone(folder: Path, owner: str) -> str:
+    """Three replicas in zone a; in zone b a pod that may come straight back when it makes room."""
+    web = {"app": "web", "owner": "ReplicaSet/web", "cpu": "1", "spread": [spread()]}
+    items = [
+        node("n0", zone="a", cpu="3"),
+        node("n1", zone="b", cpu="1"),
+        node("n2", cpu="1"),
+        *(pod(f"w{n}", "n0", **web) for n in range(3)),
+        pod("x", "n1", cpu="1", owner=owner, app="x"),
+    ]
+    path = folder / "full.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return str(path)
+
+
+def test_cordons_are_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without --may-cordon a note names it; with it the nodes are told, and the script closes them."""
+    path = full_zone(tmp_path, "StatefulSet/x")
+    assert run(["rebalance", "-f", path]) == 1
+    assert "replacements of default StatefulSet/x would have to be pinned" in capsys.readouterr().err
+    assert run(["rebalance", "-f", path, "--may-cordon"]) == 0
+    told = capsys.readouterr().out
+    assert "2 moves in 2 waves, none pinned, 1 with nodes cordoned" in told
+    assert "default/x: n1" in told
+    assert run(["rebalance", "-f", path, "--may-cordon", "-o", "script"]) == 0
+    script = capsys.readouterr().out.splitlines()
+    assert "    move default x '' n1 StatefulSet/x n2 cordon:n1" in script
+    assert "    node n1 '' open" in script
+
+
+def test_cordons_are_more_than_evictions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--may-cordon with --evict-only is refused."""
+    assert run(["rebalance", "-f", full_zone(tmp_path, "StatefulSet/x"), "--may-cordon", "--evict-only"]) == 2
+    assert "--may-cordon and --evict-only exclude each other" in capsys.readouterr().err

@@ -9,6 +9,7 @@ import pytest
 
 from tests.builders import Object, node, pod, spread
 from tests.cli.conftest import Planner
+from tests.cli.test_rebalance import full_zone
 
 SECRET = "do-not-tell"
 ORIGIN = {
@@ -69,6 +70,17 @@ def test_scripts_are_sound(planner: Planner, tmp_path: Path, command: tuple[str,
     for shell in ("sh", "bash", "dash"):
         if shutil.which(shell):
             assert subprocess.run([shell, "-n", str(script)], check=False).returncode == 0
+    if shutil.which("shellcheck"):
+        found = subprocess.run(["shellcheck", str(script)], capture_output=True, text=True, check=False)
+        assert found.stdout == ""
+
+
+def test_a_script_with_cordons_is_sound(tmp_path: Path, planner: Planner) -> None:
+    """The same of one that closes nodes."""
+    script = tmp_path / "script.sh"
+    file = full_zone(tmp_path, "StatefulSet/x")
+    script.write_text(planner("rebalance", "-f", file, "--may-cordon", "-o", "script").out)
+    assert "cordon:n1" in script.read_text()
     if shutil.which("shellcheck"):
         found = subprocess.run(["shellcheck", str(script)], capture_output=True, text=True, check=False)
         assert found.stdout == ""

@@ -12,7 +12,13 @@ from tests.e2e.control_plane import ControlPlane, Manifest
 from tests.e2e.manifests import ZONE, budget, node, spread, workload
 
 #: What scripts leave on objects while they are at work.
-MARKS = ("planner/pinned-for", "planner/affinity", "planner/resume", "planner/deletion-cost")
+MARKS = (
+    "planner/pinned-for",
+    "planner/affinity",
+    "planner/resume",
+    "planner/deletion-cost",
+    "planner/cordoned-for",
+)
 
 
 def zone_that_came_back(live: ControlPlane) -> int:
@@ -94,6 +100,12 @@ def left_behind(live: ControlPlane) -> list[str]:
             if item["spec"]["template"]["spec"].get("affinity") != affinities[above]:
                 found.append(f"{name} affinity")
     return found
+
+
+def versions(live: ControlPlane) -> dict[str, str]:
+    """The version of every object that a script might touch."""
+    found = live.get("pods,replicasets,deployments,nodes")
+    return {item["metadata"]["uid"]: item["metadata"]["resourceVersion"] for item in found}
 
 
 _STOPPER = """#!/bin/sh

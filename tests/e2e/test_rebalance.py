@@ -28,6 +28,7 @@ from tests.e2e.stories import (
     planned,
     strike,
     too_many,
+    versions,
     zone_that_came_back,
 )
 
@@ -55,12 +56,6 @@ def test_a_dry_run_changes_nothing(live: ControlPlane, tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.count("would go from") == 2
     assert versions(live) == before
-
-
-def versions(live: ControlPlane) -> dict[str, str]:
-    """The version of every object that a script might touch."""
-    found = live.get("pods,replicasets,deployments,nodes")
-    return {item["metadata"]["uid"]: item["metadata"]["resourceVersion"] for item in found}
 
 
 def test_a_second_start_has_nothing_to_do(live: ControlPlane, tmp_path: Path) -> None:

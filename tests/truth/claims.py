@@ -306,12 +306,15 @@ def _judge_rebalance(case: Case, time_limit: float, found: Judgement) -> Iterato
     findings = moving_findings(
         World(case.objects), plan, found, options.get("max_moves"), soft=options.get("soft", False)
     )
-    if not options.get("evict_only"):
-        yield from findings
-        return
+    evict_only = options.get("evict_only", False)
     # Without pins the best may be out of reach.
-    yield from (finding for finding in findings if finding.fault != "missed")
-    yield from (Finding("invalid", f"{s.pod} is pinned") for s in plan.steps if s.landing == "pinned")
+    less = evict_only or any("would have to be pinned" in note for note in plan.notes)
+    yield from (finding for finding in findings if not (less and finding.fault == "missed"))
+    for step in plan.steps:
+        narrowed = step.owner.startswith(("ReplicaSet/", "ReplicationController/"))
+        pinned, cordoned = (step.landing == kind for kind in ("pinned", "cordoned"))
+        if (pinned and (evict_only or not narrowed)) or (cordoned and not options.get("cordon")):
+            yield Finding("invalid", f"{step.pod} is {step.landing}")
 
 
 def moving_findings(

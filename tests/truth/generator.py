@@ -64,6 +64,7 @@ def options_of(seed: int, command: str) -> dict[str, Any]:
         {"max_moves": chance.randrange(3), "soft": True},
         {"soft": True},
         {"evict_only": True},
+        {"cordon": True},
         {"max_unavailable": 2},
         {"curve": True},
     )

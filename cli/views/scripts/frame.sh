@@ -73,14 +73,14 @@ check_rights() {
     [ -z "$MISSING" ] || refuse "this user may not${MISSING#,}"
 }
 
-# The nodes of the plan are there, and open or cordoned as they were.
+# The nodes of the plan are there, and open or cordoned as they were, or cordoned for one of its moves.
 check_nodes() {
-    line='N|{.metadata.name}|{.metadata.uid}|{.spec.unschedulable}'
+    line='N|{.metadata.name}|{.metadata.uid}|{.spec.unschedulable}|{.metadata.annotations.planner/cordoned-for}'
     found=$(k get nodes -o "jsonpath={range .items[*]}$line{'\n'}{end}" 2>&1) ||
         refuse "nodes cannot be read: $(one_line "$found")"
     wrong=$(printf '%s\n' "$found" "---" "$PLAN" | awk -F'|' '
         $1 == "---" { planned = 1 }
-        $1 == "N" && !planned { uid[$2] = $3; cordoned[$2] = $4 == "true" }
+        $1 == "N" && !planned { uid[$2] = $3; cordoned[$2] = $4 == "true" && $5 == "" }
         $1 == "N" && planned {
             if (!($2 in uid) || ($3 != "" && uid[$2] != $3)) print "node " $2 " is not there any more"
             else if (cordoned[$2] != ($4 == "cordoned")) print "node " $2 " is " (cordoned[$2] ? "" : "not ") "cordoned"

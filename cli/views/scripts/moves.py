@@ -28,7 +28,7 @@ def lines(document: MovePlan, snapshot: Snapshot, again: str) -> Iterator[str]:
     title = (
         f"{counted(len(document.steps), 'move')} in {counted(waves, 'wave')}, planned by `planner rebalance`."
     )
-    parts = ("pins", "moves")
+    parts = ("pins", "cordons", "moves")
     left = _NOTHING_HELPS if document.after.hard_violations else _NOTHING_WAS_LEFT
     settings = (f"NOTHING_TO_MOVE={left} # how it ends when the plan is empty",)
     return script(Frame(title, parts, again), snapshot, _plan(document, snapshot), settings)
@@ -50,7 +50,7 @@ def _plan(document: MovePlan, snapshot: Snapshot) -> Iterator[str]:
         yield from (command("nodes_of", name, " ".join(found)) for found, name in sets.items())
     yield "# owner NAMESPACE KIND/NAME UID 'POD@NODE ...'"
     yield from owners(moved, snapshot)
-    yield "# move NAMESPACE POD UID FROM OWNER TO [PATCH THAT PINS]"
+    yield "# move NAMESPACE POD UID FROM OWNER TO [PATCH THAT PINS, OR cordon:NODE,NODE...]"
     for wave, steps in groupby(document.steps, key=lambda step: step.wave):
         yield command("wave", str(wave))
         for step in steps:
@@ -59,9 +59,11 @@ def _plan(document: MovePlan, snapshot: Snapshot) -> Iterator[str]:
 
 def _move(step: MoveStep, pod: Pod, snapshot: Snapshot, sets: Mapping[tuple[str, ...], str]) -> Iterator[str]:
     yield f"# {one_line(step.why)}"
-    pin = () if step.pin is None else (_pinning(step.pin, pod, snapshot),)
+    steered = () if step.pin is None else (_pinning(step.pin, pod, snapshot),)
+    if step.cordon:
+        steered = (f"cordon:{','.join(step.cordon)}",)
     where = (pod.namespace, pod.name, pod.metadata.uid, step.source, step.owner, _to(step.lands, sets))
-    yield command("move", *where, *pin)
+    yield command("move", *where, *steered)
 
 
 def _to(place: Place, sets: Mapping[tuple[str, ...], str]) -> str:
@@ -80,7 +82,7 @@ def _named(steps: Iterable[MoveStep]) -> Mapping[tuple[str, ...], str]:
 def _names(steps: Iterable[MoveStep]) -> Iterator[str]:
     """The nodes that the plan names."""
     for step in steps:
-        yield from (step.source, step.node)
+        yield from (step.source, step.node, *step.cordon)
         if isinstance(step.lands, OnNodes):
             yield from step.lands.nodes
 

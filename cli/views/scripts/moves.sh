@@ -165,7 +165,7 @@ astray() {
     stop "$*"
 }
 
-# Tells what has landed, and takes the pins off that have done their work.
+# Tells what has landed, and takes the pins and cordons off that have done their work.
 settle() {
     while IFS='|' read -r state namespace _ _ _ _ _ new on _; do
         case $state in landed | done) announce "$namespace/$new" "$on" ;; esac
@@ -179,6 +179,13 @@ END
     done <<END
 $PINNED
 END
+    if [ -n "$CORDONED" ] && ! printf '%s\n' "$STATE" | grep -q '^away|.*|cordon:[^|]*$'; then
+        # shellcheck disable=SC2086 # names of nodes are words
+        set -- $CORDONED
+        open_nodes || stop "the cordon of $(first_of "$CORDONED") could not be taken off"
+        say "open again: $*"
+        sleep 1 # the node controller takes its taint off a moment later
+    fi
 }
 
 ANNOUNCED=''
@@ -206,19 +213,27 @@ END
         [ "$state" = todo ] || continue
         case $busy in *" $namespace|$owner "*) continue ;; esac
         busy="$busy $namespace|$owner "
-        if [ -z "$pin" ]; then
-            if evict "$namespace" "$pod" "$uid"; then say "evicted $namespace/$pod from $from"; fi
-        elif evict "$namespace" "$pod" "$uid" "only ask" && pin "$namespace" "$owner" "$pod" "$pin"; then
-            if evict "$namespace" "$pod" "$uid"; then say "evicted $namespace/$pod from $from"; fi
+        if [ -n "$pin" ]; then
+            evict "$namespace" "$pod" "$uid" "only ask" || continue
+            steer "$namespace" "$owner" "$pod" "$pin" "" || continue
         fi
+        if evict "$namespace" "$pod" "$uid"; then say "evicted $namespace/$pod from $from"; fi
     done <<END
 $STATE
 END
 }
 
-# A replacement that is on its way has its pin; one that was made without it is made once more.
+# A replacement has its pin, and one that was made without it is made once more; or wrong nodes are
+# cordoned, and the scheduler has a second to hear of it: NAMESPACE KIND/NAME POD PATCH-OR-NODES REPLACEMENT
 steer() {
-    is_pinned "$1" "$2" || { pin "$1" "$2" "$3" "$4" && if [ -n "$5" ]; then let_go_of_waiting "$1" "$2"; fi; }
+    case $4 in
+    cordon:*)
+        if close_nodes "$1" "$3" "${4#cordon:}" && [ -z "$DRY_RUN" ]; then sleep 1; fi
+        ;;
+    *)
+        is_pinned "$1" "$2" || { pin "$1" "$2" "$3" "$4" && if [ -n "$5" ]; then let_go_of_waiting "$1" "$2"; fi; }
+        ;;
+    esac
 }
 
 carry_out() {
@@ -245,10 +260,10 @@ put_back() {
     code=$?
     trap '' HUP INT TERM PIPE
     trap - EXIT
-    if [ -z "$TAKEN_OVER$DRY_RUN" ]; then take_all; fi
-    [ -z "$PINNED" ] || complain "putting back what was changed"
+    if [ -z "$TAKEN_OVER$DRY_RUN" ]; then take_everything; fi
+    [ -z "$PINNED$CORDONED" ] || complain "putting back what was changed"
     for second in 1 2 3 4 5 6 7 8 9 10; do
-        if [ -z "$PINNED" ] || ! look 2>/dev/null; then break; fi
+        if [ -z "$PINNED$CORDONED" ] || ! look 2>/dev/null; then break; fi
         printf '%s\n' "$STATE" | grep -q '^away|.*|[^|]\{1,\}$' || break
         [ "$second" -eq 10 ] || sleep 1
     done
@@ -263,17 +278,32 @@ put_back() {
 }
         fi
     done
+    open_nodes 2>/dev/null || complain "still cordoned: $(one_line "$CORDONED"); start this again, or kubectl uncordon them"
     exit "$code"
 }
 
-# What a killed script left behind: its pin stays where this plan goes on with that move, else it comes off.
-take_over() {
+# What killed scripts left behind is to be put back, even if this one is interrupted before it gets to it.
+take_everything() {
+    left_cordoned=$(read_cordons | awk -F'|' '$4 != "" { print $1 "|" $4 }')
+    CORDONED=$(printf '%s\n' "$left_cordoned" | awk -F'|' '$2 != "" { print $1 }')
+    CORDONED=$CORDONED${CORDONED:+
+}
     take_all
-    [ -z "$DRY_RUN" ] || PINNED=''
+}
+
+# Whether a move is under way that goes on with what a killed script left: NAMESPACE/POD [KIND/NAME]
+goes_on() {
+    printf '%s\n' "$STATE" | awk -F'|' -v pod="$1" -v owner="${2-}" '
+        $1 == "away" && $2 "/" $3 == pod && (owner == "" || $6 == owner) && $10 != "" { found = 1 } END { exit !found }'
+}
+
+# A pin or a cordon stays where this plan goes on with that move, else it comes off.
+take_over() {
+    take_everything
+    [ -z "$DRY_RUN" ] || PINNED='' CORDONED=''
     while IFS='|' read -r namespace owner pod; do
         [ -n "$pod" ] || continue
-        if printf '%s\n' "$STATE" | awk -F'|' -v n="$namespace" -v p="$pod" -v o="$owner" '
-            $1 == "away" && $2 == n && $3 == p && $6 == o && $10 != "" { found = 1 } END { exit !found }'; then
+        if goes_on "$namespace/$pod" "$owner"; then
             : # it stays on the list of what is put back at the end
         elif [ -n "$DRY_RUN" ]; then
             say "$namespace: $owner is still pinned by a script that was killed; that would be put back"
@@ -285,6 +315,20 @@ take_over() {
     done <<END
 $left
 END
+    while IFS='|' read -r node pod; do
+        if [ -z "$node" ] || goes_on "$pod"; then continue; fi
+        if [ -n "$DRY_RUN" ]; then
+            say "$node is still cordoned by a script that was killed; that would be put back"
+        else
+            open_node "$node" || stop "$node is still cordoned, and could not be put back"
+            CORDONED=$(printf '%s' "$CORDONED" | grep -vxF "$node")
+            CORDONED=$CORDONED${CORDONED:+
+}
+            say "$node was still cordoned by a script that was killed; put back"
+        fi
+    done <<END
+$left_cordoned
+END
 }
 
 check_moves() {
@@ -293,7 +337,11 @@ check_moves() {
         need "$namespace" create pods eviction
     done
     need '' list nodes
-    for namespace in $(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "M" && $9 != "" && !seen[$3]++ { print $3 }'); do
+    if printf '%s\n' "$PLAN" | grep -q '^M|.*|cordon:[^|]*$'; then
+        need '' get nodes
+        need '' patch nodes
+    fi
+    for namespace in $(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "M" && $9 ~ /^\[/ && !seen[$3]++ { print $3 }'); do
         for kind in replicasets.apps replicationcontrollers deployments.apps; do
             need "$namespace" get "$kind"
             need "$namespace" patch "$kind"
@@ -309,7 +357,7 @@ rehearse() {
     rows=$(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "M"')
     while IFS='|' read -r _ number namespace pod uid from owner to pin; do
         if [ -z "$pod" ] || [ "$number" -lt "$DUE" ]; then continue; fi
-        if [ -n "$pin" ]; then pin "$namespace" "$owner" "$pod" "$pin"; fi
+        if [ -n "$pin" ]; then steer "$namespace" "$owner" "$pod" "$pin" ""; fi
         if evict "$namespace" "$pod" "$uid"; then say "wave $number: $namespace/$pod would go from $from to $to"; fi
     done <<END
 $rows

@@ -48,7 +48,8 @@ def landings(cluster: Cluster, plan: MovePlan) -> tuple[Problem, list[list[Landi
         )
         waves += [[] for _ in range(step.wave - len(waves))]
         nodes = np.array([on(problem, step.lands, number) for number in range(len(names))])
-        waves[step.wave - 1].append(Landing(move, step.landing, nodes, step.lands, step.pin))
+        cordon = tuple(problem.nodes.index[name] for name in step.cordon)
+        waves[step.wave - 1].append(Landing(move, step.landing, nodes, step.lands, step.pin, cordon))
     return problem, waves
 
 

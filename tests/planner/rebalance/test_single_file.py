@@ -11,10 +11,10 @@ from planner.documents.move_plan import MovePlan, OnNodes
 from planner.errors import InternalError
 from planner.problem.problem import Problem
 from planner.proof import effort
-from planner.rebalance import steerable
 from planner.rebalance.landings import Landing
 from planner.rebalance.lone_landings import LoneLandings
 from planner.rebalance.phases import Stage
+from planner.rebalance.steerable import UNSTEERED, Steering, pinnable
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from tests.builders import Object, cluster, node, pod, spread
 
@@ -24,8 +24,8 @@ def landing(*objects: Object, evict_only: bool = False) -> Landing | None:
     problem = Problem(cluster(*objects))
     number = problem.pod_index["default/it"]
     move = Move(number, int(problem.node_of[number]), problem.nodes.index["there"])
-    pinnable = () if evict_only else steerable.pinnable(problem)
-    return LoneLandings(Stage(problem, [move], TrialCluster(problem)), pinnable).of(move)
+    steering = UNSTEERED if evict_only else Steering(pinnable(problem))
+    return LoneLandings(Stage(problem, [move], TrialCluster(problem)), steering).of(move)
 
 
 def replica(name: str, on: str, **words: Any) -> Object:

@@ -5,7 +5,7 @@ import numpy as np
 from planner.eviction.budgets import Budgets
 from planner.problem.problem import Problem
 from planner.rebalance.phases import Stage
-from planner.rebalance.steerable import pinnable
+from planner.rebalance.steerable import Steering, pinnable
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.waves import Care, WaveRules, Waves
 from tests.builders import cluster, node, pod
@@ -30,7 +30,9 @@ def dealt(reserved: set[str], *, strict: bool = False) -> tuple[list[list[str]],
         Move(pods["w1"], at["s1"], at["gap1"]),
         Move(pods["x"], at["s2"], at["s0"]),
     ]
-    rules = WaveRules(Budgets(problem), np.ones(len(problem.pods), np.int64), pinnable=pinnable(problem))
+    rules = WaveRules(
+        Budgets(problem), np.ones(len(problem.pods), np.int64), steering=Steering(pinnable(problem))
+    )
     dealer = Waves(
         Stage(problem, moves, TrialCluster(problem)),
         moves,

@@ -1,0 +1,69 @@
+# ---- Cordons: the few nodes that would be wrong for a replacement, until it has landed ----------
+#
+# A node gets the annotation planner/cordoned-for, with the pod whose replacement is meant, in the very
+# change that cordons it, so whoever comes after a KILL can open it.  A node that somebody else has
+# cordoned needs nothing, and is not opened.
+
+CORDONED='' # what has to be opened again: one node a line
+
+is_cordoned() {
+    printf '%s\n' "$CORDONED" | grep -qxF "$1"
+}
+
+# Every node: NAME|RESOURCE VERSION|CORDONED|FOR WHOM
+read_cordons() {
+    line='{.metadata.name}|{.metadata.resourceVersion}|{.spec.unschedulable}|{.metadata.annotations.planner/cordoned-for}'
+    k get nodes -o "jsonpath={range .items[*]}$line{'\n'}{end}"
+}
+
+# New pods keep off some nodes: NAMESPACE POD NODE,NODE...; true when one of them was open until now.
+close_nodes() {
+    fresh=''
+    for node in $(printf '%s' "$3" | tr ',' ' '); do
+        is_cordoned "$node" || close_node "$1/$2" "$node"
+    done
+    [ -n "$fresh" ]
+}
+
+# One node; looked at once more when somebody else has just changed it.
+close_node() {
+    for attempt in 1 2 3 4 5; do
+        found=$(read_cordons) || stop "nodes cannot be read"
+        found=$(printf '%s\n' "$found" | awk -F'|' -v node="$2" '$1 == node')
+        [ -n "$found" ] || stop "node $2 is not there any more"
+        found=${found#*|}
+        version=${found%%|*} found=${found#*|}
+        [ "${found%%|*}" != true ] || return 0
+        [ -n "$DRY_RUN" ] || is_cordoned "$2" || CORDONED="$CORDONED$2
+"
+        mark="\"resourceVersion\":\"$version\",\"annotations\":{\"planner/cordoned-for\":\"$1\"}"
+        if patch node "$2" --type=merge -p "{\"metadata\":{$mark},\"spec\":{\"unschedulable\":true}}" >/dev/null; then
+            fresh=yes
+            [ -n "$DRY_RUN" ] || say "$2 is cordoned until the replacement of $1 has landed"
+            return 0
+        fi
+        [ "$attempt" -eq 5 ] || sleep 1
+    done
+    stop "$2 could not be cordoned"
+}
+
+# One node is open again, if it was cordoned by such a script.
+open_node() {
+    mark=$(read_cordons) || return 1
+    mark=$(printf '%s\n' "$mark" | awk -F'|' -v node="$1" '$1 == node { print $4 }')
+    if [ -n "$mark" ]; then
+        k patch node "$1" --type=merge \
+            -p '{"metadata":{"annotations":{"planner/cordoned-for":null}},"spec":{"unschedulable":null}}' >/dev/null || return 1
+    fi
+}
+
+# All of them: true when all are.
+open_nodes() {
+    closed=''
+    for node in $CORDONED; do
+        open_node "$node" || closed="$closed$node
+"
+    done
+    CORDONED=$closed
+    [ -z "$closed" ]
+}
