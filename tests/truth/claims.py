@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from models import Cluster
+from models.objects.pod import Pod
 from planner import rebalance, scale_down, solve
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import Objective, PlacementPlan, ScaleDown
@@ -309,12 +310,31 @@ def _judge_rebalance(case: Case, time_limit: float, found: Judgement) -> Iterato
     evict_only = options.get("evict_only", False)
     # Without pins the best may be out of reach.
     less = evict_only or any("would have to be pinned" in note for note in plan.notes)
-    yield from (finding for finding in findings if not (less and finding.fault == "missed"))
+    held = {pod.key for pod in cluster.pods if not _can_be_pinned(pod)}
+    yield from (
+        finding
+        for finding in findings
+        if not (
+            finding.fault == "missed" and (less or any(_moves_only(held, line) for line in finding.truth))
+        )
+    )
     for step in plan.steps:
         narrowed = step.owner.startswith(("ReplicaSet/", "ReplicationController/"))
         pinned, cordoned = (step.landing == kind for kind in ("pinned", "cordoned"))
         if (pinned and (evict_only or not narrowed)) or (cordoned and not options.get("cordon")):
             yield Finding("invalid", f"{step.pod} is {step.landing}")
+
+
+def _can_be_pinned(pod: Pod) -> bool:
+    """Whether a change to the template that a pod comes from rolls nothing out."""
+    owner = pod.metadata.controller
+    return owner is not None and owner.kind in {"ReplicaSet", "ReplicationController"}
+
+
+def _moves_only(pods: Collection[str], line: str) -> bool:
+    """Whether a move of the truth, told with all pods that are alike, is one of these pods."""
+    alike = line.partition("[")[2].partition("]")[0].split(", ")
+    return {*alike} <= {*pods}
 
 
 def moving_findings(

@@ -21,6 +21,7 @@ NO_BUDGETS = {
     "_NEVER",
     "_NOTHING",
     "_NOW_AND_THEN",
+    "_OF_SPREAD",
     "_PLENTY",
     "_RANK",
     "_ROUNDING",
