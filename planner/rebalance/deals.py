@@ -113,9 +113,10 @@ def _with_care(
         strict = number == effort.DEALS
         care = Care(frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), strict, first)
         stage = Stage(board.problem, moves, board)
-        dealer: Waves = Waves(stage, moves, replace(rules, max_unavailable=1) if number else rules, care)
         if large and len(tight) > effort.SCARCE_MOVES * len(moves):
-            dealer = ScarceWaves(stage, moves, rules)
+            dealer: Waves = ScarceWaves(stage, moves, rules)
+        else:
+            dealer = Waves(stage, moves, replace(rules, max_unavailable=1) if number else rules, care)
         found, is_over = _dealt(board, stage, dealer, rules, is_over), meter.over
         if found is None:
             # It contradicts itself: the next one keeps more apart.

@@ -22,14 +22,16 @@ class LargestFirst:
 
     def __init__(self, board: TrialCluster, room: Room, moves: Iterable[Move]) -> None:
         self._board = board
-        templates = {board.template(move.pod) for move in moves}
+        template_of = {move.pod: board.template(move.pod) for move in moves}
         scale = 1.0 / np.maximum(board.problem.allocatable.max(axis=1), 1)
+        classes = {t: math.frexp(float((room.wants(t) * scale).max()))[1] for t in {*template_of.values()}}
         #: Pods of about the same size are of one class.
-        self._size_of = {t: math.frexp(float((room.wants(t) * scale).max()))[1] for t in templates}
+        self._size_of = {pod: classes[template] for pod, template in template_of.items()}
+        self._near: dict[tuple[int, int], Mask] = {}
 
     def size(self, move: Move) -> int:
         """The class of a pod's size."""
-        return self._size_of[self._board.template(move.pod)]
+        return self._size_of[move.pod]
 
     def key(self, move: Move) -> int:
         """What sorts the largest first."""
@@ -37,9 +39,12 @@ class LargestFirst:
 
     def near(self, move: Move, node: int) -> Mask:
         """The nodes in the same domains as a node, as a move's constraints tell them."""
-        domains = self._board.domains(self._board.template(move.pod))
-        found: Mask = domains == domains[node]
-        return found
+        template = self._board.template(move.pod)
+        domains = self._board.domains(template)
+        key = template, int(domains[node])
+        if key not in self._near:
+            self._near[key] = domains == domains[node]
+        return self._near[key]
 
     def groups(self, ready: Iterable[Move], left: Sequence[Move]) -> list[list[Move]]:
         """Ready moves that take nothing from larger ones: the largest, then class by class all others.
