@@ -195,7 +195,7 @@ def test_a_zone_of_a_few_nodes_is_cordoned(number: int, possible: bool) -> None:
 
 @pytest.mark.parametrize("tiny", [False, True])
 def test_crowded_clusters_end_as_the_document_says(monkeypatch: pytest.MonkeyPatch, tiny: bool) -> None:
-    """Fresh ones, a hundred ways through each plan; some of the plans do cordon, and none leaves more."""
+    """Fresh ones, forty ways through each plan; some of the plans do cordon, and none leaves more."""
     if not tiny:
         monkeypatch.setattr(effort, "EXHAUSTED_NODES", 0)
     first = random.SystemRandom().randrange(1 << 32)
@@ -205,7 +205,7 @@ def test_crowded_clusters_end_as_the_document_says(monkeypatch: pytest.MonkeyPat
         given = crowded(seed)
         plan = rebalance(given, cordon=True, time_limit=5)
         held_apart(plan, given)
-        assert wrong_in(given, plan, orders=100) == [], seed
+        assert wrong_in(given, plan, orders=40) == [], seed
         assert plan.after.hard_excess <= plan.before.hard_excess
         number += len(cordoned(plan))
         without = rebalance(given, time_limit=5)
@@ -222,14 +222,14 @@ def test_larger_clusters_end_as_the_document_says(kind: str, soft: bool) -> None
     given = of_stateful_sets(lopsided(seed, kind, soft_alone=soft), 0.7, random.Random(seed))
     plan = rebalance(given, soft=soft, cordon=True, time_limit=5)
     held_apart(plan, given)
-    assert wrong_in(given, plan, orders=100, soft=soft) == []
+    assert wrong_in(given, plan, orders=30, soft=soft) == []
 
 
 def test_without_a_cordon_the_replacement_may_go_wrong() -> None:
     """No node is closed that need not be: with one less some way through the plan ends otherwise."""
     first = random.SystemRandom().randrange(1 << 32)
     print(f"seeds from {first}")
-    for seed in range(first, first + 15):
+    for seed in range(first, first + 8):
         given = crowded(seed)
         plan = rebalance(given, cordon=True, time_limit=5)
         for number, step in enumerate(plan.steps):
@@ -259,7 +259,7 @@ def test_the_scheduler_keeps_to_it() -> None:
     first = random.SystemRandom().randrange(1 << 32)
     print(f"seeds from {first}")
     asked = 0
-    for seed in range(first, first + 60):
+    for seed in range(first, first + 25):
         given = crowded(seed)
         plan = rebalance(given, cordon=True, time_limit=5, explain=False)
         for step in cordoned(plan):

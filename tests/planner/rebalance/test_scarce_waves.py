@@ -7,7 +7,7 @@ import pytest
 from planner import rebalance
 from planner.proof import effort
 from tests.builders import HARD, HOST, Object, cluster, node, pod, spread
-from tests.planner.rebalance.lopsided import KINDS, lopsided
+from tests.planner.rebalance.lopsided import lopsided
 from tests.planner.rebalance.test_recordings import wrong_in
 
 
@@ -18,7 +18,7 @@ def every_cluster_is_large_and_full(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(effort, "SCARCE_MOVES", -1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["tight", "mixed"])
 def test_every_plan_holds_wherever_replacements_land(kind: str) -> None:
     """Fresh clusters: a hundred random ways through the plan all end as the document says."""
     seed = random.SystemRandom().randrange(1 << 32)
