@@ -108,15 +108,16 @@ class Crowd:
 
     def seen(self) -> Tableau:
         """The tableau that the board shows."""
-        levels = self.levels().T.tolist()
+        levels = self.levels()
         if not self.by_node:
-            together = np.zeros((len(self.sizes), len(levels[0]) if levels else 0), np.int64)
-            np.add.at(together, self.cell_of, np.array(levels, np.int64))
+            together = np.zeros((len(self.sizes), len(levels)), np.int64)
+            np.add.at(together, self.cell_of, levels.T)
             return tuple(((tuple(level), 1),) for level in together.tolist())
-        cells: list[Counter[Level]] = [Counter() for _ in self.sizes]
-        for cell, level in zip(self.cell_of.tolist(), levels, strict=True):
-            cells[cell][tuple(level)] += 1
-        return tuple(tuple(sorted(found.items())) for found in cells)
+        kinds, nodes = np.unique(np.vstack([self.cell_of, levels]), axis=1, return_counts=True)
+        cells: list[list[tuple[Level, int]]] = [[] for _ in self.sizes]
+        for (cell, *level), number in zip(kinds.T.tolist(), nodes.tolist(), strict=True):
+            cells[cell].append((tuple(level), number))
+        return tuple(map(tuple, cells))
 
     def standing(self, tableau: Tableau) -> tuple[Standing, ...]:
         """Where every constraint stands."""

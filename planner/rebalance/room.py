@@ -118,6 +118,13 @@ class Room:
         found: Ints = board.problem.allocatable - board.state.used + self._astray_load
         return found
 
+    def free_on(self, node: int) -> Ints:
+        """The same of one node."""
+        board = self._board
+        used: Ints = board.state.used[:, node] - self._astray_load[:, node]
+        found: Ints = board.problem.allocatable[:, node] - used
+        return found
+
     def fits(self, template: int, free: Ints) -> Mask:
         """The nodes on which so much is enough for a pod of a template."""
         wants = self.wants(template)

@@ -208,7 +208,7 @@ class Waves:
 
     def _stamp(self, move: Move, *, pins: bool) -> object:
         """What a refused move waits for a change of."""
-        free = self._landings.room.free()[:, move.target].tobytes()
+        free = self._landings.room.free_on(move.target).tobytes()
         return self._crowds[self._board.template(move.pod)].tableaus, free, pins
 
     def _hold_together(self, alone: Sequence[Landing]) -> list[Landing]:
