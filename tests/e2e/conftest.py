@@ -1,5 +1,6 @@
 """Stories on a real control plane; skipped, and saying so, where it is not there."""
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +14,18 @@ from tests.e2e.control_plane import ControlPlane, location, running
 def _skipped_without_control_plane() -> None:
     if location() is None:
         pytest.skip("no control plane to test on: ../shared/control-plane is not there")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _heeded_signals() -> Iterator[None]:
+    """What `nohup` has everybody ignore scripts would ignore, too; what is caught is not passed on."""
+    ends = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+    ignored = [number for number in ends if signal.getsignal(number) == signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, lambda *_: None)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture

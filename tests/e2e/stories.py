@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +120,31 @@ code=$?
 [ "$WHEN$number" != "after$AT" ] || kill "-$SIGNAL" "$(cat "$TARGET")"
 exit "$code"
 """
+
+
+#: One after the other, so that each comes at every kind of moment.
+_SIGNALS = ("KILL", "TERM", "HUP", "INT")
+
+
+def struck_everywhere(
+    live: ControlPlane, script: Path, changed: Callable[[ControlPlane], object], first: int = 4
+) -> None:
+    """Strike a script at one call of kubectl after the other, from the `first`, until it gets to its end.
+
+    It ends by the signal itself as long as there is nothing to put back; a KILL alone leaves something
+    `changed`.
+    """
+    for at in range(80):
+        name = _SIGNALS[at % len(_SIGNALS)]
+        code = strike(live, script, name, first + at, ("before", "after")[at % 2])
+        if code == 0:
+            assert at > 6
+            return
+        number = signal.Signals[f"SIG{name}"]
+        assert code in (-number, 128 + number), (at, name)
+        if name != "KILL":
+            assert not changed(live), (at, name)
+    raise AssertionError("it never gets to its end")
 
 
 def strike(live: ControlPlane, script: Path, name: str, at: int, when: str) -> int:

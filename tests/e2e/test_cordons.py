@@ -1,7 +1,6 @@
 """`planner rebalance --may-cordon -o script` on a real cluster: nodes are closed, and open again."""
 
 import json
-import signal
 from pathlib import Path
 
 from tests.e2e.control_plane import ControlPlane, Manifest
@@ -13,6 +12,7 @@ from tests.e2e.stories import (
     per_zone,
     planned,
     strike,
+    struck_everywhere,
     too_many,
     versions,
 )
@@ -69,17 +69,7 @@ def test_interrupted_in_every_place(live: ControlPlane, tmp_path: Path) -> None:
     """Struck at one call of kubectl after the other, each time by another signal, it gets there."""
     homesick(live)
     script, before = planned(live, tmp_path, *WORDS), live.get("pods")
-    for at in range(80):
-        name = ("KILL", "TERM", "HUP", "INT")[at % 4]
-        code = strike(live, script, name, 4 + at, ("before", "after")[at % 2])
-        if code == 0:
-            break
-        number = signal.Signals[f"SIG{name}"]
-        assert code in (-number, 128 + number), code
-        if name != "KILL":
-            assert left_behind(live) == [], (at, name)
-    assert at > 6
-    assert code == 0
+    struck_everywhere(live, script, left_behind)
     is_done(live, before)
 
 

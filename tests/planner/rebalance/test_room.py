@@ -23,6 +23,21 @@ def _ways(capacities: list[int], sizes: list[int], allowed: list[list[int]]) -> 
     return found
 
 
+def _board(capacities: list[int], sizes: list[int]) -> TrialCluster:
+    """Nodes with so many cores, and pending pods that want so many."""
+    nodes = [node(f"n{number}", cpu=str(cores)) for number, cores in enumerate(capacities)]
+    pods = [pod(f"p{number}", cpu=str(cores)) for number, cores in enumerate(sizes)]
+    return TrialCluster(Problem(cluster(*nodes, *pods)))
+
+
+def _landed(board: TrialCluster, pod: int, place: int, allowed: list[int]) -> Rival:
+    """A pod that has come to a node, and may as well be on one of those that were allowed."""
+    board.state.bind(pod, place)
+    mask = board.problem.nodes.none.copy()
+    mask[allowed] = True
+    return Rival(board.template(pod), mask, pod, place)
+
+
 def test_room_for_certain_is_there_in_every_way() -> None:
     """Some of those astray also shut the node that they are on, as kin that counts too much does."""
     seed = random.randrange(2**32)
@@ -36,17 +51,11 @@ def test_room_for_certain_is_there_in_every_way() -> None:
         if not ways:
             continue
         wanted = draw.randint(1, 3)
-        nodes = [node(f"n{number}", cpu=str(cores)) for number, cores in enumerate(capacities)]
-        pods = [pod(f"p{number}", cpu=str(cores)) for number, cores in enumerate([*sizes, wanted])]
-        problem = Problem(cluster(*nodes, *pods))
-        board = TrialCluster(problem)
+        board = _board(capacities, [*sizes, wanted])
         room = Room(board)
         for number, place in enumerate(draw.choice(ways)):
-            board.state.bind(number, place)
-            mask = problem.nodes.none.copy()
-            mask[allowed[number]] = True
-            room.add(Rival(int(problem.template_of[number]), mask, number, place))
-        template = int(problem.template_of[len(sizes)])
+            room.add(_landed(board, number, place, allowed[number]))
+        template = board.template(len(sizes))
         free = room.free()
         good = [n for n in draw.sample(every, draw.randint(1, len(capacities))) if capacities[n] >= wanted]
         shutting = draw.sample(range(len(sizes)), draw.randint(0, len(sizes)))
@@ -74,19 +83,11 @@ def test_who_fills_all_his_nodes_leaves_the_same_room_in_every_way() -> None:
         ways = _ways(capacities, sizes, allowed)
         if not ways:
             continue
-        nodes = [node(f"n{number}", cpu=str(cores)) for number, cores in enumerate(capacities)]
-        problem = Problem(
-            cluster(*nodes, *(pod(f"p{number}", cpu=str(cores)) for number, cores in enumerate(sizes)))
-        )
-        board = TrialCluster(problem)
-        room = Room(board)
+        board = _board(capacities, sizes)
+        room, ample = Room(board), [board.problem.nodes.every] * len(board.problem.resources)
         for number, place in enumerate(draw.choice(ways)):
-            board.state.bind(number, place)
-            mask = problem.nodes.none.copy()
-            mask[allowed[number]] = True
-            room.add(Rival(int(problem.template_of[number]), mask, number, place))
-            if any(rival.pod == number for rival in room.astray):
-                room.settle(room.astray[-1], [problem.nodes.every] * len(problem.resources))
+            room.add(_landed(board, number, place, allowed[number]))
+            room.settle(room.astray[-1], ample)
         pods = [rival.pod for rival in room.settled]
         settled += len(pods)
         loads = {
