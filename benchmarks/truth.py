@@ -20,7 +20,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.truth import generator, plain
-from tests.truth.claims import TIME_LIMIT, Finding, Judgement, judge
+from tests.truth.claims import TIME_LIMIT, judge
+from tests.truth.findings import Finding, Judgement
 from tests.truth.generator import COMMANDS, Case
 from tests.truth.shrinking import shrunk
 

@@ -23,7 +23,7 @@ from planner.problem.nodes import Mask
 from planner.proof import effort
 from planner.rebalance.excess_ledger import levels, worse
 from planner.rebalance.interference import Interference
-from planner.rebalance.landings import Landing
+from planner.rebalance.landing import Landing
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.places import Places
 from planner.rebalance.trial_cluster import Move

@@ -10,7 +10,7 @@ from planner.eviction.protections import SOFT
 from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.rebalance.certain_waves import CertainWaves
-from planner.rebalance.landings import STEERED, Landing, Misjudged
+from planner.rebalance.landing import STEERED, Landing, Misjudged
 from planner.rebalance.phases import Stage
 from planner.rebalance.room import Room
 from planner.rebalance.scarce_waves import ScarceWaves

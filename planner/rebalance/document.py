@@ -16,7 +16,7 @@ from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep
 from planner.errors import InternalError
 from planner.problem.nodes import Codes
 from planner.proof.bounds import Claim, Measured, Stage, judge
-from planner.rebalance.landings import STEERED, Landing
+from planner.rebalance.landing import STEERED, Landing
 from planner.rebalance.lower_bounds import certain
 from planner.rebalance.movable import Movable
 from planner.rebalance.reasons import reasons

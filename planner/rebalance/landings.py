@@ -8,85 +8,25 @@ Cordoned: the few other nodes that the filters leave are closed until the replac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from planner.documents.move_plan import Place
-from planner.problem.nodes import Codes, Mask
+from planner.problem.nodes import Mask
 from planner.proof import effort
 from planner.rebalance.cases import Case, Cases
 from planner.rebalance.crowds import Course, Crowd, Mover, Option
-from planner.rebalance.figures import Level, Tableau
+from planner.rebalance.figures import Tableau
 from planner.rebalance.interference import Interference
+from planner.rebalance.landing import Landing, Misjudged, Wishes
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.places import Places
-from planner.rebalance.room import Group, Need, Rival, Room
-from planner.rebalance.steerable import UNSTEERED, Steering
+from planner.rebalance.presence import Inside, Presence
+from planner.rebalance.room import Rival, Room
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.twins import twins
 from planner.rebalance.worlds import Worlds
-
-
-class Misjudged(Exception):
-    """What a wave leads to is not what it was judged to lead to: such a deal is of no use."""
-
-
-Kind = Literal["filters", "scores", "pinned", "cordoned"]
-#: The kinds that take more than an eviction.
-STEERED = frozenset({"pinned", "cordoned"})
-
-
-@dataclass(frozen=True, slots=True)
-class Landing:
-    """A move, the nodes that its replacement may come to, and what holds it there.
-
-    `place` says the nodes to a person; the move's own target is where the smallest name leads.  A pin
-    without `pin` names just that place; a wider one leaves nodes to constraints that nobody lands on.
-    `cordon` are the nodes that are closed meanwhile.
-    """
-
-    move: Move
-    kind: Kind
-    nodes: Mask
-    place: Place
-    pin: Place | None = None
-    cordon: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """How replacements should land beyond being as good as planned.
-
-    Steered only as `steering` allows; on the very nodes that were planned (`again`, as these pods move once
-    more); on nodes that are known beforehand, if scores say it (`certain`), or by a pin as well (`fixed`);
-    for templates, in the domains that were planned.
-    """
-
-    steering: Steering = UNSTEERED
-    again: Collection[int] = ()
-    certain: Collection[int] = ()
-    fixed: Collection[int] = ()
-    as_planned: Collection[int] = ()
-
-
-class _Inside:
-    """Some nodes by the cells of a crowd, and how many of those that were asked for are open at least."""
-
-    def __init__(self, crowd: Crowd, nodes: Mask) -> None:
-        self._nodes = np.flatnonzero(nodes)
-        self._cells = crowd.cell_of[self._nodes]
-        self._known: dict[int, Codes] = {}
-        self.least = len(self._nodes)
-
-    def of(self, cell: int) -> Codes:
-        """Those in a cell."""
-        found = self._known.get(cell)
-        if found is None:
-            found = self._known[cell] = self._nodes[self._cells == cell]
-        return found
 
 
 class Landings:
@@ -109,6 +49,7 @@ class Landings:
         )
         self.room = Room(stage.board)
         self._cases = Cases(stage, self.room)
+        self._presence = Presence(self._board, crowds, self.room, self._cases)
         #: How moves may go, and the least number of nodes that are open to each on the way; of this turn.
         self._known_courses: dict[Move, tuple[Course, int]] = {}
 
@@ -186,8 +127,7 @@ class Landings:
     def _good(self, case: Case, crowd: Crowd, mover: Mover, kept_free: Mask) -> Mask:
         """The nodes where a replacement is as good as on the planned one."""
         bad = crowd.worse_options(mover, as_planned=case.template in self._wishes.as_planned)
-        worse = crowd.nodes_at(bad, self._levels(crowd, [case.move]), self._unsure(case, crowd))
-        good: Mask = ~worse & ~self._shut(case, crowd, kept_free)
+        good: Mask = ~self._presence.where(case, crowd, bad) & ~self._shut(case, crowd, kept_free)
         return good
 
     def _shut(self, case: Case, crowd: Crowd, kept_free: Mask) -> Mask:
@@ -211,15 +151,13 @@ class Landings:
         # A pin may open nodes that no filter left before: nobody has asked yet how good these are.
         wanted = crowd.best(mover, as_planned=case.template in self._wishes.as_planned)
         if kept is not None:
-            unsure = self._unsure(case, crowd)
-            held = crowd.restriction(kept, self._levels(crowd, [case.move]), unsure, pinned=pinned)
+            unsure = self._presence.unsure(case, crowd)
+            held = crowd.restriction(kept, self._presence.levels(crowd, [case.move]), unsure, pinned=pinned)
             mover = replace(mover, restriction=held)
         course = self._course(case, crowd, mover, kept)
         if course is None or (kept is not None and not crowd.alike(course.ends, wanted)):
             return None
-        found = case.may & crowd.nodes_at(
-            course.options[0], self._levels(crowd, [case.move]), self._unsure(case, crowd)
-        )
+        found = case.may & self._presence.where(case, crowd, course.options[0])
         return found if kept is None else found & kept
 
     def _course(self, case: Case, crowd: Crowd, mover: Mover, kept: Mask | None) -> Course | None:
@@ -228,78 +166,15 @@ class Landings:
             known, least = self._known_courses[case.move]
             if least > len(case.rivals):
                 return known
-        inside = _Inside(crowd, case.sure if kept is None else case.sure & kept)
+        inside = Inside(crowd, case.sure if kept is None else case.sure & kept)
         found = crowd.course(
-            [mover], lambda _, tableau, options: self._exists(case, crowd, mover, inside, tableau, options)
+            [mover],
+            lambda _, tableau, options: self._presence.finds_room(
+                case, crowd, mover, inside, tableau, options
+            ),
         )
         if kept is None and found is not None and not self._cases.rules(case.template):
             self._known_courses[case.move] = found, inside.least
-        return found
-
-    def _exists(  # noqa: PLR0913, PLR0917 - a move and where it may be
-        self,
-        case: Case,
-        crowd: Crowd,
-        mover: Mover,
-        inside: _Inside,
-        tableau: Tableau,
-        options: Collection[Option],
-    ) -> bool:
-        """Whether one of the options has room for certain, wherever rivals are."""
-        allowed: dict[int, set[Level]] = {}
-        for cell, level in options:
-            allowed.setdefault(cell, set()).add(level)
-        need = Need(case.template, case.free, case.mates, room_alone=not self._cases.rules(case.template))
-        by_number, by_name, counted = list[Group](), list[Group](), list[Rival]()
-        for cell, several in allowed.items():
-            there = inside.of(cell)
-            shut = sum(nodes for level, nodes in tableau[cell] if level not in several)
-            least = known = len(there)
-            if shut and len(there):
-                # Rivals of the crowd may count too much for it where they are: they take that node from it.
-                kin = [rival for rival in self._kin(case, crowd) if rival.nodes[there].any()]
-                known = max(0, self._known_open(case, crowd, there, several) - len(kin))
-                least = max(known, len(there) - shut)
-                counted += kin
-            by_number.append((there, least))
-            by_name.append((there, known))
-        inside.least = min(inside.least, sum(least for _, least in by_number))
-        if self.room.is_enough(need, by_number):
-            return True
-        if not counted:
-            return False
-        if self.room.is_enough(need, by_name, counted):
-            return True
-        nodes = np.concatenate([inside.of(cell) for cell in allowed])
-        bear = crowd.bear(tableau, mover, nodes, self._levels(crowd, [case.move]))
-        return self.room.has_places(need, nodes, bear, self._kin(case, crowd))
-
-    def _known_open(self, case: Case, crowd: Crowd, nodes: Codes, several: Collection[Level]) -> int:
-        """How many of some nodes are at one of these levels, but for rivals of the crowd."""
-        if not crowd.by_node:
-            return len(nodes)
-        levels, found = self._levels(crowd, [case.move])[:, nodes], np.zeros(len(nodes), np.bool_)
-        for level in several:
-            found |= (levels == np.array(level, np.int64)[:, np.newaxis]).all(axis=0)
-        return int(found.sum())
-
-    def _kin(self, case: Case, crowd: Crowd) -> list[Rival]:
-        """The rivals that count where a crowd does."""
-        return [rival for rival in case.rivals if self._crowds.get(rival.template) is crowd]
-
-    def _levels(self, crowd: Crowd, gone: Iterable[Move]) -> Codes:
-        """The pods of a crowd on every node for certain, when some of them have gone."""
-        away = [(r.template, r.node) for r in self.room.elsewhere if self._crowds.get(r.template) is crowd]
-        return crowd.levels((*away, *((self._board.template(move.pod), move.source) for move in gone)))
-
-    def _unsure(self, case: Case, crowd: Crowd) -> Mask:
-        """The nodes that may hold more pods of a crowd than is known for certain."""
-        found = np.zeros_like(case.may)
-        for rival in case.rivals:
-            if self._crowds.get(rival.template) is crowd:
-                found |= rival.nodes
-                if rival.node < 0:
-                    found[rival.source] = True
         return found
 
     def _by_scores(self, case: Case, crowd: Crowd, mover: Mover, shut: Mask) -> Mask | None:
@@ -339,9 +214,7 @@ class Landings:
 
     def _cordoned(self, case: Case, crowd: Crowd, mover: Mover, good: Mask) -> Iterator[Landing]:
         """Cordons of the nodes that would be wrong, if these are few."""
-        levels, unsure = self._levels(crowd, [case.move]), self._unsure(case, crowd)
-        possible = case.may & crowd.nodes_at(crowd.possible(mover), levels, unsure)
-        wrong = possible & ~good
+        wrong = case.may & self._presence.where(case, crowd, crowd.possible(mover)) & ~good
         if not 0 < int(wrong.sum()) <= effort.MOST_CORDONED:
             return
         open_now = self._open(case, crowd, mover, kept=case.may & ~wrong)
@@ -355,18 +228,19 @@ class Landings:
         """The landings of several moves of a crowd: all by filters, or none of them."""
         crowd = self._crowds[cases[0].template]
         movers = [self._mover(case, crowd) for case in cases]
-        insides = [_Inside(crowd, case.sure) for case in cases]
+        insides = [Inside(crowd, case.sure) for case in cases]
         course = crowd.course(
             movers,
-            lambda number, tableau, options: self._exists(
+            lambda number, tableau, options: self._presence.finds_room(
                 cases[number], crowd, movers[number], insides[number], tableau, options
             ),
         )
         if course is None or not crowd.alike(course.ends):
             return {case.move: None for case in cases}
-        levels, found = self._levels(crowd, [case.move for case in cases]), dict[Move, Landing | None]()
+        levels = self._presence.levels(crowd, [case.move for case in cases])
+        found = dict[Move, Landing | None]()
         for case, options, shut in zip(cases, course.options, kept_free, strict=True):
-            nodes = case.may & crowd.nodes_at(options, levels, self._unsure(case, crowd))
+            nodes = case.may & crowd.nodes_at(options, levels, self._presence.unsure(case, crowd))
             if (nodes & shut).any() or case.move.pod in self._wishes.again:
                 return {case.move: None for case in cases}
             place = self._places.of(nodes, shut, case.template)
@@ -457,7 +331,7 @@ class Landings:
         return replace(
             mover,
             restriction=crowd.restriction(
-                landing.nodes, self._levels(crowd, [landing.move]), unsure, pinned=pinned
+                landing.nodes, self._presence.levels(crowd, [landing.move]), unsure, pinned=pinned
             ),
         )
 

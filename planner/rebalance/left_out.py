@@ -12,7 +12,7 @@ from planner.eviction.protections import SOFT
 from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.rebalance.deals import Dealt
-from planner.rebalance.landings import Landing
+from planner.rebalance.landing import Landing
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.single_file import SingleFile
 from planner.rebalance.steerable import Steering

@@ -13,7 +13,7 @@ import numpy as np
 from planner.documents.move_plan import Place
 from planner.problem.nodes import Mask
 from planner.proof import effort
-from planner.rebalance.landings import Landing
+from planner.rebalance.landing import Landing
 from planner.rebalance.movable import Movable
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.places import Places

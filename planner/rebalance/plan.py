@@ -24,7 +24,7 @@ from planner.proof.meter import Meter
 from planner.rebalance.choice import Choice
 from planner.rebalance.deals import Dealt, single_file
 from planner.rebalance.document import document
-from planner.rebalance.landings import Landing
+from planner.rebalance.landing import Landing
 from planner.rebalance.left_out import LeftOut
 from planner.rebalance.movable import EMPTIED, Movable
 from planner.rebalance.remedies import remedies, tried

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.rebalance.landings import Landing
+from planner.rebalance.landing import Landing
 from planner.rebalance.trial_cluster import Move, TrialCluster
 
 

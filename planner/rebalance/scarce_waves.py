@@ -16,7 +16,7 @@ import numpy as np
 
 from planner.problem.nodes import Ints, Mask
 from planner.proof import effort
-from planner.rebalance.landings import Landing
+from planner.rebalance.landing import Landing
 from planner.rebalance.largest_first import LargestFirst
 from planner.rebalance.phases import Stage
 from planner.rebalance.trial_cluster import Move

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from planner.rebalance.landings import Landing
+from planner.rebalance.landing import Landing
 from planner.rebalance.lone_landings import LoneLandings
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.trial_cluster import Move

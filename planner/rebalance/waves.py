@@ -18,7 +18,8 @@ from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
 from planner.rebalance.crowds import crowds
 from planner.rebalance.excess_ledger import Demand
-from planner.rebalance.landings import Landing, Landings, Wishes
+from planner.rebalance.landing import Landing, Wishes
+from planner.rebalance.landings import Landings
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.steerable import UNSTEERED, Steering
 from planner.rebalance.trial_cluster import Move

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.errors import PlannerError
-from tests.truth.claims import Fault, judge
+from tests.truth.claims import judge
+from tests.truth.findings import Fault
 from tests.truth.generator import Case
 from tests.truth.manifests import Object
 

@@ -8,7 +8,8 @@ import time
 import pytest
 
 from tests.truth import plain, seeds
-from tests.truth.claims import CORRECT, Judgement, judge
+from tests.truth.claims import judge
+from tests.truth.findings import CORRECT, Judgement
 from tests.truth.generator import COMMANDS, Case, draw
 from tests.truth.test_search import given
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.truth.claims import Finding, judge
+from tests.truth.claims import judge
+from tests.truth.findings import Finding
 from tests.truth.generator import Case
 
 #: Far more than any of them takes, so that a busy machine changes nothing.

@@ -11,7 +11,7 @@ import pytest
 from planner.documents.plan import Objective
 from tests.truth import seeds
 from tests.truth.agreement import Walk
-from tests.truth.claims import compare
+from tests.truth.findings import compare
 from tests.truth.generator import draw
 from tests.truth.manifests import Object
 from tests.truth.moving import Moving

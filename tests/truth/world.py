@@ -583,3 +583,15 @@ class World:
         kind = self.kinds[number]
         meant = {n for n, other in enumerate(self.kinds) if self._means(kind, term, other)}
         return self._shared_domain(meant.__contains__, term["topologyKey"]), number in meant
+
+
+def whereabouts(world: World) -> tuple[dict[str, int], dict[str, int]]:
+    """The kind of every pod, and the node of those that run."""
+    kinds: dict[str, int] = {}
+    nodes: dict[str, int] = {}
+    for number, kind in enumerate(world.kinds):
+        kinds |= dict.fromkeys(kind.names, number)
+        for node, names in kind.running.items():
+            kinds |= dict.fromkeys(names, number)
+            nodes |= dict.fromkeys(names, node)
+    return kinds, nodes

@@ -15,7 +15,7 @@ from models.objects.pod import Pod
 from planner import check, rebalance
 from planner.documents.move_plan import MovePlan, OnNodes, Place
 from planner.problem.problem import Problem
-from planner.rebalance.landings import Landing
+from planner.rebalance.landing import Landing
 from planner.rebalance.phases import Stage
 from planner.rebalance.replay import failures
 from planner.rebalance.trial_cluster import Move

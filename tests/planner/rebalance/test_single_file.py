@@ -11,7 +11,7 @@ from planner.documents.move_plan import MovePlan, OnNodes
 from planner.errors import InternalError
 from planner.problem.problem import Problem
 from planner.proof import effort
-from planner.rebalance.landings import Landing
+from planner.rebalance.landing import Landing
 from planner.rebalance.lone_landings import LoneLandings
 from planner.rebalance.phases import Stage
 from planner.rebalance.steerable import UNSTEERED, Steering, pinnable

@@ -1,0 +1,183 @@
+"""What `solve` claims, beside what exhaustive search finds."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from models import Cluster
+from planner import solve
+from planner.documents.plan import Objective, PlacementPlan
+from planner.problem.problem import Problem
+from planner.scheduler.scheduler import Scheduler
+from tests.truth import placing
+from tests.truth.findings import Finding, Judgement, compare
+from tests.truth.generator import Case
+from tests.truth.placing import Placed, Placing
+from tests.truth.wishes import Wishes
+from tests.truth.world import State, World, whereabouts
+
+#: So many states with the most pods are looked at for their softer stages.
+_MOST_STATES = 20_000
+
+
+def judge_solve(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
+    cluster = Cluster.from_objects(case.objects)
+    started = time.perf_counter()
+    plan = solve(cluster, time_limit=time_limit, prefer="pack" if case.seed & 4 else "spread")
+    found.seconds = time.perf_counter() - started
+    found.proved = plan.status == "Optimal"
+    world = World(case.objects)
+    wishes = Wishes(world)
+    yield from placing_findings(world, cluster, plan, found, wishes)
+
+
+def judge_moves(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
+    cluster = Cluster.from_objects(case.objects)
+    started = time.perf_counter()
+    plan = solve(cluster, time_limit=time_limit, allow_moves=True)
+    found.seconds = time.perf_counter() - started
+    found.proved = plan.status == "Optimal"
+    world = World(case.objects)
+    yield from placing_findings(world, cluster, plan, found, None)
+    plain = solve(cluster, time_limit=time_limit)
+    priorities = Placing(world, moves=True).priorities
+    one, other = (_ran(cluster, some, priorities) for some in (plan, plain))
+    if one < other:
+        yield Finding("worse", f"with moves {one}, without {other}, priorities {priorities}")
+
+
+def _ran(cluster: Cluster, plan: PlacementPlan, priorities: Iterable[int]) -> tuple[int, ...]:
+    """How many more pods of each priority run after a plan."""
+    gained: Counter[int] = Counter()
+    priority = {pod.key: pod.priority for pod in cluster.pods}
+    for step in plan.steps:
+        gained[priority[step.pod]] += 1 if step.action == "bind" else -1
+    return tuple(gained[priority] for priority in priorities)
+
+
+def placing_findings(
+    world: World, cluster: Cluster, plan: PlacementPlan, found: Judgement, wishes: Wishes | None
+) -> Iterator[Finding]:
+    """What is wrong with a plan and its claims; with moves there are no softer stages, so no wishes."""
+    problems = list(_replayed(cluster, plan))
+    yield from (Finding("invalid", problem) for problem in problems)
+    search = Placing(world, moves=wishes is None, every=wishes is not None)
+    end = _end(world, plan)
+    evictions = sum(step.action == "evict" for step in plan.steps)
+    if evictions:
+        yield from _evictions_wrong(world, plan, end)
+    started = time.perf_counter()
+    truth = search.run()
+    found.search, found.complete = time.perf_counter() - started, truth.complete
+    stages, values, best = _placed_stages(plan, truth, search.value(end)[0], evictions)
+    witness = tuple(placing.told(world, truth))
+    for finding in compare(stages, values, best, witness):
+        if not truth.complete and finding.fault == "beyond":
+            continue
+        yield finding
+    counted = len(search.priorities)
+    if plan.status == "Optimal" and best[:counted] > values[:counted]:
+        yield Finding("false", f"Optimal, and {values} pods where {best} are possible", witness)
+    if wishes is not None and values == best and truth.complete:
+        yield from _softer(world, plan, wishes, end, truth)
+
+
+def _softer(
+    world: World, plan: PlacementPlan, wishes: Wishes, end: State, truth: Placed
+) -> Iterator[Finding]:
+    """What is said of the softer stages, beside all states with as many pods."""
+    stages = [stage for stage in plan.objective if stage.name in wishes.stages]
+    if not stages or len(truth.best) > _MOST_STATES:
+        return
+    counts = [wishes.stages[stage.name] for stage in stages]
+    signs = [-1 if stage.goal == "max" else 1 for stage in stages]
+
+    def rank(state: State) -> list[int]:
+        return [sign * count(state) for sign, count in zip(signs, counts, strict=True)]
+
+    best = min(truth.best, key=rank)
+    values = [count(end) for count in counts]
+    for stage, value in zip(stages, values, strict=True):
+        if stage.value != value:
+            yield Finding("invalid", f"{stage.name} is said to be {stage.value} and is {value}")
+    truth.best = [best]
+    witness = tuple(placing.told(world, truth))
+    for finding in compare(stages, values, [count(best) for count in counts], witness):
+        yield replace(finding, fault="softer") if finding.fault == "missed" else finding
+
+
+def _placed_stages(
+    plan: PlacementPlan, truth: Placed, value: Sequence[int], evictions: int
+) -> tuple[list[Objective], list[int], list[int]]:
+    """The stages that count pods and evictions, with the plan's figures and the best ones."""
+    stages, values, best = [], [], []
+    by_name = {stage.name: stage for stage in plan.objective}
+    for priority, have, most in zip(truth.priorities, value, truth.value, strict=True):
+        stage = by_name.get(f"podsPlaced/{priority}")
+        if stage is None:
+            stage = Objective(name=f"podsPlaced/{priority}", value=0, bound=0, proved=False)
+            if have == most:
+                continue
+        stages.append(stage)
+        values.append(have)
+        best.append(most)
+    if "moves" in by_name:
+        stages.append(by_name["moves"])
+        values.append(evictions)
+        best.append(truth.evictions)
+    return stages, values, best
+
+
+def _end(world: World, plan: PlacementPlan) -> State:
+    """What a plan leads to."""
+    kind_of, node_of = whereabouts(world)
+    state = world.start
+    for step in plan.steps:
+        if step.action == "evict":
+            state -= world.delta[kind_of[step.pod]][node_of[step.pod]]
+        else:
+            state += world.delta[kind_of[step.pod]][world.names.index(step.node or "")]
+    return state
+
+
+def _replayed(cluster: Cluster, plan: PlacementPlan) -> Iterator[str]:
+    """Steps that the planner's own scheduler does not accept at their turn."""
+    scheduler = Scheduler(Problem(cluster), preemption=False)
+    problem, state = scheduler.problem, scheduler.state
+    for step in plan.steps:
+        pod = problem.pod_index[step.pod]
+        if step.action == "evict":
+            if state.node_of[pod] < 0:
+                yield f"{step.pod} is evicted and does not run"
+                return
+            state.unbind(pod)
+            continue
+        framework = scheduler.framework_of(pod)
+        node = problem.nodes.index[step.node or ""]
+        if state.node_of[pod] >= 0 or problem.pods[pod].spec.scheduling_gates:
+            yield f"{step.pod} is bound and does not wait"
+            return
+        if not framework.fits(framework.plan(problem.template(pod)), node):
+            yield f"the filters do not accept {step.pod} on {step.node}"
+        state.bind(pod, node)
+
+
+def _evictions_wrong(world: World, plan: PlacementPlan, end: State) -> Iterator[Finding]:
+    """Evictions that are not allowed, budgets overdrawn, constraints that end up worse."""
+    kind_of, _ = whereabouts(world)
+    drawn: Counter[int] = Counter()
+    for step in plan.steps:
+        if step.action == "evict":
+            kind = world.kinds[kind_of[step.pod]]
+            drawn.update(world.covering(kind.pod))
+            if not kind.movable:
+                yield Finding("invalid", f"{step.pod} must not be evicted")
+    for budget, times in drawn.items():
+        if times > world.budgets[budget][1]:
+            yield Finding("invalid", f"a budget for {world.budgets[budget][1]} is drawn on {times} times")
+    for before, after in zip(world.excess(world.start), world.excess(end), strict=True):
+        if after > before:
+            yield Finding("invalid", f"a hard constraint has {after} too many where it had {before}")
