@@ -20,8 +20,8 @@ setup: $(READY)  ## .venv with the pinned dependencies and `planner` in it
 demo: $(READY)  ## What kube-scheduler does with the pending pods of a small cluster
 	$(BIN)/planner simulate -f $(DEMO)
 
-test: $(READY)  ## All tests
-	$(BIN)/python -m pytest $(TESTS)
+test: $(READY)  ## All tests, on all cores; TESTS=path runs some of them
+	$(BIN)/python -m pytest $(or $(TESTS),-n auto)
 
 e2e: $(READY)  ## Stories on a real control plane, minutes; skipped where ../shared/control-plane is not there
 	$(BIN)/python -m pytest $(or $(E2E),tests/e2e tests/control_plane)

@@ -23,7 +23,7 @@ from planner.problem.problem import Problem
 from planner.proof.meter import Meter
 from planner.scheduler.order import Step
 from tests.builders import HOST, ZONE, Object, cluster, node, pod, spread, term
-from tests.planner.batch.test_every_sequence import fresh, truth
+from tests.planner.batch.test_every_sequence import truth
 from tests.tiny import tiny
 
 Placed = Counter[Step]
@@ -73,7 +73,7 @@ def moving(number: int) -> Pending:
     return pending if pending.wanted else moving(number + 1)
 
 
-@pytest.mark.parametrize("number", fresh(40))
+@pytest.mark.parametrize("turn", range(40))
 def test_what_binds_lead_to_the_model_allows(number: int) -> None:
     """Whoever stays, and whoever has come in an admissible order, is a solution of the exact model."""
     pending, draw = moving(number), Random(number)
@@ -87,7 +87,7 @@ def bounds(pending: Pending, found: Any) -> tuple[int, ...]:
     return tuple(found.bounds[f"{PODS_PLACED}{priority}"] for priority in pending.priorities)
 
 
-@pytest.mark.parametrize("number", fresh(25))
+@pytest.mark.parametrize("turn", range(25))
 def test_no_bound_is_below_what_moves_lead_to(number: int) -> None:
     """Of no model the best is less than the best that going through all sequences finds."""
     pending = moving(number)

@@ -201,7 +201,7 @@ def test_crowded_clusters_end_as_the_document_says(monkeypatch: pytest.MonkeyPat
     first = random.SystemRandom().randrange(1 << 32)
     print(f"seeds from {first}")
     number = 0
-    for seed in range(first, first + 25):
+    for seed in range(first, first + 12):
         given = crowded(seed)
         plan = rebalance(given, cordon=True, time_limit=5)
         held_apart(plan, given)
@@ -214,10 +214,10 @@ def test_crowded_clusters_end_as_the_document_says(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("soft", [False, True])
-def test_larger_clusters_end_as_the_document_says(kind: str, soft: bool) -> None:
+def test_larger_clusters_end_as_the_document_says(kind: str) -> None:
     """As those of ReplicaSets alone do."""
     seed = random.SystemRandom().randrange(1 << 32)
+    soft = bool(seed % 2)
     print(f"seed {seed}")
     given = of_stateful_sets(lopsided(seed, kind, soft_alone=soft), 0.7, random.Random(seed))
     plan = rebalance(given, soft=soft, cordon=True, time_limit=5)
