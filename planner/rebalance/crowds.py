@@ -69,6 +69,7 @@ class Crowd:
         self, board: TrialCluster, demands: Sequence[Demand], templates: Sequence[int], sources: Iterable[int]
     ) -> None:
         self.demands = demands
+        self.templates = tuple(templates)
         self.cell_of = _cells(board, demands, templates, sources)
         shared = [d.rule.column.codes + 1 for d in demands if not is_by_node(d)]
         #: A number for every node, equal where all shared domains are the same.
@@ -88,6 +89,7 @@ class Crowd:
             t: [f for f in self._figures if f.demand.hard and t in f.demand.asked.carriers] for t in templates
         }
         self._known: dict[Tableau, tuple[Standing, ...]] = {}
+        self._known_options: dict[tuple[Tableau, int, Restriction | None], frozenset[Option]] = {}
         self._known_outcomes: _Outcomes | None = None
         self.tableaus: frozenset[Tableau] = frozenset((self.seen(),))
 
@@ -128,8 +130,17 @@ class Crowd:
             found = self._known[tableau] = tuple(f.standing(tableau) for f in self._figures)
         return found
 
-    def options(self, tableau: Tableau, mover: Mover) -> Iterator[Option]:
+    def options(self, tableau: Tableau, mover: Mover) -> frozenset[Option]:
         """Where the filters of spread, and all that never change, let a replacement come."""
+        key = tableau, mover.template, mover.restriction
+        found = self._known_options.get(key)
+        if found is None:
+            if len(self._known_options) > 10 * effort.TABLEAUS_KEPT:
+                self._known_options.clear()
+            found = self._known_options[key] = frozenset(self._options(tableau, mover))
+        return found
+
+    def _options(self, tableau: Tableau, mover: Mover) -> Iterator[Option]:
         held = mover.restriction
         pinned = None if held is None else held.pinned
         limits = [
@@ -156,7 +167,7 @@ class Crowd:
         minimum = figures.minimum(tableau)
         if pinned is not None and figures.honors:
             few = alone and figures.min_domains > 1
-            minimum = min(minimum, 0 if few else figures.minimum(tableau, pinned))
+            minimum = min(minimum, 0 if few else figures.minimum_among(tableau, pinned))
         return minimum + figures.max_skew - figures.own
 
     def bear(self, tableau: Tableau, mover: Mover, nodes: Codes, levels: Codes) -> Ints:
@@ -213,7 +224,7 @@ class Crowd:
                     continue
                 following = [self.left(tableau, mover)]
                 if phases[number]:
-                    options = frozenset(self.options(tableau, mover))
+                    options = self.options(tableau, mover)
                     if not options or not exists(number, tableau, options):
                         return False
                     met[number].update(options)

@@ -41,26 +41,39 @@ class Figures:
         self.by_node = is_by_node(demand)
         self.code: list[int] = rule.column.codes[representative].tolist()
         self.counts: list[bool] = rule.counts.eligible[representative].tolist()
+        self._all_count = all(self.counts)
         self.domains: list[int] = np.flatnonzero(rule.counts.domains).tolist()
         self._known_sums: dict[tuple[Tableau, int, bool], dict[int, int]] = {}
+        self._known_minima: dict[Tableau, int] = {}
 
     def sums(self, tableau: Tableau, tally: int, *, everywhere: bool = False) -> Mapping[int, int]:
         """The pods of every shared domain."""
-        key = tableau, tally, everywhere
+        key = tableau, tally, everywhere or self._all_count
         known = self._known_sums.get(key)
         if known is not None:
             return known
         if len(self._known_sums) > 10 * effort.TABLEAUS_KEPT:
             self._known_sums.clear()
         found = self._known_sums[key] = dict.fromkeys(self.domains, 0)
-        for cell, levels in enumerate(tableau):
-            code = self.code[cell]
-            if code >= 0 and (everywhere or self.counts[cell]):
-                found[code] = found.get(code, 0) + sum(level[tally] * nodes for level, nodes in levels)
+        for code, counts, levels in zip(self.code, self.counts, tableau, strict=True):
+            if code >= 0 and (everywhere or counts):
+                pods = found.get(code, 0)
+                for level, nodes in levels:
+                    pods += level[tally] * nodes
+                found[code] = pods
         return found
 
-    def minimum(self, tableau: Tableau, cells: Iterable[int] | None = None) -> int:
-        """The global minimum, or that among some cells alone; of nodes or of shared domains."""
+    def minimum(self, tableau: Tableau) -> int:
+        """The global minimum; of nodes or of shared domains."""
+        found = self._known_minima.get(tableau)
+        if found is None:
+            if len(self._known_minima) > 10 * effort.TABLEAUS_KEPT:
+                self._known_minima.clear()
+            found = self._known_minima[tableau] = self.minimum_among(tableau, None)
+        return found
+
+    def minimum_among(self, tableau: Tableau, cells: Iterable[int] | None) -> int:
+        """The same among some cells alone."""
         inside = [c for c in (range(len(tableau)) if cells is None else cells) if self.counts[c]]
         if self.by_node:
             nodes = sum(number for c in inside for _, number in tableau[c])
@@ -86,9 +99,9 @@ class Figures:
             ]
             excess, violated = sum(pods * nodes for pods, nodes in over), sum(nodes for _, nodes in over)
         else:
-            held = self.sums(tableau, self.held, everywhere=True)
-            sums = self.sums(tableau, self.tally)
-            found = [pods - most for code, pods in sums.items() if pods > most and held.get(code)]
+            high = {code: pods for code, pods in self.sums(tableau, self.tally).items() if pods > most}
+            held = self.sums(tableau, self.held, everywhere=True) if high else {}
+            found = [pods - most for code, pods in high.items() if held.get(code)]
             excess, violated = sum(found), len(found)
         return Standing(self._needed(tableau) if excess else 0, excess, violated)
 

@@ -49,7 +49,7 @@ class Landings:
         )
         self.room = Room(stage.board)
         self._cases = Cases(stage, self.room)
-        self._presence = Presence(self._board, crowds, self.room, self._cases)
+        self._presence = Presence(self._board, self.room, self._cases)
         #: How moves may go, and the least number of nodes that are open to each on the way; of this turn.
         self._known_courses: dict[Move, tuple[Course, int]] = {}
 
@@ -264,11 +264,11 @@ class Landings:
 
     def commit(self, wave: Sequence[Landing]) -> list[Landing]:
         """Let a wave have happened; its landings with the nodes to which the smallest name leads."""
-        self._known_courses.clear()
         led = [landing.move for landing in wave if landing.kind == "scores"]
         worlds = self._worlds.after(led, {move.pod: self._stage.own_phases(move) for move in led})
         for crowd, landings in self._by_crowd(wave).values():
             crowd.tableaus = self._ends(crowd, landings)
+        self._known_courses.clear()
         done = [replace(landing, move=self._nominal(landing)) for landing in wave]
         self._worlds.become(worlds)
         certain = [m.move.target for m in done if m.kind != "scores" and int(m.nodes.sum()) == 1]
@@ -290,15 +290,17 @@ class Landings:
                     )
                 )
         for crowd, _ in self._by_crowd(wave).values():
-            kin = [rival for rival in self.room.elsewhere if self._crowds.get(rival.template) is crowd]
-            if all(rival.told_apart for rival in kin):
+            if all(rival.told_apart for rival in self.room.of(crowd.templates)):
                 crowd.tableaus = frozenset([crowd.seen() for _ in self._worlds.each()])
         return done
 
     def _ends(self, crowd: Crowd, landings: Sequence[Landing]) -> frozenset[Tableau]:
         """All tableaus that landings may lead to; one by scores is the only one of its crowd."""
+        first, *others = landings
+        if first.kind == "filters" and not others and first.move in self._known_courses:
+            return self._known_courses[first.move][0].ends
         movers = [self._held(landing, crowd) for landing in landings]
-        if landings[0].kind == "scores":
+        if first.kind == "scores":
             gone = [crowd.left(tableau, movers[0]) for tableau in crowd.tableaus]
             return frozenset(
                 crowd.landed(tableau, movers[0].template, option)
@@ -324,9 +326,8 @@ class Landings:
         if landing.kind == "filters":
             return mover
         unsure = np.zeros_like(landing.nodes)
-        for rival in self.room.elsewhere:
-            if self._crowds.get(rival.template) is crowd:
-                unsure |= rival.nodes
+        for rival in self.room.of(crowd.templates):
+            unsure |= rival.nodes
         pinned = landing.kind == "pinned"
         return replace(
             mover,

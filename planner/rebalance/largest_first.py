@@ -8,6 +8,7 @@ one is to come makes room for it, and goes early.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -27,7 +28,10 @@ class LargestFirst:
         classes = {t: math.frexp(float((room.wants(t) * scale).max()))[1] for t in {*template_of.values()}}
         #: Pods of about the same size are of one class.
         self._size_of = {pod: classes[template] for pod, template in template_of.items()}
-        self._near: dict[tuple[int, int], Mask] = {}
+        #: The domains that were asked for, and for a template and a domain of its own which of them it is.
+        self._domains: list[Mask] = []
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._by_nodes: dict[bytes, int] = {}
 
     def size(self, move: Move) -> int:
         """The class of a pod's size."""
@@ -39,12 +43,19 @@ class LargestFirst:
 
     def near(self, move: Move, node: int) -> Mask:
         """The nodes in the same domains as a node, as a move's constraints tell them."""
+        return self._domains[self._domain(move, node)]
+
+    def _domain(self, move: Move, node: int) -> int:
         template = self._board.template(move.pod)
         domains = self._board.domains(template)
         key = template, int(domains[node])
-        if key not in self._near:
-            self._near[key] = domains == domains[node]
-        return self._near[key]
+        found = self._numbers.get(key)
+        if found is None:
+            nodes = domains == domains[node]
+            found = self._numbers[key] = self._by_nodes.setdefault(nodes.tobytes(), len(self._domains))
+            if found == len(self._domains):
+                self._domains.append(nodes)
+        return found
 
     def groups(self, ready: Iterable[Move], left: Sequence[Move]) -> list[list[Move]]:
         """Ready moves that take nothing from larger ones: the largest, then class by class all others.
@@ -76,7 +87,7 @@ class LargestFirst:
 
     def _allowed(self, ready: Iterable[Move], left: Sequence[Move]) -> list[Move]:
         """Those of the ready moves that take nothing from larger ones that are left; the largest first."""
-        lacking = {size: self._lacking(left, size) for size in {self.size(move) for move in left}}
+        lacking = self._lacking(left)
         found = [
             move
             for move in ready
@@ -84,12 +95,18 @@ class LargestFirst:
         ]
         return sorted(found, key=self.key)
 
-    def _lacking(self, left: Iterable[Move], size: int) -> Mask:
-        """The nodes to whose domains more pods of a class are to come than to leave them."""
-        balance = np.zeros(self._board.problem.nodes.size, np.int64)
+    def _lacking(self, left: Iterable[Move]) -> dict[int, Mask]:
+        """For every class the nodes to whose domains more of its pods are to come than to leave them."""
+        coming: dict[int, Counter[int]] = {}
         for move in left:
-            if self.size(move) == size:
-                balance += self.near(move, move.target)
-                balance -= self.near(move, move.source)
-        found: Mask = balance > 0
+            counts = coming.setdefault(self.size(move), Counter())
+            counts[self._domain(move, move.target)] += 1
+            counts[self._domain(move, move.source)] -= 1
+        found = {}
+        for size, counts in coming.items():
+            balance = np.zeros(self._board.problem.nodes.size, np.int64)
+            for domain, number in counts.items():
+                if number:
+                    balance += number * self._domains[domain]
+            found[size] = balance > 0
         return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
@@ -32,11 +32,10 @@ class Inside:
 
 
 class Presence:
-    """Answers for the crowds and the room of a stage."""
+    """Answers for crowds and the room of a stage."""
 
-    def __init__(self, board: TrialCluster, crowds: Mapping[int, Crowd], room: Room, cases: Cases) -> None:
+    def __init__(self, board: TrialCluster, room: Room, cases: Cases) -> None:
         self._board = board
-        self._crowds = crowds
         self._room = room
         self._cases = cases
 
@@ -93,19 +92,19 @@ class Presence:
 
     def kin(self, case: Case, crowd: Crowd) -> list[Rival]:
         """The rivals that count where a crowd does."""
-        return [rival for rival in case.rivals if self._crowds.get(rival.template) is crowd]
+        mates = [mate for mate in case.mates if mate.template in crowd.templates]
+        return self._room.of(crowd.templates) + mates
 
     def levels(self, crowd: Crowd, gone: Iterable[Move]) -> Codes:
         """The pods of a crowd on every node for certain, when some of them have gone."""
-        away = [(r.template, r.node) for r in self._room.elsewhere if self._crowds.get(r.template) is crowd]
+        away = [(rival.template, rival.node) for rival in self._room.of(crowd.templates)]
         return crowd.levels((*away, *((self._board.template(move.pod), move.source) for move in gone)))
 
     def unsure(self, case: Case, crowd: Crowd) -> Mask:
         """The nodes that may hold more pods of a crowd than is known for certain."""
         found = np.zeros_like(case.may)
-        for rival in case.rivals:
-            if self._crowds.get(rival.template) is crowd:
-                found |= rival.nodes
-                if rival.node < 0:
-                    found[rival.source] = True
+        for rival in self.kin(case, crowd):
+            found |= rival.nodes
+            if rival.node < 0:
+                found[rival.source] = True
         return found

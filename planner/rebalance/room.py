@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -54,8 +54,10 @@ class Room:
         self.takes: Ints = np.array([template.requests for template in problem.templates], np.int64)
         #: Replacements of earlier waves that may have landed on several nodes.
         self.astray: list[Rival] = []
-        #: The same of those that fill all the nodes where they may be: what is left there is known.
-        self.settled: list[Rival] = []
+        #: All of whom it is not known where they are: also those that fill all the nodes where they may be,
+        #: so that what is left there is known.
+        self.elsewhere: list[Rival] = []
+        self._of: dict[int, list[Rival]] = {}
         self._astray_load = np.zeros_like(problem.allocatable)
         #: Their nodes, a row each; made when it is asked for.
         self._stacked: Mask | None = None
@@ -68,14 +70,15 @@ class Room:
             found = self._wants[template] = np.array(_wanted(self._board, template), np.int64)
         return found
 
-    @property
-    def elsewhere(self) -> list[Rival]:
-        """All replacements of which it is not known where they are."""
-        return [*self.astray, *self.settled]
+    def of(self, templates: Iterable[int]) -> list[Rival]:
+        """The replacements of some templates of which it is not known where they are."""
+        return [rival for template in templates for rival in self._of.get(template, ())]
 
     def add(self, rival: Rival) -> None:
         """Take note of a replacement that may be on several nodes."""
         self.astray.append(rival)
+        self.elsewhere.append(rival)
+        self._of.setdefault(rival.template, []).append(rival)
         self._stacked = None
         self._astray_load[:, rival.node] += self.takes[rival.template]
 
@@ -94,7 +97,6 @@ class Room:
                 self.astray = [one for one in self.astray if id(one) not in known]
                 for one in company:
                     self._astray_load[:, one.node] -= self.takes[one.template]
-                self.settled += company
                 self._stacked = None
                 return
 
@@ -109,8 +111,14 @@ class Room:
 
     def tell_nobody_apart(self) -> None:
         """Forget in which worlds rivals are where."""
-        self.astray = [replace(rival, told_apart=False) for rival in self.astray]
-        self.settled = [replace(rival, told_apart=False) for rival in self.settled]
+        open_yet = {id(rival) for rival in self.astray}
+        everybody, self.astray, self.elsewhere, self._of = self.elsewhere, [], [], {}
+        for rival in everybody:
+            known = replace(rival, told_apart=False)
+            self.elsewhere.append(known)
+            self._of.setdefault(rival.template, []).append(known)
+            if id(rival) in open_yet:
+                self.astray.append(known)
 
     def free(self) -> Ints:
         """What is free on every node, were those that may be elsewhere all elsewhere."""

@@ -47,7 +47,6 @@ class ScarceWaves(Waves):
         ready = [*self._ready()]
         largest, *others = self._order.groups(ready, self._left) or [[]]
         filling = (move for move in self._different(largest) if self._fills(move))
-        ways = self._order.making_way(sorted(ready, key=self._order.key), self._left)
         return (
             self._one_of(filling)
             or self._to_the_only_node(largest)
@@ -55,8 +54,13 @@ class ScarceWaves(Waves):
             or next(filter(None, map(self._to_the_only_node, others)), [])
             or self._with_a_pin(largest)
             or next(filter(None, map(self._to_any_node, others)), [])
-            or self._with_a_pin(chain(*ways, sorted(ready, key=self._order.key)))
+            or self._with_a_pin(self._in_the_way(ready))
         )
+
+    def _in_the_way(self, ready: Sequence[Move]) -> Iterable[Move]:
+        """Some moves, those that make way before the others, and the largest first."""
+        largest_first = sorted(ready, key=self._order.key)
+        return chain(*self._order.making_way(largest_first, self._left), largest_first)
 
     # The kinds of waves
 

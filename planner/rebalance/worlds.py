@@ -7,7 +7,6 @@ in which only twins have changed roles are one world.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -28,28 +27,44 @@ class Worlds:
         self._stage = stage
         self._again = again
         self._find_twins = twins
+        self._known_twins: Codes | None = None
+        #: Nodes that had no twins any more before these were asked for.
+        self._apart: list[int] = []
         self._worlds: list[World] = [{}]
         self._shown = 0
         #: What was found out since the worlds became what they are: nothing happens in between.
         self._tops: dict[tuple[int, Move, Phase], Mask] = {}
 
-    @cached_property
     def _twins(self) -> Codes:
-        """A number for every node, equal for twins; not asked for where scores lead nobody."""
-        return np.array(self._find_twins(), np.intp)
+        """A number for every node, equal for twins; found when scores are to lead somebody."""
+        if self._known_twins is None:
+            self._known_twins = np.array(self._find_twins(), np.intp)
+            for node in self._apart:
+                self._tell_apart(self._known_twins, node)
+        return self._known_twins
 
     def with_twins(self, nodes: Mask) -> Mask:
         """Some nodes and all that may be in their roles."""
-        return np.isin(self._twins, self._twins[nodes])
+        twins = self._twins()
+        return np.isin(twins, twins[nodes])
 
     def tell_apart(self, node: int) -> bool:
         """Let a node have no twins any more; False if it may have played another's role before."""
-        role = self._twins[node]
-        played = any(self._twins[other] == role for world in self._worlds for other in world.values())
-        if np.count_nonzero(self._twins == role) > 1:
-            self._twins[node] = self._twins.max() + 1
-            return not played
-        return True
+        if self._known_twins is None:
+            # Nobody was led anywhere yet, so no role was played.
+            self._apart.append(node)
+            return True
+        role = self._known_twins[node]
+        played = any(self._known_twins[n] == role for world in self._worlds for n in world.values())
+        return not (self._tell_apart(self._known_twins, node) and played)
+
+    @staticmethod
+    def _tell_apart(twins: Codes, node: int) -> bool:
+        """The same among some twins; whether it had any."""
+        had = bool(np.count_nonzero(twins == twins[node]) > 1)
+        if had:
+            twins[node] = twins.max() + 1
+        return had
 
     def _orbit(self, world: World) -> Hashable:
         """What is the same in worlds that differ in the roles of twins alone."""
@@ -57,7 +72,8 @@ class Worlds:
         for pod, node in world.items():
             kind = (pod, -1) if pod in self._again else (-1, self._stage.board.template(pod))
             held.setdefault(node, []).append(kind)
-        roles = ((int(self._twins[node]), tuple(sorted(kinds))) for node, kinds in held.items())
+        twins = self._twins() if world else np.empty(0, np.intp)
+        roles = ((int(twins[node]), tuple(sorted(kinds))) for node, kinds in held.items())
         return tuple(sorted(roles))
 
     def each(self) -> Iterator[None]:
