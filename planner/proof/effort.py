@@ -223,7 +223,11 @@ WISHED_FOR = 100_000
 #: Beyond DEALT_ONCE, room is scarce if so large a part of the moves have few nodes to come to.
 SCARCE_MOVES = 0.5
 #: Then so many landings are judged for each move; where that is not enough, the order does not serve.
-SCARCE_JUDGED = 5
+SCARCE_JUDGED = 4
+#: So many of them are tried together: of more than that too many stand in each other's way.
+SCARCE_TOGETHER = 6
+#: So many counts that may have come about are kept apart then: nearly everybody has several nodes to land on.
+SCARCE_TABLEAUS = 4096
 #: Up to so many moves times nodes, moves that have no turn together are dealt out one after the other:
 #: nobody has the patience for more waves.
 SINGLE_FILE = 20_000

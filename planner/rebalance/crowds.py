@@ -66,15 +66,23 @@ class Crowd:
     """Constraints that share moving templates, and all tableaus of their counts that may have come about."""
 
     def __init__(
-        self, board: TrialCluster, demands: Sequence[Demand], templates: Sequence[int], sources: Iterable[int]
+        self,
+        board: TrialCluster,
+        demands: Sequence[Demand],
+        templates: Sequence[int],
+        sources: Iterable[int],
+        kept: int = effort.TABLEAUS_KEPT,
     ) -> None:
+        """A crowd that follows up to so many tableaus; `sources` are the nodes that its pods leave."""
         self.demands = demands
+        self._kept = kept
         self.templates = tuple(templates)
         self.cell_of = _cells(board, demands, templates, sources)
         shared = [d.rule.column.codes + 1 for d in demands if not is_by_node(d)]
         #: A number for every node, equal where all shared domains are the same.
         self.domains = _numbered(len(self.cell_of), [codes.astype(np.int64) for codes in shared])
         representative = np.unique(self.cell_of, return_index=True)[1]
+        self._domain_of: list[int] = self.domains[representative].tolist()
         self.sizes: list[int] = np.bincount(self.cell_of).tolist()
         self._tallies: list[PodCounts] = []
         self._figures = [
@@ -196,7 +204,7 @@ class Crowd:
         for start in self.tableaus:
             if not self._follow(start, movers, exists, ends, met):
                 return None
-        if len(ends) > effort.TABLEAUS_KEPT:
+        if len(ends) > self._kept:
             return None
         return Course(frozenset(ends), tuple(frozenset(found) for found in met))
 
@@ -233,7 +241,7 @@ class Crowd:
                 fresh = {(found, after) for found in following} - seen
                 seen |= fresh
                 waiting += fresh
-            if len(seen) > 10 * effort.TABLEAUS_KEPT:
+            if len(seen) > 10 * self._kept:
                 return False
         return True
 
@@ -250,6 +258,17 @@ class Crowd:
         levels[level] -= 1
         levels[tuple(a + b for a, b in zip(level, self._weights[template], strict=True))] += 1
         return (*tableau[:cell], tuple(sorted((+levels).items())), *tableau[cell + 1 :])
+
+    def knows_domains(self) -> bool:
+        """Whether as many pods are in every shared domain in all tableaus."""
+        return len({self._by_domain(tableau) for tableau in self.tableaus}) == 1
+
+    def _by_domain(self, tableau: Tableau) -> tuple[Level, ...]:
+        found = np.zeros((max(self._domain_of, default=0) + 1, len(self._tallies)), np.int64)
+        for domain, levels in zip(self._domain_of, tableau, strict=True):
+            for level, nodes in levels:
+                found[domain] += np.multiply(level, nodes)
+        return tuple(map(tuple, found.tolist()))
 
     def worse_options(self, mover: Mover, *, as_planned: bool) -> frozenset[Option]:
         """Where a lone replacement makes something worse, or does less for the constraints than elsewhere.
@@ -368,7 +387,10 @@ def _numbered(size: int, traits: Iterable[Ints]) -> Codes:
 
 
 def crowds(
-    board: TrialCluster, moves: Mapping[int, Sequence[int]], cares: Callable[[Demand], bool]
+    board: TrialCluster,
+    moves: Mapping[int, Sequence[int]],
+    cares: Callable[[Demand], bool],
+    kept: int = effort.TABLEAUS_KEPT,
 ) -> dict[int, Crowd]:
     """For every moving template its crowd; `moves` has the nodes that pods of a template leave."""
     found: dict[int, Crowd] = {}
@@ -386,6 +408,7 @@ def crowds(
                     templates += fresh
                     waiting += fresh
         sources = [node for member in templates for node in moves[member]]
-        crowd = Crowd(board, [demands[number] for number in sorted(demands)], sorted(templates), sources)
+        asked = [demands[number] for number in sorted(demands)]
+        crowd = Crowd(board, asked, sorted(templates), sources, kept)
         found |= dict.fromkeys(templates, crowd)
     return found

@@ -292,7 +292,20 @@ class Landings:
         for crowd, _ in self._by_crowd(wave).values():
             if all(rival.told_apart for rival in self.room.of(crowd.templates)):
                 crowd.tableaus = frozenset([crowd.seen() for _ in self._worlds.each()])
+            self._narrow(crowd)
         return done
+
+    def _narrow(self, crowd: Crowd) -> None:
+        """Where it is known how many are in every domain, take each for in the one where the board has it.
+
+        They are all alike, so it does not matter which of them is where.
+        """
+        astray = [rival for rival in self.room.of(crowd.templates) if not rival.told_apart]
+        spread = [r for r in astray if (crowd.domains[r.nodes] != crowd.domains[r.node]).any()]
+        if spread and len(crowd.templates) == 1 and crowd.knows_domains():
+            nodes = np.logical_or.reduce([rival.nodes for rival in spread])
+            for rival in spread:
+                self.room.narrow(rival, nodes & (crowd.domains == crowd.domains[rival.node]))
 
     def _ends(self, crowd: Crowd, landings: Sequence[Landing]) -> frozenset[Tableau]:
         """All tableaus that landings may lead to; one by scores is the only one of its crowd."""

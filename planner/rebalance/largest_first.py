@@ -32,6 +32,8 @@ class LargestFirst:
         self._domains: list[Mask] = []
         self._numbers: dict[tuple[int, int], int] = {}
         self._by_nodes: dict[bytes, int] = {}
+        #: For every class the nodes to whose domains more of its pods are to come than to leave them.
+        self._lacks: dict[int, Mask] = {}
 
     def size(self, move: Move) -> int:
         """The class of a pod's size."""
@@ -87,13 +89,20 @@ class LargestFirst:
 
     def _allowed(self, ready: Iterable[Move], left: Sequence[Move]) -> list[Move]:
         """Those of the ready moves that take nothing from larger ones that are left; the largest first."""
-        lacking = self._lacking(left)
-        found = [
-            move
-            for move in ready
-            if not any(lacks[move.target] for size, lacks in lacking.items() if size > self.size(move))
-        ]
-        return sorted(found, key=self.key)
+        self._lacks = self._lacking(left)
+        allowed = [move for move in ready if not self.needed(move)[move.target]]
+        # Who stays in its domain leaves a node for another: fewer serve it than serve those that come.
+        return sorted(
+            allowed, key=lambda m: (self.key(m), self._domain(m, m.source) != self._domain(m, m.target))
+        )
+
+    def needed(self, move: Move) -> Mask:
+        """The nodes in domains that larger pods than a move's need, when moves were last grouped."""
+        found = np.zeros(self._board.problem.nodes.size, np.bool_)
+        for size, lacks in self._lacks.items():
+            if size > self.size(move):
+                found |= lacks
+        return found
 
     def _lacking(self, left: Iterable[Move]) -> dict[int, Mask]:
         """For every class the nodes to whose domains more of its pods are to come than to leave them."""

@@ -22,6 +22,8 @@ class Inside:
         self._cells = crowd.cell_of[self._nodes]
         self._known: dict[int, Codes] = {}
         self.least = len(self._nodes)
+        #: The pods of the crowd on every node for certain; made when somebody asks.
+        self.levels: Codes | None = None
 
     def of(self, cell: int) -> Codes:
         """Those in a cell."""
@@ -65,7 +67,9 @@ class Presence:
             if shut and len(there):
                 # Rivals of the crowd may count too much for it where they are: they take that node from it.
                 kin = [rival for rival in self.kin(case, crowd) if rival.nodes[there].any()]
-                known = max(0, self._known_open(case, crowd, there, several) - len(kin))
+                if inside.levels is None:
+                    inside.levels = self.levels(crowd, [case.move])
+                known = max(0, _known_open(crowd, inside.levels[:, there], several) - len(kin))
                 least = max(known, len(there) - shut)
                 counted += kin
             by_number.append((there, least))
@@ -78,17 +82,9 @@ class Presence:
         if self._room.is_enough(need, by_name, counted):
             return True
         nodes = np.concatenate([inside.of(cell) for cell in allowed])
-        bear = crowd.bear(tableau, mover, nodes, self.levels(crowd, [case.move]))
+        levels = self.levels(crowd, [case.move]) if inside.levels is None else inside.levels
+        bear = crowd.bear(tableau, mover, nodes, levels)
         return self._room.has_places(need, nodes, bear, self.kin(case, crowd))
-
-    def _known_open(self, case: Case, crowd: Crowd, nodes: Codes, several: Collection[Level]) -> int:
-        """How many of some nodes are at one of these levels, but for rivals of the crowd."""
-        if not crowd.by_node:
-            return len(nodes)
-        levels, found = self.levels(crowd, [case.move])[:, nodes], np.zeros(len(nodes), np.bool_)
-        for level in several:
-            found |= (levels == np.array(level, np.int64)[:, np.newaxis]).all(axis=0)
-        return int(found.sum())
 
     def kin(self, case: Case, crowd: Crowd) -> list[Rival]:
         """The rivals that count where a crowd does."""
@@ -108,3 +104,13 @@ class Presence:
             if rival.node < 0:
                 found[rival.source] = True
         return found
+
+
+def _known_open(crowd: Crowd, levels: Codes, several: Collection[Level]) -> int:
+    """Of nodes with so many pods, how many are at one of these levels, but for rivals of the crowd."""
+    if not crowd.by_node:
+        return int(levels.shape[1])
+    found = np.zeros(levels.shape[1], np.bool_)
+    for level in several:
+        found |= (levels == np.array(level, np.int64)[:, np.newaxis]).all(axis=0)
+    return int(found.sum())

@@ -82,6 +82,15 @@ class Room:
         self._stacked = None
         self._astray_load[:, rival.node] += self.takes[rival.template]
 
+    def narrow(self, rival: Rival, nodes: Mask) -> None:
+        """Take note that a replacement is on one of fewer nodes."""
+        known = replace(rival, nodes=nodes)
+        for several in (self.astray, self.elsewhere, self._of[rival.template]):
+            for number, one in enumerate(several):
+                if one is rival:
+                    several[number] = known
+        self._stacked = None
+
     def settle(self, rival: Rival, scarce: Sequence[Mask]) -> None:
         """If he and all who may be where he is fill these nodes, take what is left there for certain.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
@@ -26,11 +26,19 @@ from planner.rebalance.waves import WaveRules, Waves
 class ScarceWaves(Waves):
     """Deals moves out to waves on a stage; they happen there."""
 
+    _tableaus_kept = effort.SCARCE_TABLEAUS
+
     def __init__(self, stage: Stage, moves: Sequence[Move], rules: WaveRules) -> None:
         super().__init__(stage, moves, rules)
         self._order = LargestFirst(stage.board, self._landings.room, moves)
         self._scarce = _scarce(stage, moves)
         self._planned = {move.pod: move.target for move in moves}
+        #: For every template the nodes of all domains to which its pods are to come.
+        self._ends: dict[int, Mask] = {}
+        for move in moves:
+            template, near = stage.board.template(move.pod), self._order.near(move, move.target)
+            self._ends[template] = self._ends.get(template, False) | near
+        self._in_domain = True
         #: For templates the nodes that may have room now.
         self._fits: dict[int, Mask] = {}
 
@@ -54,7 +62,9 @@ class ScarceWaves(Waves):
             or next(filter(None, map(self._to_the_only_node, others)), [])
             or self._with_a_pin(largest)
             or next(filter(None, map(self._to_any_node, others)), [])
+            or next(filter(None, map(self._to_any_domain, [largest, *others])), [])
             or self._with_a_pin(self._in_the_way(ready))
+            or self._with_a_wide_pin(self._in_the_way(ready))
         )
 
     def _in_the_way(self, ready: Sequence[Move]) -> Iterable[Move]:
@@ -75,8 +85,21 @@ class ScarceWaves(Waves):
         )
 
     def _to_any_node(self, moves: Iterable[Move]) -> list[Landing]:
-        """Those of some moves that land well on whichever node it is."""
-        return self._hold_together(self._alone(self._different(moves), pins=False))
+        """Some moves that land well on whichever node it is."""
+        different = self._different(moves)
+        while some := [*islice(different, effort.SCARCE_TOGETHER)]:
+            found = self._hold_together(self._alone(some, pins=False))
+            if found:
+                return found
+        return []
+
+    def _to_any_domain(self, moves: Iterable[Move]) -> list[Landing]:
+        """The first of some moves that lands well where any pods like it were planned to, without harm."""
+        self._in_domain = False
+        try:
+            return self._one_of(self._different(moves))
+        finally:
+            self._in_domain = True
 
     def _with_a_pin(self, moves: Iterable[Move]) -> list[Landing]:
         """The first of some moves that can be pinned, to where it leaves the least room."""
@@ -91,16 +114,24 @@ class ScarceWaves(Waves):
                 return found
         return []
 
-    def _alone(
-        self, moves: Iterable[Move], *, pins: bool, again: bool = False, plain: bool = False
-    ) -> list[Landing]:
-        """Landings inside the planned domains: elsewhere another move of the same pods is planned to end."""
-        found = super()._alone(moves, pins=pins, again=again, plain=plain)
-        return [
-            landing
-            for landing in found
-            if not (landing.nodes & ~self._order.near(landing.move, landing.move.target)).any()
-        ]
+    def _with_a_wide_pin(self, moves: Iterable[Move]) -> list[Landing]:
+        """The first of some moves that can be pinned to a domain."""
+        if self.rules.evict_only:
+            return []
+        return next(filter(None, (self._alone([move], pins=True) for move in moves)), [])
+
+    def _is_welcome(self, landing: Landing) -> bool:
+        """Whether it is in the planned domains: elsewhere another move of the same pods is planned to end."""
+        return not (landing.nodes & ~self._meant(landing.move)).any()
+
+    def _meant(self, move: Move) -> Mask:
+        """The nodes where a replacement may land."""
+        near = self._order.near(move, move.target)
+        if self._in_domain:
+            return near
+        ends = self._ends[self._board.template(move.pod)]
+        found: Mask = near | (ends & ~self._order.needed(move))
+        return found
 
     # What is known
 
@@ -161,8 +192,11 @@ class ScarceWaves(Waves):
         free = self._landings.room.free()[:, nodes] / np.maximum(self._board.problem.allocatable[:, nodes], 1)
         return nodes[np.argsort(free.min(axis=0, initial=1.0), kind="stable")]
 
-    def _stamp(self, move: Move, *, pins: bool) -> object:
-        return super()._stamp(move, pins=pins), np.flatnonzero(self._open(move)).tobytes()
+    def _asks(self, *, pins: bool) -> object:
+        return pins, self._in_domain
+
+    def _stamp(self, move: Move) -> object:
+        return super()._stamp(move), self._open(move).tobytes()
 
 
 def _scarce(stage: Stage, moves: Sequence[Move]) -> list[Mask]:

@@ -92,6 +92,9 @@ class _Load:
 class Waves:
     """Deals moves out to waves on a stage; they happen there."""
 
+    #: So many counts that may have come about are kept apart.
+    _tableaus_kept = effort.TABLEAUS_KEPT
+
     def __init__(
         self,
         stage: Stage,
@@ -110,7 +113,7 @@ class Waves:
         sources: dict[int, list[int]] = {}
         for move in moves:
             sources.setdefault(self._board.template(move.pod), []).append(move.source)
-        self._crowds = crowds(self._board, sources, self._matters)
+        self._crowds = crowds(self._board, sources, self._matters, self._tableaus_kept)
         kept = {id(self._crowds[self._board.template(pod)]) for pod in care.as_planned if pod in times}
         #: Templates whose moves keep to their order and to the domains that were planned.
         self._as_planned = {t for t, crowd in self._crowds.items() if id(crowd) in kept}
@@ -132,7 +135,7 @@ class Waves:
             {move.source for move in moves},
         )
         self._promised = self._promises()
-        self._refused: dict[Move, object] = {}
+        self._refused: dict[tuple[Move, object], object] = {}
         self._work = 0
         self.waves: list[list[Landing]] = []
 
@@ -192,25 +195,33 @@ class Waves:
         """
         found, load = list[Landing](), _Load(self)
         for move in moves:
-            stamp = self._stamp(move, pins=pins)
-            if not load.bears(move) or (self._refused.get(move) == stamp and not again):
+            question, stamp = (move, self._asks(pins=pins)), self._stamp(move)
+            if not load.bears(move) or (self._refused.get(question) == stamp and not again):
                 continue
             landing = None
             if self._can_leave([move]):
                 self._work += self._board.problem.nodes.size
                 plain |= pins and self._work > effort.JUDGED_WITH_CARE
                 landing = self._landings.judge([move], self._kept_free, pins=pins, plain=plain)[0]
-            if landing is None:
-                self._refused[move] = stamp
+            if landing is None or not self._is_welcome(landing):
+                self._refused[question] = stamp
             else:
                 found.append(landing)
                 load.add(move)
         return found
 
-    def _stamp(self, move: Move, *, pins: bool) -> object:
+    def _is_welcome(self, landing: Landing) -> bool:
+        """Whether a landing that holds is one that is wanted."""
+        return True
+
+    def _asks(self, *, pins: bool) -> object:
+        """What tells how a move is judged."""
+        return pins
+
+    def _stamp(self, move: Move) -> object:
         """What a refused move waits for a change of."""
         free = self._landings.room.free_on(move.target).tobytes()
-        return self._crowds[self._board.template(move.pod)].tableaus, free, pins
+        return self._crowds[self._board.template(move.pod)].tableaus, free
 
     def _hold_together(self, alone: Sequence[Landing]) -> list[Landing]:
         """The most of some moves that keep their kind of landing when they are under way together."""
