@@ -4,11 +4,14 @@ import numpy as np
 
 from planner.eviction.budgets import Budgets
 from planner.problem.problem import Problem
+from planner.rebalance.crowds import crowds
+from planner.rebalance.landing import Wishes
+from planner.rebalance.landings import Landings
 from planner.rebalance.phases import Stage
 from planner.rebalance.steerable import Steering, pinnable
 from planner.rebalance.trial_cluster import Move, TrialCluster
 from planner.rebalance.waves import Care, WaveRules, Waves
-from tests.builders import cluster, node, pod
+from tests.builders import ZONE, cluster, node, pod, spread
 
 
 def dealt(reserved: set[str], *, strict: bool = False) -> tuple[list[list[str]], list[str]]:
@@ -57,3 +60,37 @@ def test_a_reserved_move_keeps_its_room() -> None:
 def test_strict_waves_follow_the_moves_own_order() -> None:
     """All keep off the room that others are to have."""
     assert dealt(set(), strict=True) == ([["w0"], ["w1", "x"]], [])
+
+
+def test_how_many_came_to_a_domain_tells_how_much_room_is_left() -> None:
+    """Each of two may have come to either zone; when both have, one is in each and leaves a node free."""
+    words = {"app": "w", "owner": "ReplicaSet/w", "spread": [spread(app="w")]}
+    found = cluster(
+        *(node(f"{zone}{number}", zone=zone) for zone in "ab" for number in range(2)),
+        *(node(f"c{number}", zone="c", cpu="16") for number in range(2)),
+        *(pod(f"w{number}", f"c{number // 2}", cpu="2", **words) for number in range(4)),
+        *(pod(f"there-{zone}", f"{zone}0", cpu="100m", **words) for zone in "ab"),
+        pod("big", "c0", cpu="3", owner="ReplicaSet/big", nodeSelector={ZONE: "a"}),
+    )
+    problem = Problem(found)
+    pods = {pod.name: number for number, pod in enumerate(problem.pods)}
+    at = problem.nodes.index
+    moves = [
+        Move(pods["w0"], at["c0"], at["a1"]),
+        Move(pods["w2"], at["c1"], at["b1"]),
+        Move(pods["big"], at["c0"], at["a0"]),
+    ]
+    stage = Stage(problem, moves, TrialCluster(problem))
+    board = stage.board
+    sources = {board.template(move.pod): [at["c0"], at["c1"]] for move in moves}
+    landings = Landings(
+        stage, crowds(board, sources, lambda demand: demand.hard), Wishes(), {at["c0"], at["c1"]}
+    )
+    may_land = []
+    for move in moves:
+        (landing,) = landings.judge([move], lambda _: problem.nodes.none.copy(), pins=False)
+        assert landing is not None
+        assert landing.kind == "filters"
+        landings.commit([landing])
+        may_land.append([problem.nodes.names[node] for node in np.flatnonzero(landing.nodes)])
+    assert may_land == [["a0", "a1", "b0", "b1"], ["a0", "a1", "b0", "b1"], ["a0", "a1"]]
