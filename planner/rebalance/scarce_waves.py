@@ -64,7 +64,6 @@ class ScarceWaves(Waves):
             or next(filter(None, map(self._to_any_node, others)), [])
             or next(filter(None, map(self._to_any_domain, [largest, *others])), [])
             or self._with_a_pin(self._in_the_way(ready))
-            or self._with_a_wide_pin(self._in_the_way(ready))
         )
 
     def _in_the_way(self, ready: Sequence[Move]) -> Iterable[Move]:
@@ -113,12 +112,6 @@ class ScarceWaves(Waves):
                 self._left[self._left.index(move)] = pinned
                 return found
         return []
-
-    def _with_a_wide_pin(self, moves: Iterable[Move]) -> list[Landing]:
-        """The first of some moves that can be pinned to a domain."""
-        if self.rules.evict_only:
-            return []
-        return next(filter(None, (self._alone([move], pins=True) for move in moves)), [])
 
     def _is_welcome(self, landing: Landing) -> bool:
         """Whether it is in the planned domains: elsewhere another move of the same pods is planned to end."""
