@@ -144,6 +144,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", type=int, default=5000)
     parser.add_argument("--fill", type=float, action="append")
+    parser.add_argument("--seed", type=int, default=7, help="another one is another cluster")
     parser.add_argument("--time-limit", type=float, default=50.0)
     parser.add_argument("--balanced", action="store_true")
     chosen = parser.parse_args()
@@ -151,7 +152,7 @@ def main() -> None:
         _balanced(chosen.nodes)
         return
     for fill in chosen.fill or [0.8, 0.99, 0.999]:
-        cluster = Cluster.from_objects(Shape(chosen.nodes, fill).objects())
+        cluster = Cluster.from_objects(Shape(chosen.nodes, fill, chosen.seed).objects())
         start = time.perf_counter()
         plan = rebalance(cluster, time_limit=chosen.time_limit)
         wall = time.perf_counter() - start
