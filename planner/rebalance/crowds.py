@@ -17,6 +17,7 @@ import numpy as np
 
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
+from planner.rebalance.cells import cells_of, numbered
 from planner.rebalance.excess_ledger import Demand
 from planner.rebalance.figures import Figures, Level, Standing, Tableau, is_by_node
 from planner.rebalance.trial_cluster import TrialCluster
@@ -77,16 +78,16 @@ class Crowd:
         self.demands = demands
         self._kept = kept
         self.templates = tuple(templates)
-        self.cell_of = _cells(board, demands, templates, sources)
+        self.cell_of = cells_of(board, demands, templates, sources)
         shared = [d.rule.column.codes + 1 for d in demands if not is_by_node(d)]
         #: A number for every node, equal where all shared domains are the same.
-        self.domains = _numbered(len(self.cell_of), [codes.astype(np.int64) for codes in shared])
+        self.domains = numbered(len(self.cell_of), [codes.astype(np.int64) for codes in shared])
         representative = np.unique(self.cell_of, return_index=True)[1]
         self._domain_of: list[int] = self.domains[representative].tolist()
         self.sizes: list[int] = np.bincount(self.cell_of).tolist()
         self._tallies: list[PodCounts] = []
         self._figures = [
-            Figures(d, self._number(d.rule.tally), self._number(d.held.tally), representative)
+            Figures(d, self._number(d.rule.tally), self._number(d.held.tally), representative, kept)
             for d in demands
         ]
         #: Whether some constraint looks at single nodes; if none does, a cell is like one node.
@@ -133,7 +134,7 @@ class Crowd:
         """Where every constraint stands."""
         found = self._known.get(tableau)
         if found is None:
-            if len(self._known) > 50 * effort.TABLEAUS_KEPT:
+            if len(self._known) > 50 * self._kept:
                 self._known.clear()
             found = self._known[tableau] = tuple(f.standing(tableau) for f in self._figures)
         return found
@@ -143,7 +144,7 @@ class Crowd:
         key = tableau, mover.template, mover.restriction
         found = self._known_options.get(key)
         if found is None:
-            if len(self._known_options) > 10 * effort.TABLEAUS_KEPT:
+            if len(self._known_options) > 10 * self._kept:
                 self._known_options.clear()
             found = self._known_options[key] = frozenset(self._options(tableau, mover))
         return found
@@ -259,16 +260,22 @@ class Crowd:
         levels[tuple(a + b for a, b in zip(level, self._weights[template], strict=True))] += 1
         return (*tableau[:cell], tuple(sorted((+levels).items())), *tableau[cell + 1 :])
 
-    def knows_domains(self) -> bool:
-        """Whether as many pods are in every shared domain in all tableaus."""
-        return len({self._by_domain(tableau) for tableau in self.tableaus}) == 1
+    def tells_domains(self) -> bool:
+        """Whether it is known how many pods of its only moving template are in every shared domain."""
+        if len(self.templates) != 1:
+            return False
+        counted = [number for number, weight in enumerate(self._weights[self.templates[0]]) if weight]
+        if not counted:
+            return False
+        found = (self._by_domain(tableau, counted[0]) for tableau in self.tableaus)
+        first = next(found)
+        return all(other == first for other in found)
 
-    def _by_domain(self, tableau: Tableau) -> tuple[Level, ...]:
-        found = np.zeros((max(self._domain_of, default=0) + 1, len(self._tallies)), np.int64)
+    def _by_domain(self, tableau: Tableau, tally: int) -> dict[int, int]:
+        found: dict[int, int] = {}
         for domain, levels in zip(self._domain_of, tableau, strict=True):
-            for level, nodes in levels:
-                found[domain] += np.multiply(level, nodes)
-        return tuple(map(tuple, found.tolist()))
+            found[domain] = found.get(domain, 0) + sum(level[tally] * nodes for level, nodes in levels)
+        return found
 
     def worse_options(self, mover: Mover, *, as_planned: bool) -> frozenset[Option]:
         """Where a lone replacement makes something worse, or does less for the constraints than elsewhere.
@@ -361,29 +368,6 @@ _Outcomes = tuple[Mover, frozenset[Tableau], dict[Option, set[tuple[int, ...] | 
 def _together(standings: Iterable[Standing]) -> tuple[int, ...]:
     """Where all constraints of a crowd stand taken together."""
     return tuple(np.array([*standings], np.int64).reshape(-1, 3).sum(axis=0).tolist())
-
-
-def _cells(
-    board: TrialCluster, demands: Sequence[Demand], templates: Iterable[int], sources: Iterable[int]
-) -> Codes:
-    """A number for every node, equal where nothing tells nodes apart; nodes that pods leave are alone."""
-    of = np.zeros(board.problem.nodes.size, np.int64)
-    alone = sorted(set(sources))
-    of[np.array(alone, np.intp)] = 1 + np.arange(len(alone))
-    traits: list[Ints] = [board.plan(template).settled.astype(np.int64) for template in templates]
-    for demand in demands:
-        column = demand.rule.column
-        traits.append((column.present if is_by_node(demand) else column.codes + 1).astype(np.int64))
-        traits.append(demand.rule.counts.eligible.astype(np.int64))
-    return _numbered(len(of), [of, *traits])
-
-
-def _numbered(size: int, traits: Iterable[Ints]) -> Codes:
-    """A number for every node, equal where all traits are."""
-    of = np.zeros(size, np.int64)
-    for trait in traits:
-        _, of = np.unique(of * (int(trait.max(initial=0)) + 1) + trait, return_inverse=True)
-    return of.astype(np.intp)
 
 
 def crowds(

@@ -29,10 +29,12 @@ class Standing(NamedTuple):
 class Figures:
     """One constraint over the cells of a crowd."""
 
-    def __init__(self, demand: Demand, tally: int, held: int, representative: Codes) -> None:
+    def __init__(self, demand: Demand, tally: int, held: int, representative: Codes, kept: int) -> None:
+        """Of about so many tableaus what was found is kept."""
         rule = demand.rule
         self.demand = demand
         self.tally, self.held = tally, held
+        self._most_known = 10 * kept
         self.max_skew = demand.max_skew
         self.own = rule.own
         self.few = rule.few_domains
@@ -52,7 +54,7 @@ class Figures:
         known = self._known_sums.get(key)
         if known is not None:
             return known
-        if len(self._known_sums) > 10 * effort.TABLEAUS_KEPT:
+        if len(self._known_sums) > self._most_known:
             self._known_sums.clear()
         found = self._known_sums[key] = dict.fromkeys(self.domains, 0)
         for code, counts, levels in zip(self.code, self.counts, tableau, strict=True):
@@ -67,7 +69,7 @@ class Figures:
         """The global minimum; of nodes or of shared domains."""
         found = self._known_minima.get(tableau)
         if found is None:
-            if len(self._known_minima) > 10 * effort.TABLEAUS_KEPT:
+            if len(self._known_minima) > self._most_known:
                 self._known_minima.clear()
             found = self._known_minima[tableau] = self.minimum_among(tableau, None)
         return found

@@ -300,9 +300,9 @@ class Landings:
 
         They are all alike, so it does not matter which of them is where.
         """
-        astray = [rival for rival in self.room.of(crowd.templates) if not rival.told_apart]
+        astray = self.room.of(crowd.templates)
         spread = [r for r in astray if (crowd.domains[r.nodes] != crowd.domains[r.node]).any()]
-        if spread and len(crowd.templates) == 1 and crowd.knows_domains():
+        if spread and not any(rival.told_apart for rival in astray) and crowd.tells_domains():
             nodes = np.logical_or.reduce([rival.nodes for rival in spread])
             for rival in spread:
                 self.room.narrow(rival, nodes & (crowd.domains == crowd.domains[rival.node]))

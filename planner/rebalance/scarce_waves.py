@@ -189,7 +189,7 @@ class ScarceWaves(Waves):
         return pins, self._in_domain
 
     def _stamp(self, move: Move) -> object:
-        return super()._stamp(move), self._open(move).tobytes()
+        return super()._stamp(move), self._open(move).tobytes(), self._meant(move).tobytes()
 
 
 def _scarce(stage: Stage, moves: Sequence[Move]) -> list[Mask]:
