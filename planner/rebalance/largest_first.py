@@ -32,8 +32,8 @@ class LargestFirst:
         self._domains: list[Mask] = []
         self._numbers: dict[tuple[int, int], int] = {}
         self._by_nodes: dict[bytes, int] = {}
-        #: For every class the nodes to whose domains more of its pods are to come than to leave them.
-        self._lacks: dict[int, Mask] = {}
+        #: For every class the nodes in domains that larger pods need, when moves were last grouped.
+        self._needed: dict[int, Mask] = {}
 
     def size(self, move: Move) -> int:
         """The class of a pod's size."""
@@ -89,7 +89,7 @@ class LargestFirst:
 
     def _allowed(self, ready: Iterable[Move], left: Sequence[Move]) -> list[Move]:
         """Those of the ready moves that take nothing from larger ones that are left; the largest first."""
-        self._lacks = self._lacking(left)
+        self._needed = self._needed_by_larger(left)
         allowed = [move for move in ready if not self.needed(move)[move.target]]
         # Who stays in its domain leaves a node for another: fewer serve it than serve those that come.
         return sorted(
@@ -98,24 +98,21 @@ class LargestFirst:
 
     def needed(self, move: Move) -> Mask:
         """The nodes in domains that larger pods than a move's need, when moves were last grouped."""
-        found = np.zeros(self._board.problem.nodes.size, np.bool_)
-        for size, lacks in self._lacks.items():
-            if size > self.size(move):
-                found |= lacks
-        return found
+        return self._needed[self.size(move)]
 
-    def _lacking(self, left: Iterable[Move]) -> dict[int, Mask]:
-        """For every class the nodes to whose domains more of its pods are to come than to leave them."""
+    def _needed_by_larger(self, left: Iterable[Move]) -> dict[int, Mask]:
+        """For every class the nodes to whose domains more pods of a larger one are to come than to leave."""
         coming: dict[int, Counter[int]] = {}
         for move in left:
             counts = coming.setdefault(self.size(move), Counter())
             counts[self._domain(move, move.target)] += 1
             counts[self._domain(move, move.source)] -= 1
-        found = {}
-        for size, counts in coming.items():
+        found, needed = dict[int, Mask](), np.zeros(self._board.problem.nodes.size, np.bool_)
+        for size, counts in sorted(coming.items(), reverse=True):
+            found[size] = needed
             balance = np.zeros(self._board.problem.nodes.size, np.int64)
             for domain, number in counts.items():
                 if number:
                     balance += number * self._domains[domain]
-            found[size] = balance > 0
+            needed = needed | (balance > 0)
         return found

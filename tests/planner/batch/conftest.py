@@ -7,6 +7,7 @@ import pytest
 
 @pytest.fixture
 def number(turn: int) -> int:
-    """A cluster that no run has seen before, another one every turn; pytest tells it where a test fails."""
-    print(f"turn {turn}")
-    return SystemRandom().randrange(1 << 30)
+    """A cluster that no run has seen before, another one every turn; it is told where a test fails."""
+    found = SystemRandom().randrange(1 << 30)
+    print(f"turn {turn}: {found}")
+    return found
