@@ -99,6 +99,10 @@ class Filter(Family):
         """The only nodes that the template's own spec can mean, if it names its nodes; else None."""
         return None
 
+    def never(self, template: Template) -> Mask | None:
+        """The nodes that are refused whoever is where, if any are known."""
+        return None
+
     def narrowed(self, template: Template, nodes: Mask) -> Mask | None:
         """The nodes refused to a pod that may run on these alone; None: no more than to any other."""
         return None

@@ -38,11 +38,23 @@ class MoveModel:
     """Variables and constraints of a region."""
 
     def __init__(
-        self, region: Region, *, most_moves: int | None = None, hard_excess: int | None = None
+        self,
+        region: Region,
+        *,
+        most_moves: int | None = None,
+        hard_excess: int | None = None,
+        arriving: bool = False,
+        returning: bool = False,
     ) -> None:
-        """A model of a region; with `hard_excess` only of what has just so much too much."""
+        """A model of a region; with `hard_excess` only of what has just so much too much.
+
+        With `arriving` no domain to which a pod comes has too much by the constraints of that pod: it was
+        within bounds when the pod came, and nothing may get worse afterwards.  With `returning` pods change
+        their node within a domain only if it can spare one of them, before all moves or after them.
+        """
         self.cp = cp_model.CpModel()
         self._region = region
+        self._arriving, self._returning = arriving, returning
         self._leave = {
             (t, site): self.cp.new_int_var(0, len(weights), "")
             for t, sites in region.leaving.items()
@@ -158,6 +170,41 @@ class MoveModel:
             else:
                 self._judge(excess, carriers, place)
             self._excess[demand.hard].append(over)
+            if self._arriving and place.domains == 1:
+                self._arrive(over, face.kept_out, place)
+        if self._returning and face.kept_out and not few:
+            self._return(face, changes)
+
+    def _arrive(self, over: Any, kept_out: Iterable[int], place: Place) -> None:
+        """Nothing is too much where one of those comes that are kept out else."""
+        coming = [self._come[t, site] for t in kept_out for site in place.sites if (t, site) in self._come]
+        if coming:
+            some = self.cp.new_bool_var("")
+            self.cp.add(cp_model.LinearExpr.sum(coming) == 0).only_enforce_if(~some)
+            self.cp.add(over == 0).only_enforce_if(some)
+
+    def _return(self, face: Face, changes: Sequence[Any]) -> None:
+        """Whoever stays in a domain that cannot spare a pod now leaves it when it can at the end."""
+        counts = [
+            place.pods + cp_model.LinearExpr.weighted_sum(variables, signs)
+            for place, (variables, signs, _, _) in zip(face.places, changes, strict=True)
+        ]
+        most: Any = None
+        for place, count in zip(face.places, counts, strict=True):
+            keys = [(t, site) for t in face.kept_out for site in place.sites]
+            leave = [self._leave[key] for key in keys if key in self._leave]
+            come = [self._come[key] for key in keys if key in self._come]
+            if place.domains > 1 or place.spares or not leave or not come or len(place.sites) == 1:
+                continue
+            if most is None:
+                most = self.cp.new_int_var(0, sum(p.pods for p in face.places), "")
+                for other in counts:
+                    self.cp.add(other <= most)
+            nobody, stays, spares = (self.cp.new_bool_var("") for _ in range(3))
+            self.cp.add_bool_or(nobody, stays, spares)
+            self.cp.add(cp_model.LinearExpr.sum(leave) == 0).only_enforce_if(nobody)
+            self.cp.add(cp_model.LinearExpr.sum(come) == 0).only_enforce_if(stays)
+            self.cp.add(count - 1 + face.demand.max_skew >= most).only_enforce_if(spares)
 
     def _minimum(self, face: Face, changes: Sequence[Any], least: int) -> Any:
         most = min((p.pods + c[3] for p, c in zip(face.places, changes, strict=True)), default=0)

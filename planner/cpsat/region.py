@@ -27,15 +27,21 @@ class Place:
     domains: int
     pods: int
     carriers: int
+    spares: bool
+    """Whether one of the pods may leave now and come back, and nothing is worse meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """One constraint inside a region; `floor` is the fewest pods of any domain outside, if there are any."""
+    """One constraint inside a region; `floor` is the fewest pods of any domain outside, if there are any.
+
+    Those `kept_out` come only where they leave nothing too much: they ask for it, and the scheduler does.
+    """
 
     demand: Demand
     places: tuple[Place, ...]
     floor: int | None
+    kept_out: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,6 +158,8 @@ GLANCE_WORK, GLIMPSE_WORK = 0.3, 0.05
 REGION_VARIABLES = 20_000
 #: Every stage of a relaxation, and of a model with all nodes; most are proved in a hundredth of it.
 RELAXED_REGION_WORK, EXACT_REGION_WORK = 5.0, 20.0
+#: So many orders of the moves that a model leads to are tried, each with those first that had no turn before.
+SEQUENCES_OF_MOVES = 8
 #: So many pods of a domain are tried before it is given up: those after them are seldom different.
 PODS_OF_A_DOMAIN = 8
 #: How deep pods move over for each other, and how many ways are tried on each level, the deepest first.

@@ -44,11 +44,9 @@ class Demand:
         """For every domain, whether it can do without a pod for a while and nothing gets worse."""
         fine = np.ones(len(self.rule.column.values) + 1, np.bool_)
         sums, minimum = self.rule.counts.sums(), self.rule.minimum()
-        lowest = np.flatnonzero(self.rule.counts.domains & (sums == minimum))
-        if not self.rule.few_domains and len(lowest) == 1:
-            full = sums > minimum - 1 + self.max_skew
-            full[lowest] = False
-            fine[lowest] = not (full & (self.held.sums() > 0)).any()
+        if not self.rule.few_domains:
+            full = (sums > minimum - 1 + self.max_skew) & (self.held.sums() > 0)
+            fine[np.flatnonzero(self.rule.counts.domains & (sums == minimum))] = not full.any()
         return fine
 
     def moves_needed(self, *, closed: bool) -> int | None:

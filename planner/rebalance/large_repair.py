@@ -83,7 +83,7 @@ class LargeRepair:
         if shift is None:
             return []
         before, mark = self._board.ledger.excess(hard=True), self._board.state.mark()
-        sequencer = Sequencer.following(self._board, self._movable, region, shift.leaving, shift.coming)
+        sequencer = Sequencer.following(self._board, self._movable, region, shift)
         found = sequencer.run(self._meter.over)
         if self._board.ledger.excess(hard=True) >= before:
             self._board.state.rollback(mark)
@@ -93,7 +93,7 @@ class LargeRepair:
     def _nodes(self, templates: Sequence[int], demands: Sequence[Demand], radius: int) -> Codes:
         """Where pods are too many, and the nodes of the other domains that are closest to having room."""
         board = self._board
-        open_to = np.logical_or.reduce([board.plan(template).settled for template in templates])
+        open_to = np.logical_or.reduce([board.ever_open(template) for template in templates])
         holding = np.zeros_like(open_to)
         for template in templates:
             holding[board.state.node_of[self._movable.of(template)]] = True

@@ -75,7 +75,7 @@ class Regions:
         nodes = np.flatnonzero(group >= 0)
         wants = {t: self._board.wants(t) for t in templates}
         rows = {row for found in wants.values() for row, _ in found}
-        faces = [face for demand in demands if (face := _face(demand, group)) is not None]
+        faces = [face for demand in demands if (face := self._face(demand, group, templates)) is not None]
         leaving = {t: self._leaving(t, group, moved or set(), tight=tight) for t in templates}
         return Region(
             tuple(templates),
@@ -124,7 +124,7 @@ class Regions:
                 yield column.present.astype(np.int64)
             yield demand.rule.counts.eligible.astype(np.int64)
         for template in templates:
-            yield self._board.plan(template).settled.astype(np.int64)
+            yield self._board.ever_open(template).astype(np.int64)
 
     def _leaving(
         self, template: int, group: Codes, moved: set[int], *, tight: bool
@@ -147,41 +147,45 @@ class Regions:
         return mask
 
     def _open(self, template: int, group: Codes, *, tight: bool) -> tuple[int, ...]:
-        mask: Mask = self._board.plan(template).settled & (group >= 0)
+        mask: Mask = self._board.ever_open(template) & (group >= 0)
         if tight:
             for plugin in self._board.rules(template):
                 mask = mask & (plugin.reject(self._board.problem.templates[template]) == 0)
         return tuple(np.unique(group[mask]).tolist())
+
+    def _face(self, demand: Demand, group: Codes, templates: Iterable[int]) -> Face | None:
+        """A constraint inside a region; None where sites cut through its domains."""
+        counts, of = demand.rule.counts, demand.rule.column.codes
+        inside = np.flatnonzero((group >= 0) & counts.eligible)
+        width = max(1, len(demand.rule.column.values))
+        pairs = np.unique(group[inside] * width + of[inside])
+        sites, codes = pairs // width, pairs % width
+        several = np.bincount(sites, minlength=1) > 1
+        if several.any() and len(np.unique(codes)) < len(codes):
+            return None
+        # Either every site has domains of its own, or every domain has sites of its own.
+        keys = sites if several.any() else codes
+        order = np.argsort(keys, kind="stable")
+        cuts = np.flatnonzero(np.diff(keys[order])) + 1
+        parts = np.split(order, cuts) if order.size else []
+        asking = _sites_of(of, group)
+        spares = demand.bears_less()[:-1] & (demand.surplus() == 0)
+        places = tuple(_place(demand, asking, spares, sites[part], np.unique(codes[part])) for part in parts)
+        outside = counts.domains.copy()
+        outside[codes] = False
+        floor = int(counts.sums()[outside].min()) if outside.any() else None
+        asked = demand.members.intersection(demand.carriers, templates) if demand.hard else ()
+        kept_out = [t for t in asked if any(plugin.compares for plugin in self._board.plan(t).changing)]
+        return Face(demand, places, floor, tuple(sorted(kept_out)))
 
     def _room(self, nodes: Codes, group: Codes, rows: set[int]) -> dict[int, dict[int, int]]:
         free = self._board.problem.allocatable - self._board.state.used
         return {int(group[node]): {row: int(free[row, node]) for row in rows} for node in nodes.tolist()}
 
 
-def _face(demand: Demand, group: Codes) -> Face | None:
-    """A constraint inside a region; None where sites cut through its domains."""
-    counts, of = demand.rule.counts, demand.rule.column.codes
-    inside = np.flatnonzero((group >= 0) & counts.eligible)
-    width = max(1, len(demand.rule.column.values))
-    pairs = np.unique(group[inside] * width + of[inside])
-    sites, codes = pairs // width, pairs % width
-    several = np.bincount(sites, minlength=1) > 1
-    if several.any() and len(np.unique(codes)) < len(codes):
-        return None
-    # Either every site has domains of its own, or every domain has sites of its own.
-    keys = sites if several.any() else codes
-    order = np.argsort(keys, kind="stable")
-    cuts = np.flatnonzero(np.diff(keys[order])) + 1
-    parts = np.split(order, cuts) if order.size else []
-    asking = _sites_of(of, group)
-    places = tuple(_place(demand, asking, sites[part], np.unique(codes[part])) for part in parts)
-    outside = counts.domains.copy()
-    outside[codes] = False
-    floor = int(counts.sums()[outside].min()) if outside.any() else None
-    return Face(demand, places, floor)
-
-
-def _place(demand: Demand, asking: Mapping[int, list[int]], sites: Codes, codes: Codes) -> Place:
+def _place(
+    demand: Demand, asking: Mapping[int, list[int]], spares: Mask, sites: Codes, codes: Codes
+) -> Place:
     where = {site for code in codes.tolist() for site in asking[code]}
     return Place(
         tuple(np.unique(sites).tolist()),
@@ -189,6 +193,7 @@ def _place(demand: Demand, asking: Mapping[int, list[int]], sites: Codes, codes:
         len(codes),
         int(demand.rule.counts.sums()[codes].sum()),
         int(demand.held.sums()[codes].sum()),
+        bool(spares[codes].all()),
     )
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from enum import IntEnum
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +30,7 @@ from planner.rebalance.lower_bounds import LowerBounds, chained, proved_by
 from planner.rebalance.movable import Movable
 from planner.rebalance.placements import Placements
 from planner.rebalance.region import Regions
-from planner.rebalance.sequence import Sequencer
+from planner.rebalance.sequence import Key, Sequencer
 from planner.rebalance.steerable import Steering
 from planner.rebalance.trial_cluster import Move, TrialCluster
 
@@ -37,6 +38,23 @@ if TYPE_CHECKING:
     from planner.cpsat.moves import Shift
 
 Found = tuple[list[Move], Values]
+
+
+class _Model(IntEnum):
+    """What a model of all nodes asks of moves: each asks for more than the one before."""
+
+    #: An end that is within all bounds.
+    ENDS = 0
+    #: That pods come to domains that stay within bounds.
+    COMES = 1
+    #: That nobody leaves for a while where nobody can be spared, neither before all moves nor after them.
+    IN_TURN = 2
+    #: That every move could be the first.
+    AT_ONCE = 3
+
+
+#: What is taken for granted of moves by the models whose bounds hold for all of them.
+_ASSUMES = {_Model.ENDS: (), _Model.COMES: (Assumption.NOTHING_WORSE,)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,37 +226,51 @@ class MoveSearch:
         self._meter.look_for("better moves with a model of all nodes")
         templates, nodes = list(self._movable.templates), np.arange(self._board.problem.nodes.size)
         demands = [d for d in self._board.ledger.demands if d.hard or SOFT in self._kinds]
-        for tight in (False, True):
+        for model in _Model:
+            tight = model is _Model.AT_ONCE
             region = self._regions.exact(templates, demands, nodes, tight=tight, moved=set())
-            shift = self._shift(region)
+            shift = self._shift(region, model)
             if shift is None:
-                break
-            if not tight:
-                self._learn(chained(self._stages, proved_by(shift, self._stages), "a model of all nodes"))
-            best = min(best, self._following(region, shift), key=lambda one: self._key(one[1]))
+                continue
+            if model in _ASSUMES:
+                bounds = proved_by(shift, self._stages)
+                self._learn(chained(self._stages, bounds, "a model of all nodes", *_ASSUMES[model]))
+            found = self._following(region, shift)
+            best = min(best, found, key=lambda one: self._key(one[1]))
             self._board.state.rollback(self._start)
-            if not self._is_open(best) or self._meter.over():
+            done = all(found[1][name] == value for name, value in shift.values.items())
+            if done or not self._is_open(best) or self._meter.over():
                 break
         return best
 
     def _following(self, region: Region, shift: Shift) -> Found:
-        """The moves that a region's solution leads to; they have happened."""
-        sequencer = Sequencer.following(self._board, self._movable, region, shift.leaving, shift.coming)
-        moves = sequencer.run(self._meter.over)
-        return moves, self._values(moves)
+        """The best moves that a region's solution leads to; whoever is left over is first the next time."""
+        found: list[Found] = []
+        first: dict[Key, int] = {}
+        for turn in range(effort.SEQUENCES_OF_MOVES):
+            self._board.state.rollback(self._start)
+            sequencer = Sequencer.following(self._board, self._movable, region, shift, first)
+            moves = sequencer.run(self._meter.over)
+            found.append((moves, self._values(moves)))
+            if not sequencer.left or self._meter.over():
+                break
+            first |= dict.fromkeys(sequencer.left, turn)
+        return min(found, key=lambda one: self._key(one[1]))
 
-    def _shift(self, region: Region) -> Shift | None:
+    def _shift(self, region: Region, kind: _Model) -> Shift | None:
         """The best that the solver finds: first with as little too much as the bound says."""
         from planner.cpsat.moves import MoveModel
 
         excess, work = self._floor()["hardExcess"], effort.EXACT_REGION_WORK
+        make = partial(MoveModel, region, arriving=kind > _Model.ENDS, returning=kind is _Model.IN_TURN)
         if self._most is None:
-            model = MoveModel(region, hard_excess=excess)
+            model = make(hard_excess=excess)
             shift = model.solve(self._stages[1:], self._meter.part(work), work)
             if shift is not None:
                 known = {"hardExcess": excess}
                 return replace(shift, values={**known, **shift.values}, bounds={**known, **shift.bounds})
-        return MoveModel(region, most_moves=self._most).solve(self._stages, self._meter.part(work), work)
+        model = make(most_moves=self._most)
+        return model.solve(self._stages, self._meter.part(work), work)
 
     def _chained(self, best: Found, groups: Sequence[Group]) -> Found:
         """Repair by chains: after an exchange, afresh, or from where the best stands."""

@@ -8,7 +8,9 @@ each other in a circle, one of the pods takes a temporary place.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +18,13 @@ from planner.cpsat.region import Region
 from planner.rebalance.excess_ledger import levels, worse
 from planner.rebalance.movable import Movable
 from planner.rebalance.trial_cluster import Move, TrialCluster
+
+if TYPE_CHECKING:
+    from planner.cpsat.moves import Shift
+
+
+#: A template, and a node that one of its pods leaves or comes to.
+Key = tuple[int, int]
 
 
 class Sequencer:
@@ -25,14 +34,17 @@ class Sequencer:
         self,
         board: TrialCluster,
         movable: Movable,
-        leaving: Counter[tuple[int, int]],
-        coming: Counter[tuple[int, int]],
+        leaving: Counter[Key],
+        coming: Counter[Key],
+        first: Mapping[Key, int] = MappingProxyType({}),
     ) -> None:
+        """For pods that leave and come; of those that are `first` the highest number leaves first."""
         self._board = board
         self._movable = movable
         self._leaving = +leaving
         self._coming = +coming
-        self._parked: dict[tuple[int, int], list[int]] = {}
+        self._first = first
+        self._parked: dict[Key, list[int]] = {}
         self._moves: list[Move] = []
         self._moved: set[int] = set()
 
@@ -42,30 +54,42 @@ class Sequencer:
         board: TrialCluster,
         movable: Movable,
         region: Region,
-        leaving: Counter[tuple[int, int]],
-        coming: Counter[tuple[int, int]],
+        shift: Shift,
+        first: Mapping[Key, int] = MappingProxyType({}),
     ) -> Sequencer:
-        """For pods that leave and come by template and site of a region of single nodes."""
-        on_nodes = (
+        """For what the model of a region of single nodes came to."""
+        leaving, coming = (
             Counter({(t, region.nodes[site]): pods for (t, site), pods in counts.items()})
-            for counts in (leaving, coming)
+            for counts in (shift.leaving, shift.coming)
         )
-        return cls(board, movable, *on_nodes)
+        return cls(board, movable, leaving, coming, first)
 
     def run(self, is_over: Callable[[], bool]) -> list[Move]:
         """The moves in their order; they have happened on the board."""
         patience = sum(self._leaving.values())
         while self._leaving and not is_over():
-            steps = [key for key in list(self._leaving) if self._leaving[key] and self._go(*key)]
-            if not steps and not (patience and self._detour()):
-                break
-            patience -= not steps
+            if not self._pass():
+                if not (patience and self._detour()):
+                    break
+                patience -= 1
         return self._moves
 
     @property
-    def complete(self) -> bool:
-        """Whether every wanted move was made."""
-        return not self._leaving
+    def left(self) -> Collection[Key]:
+        """Where pods have not left that were to."""
+        return self._leaving.keys()
+
+    def _pass(self) -> bool:
+        """Every move that can be made now; whoever is first is asked again after each."""
+        keys = sorted(self._leaving, key=lambda key: -self._first.get(key, 0))
+        urgent = [key for key in keys if key in self._first]
+        made = False
+        for key in keys:
+            if self._leaving[key] and self._go(*key):
+                made = True
+                while any(self._leaving[other] and self._go(*other) for other in urgent):
+                    pass
+        return made
 
     def _go(self, template: int, source: int) -> bool:
         """Move a pod to where one of its kind is wanted, if that is possible now."""

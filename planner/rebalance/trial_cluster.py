@@ -70,6 +70,15 @@ class TrialCluster:
         """What is asked about a template."""
         return self.framework(template).plan(self.problem.templates[template])
 
+    def ever_open(self, template: int) -> Mask:
+        """The nodes that may accept a pod of a template once others are elsewhere."""
+        plan = self.plan(template)
+        mask = plan.settled
+        for plugin in plan.changing:
+            never = plugin.never(plan.template)
+            mask = mask if never is None else mask & ~never
+        return mask
+
     def accepts(self, template: int, node: int) -> bool:
         """Whether all filters accept one more pod of a template on a node now."""
         return self.framework(template).fits(self.plan(template), node)

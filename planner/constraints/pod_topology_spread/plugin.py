@@ -63,7 +63,13 @@ class PodTopologySpread(Filter, Score):
 
     def hard(self, template: Template) -> tuple[Rule, ...]:
         """The DoNotSchedule constraints of a template."""
-        return self._hard.get(template.index, lambda: self._rules(template, HARD, labels=True)).rules
+        return self._hard_rules(template).rules
+
+    def _hard_rules(self, template: Template) -> SpreadRules:
+        return self._hard.get(template.index, lambda: self._rules(template, HARD, labels=True))
+
+    def never(self, template: Template) -> Mask | None:
+        return ~self._hard_rules(template).labelled
 
     def narrowed(self, template: Template, nodes: Mask) -> Mask | None:
         """Where affinity counts, a constraint sees no domains but those of the nodes."""
