@@ -226,6 +226,7 @@ class MoveSearch:
         self._meter.look_for("better moves with a model of all nodes")
         templates, nodes = list(self._movable.templates), np.arange(self._board.problem.nodes.size)
         demands = [d for d in self._board.ledger.demands if d.hard or SOFT in self._kinds]
+        tried = [best]
         for model in _Model:
             tight = model is _Model.AT_ONCE
             region = self._regions.exact(templates, demands, nodes, tight=tight, moved=set())
@@ -236,8 +237,10 @@ class MoveSearch:
                 bounds = proved_by(shift, self._stages)
                 self._learn(chained(self._stages, bounds, "a model of all nodes", *_ASSUMES[model]))
             found = self._following(region, shift)
-            best = min(best, found, key=lambda one: self._key(one[1]))
             self._board.state.rollback(self._start)
+            # Of equally good moves those that more was asked of.
+            tried.insert(1, found)
+            best = min(tried, key=lambda one: self._key(one[1]))
             done = all(found[1][name] == value for name, value in shift.values.items())
             if done or not self._is_open(best) or self._meter.over():
                 break

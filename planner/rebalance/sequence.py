@@ -69,7 +69,7 @@ class Sequencer:
         patience = sum(self._leaving.values())
         while self._leaving and not is_over():
             if not self._pass():
-                if not (patience and self._detour()):
+                if not (patience and (self._instead() or self._detour())):
                     break
                 patience -= 1
         return self._moves
@@ -100,6 +100,20 @@ class Sequencer:
         self._coming[template, self._moves[-1].target] -= 1
         self._coming += Counter()
         return True
+
+    def _instead(self) -> bool:
+        """Another pod goes where one cannot be spared for, which is to take the place that it leaves."""
+        for template in dict.fromkeys(template for template, _ in self._leaving):
+            wanted = [node for (number, node) in self._coming if number == template]
+            for place in np.unique(self._board.state.node_of[self._movable.of(template)]).tolist():
+                pod = None if (template, place) in self._leaving else self._pod(template, place)
+                targets = [node for node in wanted if node != place]
+                if pod is not None and self._try(pod, place, self._in_turn(template), targets):
+                    self._coming[template, self._moves[-1].target] -= 1
+                    self._coming[template, place] += 1
+                    self._coming += Counter()
+                    return True
+        return False
 
     def _detour(self) -> bool:
         """A temporary place for a pod that stands in the way of others."""
