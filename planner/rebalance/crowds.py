@@ -9,7 +9,7 @@ keeps all tableaus that may have come about, and every one is followed through e
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
 from planner.rebalance.cells import cells_of, numbered
 from planner.rebalance.excess_ledger import Demand
-from planner.rebalance.figures import Figures, Level, Standing, Tableau, is_by_node
+from planner.rebalance.figures import Figures, Level, Pinned, Standing, Tableau, is_by_node
 from planner.rebalance.trial_cluster import TrialCluster
 from planner.state.pod_counts import PodCounts
 
@@ -32,13 +32,12 @@ Exists = Callable[[int, Tableau, frozenset[Option]], bool]
 class Restriction(NamedTuple):
     """What a replacement is held to: these options, and any in these cells.
 
-    `pinned` says by its own spec, `alone` on one node.
+    `pinned` says by its own spec, to how many nodes of some cells, and whether these are all.
     """
 
     options: frozenset[Option]
     cells: frozenset[int]
-    pinned: frozenset[int] | None = None
-    alone: bool = False
+    pinned: tuple[Pinned, ...] | None = None
 
     def allows(self, option: Option) -> bool:
         """Whether it may come to this."""
@@ -146,38 +145,47 @@ class Crowd:
         if found is None:
             if len(self._known_options) > 10 * self._kept:
                 self._known_options.clear()
-            found = self._known_options[key] = frozenset(self._options(tableau, mover))
+            found = self._known_options[key] = self._options(tableau, mover)
         return found
 
-    def _options(self, tableau: Tableau, mover: Mover) -> Iterator[Option]:
+    def _options(self, tableau: Tableau, mover: Mover) -> frozenset[Option]:
+        found: set[Option] = set()
         held = mover.restriction
         pinned = None if held is None else held.pinned
         limits = [
-            (figures, self._limit(figures, tableau, pinned, alone=held is not None and held.alone))
-            for figures in self._carried[mover.template]
+            (figures, *self._limits(figures, tableau, pinned)) for figures in self._carried[mover.template]
         ]
-        sums = {id(f): f.sums(tableau, f.tally) for f, _ in limits if not f.by_node}
+        sums = {id(f): f.sums(tableau, f.tally) for f, *_ in limits if not f.by_node}
         for cell, levels in enumerate(tableau):
-            if not self._settled[mover.template][cell]:
-                continue
-            if any(f.code[cell] < 0 for f, _ in limits):
-                continue
-            if any(not f.by_node and sums[id(f)].get(f.code[cell], 0) > limit for f, limit in limits):
+            if not self._settled[mover.template][cell] or any(f.code[cell] < 0 for f, *_ in limits):
                 continue
             for level, _ in levels:
-                if (held is None or held.allows((cell, level))) and all(
-                    not f.by_node or (level[f.tally] if f.counts[cell] else 0) <= limit for f, limit in limits
-                ):
-                    yield cell, level
+                if held is not None and not held.allows((cell, level)):
+                    continue
+                fits = opens = True
+                for figures, most, with_pin in limits:
+                    here = (
+                        (level[figures.tally] if figures.counts[cell] else 0)
+                        if figures.by_node
+                        else sums[id(figures)].get(figures.code[cell], 0)
+                    )
+                    fits, opens = fits and here <= most, opens and here <= with_pin
+                if opens and not fits:
+                    # The pin hides what keeps others off: who knows where the replacement ends.
+                    return frozenset()
+                if fits:
+                    found.add((cell, level))
+        return frozenset(found)
 
     @staticmethod
-    def _limit(figures: Figures, tableau: Tableau, pinned: frozenset[int] | None, *, alone: bool) -> int:
-        """The most pods of a domain that still let one more come: with a pin also by what the pin leaves."""
-        minimum = figures.minimum(tableau)
+    def _limits(figures: Figures, tableau: Tableau, pinned: Iterable[Pinned] | None) -> tuple[int, int]:
+        """The most pods of a domain that still let one more come: by all rules, and as a pin may show it."""
+        least = most = figures.minimum(tableau)
         if pinned is not None and figures.honors:
-            few = alone and figures.min_domains > 1
-            minimum = min(minimum, 0 if few else figures.minimum_among(tableau, pinned))
-        return minimum + figures.max_skew - figures.own
+            low, most = figures.minima_pinned(tableau, pinned)
+            least = min(least, low)
+        spare = figures.max_skew - figures.own
+        return least + spare, most + spare
 
     def bear(self, tableau: Tableau, mover: Mover, nodes: Codes, levels: Codes) -> Ints:
         """How many more pods of the crowd come to some nodes at least before each is shut for a replacement.
@@ -188,8 +196,7 @@ class Crowd:
         held = mover.restriction
         for figures in self._carried[mover.template]:
             if figures.by_node:
-                pinned = None if held is None else held.pinned
-                most = self._limit(figures, tableau, pinned, alone=held is not None and held.alone)
+                most, _ = self._limits(figures, tableau, None if held is None else held.pinned)
                 weight = max(self._weights[t][figures.tally] for t in self._weights)
                 left = -(-(most - levels[figures.tally, nodes] + 1) // max(weight, 1))
                 found = np.where(np.array(figures.counts)[cells], np.minimum(found, left), found)
@@ -222,9 +229,7 @@ class Crowd:
         seen = set(waiting)
         while waiting:
             tableau, phases = waiting.pop()
-            if any(
-                now.excess > then.excess for now, then in zip(self.standing(tableau), before, strict=True)
-            ):
+            if self._is_worse(self.standing(tableau), before, away=_GONE in phases):
                 return False
             if min(phases) == _LANDED:
                 ends.add(tableau)
@@ -232,7 +237,7 @@ class Crowd:
                 if phases[number] == _LANDED:
                     continue
                 following = [self.left(tableau, mover)]
-                if phases[number]:
+                if phases[number] == _GONE:
                     options = self.options(tableau, mover)
                     if not options or not exists(number, tableau, options):
                         return False
@@ -311,15 +316,19 @@ class Crowd:
 
     def _outcome(self, start: Tableau, gone: Tableau, mover: Mover, option: Option) -> tuple[int, ...] | None:
         before, after = self.standing(start), self.standing(self.landed(gone, mover.template, option))
-        if any(now.excess > then.excess for now, then in zip(after, before, strict=True)):
-            return None
-        return _together(after)
+        return None if self._is_worse(after, before, away=False) else _together(after)
+
+    def _is_worse(self, now: Iterable[Standing], before: Iterable[Standing], *, away: bool) -> bool:
+        """Whether a constraint has more too much than before; a soft one may as long as somebody is away."""
+        return any(
+            one.excess > other.excess and (demand.hard or not away)
+            for one, other, demand in zip(now, before, self.demands, strict=True)
+        )
 
     def serves(self, start: Tableau, mover: Mover, nodes: Mask, wanted: tuple[int, ...] | None) -> bool:
         """Whether a replacement on any of these nodes does what is wanted, and nothing is worse meanwhile."""
         gone = self.left(start, mover)
-        before = self.standing(start)
-        if any(now.excess > then.excess for now, then in zip(self.standing(gone), before, strict=True)):
+        if self._is_worse(self.standing(gone), self.standing(start), away=True):
             return False
         cells = self.cell_of[nodes].tolist()
         if self.by_node:
@@ -344,16 +353,22 @@ class Crowd:
             found[nodes[unsure[nodes] & (here <= wanted).all(axis=0)]] = True
         return found
 
-    def restriction(self, nodes: Mask, levels: Codes, unsure: Mask, *, pinned: bool) -> Restriction:
-        """What it means for a replacement to be held to some nodes."""
+    def restriction(self, nodes: Mask, levels: Codes, unsure: Mask, pin: Mask | None) -> Restriction:
+        """What it means for a replacement to be held to some nodes; a pin may name others as well."""
         cells = frozenset(np.unique(self.cell_of[nodes & unsure if self.by_node else nodes]).tolist())
         known = np.flatnonzero(nodes & ~unsure)
         options = {
             (cell, tuple(level))
             for cell, level in zip(self.cell_of[known].tolist(), levels[:, known].T.tolist(), strict=True)
         }
-        every = frozenset(np.unique(self.cell_of[nodes]).tolist())
-        return Restriction(frozenset(options), cells, every if pinned else None, alone=int(nodes.sum()) == 1)
+        if pin is None:
+            return Restriction(frozenset(options), cells)
+        seen = sorted(Counter(self.cell_of[pin].tolist()).items())
+        return Restriction(
+            frozenset(options),
+            cells,
+            tuple(Pinned(cell, nodes, nodes == self.sizes[cell]) for cell, nodes in seen),
+        )
 
     def alike(self, tableaus: Iterable[Tableau], wanted: tuple[int, ...] | None = None) -> bool:
         """Whether all constraints together stand the same in all of them, and no worse than is wanted."""
@@ -361,7 +376,7 @@ class Crowd:
         return len(found) <= 1 and (wanted is None or all(one <= wanted for one in found))
 
 
-_LANDED = 2
+_GONE, _LANDED = 1, 2
 _Outcomes = tuple[Mover, frozenset[Tableau], dict[Option, set[tuple[int, ...] | None]]]
 
 

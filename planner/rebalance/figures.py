@@ -26,6 +26,14 @@ class Standing(NamedTuple):
     violated: int
 
 
+class Pinned(NamedTuple):
+    """How many nodes of a cell a pin names, and whether these are all."""
+
+    cell: int
+    nodes: int
+    whole: bool
+
+
 class Figures:
     """One constraint over the cells of a crowd."""
 
@@ -71,22 +79,46 @@ class Figures:
         if found is None:
             if len(self._known_minima) > self._most_known:
                 self._known_minima.clear()
-            found = self._known_minima[tableau] = self.minimum_among(tableau, None)
+            found = self._known_minima[tableau] = self._minimum(tableau)
         return found
 
-    def minimum_among(self, tableau: Tableau, cells: Iterable[int] | None) -> int:
-        """The same among some cells alone."""
-        inside = [c for c in (range(len(tableau)) if cells is None else cells) if self.counts[c]]
+    def _minimum(self, tableau: Tableau) -> int:
+        if self.few:
+            return 0
         if self.by_node:
-            nodes = sum(number for c in inside for _, number in tableau[c])
-            few = self.few if cells is None else nodes < self.min_domains
-            return (
-                0 if few else min((level[self.tally] for c in inside for level, _ in tableau[c]), default=0)
-            )
-        codes = self.domains if cells is None else {self.code[c] for c in inside if self.code[c] >= 0}
-        few = self.few if cells is None else len(codes) < self.min_domains
+            inside = (levels for levels, counts in zip(tableau, self.counts, strict=True) if counts)
+            return min((level[self.tally] for levels in inside for level, _ in levels), default=0)
         sums = self.sums(tableau, self.tally)
-        return 0 if few else min((sums[code] for code in codes), default=0)
+        return min((sums[code] for code in self.domains), default=0)
+
+    def minima_pinned(self, tableau: Tableau, pinned: Iterable[Pinned]) -> tuple[int, int]:
+        """The least and the most that the minimum is to a pod that sees these nodes alone.
+
+        Which of a cell's nodes they are is not known, nor how many of its pods are on them.
+        """
+        inside = [one for one in pinned if self.counts[one.cell] and self.code[one.cell] >= 0]
+        minimum = self.minimum(tableau)
+        if self.by_node:
+            domains = sum(one.nodes for one in inside)
+            most = min((self._from_above(tableau[one.cell], one.nodes) for one in inside), default=0)
+            return minimum if domains >= self.min_domains else 0, most
+        codes, sums = {self.code[one.cell] for one in inside}, self.sums(tableau, self.tally)
+        there = [cell for cell, code in enumerate(self.code) if code in codes and self.counts[cell]]
+        whole = {one.cell for one in inside if one.whole}.issuperset(there)
+        # To itself a lone domain is the emptiest.
+        told = (whole or len(codes) == 1) and len(codes) >= self.min_domains
+        found = [sums[code] for code in codes]
+        return minimum if told else 0, (min if whole else max)(found, default=0)
+
+    def _from_above(self, levels: Iterable[tuple[Level, int]], nodes: int) -> int:
+        """The pods on the emptiest of so many nodes of a cell, the fullest ones."""
+        pods = 0
+        for level, number in sorted(levels, key=lambda one: -one[0][self.tally]):
+            pods = level[self.tally]
+            nodes -= number
+            if nodes <= 0:
+                break
+        return pods
 
     def standing(self, tableau: Tableau) -> Standing:
         """Where the constraint stands."""

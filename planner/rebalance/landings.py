@@ -142,17 +142,17 @@ class Landings:
         return shut
 
     def _open(
-        self, case: Case, crowd: Crowd, mover: Mover, kept: Mask | None, *, pinned: bool = False
+        self, case: Case, crowd: Crowd, mover: Mover, kept: Mask | None, pin: Mask | None = None
     ) -> Mask | None:
         """The nodes that may be open to a replacement; None when it may find none, or makes things worse.
 
-        With `kept` it is held to these nodes, by scores or by a pin.
+        With `kept` it is held to these nodes, by scores or by a pin that may name others without room, too.
         """
         # A pin may open nodes that no filter left before: nobody has asked yet how good these are.
         wanted = crowd.best(mover, as_planned=case.template in self._wishes.as_planned)
         if kept is not None:
             unsure = self._presence.unsure(case, crowd)
-            held = crowd.restriction(kept, self._presence.levels(crowd, [case.move]), unsure, pinned=pinned)
+            held = crowd.restriction(kept, self._presence.levels(crowd, [case.move]), unsure, pin)
             mover = replace(mover, restriction=held)
         course = self._course(case, crowd, mover, kept)
         if course is None or (kept is not None and not crowd.alike(course.ends, wanted)):
@@ -208,7 +208,7 @@ class Landings:
             inside = nodes & case.may
             if not inside.any() or (inside & ~good).any():
                 continue
-            open_now = self._open(case, crowd, mover, kept=inside, pinned=True)
+            open_now = self._open(case, crowd, mover, kept=inside, pin=nodes)
             if open_now is not None and open_now.any():
                 yield Landing(case.move, "pinned", open_now, place)
 
@@ -341,21 +341,24 @@ class Landings:
         unsure = np.zeros_like(landing.nodes)
         for rival in self.room.of(crowd.templates):
             unsure |= rival.nodes
-        pinned = landing.kind == "pinned"
-        return replace(
-            mover,
-            restriction=crowd.restriction(
-                landing.nodes, self._presence.levels(crowd, [landing.move]), unsure, pinned=pinned
-            ),
-        )
+        levels = self._presence.levels(crowd, [landing.move])
+        held = crowd.restriction(landing.nodes, levels, unsure, self._pin(landing))
+        return replace(mover, restriction=held)
+
+    def _pin(self, landing: Landing) -> Mask | None:
+        """The nodes that a pin names."""
+        if landing.kind != "pinned":
+            return None
+        settled = self._board.plan(self._board.template(landing.move.pod)).settled
+        return self._places.mask(landing.place) & settled
 
     def _nominal(self, landing: Landing) -> Move:
         """The move to where the smallest name leads, when all before it have landed; it has happened."""
         board, template = self._board, self._board.template(landing.move.pod)
         self._stage.put(landing.move, self._stage.own_phases(landing.move)[0])
         feasible, totals = board.choice(template, landing.cordon)
-        pinned = landing.kind == "pinned"
-        nodes = landing.nodes & (board.open_to(template, landing.nodes) if pinned else feasible.mask)
+        pin = self._pin(landing)
+        nodes = landing.nodes & (feasible.mask if pin is None else board.open_to(template, pin))
         astray = landing.kind in {"filters", "cordoned"} and (feasible.mask & ~landing.nodes).any()
         if astray or not nodes.any():
             raise Misjudged("a replacement lands where it was ruled out")

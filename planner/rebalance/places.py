@@ -65,8 +65,10 @@ class Places:
             found += [[code] for code in sorted(clean, key=lambda code: (code != first, code))]
             for values in found:
                 yield _labelled(column, values), np.isin(column.codes, values) & settled
-        if many and 1 < int(nodes.sum()) <= effort.PIN_NAMES:
-            yield self.named(nodes), nodes
+        domains = self._board.domains(template)
+        for wide in (nodes, nodes & (domains == domains[target])):
+            if 1 < int(wide.sum()) <= effort.PIN_NAMES:
+                yield self.named(wide), wide
         if nodes[target]:
             only = np.zeros_like(nodes)
             only[target] = True

@@ -136,7 +136,7 @@ def _choices(board: TrialCluster, landing: Landing) -> Mask:
     """All nodes where a replacement may land now."""
     template = board.template(landing.move.pod)
     if landing.kind == "pinned":
-        return board.open_to(template, Places(board).mask(landing.pin or landing.place))
+        return board.open_pinned(template, Places(board).mask(landing.pin or landing.place))
     if landing.kind in {"filters", "cordoned"}:
         found = board.open_to(template).copy()
         found[[*landing.cordon]] = False

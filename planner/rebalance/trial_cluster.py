@@ -98,6 +98,17 @@ class TrialCluster:
         mask = self.framework(template).feasible(self.plan(template)).mask
         return mask if pinned is None else mask & self._beside(template, pinned)
 
+    def open_pinned(self, template: int, pinned: Mask) -> Mask:
+        """The nodes that the scheduler leaves a pod that is pinned to some nodes, whatever its own spec says.
+
+        A pin hides domains from constraints that honour affinity: it may open nodes that are too full.
+        """
+        plan, mask = self.plan(template), self.plan(template).settled & pinned
+        for plugin in plan.changing:
+            refused = plugin.narrowed(plan.template, pinned)
+            mask = mask & (plugin.reject(plan.template) == 0 if refused is None else ~refused)
+        return mask
+
     def _beside(self, template: int, pinned: Mask) -> Mask:
         """The nodes of a pin that no filter refuses because of it."""
         plan, mask = self.plan(template), pinned

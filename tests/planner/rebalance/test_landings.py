@@ -109,6 +109,21 @@ OPENED_BY_PINS = {
 }
 
 
+def test_the_emptiest_zone_lends_a_pod_for_a_soft_constraint() -> None:
+    """What went wrong: as its zone wishes for no fewer, not even for a moment, its replacement was pinned."""
+    both = [spread(when=SOFT), spread(HOST, when=SOFT)]
+    places = ("a0", "a1", "a2", "b0", "b0", "c0", "c1")
+    words = {"app": "web", "owner": "ReplicaSet/web", "cpu": "1", "spread": both}
+    given = cluster(
+        *(node(name, zone=name[0]) for name in ("a0", "a1", "a2", "b0", "b1", "b2", "c0", "c1")),
+        *(pod(f"web-{number}", place, **words) for number, place in enumerate(places)),
+    )
+    plan = rebalance(given, soft=True)
+    assert (plan.status, plan.before.soft_excess, plan.after.soft_excess) == ("Optimal", 1, 0)
+    assert [(step.source, step.node, step.landing) for step in plan.steps] == [("b0", "b1", "scores")]
+    assert wrong_in(given, plan, soft=True) == []
+
+
 def test_what_a_pin_alone_opens_is_judged_as_well() -> None:
     """Pinned to one node a pod sees no other domain: it may land where it helps nobody."""
     pods = list[Object]()
