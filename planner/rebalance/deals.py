@@ -125,7 +125,7 @@ def _with_care(
             continue
         best = min(best, found, key=lambda one: one.key)
         hard = found.pinned | {move.pod for move in found.left}
-        if not (large or number or hard <= {*first}) and turns < effort.DEALS_FIRST:
+        if not (large or (number and found.left) or hard <= {*first}) and turns < effort.DEALS_FIRST:
             # Whoever found nothing but a pin, or no turn, finds more as long as all is certain.
             turns += 1
             first = first | dict.fromkeys(hard, turns)

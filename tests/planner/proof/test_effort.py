@@ -13,6 +13,7 @@ ROOMS = ("batch", "cpsat", "explain", "rebalance", "scaledown")
 NO_BUDGETS = {
     "_FLOOR",
     "_GLANCE",
+    "_GONE",
     "_LANDED",
     "_LOWEST",
     "_MOST_COUNTED",
