@@ -217,15 +217,15 @@ KIN_IN_A_WAVE = 3
 DEALS = 3
 #: So often again with those first that found nothing but a pin: each time fewer do.
 DEALS_FIRST = 4
-#: Up to so many moves times nodes that is done again and again; beyond, a deal takes seconds.
-DEALT_ONCE = 1_000_000
-#: Up to so many moves times nodes other moves are looked for also where no pin is left and nobody without a
-#: turn: fewer soft constraints exceeded, fewer landings by scores.
-WISHED_FOR = 100_000
+#: Up to so many moves times nodes that is done again and again, and other moves are looked for where pins, or
+#: other wishes, are left; beyond, a deal takes seconds.
+DEALT_ONCE = 30_000
 #: Beyond DEALT_ONCE, room is scarce if so large a part of the moves have few nodes to come to.
 SCARCE_MOVES = 0.5
 #: Then so many landings are judged for each move; where that is not enough, the order does not serve.
 SCARCE_JUDGED = 4
+#: Where it leaves so small a part of the moves, others are looked for without them, so often.
+SCARCE_FEW, SCARCE_SEARCHES = 0.05, 2
 #: So many of them are tried together: of more than that too many stand in each other's way.
 SCARCE_TOGETHER = 6
 #: So many counts that may have come about are kept apart then: nearly everybody has several nodes to land on.

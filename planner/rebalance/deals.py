@@ -57,141 +57,148 @@ class Dealt:
         return self.excess > (planned["hardExcess"], planned["softExcess"])
 
 
-def deal(  # noqa: PLR0913, PLR0917 - what a deal is made of
-    board: TrialCluster,
-    moves: Sequence[Move],
-    planned: Mapping[str, int],
-    rules: WaveRules,
-    meter: Meter,
-    others: Callable[[], Iterable[Sequence[Move]]],
-) -> Dealt:
-    """The best deal of the moves, or of `others` that may serve as well where that one leaves a wish."""
-    meter.look_for("a turn for every move")
-    best = _with_care(board, moves, planned, rules, meter)
-    size = len(moves) * board.problem.nodes.size
-    if size <= (effort.DEALT_ONCE if best.pinned or best.left or best.misses(planned) else effort.WISHED_FOR):
-        meter.look_for("landings that need no pin")
-        for other in chain(others(), [None]):
-            if best.is_as_planned(planned) or meter.over():
-                break
-            if other is None:
-                found = _one_by_one(board, moves, planned, replace(rules, steering=UNSTEERED), meter)
+@dataclass(frozen=True, slots=True)
+class Deals:
+    """Deals of moves on a board."""
+
+    board: TrialCluster
+    rules: WaveRules
+    meter: Meter
+
+    def of(
+        self,
+        moves: Sequence[Move],
+        planned: Mapping[str, int],
+        others: Callable[[], Iterable[Sequence[Move]]],
+        best: Dealt | None = None,
+    ) -> Dealt:
+        """The best deal of the moves, or of `others` that may serve as well where that one leaves a wish.
+
+        `best` is that with care, if it was made before.
+        """
+        best = best or self.with_care(moves, planned)
+        if not self.is_large(moves):
+            self.meter.look_for("landings that need no pin")
+            for other in chain(others(), [None]):
+                if best.is_as_planned(planned) or self.meter.over():
+                    break
+                if other is None:
+                    found = self._one_by_one(moves, planned, replace(self.rules, steering=UNSTEERED))
+                else:
+                    found = self.with_care(other, planned)
+                best = min(best, found, key=lambda one: one.key)
+        self.meter.look_for("a turn for every move")
+        if best.left or best.misses(planned):
+            best = min(best, self._one_by_one(moves, planned, self.rules), key=lambda one: one.key)
+        if (best.left or best.misses(planned)) and self._size(moves) <= effort.SINGLE_FILE:
+            best = min(best, self.single_file(moves), key=lambda one: one.key)
+        return best
+
+    def _size(self, moves: Sequence[Move]) -> int:
+        return len(moves) * self.board.problem.nodes.size
+
+    def is_large(self, moves: Sequence[Move]) -> bool:
+        """Whether a deal takes so long that it is made once."""
+        return self._size(moves) > effort.DEALT_ONCE
+
+    def single_file(self, moves: Sequence[Move]) -> Dealt:
+        """The moves one after the other."""
+        stage = Stage(self.board.problem, moves, self.board)
+        found = self._dealt(stage, SingleFile(stage, moves, self.rules), self.meter.over)
+        return self._nothing(moves) if found is None else found
+
+    def with_care(self, moves: Sequence[Move], planned: Mapping[str, int]) -> Dealt:
+        """The moves in waves, each to all nodes that are as good.
+
+        Moves that found no turn keep their room the next time, when replicas also go one by one and where
+        they were planned; at last the waves follow the moves' own order.  A large cluster is dealt once, in
+        the order for scarce room if most moves have few nodes to come to.
+        """
+        self.meter.look_for("a turn for every move")
+        best, rules = self._nothing(moves), self.rules
+        large = self.is_large(moves)
+        reserved, fixed, tight = set[int](), set[int](), _tight(self.board, moves)
+        first, number, turns = dict[int, int](), 0, 0
+        # Something is dealt even if the search took all of the time.
+        is_over = self.meter.over if large else _never
+        while number <= (0 if large else effort.DEALS) and not is_over():
+            strict = number == effort.DEALS
+            care = Care(frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), strict, first)
+            stage = Stage(self.board.problem, moves, self.board)
+            if large and len(tight) > effort.SCARCE_MOVES * len(moves):
+                dealer: Waves = ScarceWaves(stage, moves, rules)
             else:
-                found = _with_care(board, other, planned, rules, meter)
+                dealer = Waves(stage, moves, replace(rules, max_unavailable=1) if number else rules, care)
+            found, is_over = self._dealt(stage, dealer, is_over), self.meter.over
+            if found is None:
+                # It contradicts itself: the next one keeps more apart.
+                reserved |= {move.pod for move in moves}
+                number += 1
+                continue
             best = min(best, found, key=lambda one: one.key)
-    meter.look_for("a turn for every move")
-    if best.left or best.misses(planned):
-        best = min(best, _one_by_one(board, moves, planned, rules, meter), key=lambda one: one.key)
-    if (best.left or best.misses(planned)) and size <= effort.SINGLE_FILE:
-        best = min(best, single_file(board, moves, rules, meter), key=lambda one: one.key)
-    return best
-
-
-def single_file(board: TrialCluster, moves: Sequence[Move], rules: WaveRules, meter: Meter) -> Dealt:
-    """The moves one after the other."""
-    stage = Stage(board.problem, moves, board)
-    found = _dealt(board, stage, SingleFile(stage, moves, rules), rules, meter.over)
-    return _nothing(board, moves, rules) if found is None else found
-
-
-def _with_care(
-    board: TrialCluster, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules, meter: Meter
-) -> Dealt:
-    """The moves in waves, each to all nodes that are as good.
-
-    Moves that found no turn keep their room the next time, when replicas also go one by one and where they
-    were planned; at last the waves follow the moves' own order.  A large cluster is dealt once, in the order
-    for scarce room if most moves have few nodes to come to.
-    """
-    best = _nothing(board, moves, rules)
-    large = len(moves) * board.problem.nodes.size > effort.DEALT_ONCE
-    reserved, fixed, tight = set[int](), set[int](), _tight(board, moves)
-    first, number, turns = dict[int, int](), 0, 0
-    # Something is dealt even if the search took all of the time.
-    is_over = meter.over if large else _never
-    while number <= (0 if large else effort.DEALS) and not is_over():
-        strict = number == effort.DEALS
-        care = Care(frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), strict, first)
-        stage = Stage(board.problem, moves, board)
-        if large and len(tight) > effort.SCARCE_MOVES * len(moves):
-            dealer: Waves = ScarceWaves(stage, moves, rules)
-        else:
-            dealer = Waves(stage, moves, replace(rules, max_unavailable=1) if number else rules, care)
-        found, is_over = _dealt(board, stage, dealer, rules, is_over), meter.over
-        if found is None:
-            # It contradicts itself: the next one keeps more apart.
-            reserved |= {move.pod for move in moves}
+            hard = found.pinned | {move.pod for move in found.left}
+            if not (large or (number and found.left) or hard <= {*first}) and turns < effort.DEALS_FIRST:
+                # Whoever found nothing but a pin, or no turn, finds more as long as all is certain.
+                turns += 1
+                first = first | dict.fromkeys(hard, turns)
+                continue
+            fresh = {move.pod for move in found.left} | _of_broken(stage, moves, rules)
+            if not (found.left or found.misses(planned)) or fresh <= fixed:
+                break
+            fixed |= fresh & reserved
+            reserved |= fresh
             number += 1
-            continue
-        best = min(best, found, key=lambda one: one.key)
-        hard = found.pinned | {move.pod for move in found.left}
-        if not (large or (number and found.left) or hard <= {*first}) and turns < effort.DEALS_FIRST:
-            # Whoever found nothing but a pin, or no turn, finds more as long as all is certain.
-            turns += 1
-            first = first | dict.fromkeys(hard, turns)
-            continue
-        fresh = {move.pod for move in found.left} | _of_broken(stage, moves, rules)
-        if not (found.left or found.misses(planned)) or fresh <= fixed:
-            break
-        fixed |= fresh & reserved
-        reserved |= fresh
-        number += 1
-    return best
+        return best
 
+    def _one_by_one(self, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules) -> Dealt:
+        """The moves each to one certain node; moves without a turn keep their room the next time."""
+        best = self._nothing(moves)
+        reserved: set[int] = set()
+        for number in range(effort.DEALS):
+            if self.meter.over():
+                break
+            stage = Stage(self.board.problem, moves, self.board)
+            chosen = replace(rules, max_unavailable=1) if number else rules
+            strict = number == effort.DEALS - 1
+            dealer = CertainWaves(stage, moves, chosen, reserved=reserved, strict=strict)
+            found = self._dealt(stage, dealer, self.meter.over)
+            if found is None:
+                continue
+            best = min(best, found, key=lambda one: one.key)
+            if not (found.left or found.misses(planned)):
+                break
+            reserved |= {move.pod for move in found.left}
+        return best
 
-def _one_by_one(
-    board: TrialCluster, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules, meter: Meter
-) -> Dealt:
-    """The moves each to one certain node; moves without a turn keep their room the next time."""
-    best = _nothing(board, moves, rules)
-    reserved: set[int] = set()
-    for number in range(effort.DEALS):
-        if meter.over():
-            break
-        stage = Stage(board.problem, moves, board)
-        chosen = replace(rules, max_unavailable=1) if number else rules
-        strict = number == effort.DEALS - 1
-        dealer = CertainWaves(stage, moves, chosen, reserved=reserved, strict=strict)
-        found = _dealt(board, stage, dealer, rules, meter.over)
-        if found is None:
-            continue
-        best = min(best, found, key=lambda one: one.key)
-        if not (found.left or found.misses(planned)):
-            break
-        reserved |= {move.pod for move in found.left}
-    return best
+    def _dealt(
+        self, stage: Stage, dealer: Waves | CertainWaves | SingleFile, is_over: Callable[[], bool]
+    ) -> Dealt | None:
+        """What a dealer comes to; None if it contradicts itself."""
+        hard, soft = (
+            self.board.ledger.excess(hard=kind) - stage.board.ledger.excess(hard=kind)
+            for kind in (True, False)
+        )
+        try:
+            left = dealer.deal(is_over)
+        except Misjudged:
+            return None
+        # The stage has only the constraints that its moves touch.
+        hard, soft = (
+            hard + stage.board.ledger.excess(hard=True),
+            soft + stage.board.ledger.excess(hard=False),
+        )
+        pods = [landing.move.pod for wave in dealer.waves for landing in wave]
+        weight = int(self.rules.weights[pods].sum()) if pods else 0
+        return Dealt(dealer.waves, left, (hard, soft if SOFT in self.rules.kinds else 0), weight, soft)
 
-
-def _dealt(
-    board: TrialCluster,
-    stage: Stage,
-    dealer: Waves | CertainWaves | SingleFile,
-    rules: WaveRules,
-    is_over: Callable[[], bool],
-) -> Dealt | None:
-    """What a dealer comes to; None if it contradicts itself."""
-    hard, soft = (
-        board.ledger.excess(hard=kind) - stage.board.ledger.excess(hard=kind) for kind in (True, False)
-    )
-    try:
-        left = dealer.deal(is_over)
-    except Misjudged:
-        return None
-    # The stage has only the constraints that its moves touch.
-    hard, soft = hard + stage.board.ledger.excess(hard=True), soft + stage.board.ledger.excess(hard=False)
-    pods = [landing.move.pod for wave in dealer.waves for landing in wave]
-    weight = int(rules.weights[pods].sum()) if pods else 0
-    return Dealt(dealer.waves, left, (hard, soft if SOFT in rules.kinds else 0), weight, soft)
+    def _nothing(self, moves: Sequence[Move]) -> Dealt:
+        """No move finds a turn."""
+        hard, soft = (self.board.ledger.excess(hard=kind) for kind in (True, False))
+        return Dealt((), moves, (hard, soft if SOFT in self.rules.kinds else 0), 0, soft)
 
 
 def _never() -> bool:
     return False
-
-
-def _nothing(board: TrialCluster, moves: Sequence[Move], rules: WaveRules) -> Dealt:
-    """No move finds a turn."""
-    hard, soft = board.ledger.excess(hard=True), board.ledger.excess(hard=False)
-    return Dealt((), moves, (hard, soft if SOFT in rules.kinds else 0), 0, soft)
 
 
 def _tight(board: TrialCluster, moves: Sequence[Move]) -> set[int]:

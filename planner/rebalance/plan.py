@@ -22,7 +22,7 @@ from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.rebalance.choice import Choice
-from planner.rebalance.deals import Dealt, single_file
+from planner.rebalance.deals import Deals, Dealt
 from planner.rebalance.document import document
 from planner.rebalance.landing import Landing
 from planner.rebalance.left_out import LeftOut
@@ -83,7 +83,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     dealt, without_turn = turns.of(search, found)
     misjudged = _failure(board, dealt, protections)
     if misjudged is not None:
-        dealt = single_file(board, found.moves, rules, dealing)
+        dealt = Deals(board, rules, dealing).single_file(found.moves)
         if (still := _failure(board, dealt, protections)) is not None:
             raise InternalError(f"a plan did not hold when it was played through: {still}")
     left = LeftOut(board, without_turn, rules, dealing)

@@ -9,7 +9,7 @@ from functools import partial
 from planner.eviction.protections import Protections
 from planner.proof import effort
 from planner.proof.meter import Meter
-from planner.rebalance.deals import Dealt, deal
+from planner.rebalance.deals import Deals, Dealt
 from planner.rebalance.exhaustive import Values
 from planner.rebalance.forced import forced
 from planner.rebalance.movable import Movable
@@ -34,30 +34,48 @@ class Turns:
 
     def of(self, search: MoveSearch, found: FoundMoves) -> tuple[Dealt, Dealt]:
         """The best deal, and the one that tells which moves would do more if they had a turn."""
-        others = partial(self._others, search)
-        best = first = deal(self.board, found.moves, found.values, self.rules, self.dealing, others)
-        instead = self._instead(search, found, first)
+        deals = Deals(self.board, self.rules, self.dealing)
+        moves, values, dealt = self._led_on(deals, found)
+        best = first = deals.of(moves, values, partial(self._others, search), dealt)
+        instead = self._instead(search, deals, found, first)
         while best.left or best.misses(found.values):
             known = next(instead, None)
             if known is None:
                 break
-            other = deal(self.board, *known, self.rules, self.dealing, lambda: ())
-            best = min(best, other, key=lambda one: one.key)
+            best = min(best, deals.of(*known, lambda: ()), key=lambda one: one.key)
         return best, first if not best.left and best.misses(found.values) else best
+
+    def _led_on(self, deals: Deals, found: FoundMoves) -> tuple[Sequence[Move], Values, Dealt]:
+        """Moves of a large cluster, others than were found if only a few of these have no turn; their deal.
+
+        What is left then would be pinned with nearly all the others, to one certain node each.
+        """
+        every = moves, values, dealt = found.moves, found.values, deals.with_care(found.moves, found.values)
+        held = set[int]()
+        for _ in range(effort.SCARCE_SEARCHES if deals.is_large(moves) else 0):
+            if not 0 < len(dealt.left) <= effort.SCARCE_FEW * len(moves) or self.meter.over():
+                break
+            held |= {move.pod for move in dealt.left}
+            again = self._search(self.movable.without(held, _HELD))
+            moves, values, dealt = again.moves, again.values, deals.with_care(again.moves, again.values)
+        return every if dealt.left or dealt.misses(found.values) else (moves, values, dealt)
+
+    def _search(self, movable: Movable) -> FoundMoves:
+        return MoveSearch(self.board, movable, self.protections, self.meter, self.most).run()
 
     def _others(self, search: MoveSearch) -> Iterator[Sequence[Move]]:
         yield forced(self.board, self.movable, self.protections, self.most)
         if self.rules.evict_only:
             yield search.run(natural=True).moves
 
-    def _instead(self, search: MoveSearch, found: FoundMoves, first: Dealt) -> Iterator[Found]:
+    def _instead(self, search: MoveSearch, deals: Deals, found: FoundMoves, first: Dealt) -> Iterator[Found]:
         """Other moves, the best of which may still leave more than was found."""
         better = search.landing(self._achieved(first), self.rules.steering)
         if better is not None:
             yield better
         pinnable = self.rules.steering.pinnable
         left = [move for move in first.left if self.board.template(move.pod) not in pinnable]
-        if left and len(found.moves) * self.board.problem.nodes.size <= effort.DEALT_ONCE:
+        if left and not deals.is_large(found.moves):
             yield from self._without(left)
 
     def _without(self, left: Sequence[Move]) -> Iterator[Found]:
@@ -67,8 +85,7 @@ class Turns:
         for held in (pods, alike) if alike > pods else (pods,):
             if self.dealing.over():
                 return
-            movable = self.movable.without(held, _HELD)
-            found = MoveSearch(self.board, movable, self.protections, self.meter, self.most).run()
+            found = self._search(self.movable.without(held, _HELD))
             if found.moves:
                 yield [*found.moves], found.values
 
