@@ -120,7 +120,7 @@ class Deals:
         reserved, fixed, tight = set[int](), set[int](), _tight(self.board, moves)
         first, number, turns = dict[int, int](), 0, 0
         # Something is dealt even if the search took all of the time.
-        is_over = self.meter.over if large else _never
+        is_over: Callable[[], bool] = _never
         while number <= (0 if large else effort.DEALS) and not is_over():
             strict = number == effort.DEALS
             care = Care(frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), strict, first)
@@ -154,14 +154,15 @@ class Deals:
         """The moves each to one certain node; moves without a turn keep their room the next time."""
         best = self._nothing(moves)
         reserved: set[int] = set()
+        is_over: Callable[[], bool] = _never
         for number in range(effort.DEALS):
-            if self.meter.over():
+            if is_over():
                 break
             stage = Stage(self.board.problem, moves, self.board)
             chosen = replace(rules, max_unavailable=1) if number else rules
             strict = number == effort.DEALS - 1
             dealer = CertainWaves(stage, moves, chosen, reserved=reserved, strict=strict)
-            found = self._dealt(stage, dealer, self.meter.over)
+            found, is_over = self._dealt(stage, dealer, is_over), self.meter.over
             if found is None:
                 continue
             best = min(best, found, key=lambda one: one.key)

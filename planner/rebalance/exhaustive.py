@@ -98,21 +98,23 @@ class Exhaustive:
         found: dict[Placement, int] = {}
         start = self._placements.start
         for placement, so_far in layer.items():
-            if meter.over():
-                return None
-            looked_at = self._placements.looked_at
-            for step, after in self._placements.steps(placement, loose=self._loose):
-                weight = so_far + self._placements.kinds[step.kind].weight
-                known = after in self._ways or after == start
-                if after in found:
-                    if weight >= found[after]:
-                        continue
-                elif known or self._is_hopeless(after, depth):
-                    continue
-                found[after] = weight
-                self._ways[after] = _Way(weight, placement, step)
             price = effort.PRICE_OF_PLACEMENT + effort.PRICE_OF_COUNT * len(placement)
-            meter.spend(price * (1 + self._placements.looked_at - looked_at))
+            meter.spend(price)
+            for place in self._placements.occupied(placement):
+                if meter.over():
+                    return None
+                looked_at = self._placements.looked_at
+                for step, after in self._placements.steps(placement, place, loose=self._loose):
+                    weight = so_far + self._placements.kinds[step.kind].weight
+                    known = after in self._ways or after == start
+                    if after in found:
+                        if weight >= found[after]:
+                            continue
+                    elif known or self._is_hopeless(after, depth):
+                        continue
+                    found[after] = weight
+                    self._ways[after] = _Way(weight, placement, step)
+                meter.spend(price * (self._placements.looked_at - looked_at))
         return found
 
     def _is_hopeless(self, placement: Placement, depth: int) -> bool:

@@ -116,26 +116,29 @@ class Placements:
             found = self._judged[key] = Judged(levels(self._hard), soft, sum(needs))
         return found
 
-    def steps(self, placement: Placement, *, loose: bool = False) -> Iterator[tuple[Step, Placement]]:
-        """Every single move, and where it leads; `loose` ones may be worse for as long as the pod is away."""
+    def occupied(self, placement: Placement) -> Iterable[int]:
+        """Where in a placement pods are counted that may leave."""
+        return (place for place in range(len(self._now)) if placement[place])
+
+    def steps(
+        self, placement: Placement, place: int, *, loose: bool = False
+    ) -> Iterator[tuple[Step, Placement]]:
+        """Every single move of a pod that is counted at a place, and where it leads.
+
+        `loose` ones may be worse for as long as the pod is away.
+        """
         before = self.judged(placement).hard
-        for place in range(len(self._now)):
-            if placement[place]:
-                kind, source = divmod(place, self._nodes)
-                gone = self._evicted(placement, place)
-                if gone is None:
-                    continue
-                if not loose and self._is_worse(self._hole(gone, kind).hard, before):
-                    continue
-                if self._forsakes(gone, kind, source):
-                    continue
-                for target in self._hole(gone, kind).open_to:
-                    if target != source:
-                        after, step = _with(gone, kind * self._nodes + target, 1), Step(kind, source, target)
-                        if not self._is_worse(self.judged(after).hard, before) and self._lands(
-                            placement, step
-                        ):
-                            yield step, after
+        kind, source = divmod(place, self._nodes)
+        gone = self._evicted(placement, place)
+        if gone is None or (not loose and self._is_worse(self._hole(gone, kind).hard, before)):
+            return
+        if self._forsakes(gone, kind, source):
+            return
+        for target in self._hole(gone, kind).open_to:
+            if target != source:
+                after, step = _with(gone, kind * self._nodes + target, 1), Step(kind, source, target)
+                if not self._is_worse(self.judged(after).hard, before) and self._lands(placement, step):
+                    yield step, after
 
     def _lands(self, placement: Placement, step: Step) -> bool:
         """Whether a replacement comes to just this node, where that is asked."""

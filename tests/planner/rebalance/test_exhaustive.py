@@ -14,7 +14,7 @@ from planner.rebalance.movable import Movable
 from planner.rebalance.placements import Placements
 from planner.rebalance.search import stages_of
 from planner.rebalance.trial_cluster import TrialCluster
-from tests.builders import Object, cluster, labelled, node, pod, spread
+from tests.builders import HOST, Object, cluster, labelled, node, pod, spread
 
 HUGE = {"hardExcess": 99, "softExcess": 99, "moves": 99, "disruption": 99}
 
@@ -115,3 +115,26 @@ def test_so_many_moves_at_most() -> None:
     )
     found = tried_out(*objects, most=1)
     assert (found.values["hardExcess"], found.values["moves"], found.complete) == (1, 1, True)
+
+
+def test_the_work_is_looked_at_within_a_placement() -> None:
+    """What went wrong: all moves from one placement of 300 nodes were tried, for minutes, at a glance."""
+    nodes = [node(f"n{number:02}") for number in range(20)]
+    pods = [
+        pod(
+            f"{app}-{number}",
+            f"n{number // 9:02}",
+            app=app,
+            cpu="100m",
+            owner=f"ReplicaSet/{app}",
+            spread=[key],
+        )
+        for app, key in ((app, spread(HOST, app=app)) for app in "abc")
+        for number in range(20)
+    ]
+    problem = Problem(cluster(*nodes, *pods))
+    board, rules = TrialCluster(problem), protections_of(problem.cluster)
+    placements = Placements(board, Movable(problem, rules, Budgets(problem)), rules)
+    search = Exhaustive(placements, stages_of(rules), HUGE, dict.fromkeys(HUGE, 0))
+    assert not search.run(None, Meter.of(60).step(0.01)).complete
+    assert placements.looked_at < 100

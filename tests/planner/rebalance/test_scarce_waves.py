@@ -44,3 +44,12 @@ def test_exchanges_through_a_single_gap_need_no_pin() -> None:
     assert (plan.before.hard_excess, plan.after.hard_excess) == (14, 0)
     assert {step.landing for step in plan.steps} == {"filters"}
     assert wrong_in(given, plan, orders=100) == []
+
+
+def test_what_was_found_is_dealt_when_the_time_is_over() -> None:
+    """What went wrong: a search that took all the time ended with no moves at all."""
+    given = lopsided(3, "rebalance")
+    plan = rebalance(given, time_limit=0.01)
+    assert len(plan.steps) > 5
+    assert plan.after.hard_excess < plan.before.hard_excess
+    assert wrong_in(given, plan, orders=20) == []

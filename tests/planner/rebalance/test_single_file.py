@@ -94,15 +94,21 @@ def test_a_replacement_waits_until_its_pod_has_ended() -> None:
 
 
 def cut_off() -> MovePlan:
-    """The plan for a cluster that counts as large, when the bell rang at once."""
+    """The plan when the bell rang at once."""
     bell = threading.Event()
     bell.set()
     return rebalance(cluster(*alone()), bell=bell)
 
 
+def test_what_is_known_is_dealt_when_the_bell_rings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster that counts as large, too, gets the plan that was found until then."""
+    monkeypatch.setattr(effort, "DEALT_ONCE", 0)
+    assert [step.pod for step in cut_off().steps] == ["default/it"]
+
+
 def test_moves_are_not_called_unsafe_when_the_time_was_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """What went wrong: "no safe order was found" though nobody had looked for one."""
-    monkeypatch.setattr(effort, "DEALT_ONCE", 0)
+    monkeypatch.setattr(sys.modules["planner.rebalance.deals"], "_never", lambda: True)
     plan = cut_off()
     assert plan.cut
     assert not plan.steps
