@@ -44,6 +44,8 @@ class DrainPlan(Document):
     surge: tuple[str, ...] = ()
     steps: tuple[DrainStep, ...]
     blocked: tuple[BlockedNode, ...] = ()
+    played_to_end: bool = True
+    """False where pods evict each other in turn, so that it was given up at some moment."""
     before: Balance
     after: Balance
     pending: tuple[PendingReason, ...] = ()

@@ -15,7 +15,7 @@ from planner.documents.move_plan import Balance
 from planner.documents.plan import PendingReason
 from planner.drain.allowances import Allowances
 from planner.drain.fixes import freeing
-from planner.drain.play import Drain, Drained, pods_to_go
+from planner.drain.play import RESTLESS, Drain, Drained, pods_to_go
 from planner.errors import InputError
 from planner.problem.problem import Problem
 from planner.proof import effort
@@ -74,6 +74,11 @@ def _harm(plan: DrainPlan) -> tuple[int, int, int]:
     return len(plan.blocked), max(0, plan.after.pending - plan.before.pending), broken
 
 
+def _rank(plan: DrainPlan) -> tuple[int, ...]:
+    """The same, and first of all whether it comes to an end."""
+    return not plan.played_to_end, *_harm(plan)
+
+
 class _Course:
     """A drain of some nodes, in one order or another; all of them are cordoned."""
 
@@ -89,13 +94,13 @@ class _Course:
         """What comes of the order that was asked for; where that does harm, of the best of `others` too."""
         found = self._plan(self._numbers)
         for order in self._others() if others else ():
-            if not any(_harm(found)) or is_rung(bell):
+            if not any(_rank(found)) or is_rung(bell):
                 break
             looking_for("an order that does less harm")
             having(
                 "{} nodes not emptied, {} pods left over, {} more too many; at least 0".format(*_harm(found))
             )
-            found = min(found, self._plan(order), key=_harm)
+            found = min(found, self._plan(order), key=_rank)
         return found
 
     def _others(self) -> Iterator[Sequence[int]]:
@@ -111,20 +116,27 @@ class _Course:
         problem, doubled = self._problem, self._doubled
         doubles = {pod: len(problem.pods) + place for place, pod in enumerate(self._moving)}
         world = World(doubled, doubles, (), preemption=self._preemption, seed=None)
-        world.schedule()
+        played = Drain(world, Allowances(problem, range(len(problem.pods))), self._going)
+        played.settle()
         before, spread = _balance(doubled, world), take(doubled, world.scheduler.state)
-        allowances = Allowances(problem, range(len(problem.pods)))
-        found = Drain(world, allowances, self._going).run(order, self._at_once)
+        found = played.run(order, self._at_once)
         return DrainPlan(
             nodes=tuple(self._nodes),
             steps=tuple(_steps(doubled, world, found)),
             blocked=tuple(_blocked(doubled, found)),
+            played_to_end=not found.restless,
             before=before,
             after=_balance(doubled, world),
             pending=tuple(_pending(doubled, world)),
             spread=tuple(spread_changes(spread, take(doubled, world.scheduler.state))),
             kubernetes=problem.kubernetes.document,
-            notes=(*self._cluster.notes, *problem.notes, *_forced(problem, self._moving)),
+            notes=(
+                *self._cluster.notes,
+                *problem.notes,
+                *_forced(problem, self._moving),
+                *_returned(doubled, world, found, self._numbers),
+                *((RESTLESS,) if found.restless else ()),
+            ),
         )
 
 
@@ -134,6 +146,16 @@ def _forced(problem: Problem, moving: Sequence[int]) -> Iterator[str]:
     if bare:
         more = f" and {len(bare) - 1} more have" if len(bare) > 1 else " has"
         yield f"{bare[0]}{more} no controller: kubectl drain asks for --force, nothing makes such pods again"
+
+
+def _returned(problem: Problem, world: World, found: Drained, nodes: Sequence[int]) -> Iterator[str]:
+    """Whose replacements land on a node that is being drained."""
+    node_of, evicted = world.scheduler.state.node_of, [pod for pods in found.evicted.values() for pod in pods]
+    back = [pod for pod in evicted if node_of[pod] in nodes]
+    if back:
+        first, on = problem.pods[back[0]].key, problem.nodes.names[node_of[back[0]]]
+        more = f", and so do {len(back) - 1} more" if len(back) > 1 else ""
+        yield f"{first} tolerates the cordon and lands on {on}{more}: kubectl drain lets them stay"
 
 
 def _steps(problem: Problem, world: World, found: Drained) -> Iterator[DrainStep]:

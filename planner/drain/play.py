@@ -2,7 +2,8 @@
 
 All nodes are cordoned first, so that nobody lands on one that is still to be drained: no pod moves
 twice.  In a wave every pod is evicted as soon as its budget allows; its replacement is scheduled and
-becomes ready, which gives the budget back.
+becomes ready, which gives the budget back.  A replacement that tolerates the cordon may come back: it is
+another pod, which `kubectl drain` does not ask again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from dataclasses import dataclass, field
 from planner.clock import having
 from planner.drain.allowances import Allowances
 from planner.problem.problem import Problem
+from planner.proof import effort
 from planner.rollout.world import World
+
+RESTLESS = "Pods evict each other in turn, so that the drain was not played to an end"
 
 
 @dataclass(slots=True)
@@ -24,6 +28,8 @@ class Drained:
     evicted: dict[int, list[int]] = field(default_factory=dict)
     stuck: dict[int, tuple[int, str]] = field(default_factory=dict)
     """For every node that is not empty a pod that stays, and why."""
+    restless: bool = False
+    """Whether pods evicted each other in turn until it was given up."""
 
 
 class Drain:
@@ -35,13 +41,19 @@ class Drain:
         self._allowances = allowances
         self._pods_on = pods_on
         self._found = Drained()
+        self._asked: set[int] = set()
+        pods = len(world.waiting) + sum(map(len, pods_on.values()))
+        self._most = max(effort.DRAIN_LEAST_EVENTS, effort.DRAIN_EVENTS_PER_POD * pods)
+
+    def settle(self) -> None:
+        """Let happen what happens without a drain."""
+        while self._let_others_act():
+            pass
 
     def run(self, nodes: Sequence[int], at_once: int) -> Drained:
         """Drain the nodes, those that are stuck again after all others, until no order helps any more."""
-        while self._let_others_act():
-            pass
         waiting = list(nodes)
-        while waiting:
+        while waiting and not self._found.restless:
             left = []
             for wave in _waves(waiting, at_once):
                 left += self._wave(wave)
@@ -49,6 +61,9 @@ class Drain:
             if len(left) == len(waiting):
                 break
             waiting = left
+        for node in waiting if self._found.restless else ():
+            for pod in self._staying(node)[:1]:
+                self._found.stuck[node] = (pod, RESTLESS)
         return self._found
 
     def _wave(self, nodes: Sequence[int]) -> list[int]:
@@ -75,8 +90,10 @@ class Drain:
         return left
 
     def _staying(self, node: int) -> list[int]:
-        node_of = self._world.scheduler.state.node_of
-        return [pod for pod in self._pods_on[node] if self._world.alive[pod] and node_of[pod] == node]
+        """The pods of a node that are there and have not been evicted yet."""
+        node_of, alive = self._world.scheduler.state.node_of, self._world.alive
+        left = [pod for pod in self._pods_on[node] if pod not in self._asked]
+        return [pod for pod in left if alive[pod] and node_of[pod] == node]
 
     def _evict(self, node: int) -> bool:
         """Whoever may go now goes; what a controller makes again waits for a node at once."""
@@ -87,6 +104,7 @@ class Drain:
             if world.ready[pod]:
                 self._allowances.lose(pod)
             world.delete(pod)
+            self._asked.add(pod)
             self._found.evicted.setdefault(node, []).append(pod)
             if world.problem.pods[pod].metadata.controller is not None:
                 world.create(pod)
@@ -96,7 +114,10 @@ class Drain:
     def _let_others_act(self) -> bool:
         """Replacements are scheduled and become ready, old pods end; whether anything happened."""
         world = self._world
-        moved = world.schedule()
+        moved = world.schedule(self._most)
+        if len(world.happened) >= self._most:
+            self._found.restless = True
+            return False
         for pod in list(world.starting):
             world.become_ready(pod)
             self._allowances.regain(pod)

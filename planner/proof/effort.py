@@ -255,6 +255,9 @@ PIN_NAMES = 100
 
 #: So many other orders of nodes are tried where one does harm, up to so many moving pods times nodes.
 DRAIN_ORDERS, DRAIN_ORDERS_PLACES = 12, 20_000
+#: Pods that evict each other in turn never come to rest: so many events for every pod that is to go or waits,
+#: and at least so many, are several times what a drain takes.
+DRAIN_EVENTS_PER_POD, DRAIN_LEAST_EVENTS = 50, 2_000
 
 # Rollouts
 

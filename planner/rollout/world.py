@@ -209,10 +209,13 @@ class World:
         self.available[pod] = True
         self.happened.append((Change.AVAILABLE, pod))
 
-    def schedule(self) -> bool:
-        """Give everybody who waits a turn until nobody can be helped; whether that changed anything."""
+    def schedule(self, most: int) -> bool:
+        """Give everybody who waits a turn until nobody can be helped; whether that changed anything.
+
+        It ends, too, when so many events have happened since the beginning.
+        """
         before = self._changes
-        while self.schedule_one():
+        while len(self.happened) < most and self.schedule_one():
             pass
         return self._changes > before
 

@@ -1,6 +1,9 @@
 """Draining pools: orders in which nobody is stuck, budgets that hold at every step, and what frees a node."""
 
+import gzip
+import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +16,9 @@ from planner.documents.drain import DrainPlan
 from planner.proof import effort
 from tests.builders import Object, node, pod, spread, workload
 from tests.planner.rollout.running import budget, running, web, zones
+
+RECORDED = Path(__file__).parents[1] / "data/conformance/preemption.jsonl.gz"
+HERE = {"kubernetes.io/hostname": "a1"}
 
 
 def drained(objects: list[Object], *nodes: str, **words: Any) -> DrainPlan:
@@ -107,6 +113,30 @@ def test_budgets_hold_at_every_step(case: tuple[list[Object], list[str], int, in
         if place in going and place not in blocked:
             assert name in evicted
     assert all(row.lands not in going for step in plan.steps for row in step.evictions)
+
+
+def test_who_tolerates_the_cordon_comes_back_and_stays() -> None:
+    """What went wrong: its replacement was evicted again and again, without an end."""
+    everything = [{"operator": "Exists"}]
+    objects = [
+        node("a1"),
+        node("b1", cordoned=True, taints=["off:NoExecute"]),
+        pod("it", "a1", owner="ReplicaSet/it", tolerations=everything, node_selector=HERE),
+    ]
+    plan = drained(objects, "a1")
+    assert [(row.pod, row.lands) for step in plan.steps for row in step.evictions] == [("default/it", "a1")]
+    assert (plan.blocked, plan.played_to_end) == ((), True)
+    assert plan.notes[-1] == "default/it tolerates the cordon and lands on a1: kubectl drain lets them stay"
+
+
+def test_pods_that_evict_each_other_in_turn_are_given_up() -> None:
+    """What went wrong: one recorded cluster was drained without an end."""
+    with gzip.open(RECORDED, "rt") as file:
+        case = next(case for case in map(json.loads, file) if case["name"] == "preempt-120081")
+    cluster = Cluster.from_objects(case["cluster"]["items"])
+    plan = drain(cluster, [min(found.name for found in cluster.nodes)])
+    assert not plan.played_to_end
+    assert any(note.startswith("Pods evict each other in turn") for note in plan.notes)
 
 
 def test_other_orders_are_tried_where_one_does_harm(monkeypatch: pytest.MonkeyPatch) -> None:
