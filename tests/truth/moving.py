@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tests.truth import manifests
-from tests.truth.world import State, World
+from tests.truth.digits import State
+from tests.truth.world import World
 
 #: States looked at before the search gives up.
 LIMIT = 60_000

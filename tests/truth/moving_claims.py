@@ -12,10 +12,11 @@ from planner import rebalance
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import Objective
 from tests.truth import moving
+from tests.truth.digits import State, whereabouts
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
 from tests.truth.moving import Moved, Moving
-from tests.truth.world import State, World, whereabouts
+from tests.truth.world import World
 
 
 def judge_rebalance(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from tests.truth.world import State, World
+from tests.truth.digits import State
+from tests.truth.world import World
 
 Value = tuple[int, ...]
 #: What was done last, and to which state: (kind, node), or None where the pods evicted were taken away.

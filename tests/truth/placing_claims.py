@@ -13,11 +13,12 @@ from planner.documents.plan import Objective, PlacementPlan
 from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 from tests.truth import placing
+from tests.truth.digits import State, whereabouts
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
 from tests.truth.placing import Placed, Placing
 from tests.truth.wishes import Wishes
-from tests.truth.world import State, World, whereabouts
+from tests.truth.world import World
 
 #: So many states with the most pods are looked at for their softer stages.
 _MOST_STATES = 20_000

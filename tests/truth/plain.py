@@ -10,8 +10,9 @@ import copy
 import random
 from typing import Any
 
-from tests.truth.generator import HARD, HOST, SOFT, ZONE, Case, is_hard, options_of
+from tests.truth.generator import Case, is_hard, options_of
 from tests.truth.manifests import REQUIRED, Object
+from tests.truth.templates import HARD, HOST, SOFT, ZONE
 
 COMMANDS = ("solve", "solve --allow-moves", "rebalance")
 

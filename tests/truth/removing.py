@@ -8,8 +8,10 @@ from itertools import combinations, product
 from math import comb, prod
 
 from tests.truth import manifests
+from tests.truth.digits import State
 from tests.truth.manifests import Object
-from tests.truth.world import Row, State, World
+from tests.truth.spread import Row
+from tests.truth.world import World
 
 LIMIT = 50_000
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from tests.truth import manifests
+from tests.truth.digits import Kind, Reading, State
 from tests.truth.manifests import PREFERRED, Object
-from tests.truth.world import Kind, Reading, State, World
+from tests.truth.world import World
 
 _SHARED = ("cpu", "memory")
 
