@@ -11,37 +11,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
+from planner.rebalance.admission import Admission, Option, Restriction
 from planner.rebalance.cells import cells_of, numbered
 from planner.rebalance.excess_ledger import Demand
 from planner.rebalance.figures import Figures, Level, Pinned, Standing, Tableau, is_by_node
 from planner.rebalance.trial_cluster import TrialCluster
 from planner.state.pod_counts import PodCounts
 
-#: A cell and the level of the node in it that a pod may come to.
-Option = tuple[int, Level]
 #: Whether one of a mover's options has room for certain.
 Exists = Callable[[int, Tableau, frozenset[Option]], bool]
-
-
-class Restriction(NamedTuple):
-    """What a replacement is held to: these options, and any in these cells.
-
-    `pinned` says by its own spec, to how many nodes of some cells, and whether these are all.
-    """
-
-    options: frozenset[Option]
-    cells: frozenset[int]
-    pinned: tuple[Pinned, ...] | None = None
-
-    def allows(self, option: Option) -> bool:
-        """Whether it may come to this."""
-        return option[0] in self.cells or option in self.options
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +74,14 @@ class Crowd:
         ]
         #: Whether some constraint looks at single nodes; if none does, a cell is like one node.
         self.by_node = any(figures.by_node for figures in self._figures)
-        self._settled = {t: board.plan(t).settled[representative].tolist() for t in templates}
         self._weights = {t: tuple(tally.members.get(t, 0) for tally in self._tallies) for t in templates}
-        self._carried = {
-            t: [f for f in self._figures if f.demand.hard and t in f.demand.asked.carriers] for t in templates
-        }
+        hard = [figures for figures in self._figures if figures.demand.hard]
+        self._admission = Admission(
+            {t: [figures for figures in hard if t in figures.demand.asked.carriers] for t in templates},
+            {t: board.plan(t).settled[representative].tolist() for t in templates},
+            kept,
+        )
         self._known: dict[Tableau, tuple[Standing, ...]] = {}
-        self._known_options: dict[tuple[Tableau, int, Restriction | None], frozenset[Option]] = {}
         self._known_outcomes: _Outcomes | None = None
         self.tableaus: frozenset[Tableau] = frozenset((self.seen(),))
 
@@ -140,52 +124,7 @@ class Crowd:
 
     def options(self, tableau: Tableau, mover: Mover) -> frozenset[Option]:
         """Where the filters of spread, and all that never change, let a replacement come."""
-        key = tableau, mover.template, mover.restriction
-        found = self._known_options.get(key)
-        if found is None:
-            if len(self._known_options) > 10 * self._kept:
-                self._known_options.clear()
-            found = self._known_options[key] = self._options(tableau, mover)
-        return found
-
-    def _options(self, tableau: Tableau, mover: Mover) -> frozenset[Option]:
-        found: set[Option] = set()
-        held = mover.restriction
-        pinned = None if held is None else held.pinned
-        limits = [
-            (figures, *self._limits(figures, tableau, pinned)) for figures in self._carried[mover.template]
-        ]
-        sums = {id(f): f.sums(tableau, f.tally) for f, *_ in limits if not f.by_node}
-        for cell, levels in enumerate(tableau):
-            if not self._settled[mover.template][cell] or any(f.code[cell] < 0 for f, *_ in limits):
-                continue
-            for level, _ in levels:
-                if held is not None and not held.allows((cell, level)):
-                    continue
-                fits = opens = True
-                for figures, most, with_pin in limits:
-                    here = (
-                        (level[figures.tally] if figures.counts[cell] else 0)
-                        if figures.by_node
-                        else sums[id(figures)].get(figures.code[cell], 0)
-                    )
-                    fits, opens = fits and here <= most, opens and here <= with_pin
-                if opens and not fits:
-                    # The pin hides what keeps others off: who knows where the replacement ends.
-                    return frozenset()
-                if fits:
-                    found.add((cell, level))
-        return frozenset(found)
-
-    @staticmethod
-    def _limits(figures: Figures, tableau: Tableau, pinned: Iterable[Pinned] | None) -> tuple[int, int]:
-        """The most pods of a domain that still let one more come: by all rules, and as a pin may show it."""
-        least = most = figures.minimum(tableau)
-        if pinned is not None and figures.honors:
-            low, most = figures.minima_pinned(tableau, pinned)
-            least = min(least, low)
-        spare = figures.max_skew - figures.own
-        return least + spare, most + spare
+        return self._admission.options(tableau, mover.template, mover.restriction)
 
     def bear(self, tableau: Tableau, mover: Mover, nodes: Codes, levels: Codes) -> Ints:
         """How many more pods of the crowd come to some nodes at least before each is shut for a replacement.
@@ -193,13 +132,10 @@ class Crowd:
         `levels` are the pods on all nodes as far as that is known.
         """
         cells, found = self.cell_of[nodes], np.full(len(nodes), len(self.cell_of), np.int64)
-        held = mover.restriction
-        for figures in self._carried[mover.template]:
-            if figures.by_node:
-                most, _ = self._limits(figures, tableau, None if held is None else held.pinned)
-                weight = max(self._weights[t][figures.tally] for t in self._weights)
-                left = -(-(most - levels[figures.tally, nodes] + 1) // max(weight, 1))
-                found = np.where(np.array(figures.counts)[cells], np.minimum(found, left), found)
+        for figures, most in self._admission.limits_of_nodes(tableau, mover.template, mover.restriction):
+            weight = max(self._weights[t][figures.tally] for t in self._weights)
+            left = -(-(most - levels[figures.tally, nodes] + 1) // max(weight, 1))
+            found = np.where(np.array(figures.counts)[cells], np.minimum(found, left), found)
         return np.maximum(found, 0)
 
     def course(self, movers: Sequence[Mover], exists: Exists) -> Course | None:

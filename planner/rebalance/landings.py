@@ -15,8 +15,9 @@ import numpy as np
 
 from planner.problem.nodes import Mask
 from planner.proof import effort
+from planner.rebalance.admission import Option
 from planner.rebalance.cases import Case, Cases
-from planner.rebalance.crowds import Course, Crowd, Mover, Option
+from planner.rebalance.crowds import Course, Crowd, Mover
 from planner.rebalance.figures import Tableau
 from planner.rebalance.interference import Interference
 from planner.rebalance.landing import Landing, Misjudged, Wishes

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from planner.problem.nodes import Codes, Mask
+from planner.rebalance.admission import Option
 from planner.rebalance.cases import Case, Cases
-from planner.rebalance.crowds import Crowd, Mover, Option
+from planner.rebalance.crowds import Crowd, Mover
 from planner.rebalance.figures import Level, Tableau
 from planner.rebalance.room import Group, Need, Rival, Room
 from planner.rebalance.trial_cluster import Move, TrialCluster

@@ -51,12 +51,15 @@ class Turns:
         What is left then would be pinned with nearly all the others, to one certain node each.
         """
         every = moves, values, dealt = found.moves, found.values, deals.with_care(found.moves, found.values)
-        held = set[int]()
+        # What comes before pins.
+        counted, held = found.stages[: found.stages.index("moves") + 1], set[int]()
         for _ in range(effort.SCARCE_SEARCHES if deals.is_large(moves) else 0):
             if not 0 < len(dealt.left) <= effort.SCARCE_FEW * len(moves) or self.meter.over():
                 break
             held |= {move.pod for move in dealt.left}
             again = self._search(self.movable.without(held, _HELD))
+            if any(again.values[name] > found.values[name] for name in counted):
+                break
             moves, values, dealt = again.moves, again.values, deals.with_care(again.moves, again.values)
         return every if dealt.left or dealt.misses(found.values) else (moves, values, dealt)
 

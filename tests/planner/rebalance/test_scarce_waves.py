@@ -5,6 +5,7 @@ import random
 import pytest
 
 from planner import rebalance
+from planner.documents.move_plan import MovePlan
 from planner.proof import effort
 from tests.builders import HARD, HOST, Object, cluster, node, pod, spread
 from tests.planner.rebalance.lopsided import lopsided
@@ -53,3 +54,20 @@ def test_what_was_found_is_dealt_when_the_time_is_over() -> None:
     assert len(plan.steps) > 5
     assert plan.after.hard_excess < plan.before.hard_excess
     assert wrong_in(given, plan, orders=20) == []
+
+
+def test_other_replicas_are_looked_for_where_a_few_have_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In as many moves: before, whoever the order left over had nearly all the others pinned as well."""
+    monkeypatch.setattr(effort, "SCARCE_FEW", 1.0)
+    given = lopsided(5002, "tight")
+    found = rebalance(given)
+    monkeypatch.setattr(effort, "SCARCE_SEARCHES", 0)
+    plain = rebalance(given)
+    assert [(plan.after.hard_excess, len(plan.steps)) for plan in (found, plain)] == [(0, 15)] * 2
+    assert pins(found) < pins(plain)
+    assert wrong_in(given, found, orders=100) == []
+
+
+def pins(plan: MovePlan) -> int:
+    """The moves whose replacements are pinned."""
+    return sum(step.landing == "pinned" for step in plan.steps)
