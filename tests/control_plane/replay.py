@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
@@ -107,6 +108,8 @@ class Replay:
             self.preempted += 1
             if ours.decision.node is not None:
                 fate = self._after_preemption(made)
+            else:
+                self._after_evictions(before, ours)
             yield from ours.unlike_preemption(fate, self._gone(before), name)
         elif _node(fate):
             yield from ours.unlike_node(_node(fate), name)
@@ -145,12 +148,17 @@ class Replay:
             found = self._api.get(pod)
             return found if found is not None and _node(found) else None
 
-        try:
+        with suppress(AssertionError):
             return until("place after preemption", bound)
-        except AssertionError:
-            found = self._api.get(pod)
-            assert found is not None
-            return found
+        found = self._api.get(pod)
+        assert found is not None
+        return found
+
+    def _after_evictions(self, before: list[Manifest], ours: Judgement) -> None:
+        """Wait for evictions in vain: the program says first that the pod is pending, and evicts aside."""
+        cheapest = [victims for _, victims in ours.cheapest()]
+        with suppress(AssertionError):
+            until("end of evictions", lambda: True if self._gone(before) in cheapest else None)
 
     def _gone(self, before: list[Manifest]) -> set[str]:
         def key(item: Manifest) -> str:
@@ -233,14 +241,14 @@ class Judgement:
 
     def unlike_preemption(self, fate: Manifest, gone: set[str], pod: str) -> Iterator[str]:
         """Nothing, where pods went that cost least, and the pod is where they were."""
-        at, cheapest = _node(fate), self._cheapest()
+        at, cheapest = _node(fate), self.cheapest()
         if self.decision.victims and self.decision.node is None:
             # Room was made in vain: nothing comes there.
             cheapest = {("", victims) for _, victims in cheapest}
         if (at, frozenset(gone)) not in cheapest:
             yield f"{pod}: on {_node(fate)!r}, evicted {sorted(gone)}, expected {self._said()}"
 
-    def _cheapest(self) -> set[tuple[str, frozenset[str]]]:
+    def cheapest(self) -> set[tuple[str, frozenset[str]]]:
         """The nodes that evictions open at the least cost, with the victims; the program picks any."""
         found = [candidate for findings in self._tried for candidate in findings.candidates]
         least = min((candidate.cost[:_CRITERIA] for candidate in found), default=())
@@ -272,7 +280,7 @@ class Judgement:
     def _said(self) -> str:
         found: Decision = self.decision
         if found.victims:
-            return " or ".join(sorted(f"{node}, evicted {sorted(gone)}" for node, gone in self._cheapest()))
+            return " or ".join(sorted(f"{node}, evicted {sorted(gone)}" for node, gone in self.cheapest()))
         return f"one of {sorted(self._best())}" if found.node is not None else repr(found.message)
 
 
