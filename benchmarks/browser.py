@@ -4,7 +4,9 @@ import json
 import os
 import select
 import shlex
+import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -34,6 +36,7 @@ class Browser:
             pass_fds=(asked, told),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         os.close(asked)
         os.close(told)
@@ -60,9 +63,11 @@ class Browser:
         self.close()
 
     def close(self) -> None:
-        """End it."""
+        """End it, and the helpers that outlive it and go on writing to its folder."""
         self._process.terminate()
         self._process.wait(_PATIENCE_SECONDS)
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         os.close(self._ask)
         os.close(self._told)
 

@@ -132,7 +132,8 @@ def main() -> None:
     parser.add_argument("--axe", type=Path, metavar="FILE", help="axe.min.js")
     parser.add_argument("--pages", type=Path, nargs="*", metavar="FILE", help="these pages instead")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    # A helper of the browser that is just dying may still write.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         kept = given.keep or Path(folder)
         files = [page.absolute() for page in given.pages or ()]
         for name, text in () if given.pages else pages():
