@@ -83,7 +83,7 @@ class Crowd:
         )
         self._known: dict[Tableau, tuple[Standing, ...]] = {}
         self._known_outcomes: _Outcomes | None = None
-        self.tableaus: frozenset[Tableau] = frozenset((self.seen(),))
+        self.tableaus: frozenset[Tableau] = frozenset((self.seen(self.levels()),))
 
     def _number(self, tally: PodCounts) -> int:
         for number, known in enumerate(self._tallies):
@@ -100,9 +100,8 @@ class Crowd:
             found[:, node] -= np.array(self._weights.get(template, (0,) * len(found)), np.int64)
         return found
 
-    def seen(self) -> Tableau:
-        """The tableau that the board shows."""
-        levels = self.levels()
+    def seen(self, levels: Codes) -> Tableau:
+        """The tableau when so many pods are on the nodes."""
         if not self.by_node:
             together = np.zeros((len(self.sizes), len(levels)), np.int64)
             np.add.at(together, self.cell_of, levels.T)
@@ -261,15 +260,19 @@ class Crowd:
             for one, other, demand in zip(now, before, self.demands, strict=True)
         )
 
-    def serves(self, start: Tableau, mover: Mover, nodes: Mask, wanted: tuple[int, ...] | None) -> bool:
-        """Whether a replacement on any of these nodes does what is wanted, and nothing is worse meanwhile."""
+    def serves(self, levels: Codes, mover: Mover, nodes: Mask, wanted: tuple[int, ...] | None) -> bool:
+        """Whether a replacement on any of these nodes does what is wanted, and nothing is worse meanwhile.
+
+        `levels` are the pods on all nodes before.
+        """
+        start = self.seen(levels)
         gone = self.left(start, mover)
         if self._is_worse(self.standing(gone), self.standing(start), away=True):
             return False
         cells = self.cell_of[nodes].tolist()
         if self.by_node:
-            levels = self.levels([])[:, nodes].T.tolist()
-            options = {(cell, tuple(level)) for cell, level in zip(cells, levels, strict=True)}
+            held = levels[:, nodes].T.tolist()
+            options = {(cell, tuple(level)) for cell, level in zip(cells, held, strict=True)}
         else:
             options = {(cell, gone[cell][0][0]) for cell in cells}
         # Nothing is wanted where every place would make something worse.

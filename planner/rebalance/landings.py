@@ -8,7 +8,7 @@ Cordoned: the few other nodes that the filters leave are closed until the replac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -48,11 +48,20 @@ class Landings:
         self._worlds = Worlds(
             stage, lambda: twins(stage.board, node_of, crowds.values(), sources, crowds), wishes.again
         )
+        #: Templates whose pods scores were asked to lead.
+        self._led: set[int] = set()
         self.room = Room(stage.board)
         self._cases = Cases(stage, self.room)
         self._presence = Presence(self._board, self.room, self._cases)
         #: How moves may go, and the least number of nodes that are open to each on the way; of this turn.
         self._known_courses: dict[Move, tuple[Course, int]] = {}
+
+    def foresee(self, moves: Iterable[Move]) -> None:
+        """Find out at once where scores lead some moves that are to be judged, if they are likely to."""
+        if self._worlds.number == 1:
+            return
+        likely = [move for move in moves if self._board.template(move.pod) in self._led]
+        self._worlds.foresee(likely, {self._crowds[self._board.template(move.pod)] for move in likely})
 
     def judge(
         self,
@@ -188,12 +197,15 @@ class Landings:
             return None
         wanted = crowd.best(mover, as_planned=case.template in self._wishes.as_planned)
         found = np.zeros_like(case.may)
-        for _ in self._worlds.each():
-            tops = [self._worlds.tops(case.move, phase) for phase in self._stage.own_phases(case.move)]
+        self._led.add(case.template)
+        for number in range(self._worlds.number):
+            phases = self._stage.own_phases(case.move)
+            tops = [self._worlds.tops(number, case.move, phase) for phase in phases]
             roles = [self._worlds.with_twins(top) for top in tops]
             if not all(top.any() and not (top & shut).any() for top in roles):
                 return None
-            if not crowd.serves(crowd.seen(), mover, np.logical_or.reduce(tops), wanted):
+            levels = self._worlds.levels(number, crowd)
+            if not crowd.serves(levels, mover, np.logical_or.reduce(tops), wanted):
                 return None
             found |= np.logical_or.reduce(roles)
         return found
@@ -292,7 +304,8 @@ class Landings:
                 )
         for crowd, _ in self._by_crowd(wave).values():
             if all(rival.told_apart for rival in self.room.of(crowd.templates)):
-                crowd.tableaus = frozenset([crowd.seen() for _ in self._worlds.each()])
+                levels = (self._worlds.levels(number, crowd) for number in range(self._worlds.number))
+                crowd.tableaus = frozenset(map(crowd.seen, levels))
             self._narrow(crowd)
         return done
 

@@ -193,10 +193,13 @@ class Waves:
         Those that were refused before are asked again when their counts or their target have changed.
         `plain` asks for nothing but a pin to the very node that was planned.
         """
+        several = [*moves]
+        self._landings.foresee(
+            self._gather(move for move in several if again or not self._is_refused(move, pins=pins))
+        )
         found, load = list[Landing](), _Load(self)
-        for move in moves:
-            question, stamp = (move, self._asks(pins=pins)), self._stamp(move)
-            if not load.bears(move) or (self._refused.get(question) == stamp and not again):
+        for move in several:
+            if not load.bears(move) or (self._is_refused(move, pins=pins) and not again):
                 continue
             landing = None
             if self._can_leave([move]):
@@ -204,11 +207,15 @@ class Waves:
                 plain |= pins and self._work > effort.JUDGED_WITH_CARE
                 landing = self._landings.judge([move], self._kept_free, pins=pins, plain=plain)[0]
             if landing is None or not self._is_welcome(landing):
-                self._refused[question] = stamp
+                self._refused[move, self._asks(pins=pins)] = self._stamp(move)
             else:
                 found.append(landing)
                 load.add(move)
         return found
+
+    def _is_refused(self, move: Move, *, pins: bool) -> bool:
+        """Whether a move was refused, and nothing that it waits for has changed."""
+        return self._refused.get((move, self._asks(pins=pins))) == self._stamp(move)
 
     def _is_welcome(self, landing: Landing) -> bool:
         """Whether a landing that holds is one that is wanted."""
@@ -268,7 +275,7 @@ class Waves:
                 yield move
             seen |= keys
 
-    def _gather(self, moves: Sequence[Move]) -> Iterator[Move]:
+    def _gather(self, moves: Iterable[Move]) -> Iterator[Move]:
         """Those of some moves that workloads and budgets bear at once."""
         load = _Load(self)
         for move in moves:

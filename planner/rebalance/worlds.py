@@ -7,12 +7,14 @@ in which only twins have changed roles are one world.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import product
 
 import numpy as np
 
 from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
+from planner.rebalance.crowds import Crowd
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.trial_cluster import Move
 
@@ -31,9 +33,11 @@ class Worlds:
         #: Nodes that had no twins any more before these were asked for.
         self._apart: list[int] = []
         self._worlds: list[World] = [{}]
-        self._shown = 0
+        #: The world that the stage shows for a moment.
+        self._now: int | None = None
         #: What was found out since the worlds became what they are: nothing happens in between.
         self._tops: dict[tuple[int, Move, Phase], Mask] = {}
+        self._levels: dict[tuple[int, Crowd], Codes] = {}
 
     def _twins(self) -> Codes:
         """A number for every node, equal for twins; found when scores are to lead somebody."""
@@ -76,31 +80,55 @@ class Worlds:
         roles = ((int(twins[node]), tuple(sorted(kinds))) for node, kinds in held.items())
         return tuple(sorted(roles))
 
-    def each(self) -> Iterator[None]:
-        """The stage in every world, one after the other; after each it is as it was."""
-        state = self._stage.board.state
-        for number, world in enumerate(self._worlds):
-            mark, self._shown = state.mark(), number
-            for pod, node in world.items():
-                if state.node_of[pod] != node:
-                    state.unbind(pod)
-                    state.bind(pod, node)
-            try:
-                yield
-            finally:
-                state.rollback(mark)
+    def foresee(self, moves: Collection[Move], crowds: Collection[Crowd]) -> None:
+        """Find out at once what will be asked of some moves and crowds: no world is shown twice for it."""
+        for number in range(self.number):
+            with self._shown(number):
+                for crowd in crowds:
+                    self.levels(number, crowd)
+                for move in moves:
+                    for phase in self._stage.own_phases(move):
+                        self.tops(number, move, phase)
 
-    def tops(self, move: Move, phase: Phase) -> Mask:
-        """The nodes with the highest score for a replacement in the world that the stage shows."""
-        key = self._shown, move, phase
+    @contextmanager
+    def _shown(self, number: int) -> Iterator[None]:
+        """The stage in a world; afterwards it is as it was."""
+        if self._now == number:
+            yield
+            return
+        state = self._stage.board.state
+        mark, self._now = state.mark(), number
+        for pod, node in self._worlds[number].items():
+            if state.node_of[pod] != node:
+                state.unbind(pod)
+                state.bind(pod, node)
+        try:
+            yield
+        finally:
+            self._now = None
+            state.rollback(mark)
+
+    def levels(self, number: int, crowd: Crowd) -> Codes:
+        """The pods of a crowd on every node in a world."""
+        key = number, crowd
+        found = self._levels.get(key)
+        if found is None:
+            with self._shown(number):
+                found = self._levels[key] = crowd.levels()
+        return found
+
+    def tops(self, number: int, move: Move, phase: Phase) -> Mask:
+        """The nodes with the highest score for a replacement in a world."""
+        key = number, move, phase
         found = self._tops.get(key)
         if found is None:
             board = self._stage.board
-            mark = board.state.mark()
-            self._stage.put(move, phase)
-            feasible, totals = board.choice(board.template(move.pod))
-            best = totals[feasible.mask].max() if feasible.count else 0
-            board.state.rollback(mark)
+            with self._shown(number):
+                mark = board.state.mark()
+                self._stage.put(move, phase)
+                feasible, totals = board.choice(board.template(move.pod))
+                best = totals[feasible.mask].max() if feasible.count else 0
+                board.state.rollback(mark)
             found = self._tops[key] = feasible.mask & (totals == best)
         return found
 
@@ -111,13 +139,11 @@ class Worlds:
         """
         found: dict[Hashable, World] = {}
         several = [*moves]
-        for number, _ in enumerate(self.each()):
-            places = [
-                sorted({n for phase in phases[m.pod] for n in np.flatnonzero(self.tops(m, phase)).tolist()})
-                for m in several
-            ]
+        for number, before in enumerate(self._worlds):
+            tops = ([self.tops(number, move, phase) for phase in phases[move.pod]] for move in several)
+            places = [np.flatnonzero(np.logical_or.reduce(found)).tolist() for found in tops]
             for chosen in product(*places):
-                world = {**self._worlds[number], **dict(zip((m.pod for m in several), chosen, strict=True))}
+                world = {**before, **dict(zip((m.pod for m in several), chosen, strict=True))}
                 found.setdefault(self._orbit(world), world)
                 if len(found) > effort.WORLDS_KEPT:
                     return None
@@ -127,6 +153,7 @@ class Worlds:
         """Take these worlds for all that may be; without any, only what the stage shows is told apart."""
         self._worlds = worlds or [{}]
         self._tops.clear()
+        self._levels.clear()
 
     @property
     def number(self) -> int:

@@ -63,7 +63,7 @@ def test_a_pin_leaves_what_is_said_or_is_refused() -> None:
         for pin in pins(draw, board):
             held = crowd.restriction(pin, levels, sure, pin)
             mover = Mover(template, int(crowd.cell_of[source]), int(crowd.cell_of[source]), held)
-            options = crowd.options(crowd.seen(), mover)
+            options = crowd.options(crowd.seen(crowd.levels()), mover)
             said = pin & crowd.nodes_at(options, levels, sure)
             real = board.open_pinned(template, pin)
             by_spec = board.open_to(template) & pin
@@ -92,6 +92,6 @@ def test_a_zone_without_empty_nodes_is_no_pin_for_a_pod_that_sees_an_empty_one(o
     pin = board.problem.nodes.column("zone").one_of(["a"])
     held = crowd.restriction(pin, crowd.levels(), board.problem.nodes.none, pin)
     cell = int(crowd.cell_of[source])
-    options = crowd.options(crowd.seen(), Mover(0, cell, cell, held))
+    options = crowd.options(crowd.seen(crowd.levels()), Mover(0, cell, cell, held))
     assert board.open_pinned(0, pin).tolist() == [True, True, False, False]
     assert bool(options) == bool(others)
