@@ -241,7 +241,7 @@ DRAWS_PLAYED = ((20_000, 24), (200_000, 6), (1 << 62, 1))
 #: Where no more than this part of the nodes has room, everybody keeps off what others are to have.
 SCARCE_ROOM = 0.3
 #: So many counts that may have come about are kept apart, and so many ways that ties may have been broken.
-TABLEAUS_KEPT, WORLDS_KEPT = 256, 48
+TABLEAUS_KEPT, WORLDS_KEPT = 256, 96
 #: Domains of up to so many are followed one by one, and up to so many are few.
 DOMAINS_FOLLOWED, FEW_DOMAINS = 64, 8
 #: So many nodes are cordoned for a replacement at most.

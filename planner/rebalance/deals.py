@@ -137,6 +137,9 @@ class Deals:
                 continue
             best = min(best, found, key=lambda one: one.key)
             hard = found.pinned | {move.pod for move in found.left}
+            if len(found.left) > len(best.left):
+                # They lead astray.
+                turns, first = effort.DEALS_FIRST, {}
             if not (large or (number and found.left) or hard <= {*first}) and turns < effort.DEALS_FIRST:
                 # Whoever found nothing but a pin, or no turn, finds more as long as all is certain.
                 turns += 1

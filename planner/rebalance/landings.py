@@ -198,13 +198,18 @@ class Landings:
         wanted = crowd.best(mover, as_planned=case.template in self._wishes.as_planned)
         found = np.zeros_like(case.may)
         self._led.add(case.template)
+        known = set[bytes]()
         for number in range(self._worlds.number):
             phases = self._stage.own_phases(case.move)
             tops = [self._worlds.tops(number, case.move, phase) for phase in phases]
+            levels = self._worlds.levels(number, crowd)
+            alike = b"".join(one.tobytes() for one in (*tops, levels))
+            if alike in known:
+                continue
+            known.add(alike)
             roles = [self._worlds.with_twins(top) for top in tops]
             if not all(top.any() and not (top & shut).any() for top in roles):
                 return None
-            levels = self._worlds.levels(number, crowd)
             if not crowd.serves(levels, mover, np.logical_or.reduce(tops), wanted):
                 return None
             found |= np.logical_or.reduce(roles)
