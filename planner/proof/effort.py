@@ -217,6 +217,8 @@ KIN_IN_A_WAVE = 3
 DEALS = 3
 #: So often again with those first that found nothing but a pin: each time fewer do.
 DEALS_FIRST = 4
+#: Unless this share of all moves more finds no turn then.
+ASTRAY = 0.1
 #: Up to so many moves times nodes that is done again and again, and other moves are looked for where pins, or
 #: other wishes, are left; beyond, a deal takes seconds.
 DEALT_ONCE = 30_000

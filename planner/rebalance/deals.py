@@ -137,8 +137,8 @@ class Deals:
                 continue
             best = min(best, found, key=lambda one: one.key)
             hard = found.pinned | {move.pod for move in found.left}
-            if len(found.left) > len(best.left):
-                # They lead astray.
+            if len(found.left) - len(best.left) > effort.ASTRAY * len(moves):
+                # Not with these first.
                 turns, first = effort.DEALS_FIRST, {}
             if not (large or (number and found.left) or hard <= {*first}) and turns < effort.DEALS_FIRST:
                 # Whoever found nothing but a pin, or no turn, finds more as long as all is certain.
