@@ -211,6 +211,8 @@ BUDGETS_TRIED = 1
 
 #: Of the limit, so much for the search of moves; the rest is for dealing them out and playing them through.
 SEARCH_SHARE = 0.8
+#: The part of what is left of a search that the solver has for what chains of moves leave broken.
+NEARBY_SHARE = 0.1
 #: So many moves of a wave may change the same counts: all their interleavings are looked at.
 KIN_IN_A_WAVE = 3
 #: How often waves are dealt, each time with more care for what found no turn.
@@ -226,6 +228,8 @@ DEALT_ONCE = 30_000
 SCARCE_MOVES = 0.5
 #: Then so many landings are judged for each move; where that is not enough, the order does not serve.
 SCARCE_JUDGED = 4
+#: So many where it is to be known of everybody where he is.
+KNOWN_JUDGED = 24
 #: Where it leaves so small a part of the moves, others are looked for without them, so often.
 SCARCE_FEW, SCARCE_SEARCHES = 0.05, 2
 #: So many of them are tried together: of more than that too many stand in each other's way.
@@ -244,6 +248,8 @@ DRAWS_PLAYED = ((20_000, 24), (200_000, 6), (1 << 62, 1))
 SCARCE_ROOM = 0.3
 #: So many counts that may have come about are kept apart, and so many ways that ties may have been broken.
 TABLEAUS_KEPT, WORLDS_KEPT = 256, 96
+#: Up to so many are remembered by the pods on all nodes, 40 KB each on 5,000.
+TABLEAUS_SEEN = 64
 #: Domains of up to so many are followed one by one, and up to so many are few.
 DOMAINS_FOLLOWED, FEW_DOMAINS = 64, 8
 #: So many nodes are cordoned for a replacement at most.

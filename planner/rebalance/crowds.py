@@ -81,6 +81,8 @@ class Crowd:
             {t: board.plan(t).settled[representative].tolist() for t in templates},
             kept,
         )
+        #: The tableaus that were asked for, by the pods on all nodes.
+        self._seen: dict[bytes, Tableau] = {}
         self._known: dict[Tableau, tuple[Standing, ...]] = {}
         self._known_outcomes: _Outcomes | None = None
         self.tableaus: frozenset[Tableau] = frozenset((self.seen(self.levels()),))
@@ -102,6 +104,14 @@ class Crowd:
 
     def seen(self, levels: Codes) -> Tableau:
         """The tableau when so many pods are on the nodes."""
+        key = levels.tobytes()
+        if key not in self._seen:
+            if len(self._seen) > effort.TABLEAUS_SEEN:
+                self._seen.clear()
+            self._seen[key] = self._tableau(levels)
+        return self._seen[key]
+
+    def _tableau(self, levels: Codes) -> Tableau:
         if not self.by_node:
             together = np.zeros((len(self.sizes), len(levels)), np.int64)
             np.add.at(together, self.cell_of, levels.T)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 
 from planner.eviction.protections import SOFT
 from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.rebalance.certain_waves import CertainWaves
+from planner.rebalance.known_waves import KnownWaves
 from planner.rebalance.landing import STEERED, Landing, Misjudged
 from planner.rebalance.phases import Stage
 from planner.rebalance.room import Room
@@ -111,24 +113,21 @@ class Deals:
         """The moves in waves, each to all nodes that are as good.
 
         Moves that found no turn keep their room the next time, when replicas also go one by one and where
-        they were planned; at last the waves follow the moves' own order.  A large cluster is dealt once, in
-        the order for scarce room if most moves have few nodes to come to.
+        they were planned; at last the waves follow the moves' own order.
         """
         self.meter.look_for("a turn for every move")
+        if self.is_large(moves):
+            return self._once(moves)
         best, rules = self._nothing(moves), self.rules
-        large = self.is_large(moves)
         reserved, fixed, tight = set[int](), set[int](), _tight(self.board, moves)
         first, number, turns = dict[int, int](), 0, 0
         # Something is dealt even if the search took all of the time.
         is_over: Callable[[], bool] = _never
-        while number <= (0 if large else effort.DEALS) and not is_over():
+        while number <= effort.DEALS and not is_over():
             strict = number == effort.DEALS
             care = Care(frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), strict, first)
             stage = Stage(self.board.problem, moves, self.board)
-            if large and len(tight) > effort.SCARCE_MOVES * len(moves):
-                dealer: Waves = ScarceWaves(stage, moves, rules)
-            else:
-                dealer = Waves(stage, moves, replace(rules, max_unavailable=1) if number else rules, care)
+            dealer = Waves(stage, moves, replace(rules, max_unavailable=1) if number else rules, care)
             found, is_over = self._dealt(stage, dealer, is_over), self.meter.over
             if found is None:
                 # It contradicts itself: the next one keeps more apart.
@@ -140,7 +139,7 @@ class Deals:
             if len(found.left) - len(best.left) > effort.ASTRAY * len(moves):
                 # Not with these first.
                 turns, first = effort.DEALS_FIRST, {}
-            if not (large or (number and found.left) or hard <= {*first}) and turns < effort.DEALS_FIRST:
+            if not ((number and found.left) or hard <= {*first}) and turns < effort.DEALS_FIRST:
                 # Whoever found nothing but a pin, or no turn, finds more as long as all is certain.
                 turns += 1
                 first = first | dict.fromkeys(hard, turns)
@@ -151,6 +150,25 @@ class Deals:
             fixed |= fresh & reserved
             reserved |= fresh
             number += 1
+        return best
+
+    def _once(self, moves: Sequence[Move]) -> Dealt:
+        """The moves of a large cluster in waves, in the order for scarce room if few nodes have room.
+
+        Where that leaves some over, once more with nobody of whom it is not known where he is.
+        """
+        best, tight = self._nothing(moves), frozenset(_tight(self.board, moves))
+        orders: list[Callable[[Stage, Sequence[Move], WaveRules], Waves]] = [partial(Waves, care=Care(tight))]
+        if len(tight) > effort.SCARCE_MOVES * len(moves):
+            orders = [ScarceWaves, KnownWaves] if self.rules.steering else [ScarceWaves]
+        # Something is dealt even if the search took all of the time.
+        is_over: Callable[[], bool] = _never
+        for order in orders:
+            if not best.left or is_over():
+                break
+            stage = Stage(self.board.problem, moves, self.board)
+            found, is_over = self._dealt(stage, order(stage, moves, self.rules), is_over), self.meter.over
+            best = best if found is None else min(best, found, key=lambda one: one.key)
         return best
 
     def _one_by_one(self, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules) -> Dealt:

@@ -61,7 +61,8 @@ class Landings:
         if self._worlds.number == 1:
             return
         likely = [move for move in moves if self._board.template(move.pod) in self._led]
-        self._worlds.foresee(likely, {self._crowds[self._board.template(move.pod)] for move in likely})
+        if likely:
+            self._worlds.foresee(likely, {self._crowds[self._board.template(move.pod)] for move in likely})
 
     def judge(
         self,

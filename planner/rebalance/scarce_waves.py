@@ -20,7 +20,7 @@ from planner.rebalance.landing import Landing
 from planner.rebalance.largest_first import LargestFirst
 from planner.rebalance.phases import Stage
 from planner.rebalance.trial_cluster import Move
-from planner.rebalance.waves import WaveRules, Waves
+from planner.rebalance.waves import Care, WaveRules, Waves
 
 
 class ScarceWaves(Waves):
@@ -28,8 +28,10 @@ class ScarceWaves(Waves):
 
     _tableaus_kept = effort.SCARCE_TABLEAUS
 
-    def __init__(self, stage: Stage, moves: Sequence[Move], rules: WaveRules) -> None:
-        super().__init__(stage, moves, rules)
+    def __init__(
+        self, stage: Stage, moves: Sequence[Move], rules: WaveRules, care: Care | None = None
+    ) -> None:
+        super().__init__(stage, moves, rules, care)
         self._order = LargestFirst(stage.board, self._landings.room, moves)
         self._scarce = _scarce(stage, moves)
         self._planned = {move.pod: move.target for move in moves}
@@ -44,8 +46,13 @@ class ScarceWaves(Waves):
 
     def deal(self, is_over: Callable[[], bool]) -> Sequence[Move]:
         """All waves, as long as the order leads on: where nearly all is refused it does not."""
-        most = effort.SCARCE_JUDGED * len(self._left) * self._board.problem.nodes.size
+        most = self._judged_each() * len(self._left) * self._board.problem.nodes.size
         return super().deal(lambda: is_over() or self._work > most)
+
+    @staticmethod
+    def _judged_each() -> int:
+        """How many landings are judged for each move before the order is given up."""
+        return effort.SCARCE_JUDGED
 
     def _next_wave(self) -> list[Landing]:
         """The moves that leave the most to be known."""

@@ -295,7 +295,8 @@ class MoveSearch:
             return best
         self._meter.look_for("moves on the nodes that come closest to having room")
         self._set(best[0])
-        repair = LargeRepair(self._board, self._movable, self._regions, groups, self._meter)
+        meter = self._meter.part(effort.NEARBY_SHARE * self._meter.left())
+        repair = LargeRepair(self._board, self._movable, self._regions, groups, meter)
         moves = [*best[0], *repair.solved(best[0], self._most)]
         return moves, self._values(moves)
 

@@ -1,0 +1,76 @@
+"""The order in which nobody's place is unknown: what it promises holds in every way, and it pins few."""
+
+import random
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from planner import rebalance
+from planner.documents.move_plan import MovePlan
+from planner.proof import effort
+from planner.rebalance.known_waves import KnownWaves
+from planner.rebalance.trial_cluster import Move
+from tests.planner.rebalance.lopsided import lopsided
+from tests.planner.rebalance.test_recordings import wrong_in
+
+
+@pytest.fixture(autouse=True)
+def nothing_else_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that small clusters, whose every way can be played, are dealt as large full ones are at last."""
+    monkeypatch.setattr(effort, "DEALT_ONCE", 0)
+    monkeypatch.setattr(effort, "SCARCE_MOVES", -1)
+    monkeypatch.setattr(effort, "SCARCE_JUDGED", 0)
+    monkeypatch.setattr(effort, "SCARCE_SEARCHES", 0)
+
+
+@pytest.mark.parametrize("kind", ["tight", "outage"])
+def test_every_plan_holds_wherever_replacements_land(kind: str) -> None:
+    """Fresh clusters: a hundred random ways through the plan all end as the document says."""
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")
+    given = lopsided(seed, kind)
+    plan = rebalance(given, time_limit=5)
+    assert plan.after.hard_excess <= plan.before.hard_excess
+    assert plan.after.pending == 0
+    assert wrong_in(given, plan, orders=100) == []
+
+
+def test_everybody_is_on_one_node_until_only_one_size_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fresh clusters: as long as pods of two sizes are to come, no landing leaves open where it is."""
+    dealt = list[KnownWaves]()
+    deal = KnownWaves.deal
+
+    def watched(waves: KnownWaves, is_over: Callable[[], bool]) -> Sequence[Move]:
+        dealt.append(waves)
+        return deal(waves, is_over)
+
+    monkeypatch.setattr(KnownWaves, "deal", watched)
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seeds from {seed}")
+    for number in range(3):
+        rebalance(lopsided(seed + number, "tight"), time_limit=5)
+    assert dealt
+    for waves in dealt:
+        landings = [landing for wave in waves.waves for landing in wave]
+        left = [waves._order.size(move) for move in waves._left]
+        for number, landing in enumerate(landings):
+            coming = {waves._order.size(later.move) for later in landings[number:]}.union(left)
+            assert int(landing.nodes.sum()) == 1 or len(coming) == 1, landing
+
+
+@pytest.mark.parametrize("seed", [5000, 5003, 5006])
+def test_fewer_are_pinned_than_where_each_comes_to_the_planned_node(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """In as many moves that leave as little."""
+    given = lopsided(seed, "tight")
+    known = rebalance(given, time_limit=20)
+    monkeypatch.setattr(effort, "KNOWN_JUDGED", 0)
+    planned = rebalance(given, time_limit=20)
+    assert (known.after.hard_excess, len(known.steps)) == (planned.after.hard_excess, len(planned.steps))
+    assert pins(known) * 2 < pins(planned)
+
+
+def pins(plan: MovePlan) -> int:
+    """The moves whose replacements are pinned."""
+    return sum(step.landing == "pinned" for step in plan.steps)
