@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 
 from planner.eviction.protections import SOFT
@@ -110,14 +109,35 @@ class Deals:
         return self._nothing(moves) if found is None else found
 
     def with_care(self, moves: Sequence[Move], planned: Mapping[str, int]) -> Dealt:
-        """The moves in waves, each to all nodes that are as good.
+        """The moves in waves, each to all nodes that are as good; those of a large cluster are dealt once.
+
+        Where that leaves some over, once more with nobody of whom it is not known where he is.
+        """
+        self.meter.look_for("a turn for every move")
+        best = self._once(moves) if self.is_large(moves) else self._again_and_again(moves, planned)
+        if best.left and self.rules.steering and not self.meter.over():
+            stage = Stage(self.board.problem, moves, self.board)
+            known = self._dealt(stage, KnownWaves(stage, moves, self.rules), self.meter.over)
+            best = best if known is None else min(best, known, key=lambda one: one.key)
+        return best
+
+    def _once(self, moves: Sequence[Move]) -> Dealt:
+        """A first deal, in the order for scarce room if most moves have few nodes to come to."""
+        stage, tight = Stage(self.board.problem, moves, self.board), _tight(self.board, moves)
+        if len(tight) > effort.SCARCE_MOVES * len(moves):
+            dealer: Waves = ScarceWaves(stage, moves, self.rules)
+        else:
+            dealer = Waves(stage, moves, self.rules, Care(frozenset(tight)))
+        # Something is dealt even if the search took all of the time.
+        found, nothing = self._dealt(stage, dealer, _never), self._nothing(moves)
+        return nothing if found is None else min(nothing, found, key=lambda one: one.key)
+
+    def _again_and_again(self, moves: Sequence[Move], planned: Mapping[str, int]) -> Dealt:
+        """The best of several deals, each with more care for what found no turn in those before.
 
         Moves that found no turn keep their room the next time, when replicas also go one by one and where
         they were planned; at last the waves follow the moves' own order.
         """
-        self.meter.look_for("a turn for every move")
-        if self.is_large(moves):
-            return self._once(moves)
         best, rules = self._nothing(moves), self.rules
         reserved, fixed, tight = set[int](), set[int](), _tight(self.board, moves)
         first, number, turns = dict[int, int](), 0, 0
@@ -150,25 +170,6 @@ class Deals:
             fixed |= fresh & reserved
             reserved |= fresh
             number += 1
-        return best
-
-    def _once(self, moves: Sequence[Move]) -> Dealt:
-        """The moves of a large cluster in waves, in the order for scarce room if few nodes have room.
-
-        Where that leaves some over, once more with nobody of whom it is not known where he is.
-        """
-        best, tight = self._nothing(moves), frozenset(_tight(self.board, moves))
-        orders: list[Callable[[Stage, Sequence[Move], WaveRules], Waves]] = [partial(Waves, care=Care(tight))]
-        if len(tight) > effort.SCARCE_MOVES * len(moves):
-            orders = [ScarceWaves, KnownWaves] if self.rules.steering else [ScarceWaves]
-        # Something is dealt even if the search took all of the time.
-        is_over: Callable[[], bool] = _never
-        for order in orders:
-            if not best.left or is_over():
-                break
-            stage = Stage(self.board.problem, moves, self.board)
-            found, is_over = self._dealt(stage, order(stage, moves, self.rules), is_over), self.meter.over
-            best = best if found is None else min(best, found, key=lambda one: one.key)
         return best
 
     def _one_by_one(self, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules) -> Dealt:
