@@ -69,6 +69,10 @@ class Taint(KubeModel):
     effect: TaintEffect
 
 
+#: What a node that is cordoned has.
+CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
 class Toleration(KubeModel):
     """The taints that a pod puts up with; an empty key with Exists means every taint."""
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.objects.affinity import Taint
+from models.objects.affinity import CORDON
 from planner.constraints.family import NodeFilter, Rejects, Verdict
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.state.state import State
 
 _REASON = "node(s) were unschedulable"
-_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 
 class NodeUnschedulable(NodeFilter):
@@ -31,7 +30,7 @@ class NodeUnschedulable(NodeFilter):
         return self._some
 
     def part(self, template: Template) -> bool:
-        return any(toleration.tolerates(_TAINT) for toleration in template.pod.spec.tolerations)
+        return any(toleration.tolerates(CORDON) for toleration in template.pod.spec.tolerations)
 
     def judge(self, template: Template) -> Rejects:
         refused = self.nodes.none if self.part(template) else self.nodes.unschedulable

@@ -151,11 +151,12 @@ def _forced(problem: Problem, moving: Sequence[int]) -> Iterator[str]:
 def _returned(problem: Problem, world: World, found: Drained, nodes: Sequence[int]) -> Iterator[str]:
     """Whose replacements land on a node that is being drained."""
     node_of, evicted = world.scheduler.state.node_of, [pod for pods in found.evicted.values() for pod in pods]
-    back = [pod for pod in evicted if node_of[pod] in nodes]
+    drained = {*nodes}
+    back = [pod for pod in evicted if node_of[pod] in drained]
     if back:
         first, on = problem.pods[back[0]].key, problem.nodes.names[node_of[back[0]]]
         more = f", and so do {len(back) - 1} more" if len(back) > 1 else ""
-        yield f"{first} tolerates the cordon and lands on {on}{more}: kubectl drain lets them stay"
+        yield f"{first} tolerates the cordon and lands on {on}{more}: nobody is evicted twice"
 
 
 def _steps(problem: Problem, world: World, found: Drained) -> Iterator[DrainStep]:

@@ -3,7 +3,7 @@
 All nodes are cordoned first, so that nobody lands on one that is still to be drained: no pod moves
 twice.  In a wave every pod is evicted as soon as its budget allows; its replacement is scheduled and
 becomes ready, which gives the budget back.  A replacement that tolerates the cordon may come back: it is
-another pod, which `kubectl drain` does not ask again.
+another pod, and nobody asks it again.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from models.objects.affinity import Taint, Toleration
+from models.objects.affinity import CORDON, Taint, Toleration
 from models.objects.node import Node
 from models.objects.pod import PodSpec
 from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, integer
@@ -20,7 +20,6 @@ from planner.explain.change import Change, Cost
 from planner.problem.eligibility import wishes_of
 from planner.problem.nodes import Mask
 
-CORDON = "node.kubernetes.io/unschedulable"
 _REPELLING = ("NoSchedule", "NoExecute")
 #: Labels that say what a node is; to write something else there would be a lie.
 _FACTS = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "beta.kubernetes.io/")
@@ -52,7 +51,7 @@ def _uncordon(case: Case, node: int) -> Iterator[Change]:
 
 def _uncordoned(node: Node) -> Node:
     # The taint that goes with a cordon is taken away by its controller.
-    taints = tuple(taint for taint in node.spec.taints if taint.key != CORDON)
+    taints = tuple(taint for taint in node.spec.taints if taint.key != CORDON.key)
     spec = node.spec.model_copy(update={"unschedulable": False, "taints": taints})
     return node.model_copy(update={"spec": spec})
 
@@ -72,7 +71,7 @@ def _untolerated(case: Case, taints: Iterable[Taint], *, cordon: bool) -> list[T
         taint
         for taint in taints
         if taint.effect in _REPELLING
-        and (cordon or taint.key != CORDON)
+        and (cordon or taint.key != CORDON.key)
         and not any(toleration.tolerates(taint) for toleration in tolerations)
     ]
 

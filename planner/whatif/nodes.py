@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from models import Cluster
 from models.controllers.templates import stand_in_uid
-from models.objects.affinity import Taint
+from models.objects.affinity import CORDON, Taint
 from models.objects.node import Node
 from models.objects.storage import CSINode
 from planner.errors import InputError
@@ -15,7 +15,6 @@ from planner.problem.nodes import HOSTNAME
 from planner.whatif.eviction import bare_pods, hindrances, is_daemon, noted, without_pods
 from planner.whatif.named import node_named, nodes_chosen
 
-_UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 _UNREACHABLE = tuple(
     Taint(key="node.kubernetes.io/unreachable", effect=effect) for effect in ("NoSchedule", "NoExecute")
 )
@@ -28,8 +27,8 @@ def cordon(cluster: Cluster, node: str) -> Cluster:
     """The cluster with a node that takes no new pods, and has the taint that the node controller adds."""
     found = node_named(cluster, node)
     taints = found.spec.taints
-    if not any((item.key, item.effect) == (_UNSCHEDULABLE.key, _UNSCHEDULABLE.effect) for item in taints):
-        taints = (*taints, _UNSCHEDULABLE)
+    if not any((item.key, item.effect) == (CORDON.key, CORDON.effect) for item in taints):
+        taints = (*taints, CORDON)
     spec = found.spec.model_copy(update={"unschedulable": True, "taints": taints})
     cordoned = found.model_copy(update={"spec": spec})
     return replace(cluster, nodes=tuple(cordoned if item is found else item for item in cluster.nodes))

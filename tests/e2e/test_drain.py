@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.e2e.control_plane import ControlPlane, wait_for
-from tests.e2e.manifests import budget, node, pod, workload
+from tests.e2e.manifests import HOSTNAME, budget, node, pod, workload
 from tests.e2e.stories import carried_out, per_zone, planned, strike
 
 MARK = "planner/drain"
@@ -87,6 +87,30 @@ def test_a_cluster_that_changed(live: ControlPlane, tmp_path: Path) -> None:
     ended = carried_out(live, script)
     assert (ended.returncode, cordoned(live)) == (1, {"old1": None})
     assert "node old1 is cordoned; nothing was changed" in ended.stderr
+
+
+def test_who_tolerates_the_cordon_comes_back(live: ControlPlane, tmp_path: Path) -> None:
+    """What went wrong: the script took the replacement for a stranger and gave up, half-way.
+
+    Struck when it is back, and started again, it comes to its end.
+    """
+    tolerations = [{"operator": "Exists"}]
+    agent = workload("agent", 1, nodeSelector={HOSTNAME: "old1"}, tolerations=tolerations)
+    live.create(node("old1"), agent, workload("web", 2))
+    live.at_rest(3)
+    live.create(node("new1"))
+    (first,) = live.pods("-l", "app=agent")
+    script = planned(live, tmp_path, "drain", "old1")
+    assert strike(live, script, "KILL", 15, "after") == -9
+    live.at_rest(3)
+    assert live.pods("-l", "app=agent")[0]["metadata"]["uid"] != first["metadata"]["uid"]
+    assert cordoned(live) == {"old1": "was:open"}
+    ended = carried_out(live, script)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.endswith("and cordoned, but for pods that tolerate that: 1\n")
+    live.at_rest(3)
+    assert (where(live), cordoned(live)) == ({"old1", "new1"}, {"old1": None})
+    assert {item["spec"]["nodeName"] for item in live.pods("-l", "app=web")} == {"new1"}
 
 
 def test_new_nodes_first(live: ControlPlane, tmp_path: Path) -> None:

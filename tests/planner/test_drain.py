@@ -126,7 +126,7 @@ def test_who_tolerates_the_cordon_comes_back_and_stays() -> None:
     plan = drained(objects, "a1")
     assert [(row.pod, row.lands) for step in plan.steps for row in step.evictions] == [("default/it", "a1")]
     assert (plan.blocked, plan.played_to_end) == ((), True)
-    assert plan.notes[-1] == "default/it tolerates the cordon and lands on a1: kubectl drain lets them stay"
+    assert plan.notes[-1] == "default/it tolerates the cordon and lands on a1: nobody is evicted twice"
 
 
 def test_pods_that_evict_each_other_in_turn_are_given_up() -> None:

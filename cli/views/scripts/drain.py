@@ -10,6 +10,7 @@ from cli.page import counted
 from cli.views.scripts.frame import Frame, checked, command, one_line, script
 from cli.views.scripts.surroundings import budgets, nodes, owner_of
 from models.errors import InputError
+from models.objects.affinity import CORDON
 from models.objects.node import Node
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
@@ -42,11 +43,20 @@ def _plan(document: DrainPlan, snapshot: Snapshot) -> Iterator[str]:
     if document.surge:
         yield "# fresh NODES-WITH-THESE-LABELS LABELS"
         yield _fresh(document, snapshot)
+    returning = dict.fromkeys((pod.namespace, owner_of(pod)) for pod in evicted if _comes_back(pod))
+    if returning:
+        yield "# returns NAMESPACE KIND/NAME, whose pods tolerate the cordon"
+        yield from (command("returns", *key) for key in returning)
     yield "# drains NODE; goes NODE NAMESPACE POD UID; owner NAMESPACE KIND/NAME PODS-READY-AFTERWARDS"
     ready = _ready(document, snapshot)
     for wave, steps in groupby(document.steps, key=lambda step: step.wave):
         yield command("wave", str(wave))
         yield from _wave([*steps], pods, ready)
+
+
+def _comes_back(pod: Pod) -> bool:
+    """Whether what is made again for a pod may land on a cordoned node."""
+    return bool(owner_of(pod)) and any(found.tolerates(CORDON) for found in pod.spec.tolerations)
 
 
 def _wave(

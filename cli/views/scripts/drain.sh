@@ -11,6 +11,7 @@ wave() { WAVE=$1; }
 drains() { printf 'D|%s|%s\n' "$WAVE" "$1"; }
 goes() { printf 'G|%s|%s|%s|%s|%s\n' "$WAVE" "$@"; }
 owner() { printf 'O|%s|%s|%s|%s\n' "$WAVE" "$@"; }
+returns() { printf 'R|%s|%s\n' "$@"; }
 
 rows() { printf '%s\n' "$PLAN" | sed -n "s/^$1|//p"; }
 nodes_of_wave() { rows D | sed -n "s/^$1|//p"; }
@@ -50,10 +51,11 @@ $found
 END
 }
 
-# The pods on some nodes that have not run to their end: P|NODE|NAMESPACE|NAME|UID|DELETED|KIND|MIRROR
+# The pods on some nodes that have not run to their end: P|NODE|NAMESPACE|NAME|UID|DELETED|KIND/NAME|MIRROR
 read_pods() {
     line="{.spec.nodeName}|{.metadata.namespace}|{.metadata.name}|{.metadata.uid}|{.metadata.deletionTimestamp}"
-    line="$line|{.metadata.ownerReferences[?(@.controller==true)].kind}|{.metadata.annotations.kubernetes\\.io/config\\.mirror}"
+    line="$line|{.metadata.ownerReferences[?(@.controller==true)].kind}/{.metadata.ownerReferences[?(@.controller==true)].name}"
+    line="$line|{.metadata.annotations.kubernetes\\.io/config\\.mirror}"
     read=''
     for node; do
         found=$(k get pods --all-namespaces \
@@ -68,13 +70,16 @@ read_pods() {
     PODS=$read
 }
 
-# Of the pods that were read:  here|NODE|NAMESPACE|POD|UID|DELETED  is to go,  ?|...  is not as planned.
+# Of the pods that were read:  here|NODE|NAMESPACE|POD|UID|DELETED  is to go,  back|NAMESPACE/POD  tolerates
+# the cordon and was made again here,  ?|...  is not as planned.
 assess() {
     printf '%s\n' "$PLAN" "$PODS" | awk -F'|' '
         $1 == "G" { planned[$4 "/" $5] = 1; uid[$4 "/" $5] = $6 }
-        $1 == "P" && $7 != "DaemonSet" && $8 == "" {
+        $1 == "R" { back[$2 "/" $3] = 1 }
+        $1 == "P" && $7 !~ /^DaemonSet\// && $8 == "" {
             id = $3 "/" $4
             if (id in planned && (uid[id] == "" || uid[id] == $5)) print "here|" $2 "|" $3 "|" $4 "|" $5 "|" $6
+            else if (($3 "/" $7) in back) print "back|" id
             else if ($6 == "") print "?|" id " is new on " $2 ", and not by this plan"
         }'
 }
@@ -194,6 +199,15 @@ END
     say "dry run: $(printf '%s\n' "$left" | grep -c .) pods would go from $(rows D | grep -c .) nodes"
 }
 
+# Who tolerates the cordon and was made again on one of the nodes, in words.
+who_is_back() {
+    [ -n "$(rows R)" ] || return 0
+    # shellcheck disable=SC2046 # names of nodes are words
+    read_pods $(rows D | cut -d'|' -f2) || return 0
+    back=$(assess | grep -c '^back|')
+    [ "$back" -eq 0 ] || printf ', but for pods that tolerate that: %s' "$back"
+}
+
 main() {
     options "$@"
     PLAN=$(plan)
@@ -219,5 +233,5 @@ main() {
     for number in $(rows D | awk -F'|' '!seen[$1]++ { print $1 }'); do drain_wave "$number"; done
     DONE=yes
     for node in $(marked_nodes); do unmark "$node" '' || complain "the annotation $MARK is still on $node"; done
-    say "done: $(rows D | grep -c .) nodes are empty, and cordoned"
+    say "done: $(rows D | grep -c .) nodes are empty, and cordoned$(who_is_back)"
 }
