@@ -73,11 +73,14 @@ def _verdict(document: DrainPlan) -> Verdict:
     moved = sum(len(step.evictions) for step in document.steps)
     told = f"{emptied} of {counted(len(document.nodes), 'node')} emptied in {counted(waves, 'wave')}"
     parts = [told, counted(moved, "eviction")]
+    back = sum(row.lands in document.nodes for step in document.steps for row in step.evictions)
+    if back:
+        parts.append(f"{counted(back, 'pod')} back on them")
     pending = document.after.pending - document.before.pending
     if pending > 0:
         parts.append(f"{counted(pending, 'pod')} more pending than before")
     over = document.after.hard_excess - document.before.hard_excess
     if over > 0:
         parts.append(f"{counted(over, 'pod')} more too many in domains than before")
-    well = emptied == len(document.nodes) and pending <= 0 and over <= 0
+    well = document.played_to_end and emptied == len(document.nodes) and pending <= 0 and over <= 0
     return Verdict("; ".join(parts) + ".", "good" if well else "bad")

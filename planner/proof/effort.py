@@ -249,7 +249,7 @@ SCARCE_ROOM = 0.3
 #: So many counts that may have come about are kept apart, and so many ways that ties may have been broken.
 TABLEAUS_KEPT, WORLDS_KEPT = 256, 96
 #: Up to so many are remembered by the pods on all nodes, 40 KB each on 5,000.
-TABLEAUS_SEEN = 64
+TABLEAUS_SEEN = 8
 #: Domains of up to so many are followed one by one, and up to so many are few.
 DOMAINS_FOLLOWED, FEW_DOMAINS = 64, 8
 #: So many nodes are cordoned for a replacement at most.

@@ -60,7 +60,11 @@ class ScarceWaves(Waves):
         self._settle()
         self._swap()
         ready = [*self._ready()]
-        largest, *others = self._order.groups(ready, self._left) or [[]]
+        return self._wave_of(ready, self._order.groups(ready, self._left))
+
+    def _wave_of(self, ready: Sequence[Move], groups: Sequence[Sequence[Move]]) -> list[Landing]:
+        """One of ready moves; `groups` are those that take nothing from larger ones, the largest first."""
+        largest, *others = groups or [[]]
         filling = (move for move in self._different(largest) if self._fills(move))
         return (
             self._one_of(filling)

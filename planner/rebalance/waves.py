@@ -215,7 +215,8 @@ class Waves:
 
     def _is_refused(self, move: Move, *, pins: bool) -> bool:
         """Whether a move was refused, and nothing that it waits for has changed."""
-        return self._refused.get((move, self._asks(pins=pins))) == self._stamp(move)
+        stamp = self._refused.get((move, self._asks(pins=pins)))
+        return stamp is not None and stamp == self._stamp(move)
 
     def _is_welcome(self, landing: Landing) -> bool:
         """Whether a landing that holds is one that is wanted."""

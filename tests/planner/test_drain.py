@@ -129,12 +129,18 @@ def test_who_tolerates_the_cordon_comes_back_and_stays() -> None:
     assert plan.notes[-1] == "default/it tolerates the cordon and lands on a1: nobody is evicted twice"
 
 
-def test_pods_that_evict_each_other_in_turn_are_given_up() -> None:
-    """What went wrong: one recorded cluster was drained without an end."""
+def evicting_each_other() -> tuple[list[Object], str]:
+    """A recorded cluster in which they do, and the node to drain."""
     with gzip.open(RECORDED, "rt") as file:
         case = next(case for case in map(json.loads, file) if case["name"] == "preempt-120081")
-    cluster = Cluster.from_objects(case["cluster"]["items"])
-    plan = drain(cluster, [min(found.name for found in cluster.nodes)])
+    items = case["cluster"]["items"]
+    return items, min(item["metadata"]["name"] for item in items if item["kind"] == "Node")
+
+
+def test_pods_that_evict_each_other_in_turn_are_given_up() -> None:
+    """What went wrong: one recorded cluster was drained without an end."""
+    objects, name = evicting_each_other()
+    plan = drained(objects, name)
     assert not plan.played_to_end
     assert any(note.startswith("Pods evict each other in turn") for note in plan.notes)
 

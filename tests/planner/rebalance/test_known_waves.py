@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from planner import rebalance
-from planner.documents.move_plan import MovePlan
 from planner.proof import effort
 from planner.rebalance.known_waves import KnownWaves
 from planner.rebalance.trial_cluster import Move
 from tests.planner.rebalance.lopsided import lopsided
-from tests.planner.rebalance.test_recordings import wrong_in
+from tests.planner.rebalance.test_scarce_waves import drawn_plan_holds, pins
 
 
 @pytest.fixture(autouse=True)
@@ -26,13 +25,7 @@ def nothing_else_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", ["tight", "outage"])
 def test_every_plan_holds_wherever_replacements_land(kind: str) -> None:
     """Fresh clusters: a hundred random ways through the plan all end as the document says."""
-    seed = random.SystemRandom().randrange(1 << 32)
-    print(f"seed {seed}")
-    given = lopsided(seed, kind)
-    plan = rebalance(given, time_limit=5)
-    assert plan.after.hard_excess <= plan.before.hard_excess
-    assert plan.after.pending == 0
-    assert wrong_in(given, plan, orders=100) == []
+    drawn_plan_holds(kind)
 
 
 def test_everybody_is_on_one_node_until_only_one_size_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,8 +62,3 @@ def test_fewer_are_pinned_than_where_each_comes_to_the_planned_node(
     planned = rebalance(given, time_limit=20)
     assert (known.after.hard_excess, len(known.steps)) == (planned.after.hard_excess, len(planned.steps))
     assert pins(known) * 2 < pins(planned)
-
-
-def pins(plan: MovePlan) -> int:
-    """The moves whose replacements are pinned."""
-    return sum(step.landing == "pinned" for step in plan.steps)

@@ -1,0 +1,32 @@
+"""`planner drain` from the shell: what is said, and the exit code, where pods come back."""
+
+from pathlib import Path
+
+from tests.builders import node, pod
+from tests.cli.conftest import Planner
+from tests.cli.manifests import write
+from tests.planner.test_drain import evicting_each_other
+
+
+def test_who_comes_back_is_told_and_known_to_the_script(planner: Planner, tmp_path: Path) -> None:
+    """It is no failure: the node was drained, and the pod asked for it."""
+    tolerations = [{"operator": "Exists"}]
+    agent = pod("agent", "a1", owner="ReplicaSet/agent", tolerations=tolerations)
+    agent["metadata"]["uid"] = "u1"
+    path = write(tmp_path / "c.json", node("a1"), agent)
+    ended = planner("drain", "a1", "-f", path)
+    assert (ended.code, ended.out.splitlines()[0]) == (
+        0,
+        "1 of 1 node emptied in 1 wave; 1 eviction; 1 pod back on them.",
+    )
+    assert "default/agent tolerates the cordon and lands on a1" in ended.err
+    script = planner("drain", "a1", "-f", path, "-o", "script")
+    assert "    returns default ReplicaSet/agent\n" in script.out
+
+
+def test_a_drain_without_an_end_is_1(planner: Planner, tmp_path: Path) -> None:
+    """Pods that evict each other in turn: what was played so far is told, and that it is no answer."""
+    objects, name = evicting_each_other()
+    ended = planner("drain", name, "-f", write(tmp_path / "c.json", *objects))
+    assert ended.code == 1
+    assert "Pods evict each other in turn" in ended.err
