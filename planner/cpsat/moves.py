@@ -10,16 +10,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from ortools.sat.python import cp_model
 
+from planner.cpsat.lexicographic import Objective, Reached, reach
 from planner.cpsat.region import Face, Place, Region
-from planner.cpsat.solver import hint_all, solved
+from planner.cpsat.solver import Solved, solved
 from planner.proof.meter import Meter
-
-#: How far a bound may be rounded before it counts as the next whole number.
-_ROUNDING = 1e-6
 
 HARD_EXCESS, SOFT_EXCESS, MOVES, DISRUPTION = "hardExcess", "softExcess", "moves", "disruption"
 
@@ -228,14 +227,14 @@ class MoveModel:
         self.cp.add(number <= 0).only_enforce_if(~held)
         self.cp.add(excess).only_enforce_if(held)
 
-    def _stages(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    def _objectives(self, names: Sequence[str]) -> Iterator[Objective]:
         every = {
             HARD_EXCESS: cp_model.LinearExpr.sum(self._excess[True]),
             SOFT_EXCESS: cp_model.LinearExpr.sum(self._excess[False]),
             MOVES: cp_model.LinearExpr.sum([*self._leave.values()]),
         }
         for name in names:
-            yield name, every[name] if name in every else self._disruption()
+            yield Objective(name, every[name] if name in every else self._disruption())
 
     def _disruption(self) -> Any:
         """The weights of the cheapest pods of every site, as many as leave."""
@@ -254,39 +253,34 @@ class MoveModel:
     def solve(self, stages: Sequence[str], meter: Meter, work: float) -> Shift | None:
         """The best that so much work on each stage finds; None when nothing was found."""
         found: Shift | None = None
-        for name, expression in self._stages(stages):
-            if name == DISRUPTION and found is not None and (weight := self._only_weight()):
-                return _weighed(found, weight)
-            self.cp.minimize(expression)
-            result = solved(self.cp, meter.part(work), work, linear=True)
-            if not result.found:
-                break
-            solver = result.solver
-            value = int(solver.value(expression))
-            bound = max(0, math.ceil(solver.best_objective_bound - _ROUNDING))
-            found = self._read(solver, found, name, (value, bound))
+        weight = self._only_weight()
+        # Where all pods weigh the same the moves say what they weigh, and nothing is left to choose.
+        asked = [*takewhile(lambda name: not (weight and name == DISRUPTION), stages)]
+        for reached in reach(self.cp, self._objectives(asked), lambda _: self._solved(meter, work)):
+            found = self._read(reached, found)
             if meter.over():
-                break
-            self.cp.add(expression <= value)
-            hint_all(self.cp, solver)
-        return found
+                return found
+        complete = found is not None and len(found.values) == len(asked) < len(stages)
+        return _weighed(found, weight) if found is not None and complete else found
+
+    def _solved(self, meter: Meter, work: float) -> Solved:
+        return solved(self.cp, meter.part(work), work, linear=True)
 
     def _only_weight(self) -> int:
         """The weight that all pods share, if they do."""
         weights = {w for sites in self._region.leaving.values() for found in sites.values() for w in found}
         return weights.pop() if len(weights) == 1 else 0
 
-    def _read(
-        self, solver: cp_model.CpSolver, before: Shift | None, name: str, result: tuple[int, int]
-    ) -> Shift:
-        leaving = Counter({key: n for key, v in self._leave.items() if (n := solver.value(v))})
-        coming = Counter({key: n for key, v in self._come.items() if (n := solver.value(v))})
+    def _read(self, reached: Reached, before: Shift | None) -> Shift:
+        value = reached.solver.value
+        leaving = Counter({key: n for key, v in self._leave.items() if (n := value(v))})
+        coming = Counter({key: n for key, v in self._come.items() if (n := value(v))})
         both = leaving & coming
         return Shift(
             leaving - both,
             coming - both,
-            {**(before.values if before else {}), name: result[0]},
-            {**(before.bounds if before else {}), name: result[1]},
+            {**(before.values if before else {}), reached.name: reached.value},
+            {**(before.bounds if before else {}), reached.name: max(0, reached.bound)},
         )
 
 
