@@ -139,15 +139,12 @@ class MoveModel:
 
     def _count(self, face: Face) -> None:
         """The global minimum of a constraint, and a variable for what each domain has too much."""
-        demand, region = face.demand, set(self._region.templates)
-        members = sorted(demand.members & region)
-        carriers = [t for t in demand.carriers if t in region]
-        asking = sorted(demand.members.intersection(carriers))
+        members, asking = sorted(face.members), sorted(face.members.intersection(face.carriers))
         changes = [self._change(members, place.sites) for place in face.places]
         lows = [
             max(0, place.pods - down) for place, (_, _, down, _) in zip(face.places, changes, strict=True)
         ]
-        few = demand.rule.few_domains
+        few = face.few_domains
         least = (
             0 if few else min((low // p.domains for low, p in zip(lows, face.places, strict=True)), default=0)
         )
@@ -156,19 +153,19 @@ class MoveModel:
         minimum: Any = 0 if few else self._minimum(face, changes, least)
         for place, change in zip(face.places, changes, strict=True):
             variables, signs, _, up = change
-            if place.pods + up - place.domains * (least + demand.max_skew) <= 0:
+            if place.pods + up - place.domains * (least + face.max_skew) <= 0:
                 continue
             if place.domains > 1:
                 # Where the others are among these domains is not known: only who asks counts for certain.
                 variables, signs, _, up = self._change(asking, place.sites)
             count = place.pods + cp_model.LinearExpr.weighted_sum(variables, signs)
             over = self.cp.new_int_var(0, place.pods + up, "")
-            excess = count - place.domains * (minimum + demand.max_skew) <= over
+            excess = count - place.domains * (minimum + face.max_skew) <= over
             if place.domains > 1:
                 self.cp.add(excess)
             else:
-                self._judge(excess, carriers, place)
-            self._excess[demand.hard].append(over)
+                self._judge(excess, face.carriers, place)
+            self._excess[face.hard].append(over)
             if self._arriving and place.domains == 1:
                 self._arrive(over, face.kept_out, place)
         if self._returning and face.kept_out and not few:
@@ -203,7 +200,7 @@ class MoveModel:
             self.cp.add_bool_or(nobody, stays, spares)
             self.cp.add(cp_model.LinearExpr.sum(leave) == 0).only_enforce_if(nobody)
             self.cp.add(cp_model.LinearExpr.sum(come) == 0).only_enforce_if(stays)
-            self.cp.add(count - 1 + face.demand.max_skew >= most).only_enforce_if(spares)
+            self.cp.add(count - 1 + face.max_skew >= most).only_enforce_if(spares)
 
     def _minimum(self, face: Face, changes: Sequence[Any], least: int) -> Any:
         most = min((p.pods + c[3] for p, c in zip(face.places, changes, strict=True)), default=0)
