@@ -129,7 +129,7 @@ class Exact:
             model.exactly(pods)
         soft_work = effort.EXACT_PODS_WORK if one_by_one else effort.EXACT_SOFT_WORK
         soft = [
-            Goal(wish.name, wish.express(model.counts), soft_work, wish.largest, open=one_by_one)
+            Goal(wish.name, wish.express(model.counts), wish.largest, soft_work, open=one_by_one)
             for wish in self._wishes
         ]
         found = model.solve(

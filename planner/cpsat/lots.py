@@ -6,22 +6,20 @@ excess, the sum of the skews, and as many as possible of those that the controll
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ortools.sat.python import cp_model
 
+from planner.cpsat.lexicographic import Objective, reach
 from planner.cpsat.replicas import Lot, LotDemand, Removal
-from planner.cpsat.solver import solved
+from planner.cpsat.solver import Solved, solved
 from planner.proof import effort
 from planner.proof.meter import Meter
 
 #: So many stages are about the spread.
 _OF_SPREAD = 3
-#: How far a bound may be rounded before it counts as the next whole number.
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +60,24 @@ class RemovalModel:
 
         Whenever one of the first three is solved, `tell` is told of those so far.
         """
-        numbers = [lot.taken for lot in self._removal.lots]
+        numbers = tuple(lot.taken for lot in self._removal.lots)
+        self._hint(numbers)
         stages: list[LotStage] = []
-        for goal in (*self._excess_goals(), self._sum(self._skews), -self._agreement()):
-            self._hint(numbers)
-            self._cp.minimize(goal)
-            result = solved(self._cp, meter, effort.SCALE_DOWN_WORK)
-            if not result.found:
-                break
-            solver = result.solver
-            numbers = [solver.value(variable) for variable in self._gone]
-            bound = math.ceil(solver.best_objective_bound - _ROUNDING)
-            stages.append(LotStage(round(solver.objective_value), bound))
-            self._cp.add(goal <= stages[-1].value)
+        for reached in reach(self._cp, self._objectives(), lambda _: self._solved(meter)):
+            numbers = tuple(reached.solver.value(variable) for variable in self._gone)
+            stages.append(LotStage(reached.value, reached.bound))
             if len(stages) <= _OF_SPREAD:
                 tell(stages)
-        return Chosen(tuple(numbers), tuple(stages))
+        return Chosen(numbers, tuple(stages))
 
-    def _excess_goals(self) -> Iterator[Any]:
-        """The hard excess, then the soft."""
-        return (self._sum(self._excess[hard]) for hard in (True, False))
+    def _solved(self, meter: Meter) -> Solved:
+        return solved(self._cp, meter, effort.SCALE_DOWN_WORK)
+
+    def _objectives(self) -> Iterator[Objective]:
+        yield Objective("hard excess", self._sum(self._excess[True]))
+        yield Objective("soft excess", self._sum(self._excess[False]))
+        yield Objective("skews", self._sum(self._skews))
+        yield Objective("disagreement", -self._agreement())
 
     def _add(self, demand: LotDemand, number: int) -> None:
         """The counts of a constraint's domains, its global minimum, its excess and its skew."""
@@ -154,6 +150,5 @@ class RemovalModel:
         return cp_model.LinearExpr.sum(list(terms))
 
     def _hint(self, numbers: Iterable[int]) -> None:
-        self._cp.clear_hints()  # type: ignore[no-untyped-call]
         for variable, number in zip(self._gone, numbers, strict=True):
             self._cp.add_hint(variable, number)

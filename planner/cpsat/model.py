@@ -1,22 +1,19 @@
-"""The model of a batch: every constraint of every pod over `x[template, cell]`, solved stage by stage.
-
-Each stage is solved with what the stages before achieved as a constraint.  The bound of a stage is a
-proof only while the stages before it were proved.
-"""
+"""The model of a batch: every constraint of every pod over `x[template, cell]`, solved stage by stage."""
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ortools.sat.python import cp_model
 
 from planner.clock import looking_for
-from planner.cpsat.solver import hint_all, solved
+from planner.cpsat.lexicographic import Objective, Reached, reach
+from planner.cpsat.solver import Solved, solved
 from planner.cpsat.variables import Batch, Counts, Holds
 from planner.documents.plan import MOVES, PODS_PLACED
 from planner.proof.meter import Meter
@@ -26,22 +23,18 @@ if TYPE_CHECKING:
 
 #: What is looked for, by the kind of a goal.
 _SOUGHT, _SOFTER = {PODS_PLACED.removesuffix("/"): "the most pods", MOVES: "fewer moves"}, "a better spread"
-#: How far a bound may be rounded before it counts as the next whole number.
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
-    """One stage of the objective: something to make as large as possible, or as small.
+class Goal(Objective):
+    """One stage of the objective.
 
     `work` limits what is done about it, in the solver's own unit.  It is a step of fixed size; or, where
     a goal is `open`, it draws on the work of the whole search.
     """
 
-    name: str
-    expression: Any
-    work: float
     largest: bool = True
+    work: float = 0.0
     open: bool = False
 
 
@@ -109,7 +102,7 @@ class Model:
             Goal(
                 f"{PODS_PLACED}{priority}",
                 cp_model.LinearExpr.sum([self.counts.placed(number) for number in by_priority[priority]]),
-                work,
+                work=work,
                 open=open,
             )
             for priority in sorted(by_priority, reverse=True)
@@ -119,7 +112,7 @@ class Model:
         """As few pods as possible leave the node they run on."""
         running = sum(int(counts.sum()) for counts in self.batch.running.values())
         staying = [variable for *_, variable in self._phases[0].staying()]
-        return Goal("moves", running - cp_model.LinearExpr.sum(staying), work, False, open)
+        return Goal("moves", running - cp_model.LinearExpr.sum(staying), False, work, open)
 
     def exactly(self, pods: Mapping[str, int]) -> None:
         """So many pods have a place, stage by stage."""
@@ -157,34 +150,20 @@ class Model:
         if hint is not None:
             self._hint(hint, staying or {})
         found: FoundCounts | None = None
-        for goal in goals:
-            looking_for(_SOUGHT.get(goal.name.partition("/")[0], _SOFTER))
-            solved = self._reach(goal, found, meter)
-            if solved is None:
-                break
-            found = solved
+        for reached in reach(self.counts.cp, goals, partial(self._solved, meter)):
+            found = self._read(reached, found)
         return found
 
-    def _reach(self, goal: Goal, before: FoundCounts | None, meter: Meter) -> FoundCounts | None:
-        cp = self.counts.cp
-        if goal.largest:
-            cp.maximize(goal.expression)
-        else:
-            cp.minimize(goal.expression)
-        result = solved(cp, meter if goal.open else meter.step(goal.work), goal.work)
-        if not result.found:
-            return None
-        solver = result.solver
-        value = int(solver.value(goal.expression))
-        bound = solver.best_objective_bound
-        whole = math.floor(bound + _ROUNDING) if goal.largest else math.ceil(bound - _ROUNDING)
-        cp.add(goal.expression >= value if goal.largest else goal.expression <= value)
-        hint_all(cp, solver)
+    def _solved(self, meter: Meter, goal: Goal) -> Solved:
+        looking_for(_SOUGHT.get(goal.name.partition("/")[0], _SOFTER))
+        return solved(self.counts.cp, meter if goal.open else meter.step(goal.work), goal.work)
+
+    def _read(self, reached: Reached, before: FoundCounts | None) -> FoundCounts:
         return FoundCounts(
-            [_values(solver, phase.coming()) for phase in self._phases],
-            _values(solver, self._phases[0].staying()),
-            {**(before.values if before else {}), goal.name: value},
-            {**(before.bounds if before else {}), goal.name: whole},
+            [_values(reached.solver, phase.coming()) for phase in self._phases],
+            _values(reached.solver, self._phases[0].staying()),
+            {**(before.values if before else {}), reached.name: reached.value},
+            {**(before.bounds if before else {}), reached.name: reached.bound},
         )
 
     def _hint(self, placement: Mapping[tuple[int, int], int], staying: Mapping[tuple[int, int], int]) -> None:

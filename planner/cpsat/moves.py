@@ -10,16 +10,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from ortools.sat.python import cp_model
 
+from planner.cpsat.lexicographic import Objective, Reached, reach
 from planner.cpsat.region import Face, Place, Region
-from planner.cpsat.solver import hint_all, solved
+from planner.cpsat.solver import Solved, solved
 from planner.proof.meter import Meter
-
-#: How far a bound may be rounded before it counts as the next whole number.
-_ROUNDING = 1e-6
 
 HARD_EXCESS, SOFT_EXCESS, MOVES, DISRUPTION = "hardExcess", "softExcess", "moves", "disruption"
 
@@ -140,15 +139,12 @@ class MoveModel:
 
     def _count(self, face: Face) -> None:
         """The global minimum of a constraint, and a variable for what each domain has too much."""
-        demand, region = face.demand, set(self._region.templates)
-        members = sorted(demand.members & region)
-        carriers = [t for t in demand.carriers if t in region]
-        asking = sorted(demand.members.intersection(carriers))
+        members, asking = sorted(face.members), sorted(face.members.intersection(face.carriers))
         changes = [self._change(members, place.sites) for place in face.places]
         lows = [
             max(0, place.pods - down) for place, (_, _, down, _) in zip(face.places, changes, strict=True)
         ]
-        few = demand.rule.few_domains
+        few = face.few_domains
         least = (
             0 if few else min((low // p.domains for low, p in zip(lows, face.places, strict=True)), default=0)
         )
@@ -157,19 +153,19 @@ class MoveModel:
         minimum: Any = 0 if few else self._minimum(face, changes, least)
         for place, change in zip(face.places, changes, strict=True):
             variables, signs, _, up = change
-            if place.pods + up - place.domains * (least + demand.max_skew) <= 0:
+            if place.pods + up - place.domains * (least + face.max_skew) <= 0:
                 continue
             if place.domains > 1:
                 # Where the others are among these domains is not known: only who asks counts for certain.
                 variables, signs, _, up = self._change(asking, place.sites)
             count = place.pods + cp_model.LinearExpr.weighted_sum(variables, signs)
             over = self.cp.new_int_var(0, place.pods + up, "")
-            excess = count - place.domains * (minimum + demand.max_skew) <= over
+            excess = count - place.domains * (minimum + face.max_skew) <= over
             if place.domains > 1:
                 self.cp.add(excess)
             else:
-                self._judge(excess, carriers, place)
-            self._excess[demand.hard].append(over)
+                self._judge(excess, face.carriers, place)
+            self._excess[face.hard].append(over)
             if self._arriving and place.domains == 1:
                 self._arrive(over, face.kept_out, place)
         if self._returning and face.kept_out and not few:
@@ -204,7 +200,7 @@ class MoveModel:
             self.cp.add_bool_or(nobody, stays, spares)
             self.cp.add(cp_model.LinearExpr.sum(leave) == 0).only_enforce_if(nobody)
             self.cp.add(cp_model.LinearExpr.sum(come) == 0).only_enforce_if(stays)
-            self.cp.add(count - 1 + face.demand.max_skew >= most).only_enforce_if(spares)
+            self.cp.add(count - 1 + face.max_skew >= most).only_enforce_if(spares)
 
     def _minimum(self, face: Face, changes: Sequence[Any], least: int) -> Any:
         most = min((p.pods + c[3] for p, c in zip(face.places, changes, strict=True)), default=0)
@@ -228,14 +224,14 @@ class MoveModel:
         self.cp.add(number <= 0).only_enforce_if(~held)
         self.cp.add(excess).only_enforce_if(held)
 
-    def _stages(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    def _objectives(self, names: Sequence[str]) -> Iterator[Objective]:
         every = {
             HARD_EXCESS: cp_model.LinearExpr.sum(self._excess[True]),
             SOFT_EXCESS: cp_model.LinearExpr.sum(self._excess[False]),
             MOVES: cp_model.LinearExpr.sum([*self._leave.values()]),
         }
         for name in names:
-            yield name, every[name] if name in every else self._disruption()
+            yield Objective(name, every[name] if name in every else self._disruption())
 
     def _disruption(self) -> Any:
         """The weights of the cheapest pods of every site, as many as leave."""
@@ -254,39 +250,34 @@ class MoveModel:
     def solve(self, stages: Sequence[str], meter: Meter, work: float) -> Shift | None:
         """The best that so much work on each stage finds; None when nothing was found."""
         found: Shift | None = None
-        for name, expression in self._stages(stages):
-            if name == DISRUPTION and found is not None and (weight := self._only_weight()):
-                return _weighed(found, weight)
-            self.cp.minimize(expression)
-            result = solved(self.cp, meter.part(work), work, linear=True)
-            if not result.found:
-                break
-            solver = result.solver
-            value = int(solver.value(expression))
-            bound = max(0, math.ceil(solver.best_objective_bound - _ROUNDING))
-            found = self._read(solver, found, name, (value, bound))
+        weight = self._only_weight()
+        # Where all pods weigh the same the moves say what they weigh, and nothing is left to choose.
+        asked = [*takewhile(lambda name: not (weight and name == DISRUPTION), stages)]
+        for reached in reach(self.cp, self._objectives(asked), lambda _: self._solved(meter, work)):
+            found = self._read(reached, found)
             if meter.over():
-                break
-            self.cp.add(expression <= value)
-            hint_all(self.cp, solver)
-        return found
+                return found
+        complete = found is not None and len(found.values) == len(asked) < len(stages)
+        return _weighed(found, weight) if found is not None and complete else found
+
+    def _solved(self, meter: Meter, work: float) -> Solved:
+        return solved(self.cp, meter.part(work), work, linear=True)
 
     def _only_weight(self) -> int:
         """The weight that all pods share, if they do."""
         weights = {w for sites in self._region.leaving.values() for found in sites.values() for w in found}
         return weights.pop() if len(weights) == 1 else 0
 
-    def _read(
-        self, solver: cp_model.CpSolver, before: Shift | None, name: str, result: tuple[int, int]
-    ) -> Shift:
-        leaving = Counter({key: n for key, v in self._leave.items() if (n := solver.value(v))})
-        coming = Counter({key: n for key, v in self._come.items() if (n := solver.value(v))})
+    def _read(self, reached: Reached, before: Shift | None) -> Shift:
+        value = reached.solver.value
+        leaving = Counter({key: n for key, v in self._leave.items() if (n := value(v))})
+        coming = Counter({key: n for key, v in self._come.items() if (n := value(v))})
         both = leaving & coming
         return Shift(
             leaving - both,
             coming - both,
-            {**(before.values if before else {}), name: result[0]},
-            {**(before.bounds if before else {}), name: result[1]},
+            {**(before.values if before else {}), reached.name: reached.value},
+            {**(before.bounds if before else {}), reached.name: max(0, reached.bound)},
         )
 
 

@@ -8,10 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from planner.rebalance.excess_ledger import Demand
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +29,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """One constraint inside a region; `floor` is the fewest pods of any domain outside, if there are any.
+    """One constraint inside a region, which counts pods of `members` and is asked for by `carriers`.
 
-    Those `kept_out` come only where they leave nothing too much: they ask for it, and the scheduler does.
+    `floor` is the fewest pods of any domain outside, if there are any; with `few_domains` the global minimum
+    is 0.  Templates that are `kept_out` come only where they leave nothing too much, as the scheduler asks.
     """
 
-    demand: Demand
+    hard: bool
+    max_skew: int
+    few_domains: bool
+    members: frozenset[int]
+    carriers: tuple[int, ...]
     places: tuple[Place, ...]
     floor: int | None
     kept_out: tuple[int, ...]

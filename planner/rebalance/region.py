@@ -176,7 +176,16 @@ class Regions:
         floor = int(counts.sums()[outside].min()) if outside.any() else None
         asked = demand.members.intersection(demand.carriers, templates) if demand.hard else ()
         kept_out = [t for t in asked if any(plugin.compares for plugin in self._board.plan(t).changing)]
-        return Face(demand, places, floor, tuple(sorted(kept_out)))
+        return Face(
+            demand.hard,
+            demand.max_skew,
+            demand.rule.few_domains,
+            demand.members.intersection(templates),
+            tuple(t for t in demand.carriers if t in templates),
+            places,
+            floor,
+            tuple(sorted(kept_out)),
+        )
 
     def _room(self, nodes: Codes, group: Codes, rows: set[int]) -> dict[int, dict[int, int]]:
         free = self._board.problem.allocatable - self._board.state.used

@@ -238,7 +238,7 @@ def test_a_node_may_be_overfull_where_nobody_asks() -> None:
     batch = Batch(pending.problem, pending.wanted, pending.room(pending.wanted))
     model = Model(batch, pending.profiles())
     fullest = FullestNode(pending).express(model.counts)
-    goals = [*model.pods_placed(9.0), Goal("fullest", fullest, 9.0, largest=False)]
+    goals = [*model.pods_placed(9.0), Goal("fullest", fullest, largest=False, work=9.0)]
     found = model.solve(goals, None, Meter.of(60.0))
     assert found is not None
     assert found.values == found.bounds == {"podsPlaced/0": 3, "fullest": 300}
