@@ -142,12 +142,18 @@ def _failure(board: TrialCluster, dealt: Dealt, protections: Protections) -> str
 
 
 def _overdrawn(movable: Movable, dealt: Dealt) -> Iterator[int]:
-    """The pods of Jobs that would not survive all of their evictions: a pod may move more than once."""
+    """Pods of Jobs that would not survive all of their evictions, as many as have to stay for that.
+
+    The search heeds how many a Job bears; a pod may move more than once, though.
+    """
     pods = [landing.move.pod for wave in dealt.waves for landing in wave]
-    controllers = movable.controllers
+    times, controllers = Counter(pods), movable.controllers
     for job, impact in controllers.impacts(pods):
         if impact.outcome == "Fails":
-            yield from (pod for pod in dict.fromkeys(pods) if controllers.job_of(pod) is job)
+            own = [pod for pod in times if controllers.job_of(pod) is job]
+            kept = [pod for pod in own if times[pod] == 1][: controllers.jobs.retries(job)]
+            every = np.flatnonzero(movable.weights).tolist()
+            yield from (pod for pod in every if pod not in kept and controllers.job_of(pod) is job)
 
 
 def _jobs(movable: Movable, waves: Sequence[Sequence[Landing]]) -> Iterator[str]:
