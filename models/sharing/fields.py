@@ -53,7 +53,7 @@ class ReadField:
 
 
 #: Whether these were said, or left to their defaults, makes a difference to somebody.
-_SAID = {"namespace", "parallelism", "preemption_policy", "status"}
+_SAID = {"namespace", "parallelism", "preemption_policy", "replicas", "status"}
 #: Fields whose texts are words of Kubernetes, of a vendor, keys, identities or addresses.
 _FIXED = {
     "action",
@@ -64,6 +64,8 @@ _FIXED = {
     "declared_features",
     "driver",
     "extended_resource_name",
+    "failed",
+    "failed_indexes",
     "host_ip",
     "ignored_resource_groups",
     "ignored_resources",
