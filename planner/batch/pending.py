@@ -17,6 +17,7 @@ from planner.eviction.movable import movable
 from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
+from planner.problem.volume_claims import Claims
 from planner.scheduler.framework import Framework
 from planner.scheduler.order import Placement, Step
 from planner.scheduler.profile import build, profiles_of
@@ -57,10 +58,15 @@ class Pending:
         known = profiles_of(self.problem.cluster.scheduler_config)
         pods = self.problem.pods
         budgets = Budgets(self.problem)
+        # A pod that runs although its claims wait has them bound meanwhile: where to, the snapshot is too old
+        # to say, and so where a pod that replaces it may come.
+        claims = Claims(self.problem.cluster, self.problem.nodes, pods)
         found = [
             pod
             for pod in movable(self.problem)
-            if pods[pod].spec.scheduler_name in known and not budgets.why_not(pod)
+            if pods[pod].spec.scheduler_name in known
+            and not budgets.why_not(pod)
+            and not claims.unbound(pods[pod])
         ]
         self.budgets = list(budgets.limits(found))
         return found
