@@ -135,6 +135,11 @@ class Pending:
             and not self.budgets
         )
 
+    def evictions_only_help(self) -> bool:
+        """Whether a bind that is accepted beside some pods is accepted without them, too."""
+        plans = [self.framework(number).plan(self.template(number)) for number in self.pods]
+        return not any(plugin.wants_pods(plan.template) for plan in plans for plugin in plan.changing)
+
     def room(self, wanted: Mapping[int, int]) -> dict[int, Ints]:
         """For every template the most of its wanted pods that each node could take, as the state is now."""
         return {number: self._room(number, wanted) for number in wanted}

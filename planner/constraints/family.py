@@ -108,6 +108,10 @@ class Filter(Family):
         """Counts of pods of which each domain must hold some before a pod of the template comes there."""
         return ()
 
+    def wants_pods(self, template: Template) -> bool:
+        """Whether pods that are there may be why a node accepts one: it might not once some have left."""
+        return True
+
     def watches(self, template: Template) -> Collection[int] | None:
         """The templates whose pods on other nodes can change the answer about a node; None for all.
 

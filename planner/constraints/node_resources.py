@@ -198,6 +198,9 @@ class NodeResourcesFit(Filter, Score):
             return None
         return at(self.state.used, row, where) + asked
 
+    def wants_pods(self, template: Template) -> bool:
+        return False
+
     def watches(self, template: Template) -> Collection[int]:
         return ()
 

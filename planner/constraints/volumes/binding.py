@@ -70,6 +70,9 @@ class VolumeBinding(Filter):
         codes[~fits] |= 2
         return codes
 
+    def wants_pods(self, template: Template) -> bool:
+        return False
+
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         # That two pods may want the same volume shows only at their turns.
         claims = self.state.claims

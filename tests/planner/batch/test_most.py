@@ -205,6 +205,30 @@ def test_a_pod_that_runs_with_a_waiting_claim_is_left_alone() -> None:
     assert [(step.action, step.pod) for step in plan.steps] == [("bind", "default/waits")]
 
 
+@pytest.mark.parametrize("make", [tiny, tiny_volumes])
+@pytest.mark.parametrize("turn", range(40))
+def test_pods_that_leave_only_help_where_a_rule_says_so(
+    number: int, make: Callable[[int], list[Object]]
+) -> None:
+    """A rule that wants no pods accepts without some of them whatever it accepted beside them."""
+    pending, draw = Pending(Problem(Cluster.from_objects(make(number))), moves=True), Random(number)
+    mark, homes = pending.state.mark(), list(pending.homes())
+    rules = [
+        (plugin, pending.template(t))
+        for t in pending.pods
+        for plugin in pending.framework(t).plan(pending.template(t)).changing
+        if not plugin.wants_pods(pending.template(t))
+    ]
+    few = [home for home in homes if draw.random() < 0.5]
+    accepted = []
+    for there in (homes, few):
+        for pod_, home in there:
+            pending.state.bind(pod_, home)
+        accepted.append([plugin.reject(template) == 0 for plugin, template in rules])
+        pending.state.rollback(mark)
+    assert not any((many & ~few_).any() for many, few_ in zip(*accepted, strict=True))
+
+
 @settings(steady, max_examples=60)
 @given(claiming(shared=True), st.data())
 def test_nor_with_volumes(objects: list[Object], order: st.DataObject) -> None:
