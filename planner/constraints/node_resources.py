@@ -236,7 +236,9 @@ class NodeResourcesFit(Filter, Score):
             unit = math.gcd(*amounts.values())
             scaled = {number: amount // unit for number, amount in amounts.items()}
             all_of_them = sum(amount * x.batch.wanted[number] for number, amount in scaled.items())
-            free = np.where(self._left_to_devices(row), all_of_them, self._free(row) // unit)
+            # More than all pods together request is never needed, and would only make sums of nodes large.
+            free = np.minimum(self._free(row) // unit, all_of_them)
+            free = np.where(self._left_to_devices(row), all_of_them, free)
             x.limit((self.name, row), scaled, free, tight=True)
 
     def violations(self) -> Iterator[Violation]:

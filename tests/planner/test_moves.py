@@ -302,7 +302,7 @@ def test_rounds_may_be_many() -> None:
 
 
 def test_a_proof_that_leaves_plans_out_is_called_conditional() -> None:
-    """What went wrong: `Optimal` with 2 pods, where 3 can be if a pod comes before the one it needs leaves."""
+    """What went wrong: `Optimal` with 2 pods; 3 can be, where a pod comes before the one it needs leaves."""
     plan = solve(Cluster.load(FOUND / "evictions-first.json"), allow_moves=True)
     assert plan.objective[0].assumes == ("EvictionsFirst",)
     assert plan.status == "ConditionallyOptimal"
