@@ -90,7 +90,7 @@ def _verdict(document: PlacementPlan) -> Verdict:
         return Verdict("No pods are pending.")
     if not document.unplaced:
         sentence = f"{placed}: all of them"
-    elif document.status == "Optimal":
+    elif document.status != "Feasible":
         sentence = f"{placed}, {len(document.unplaced)} left over: proved that no plan is better"
         pods = [stage for stage in document.objective if stage.name.startswith(PODS_PLACED)]
         sentence = ", ".join([sentence, *assumed(pods)])

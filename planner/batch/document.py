@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from planner.audit.findings import count_violations
 from planner.batch.pending import Pending
 from planner.batch.search import Result
 from planner.documents import plan
 from planner.errors import InternalError
-from planner.proof.bounds import Stage
+from planner.proof.bounds import status_of
 from planner.scheduler.scheduler import GATED
 
 
@@ -26,7 +26,8 @@ def document(pending: Pending, found: Result, *, final_state: bool) -> plan.Plac
     found.best.settle()
     stages = tuple(found.best.stages())
     return plan.PlacementPlan(
-        status="Optimal" if _is_optimal(stages) else "Feasible",
+        # Whether no plan places more pods; the softer stages say for themselves.
+        status=status_of(stage for stage in stages if stage.name.startswith(plan.PODS_PLACED)),
         objective=tuple(stage.objective() for stage in stages),
         steps=tuple(
             plan.PlanStep(pod=problem.pods[pod].key, node=problem.nodes.names[node]) for pod, node in binds
@@ -52,11 +53,6 @@ def _replay(pending: Pending, binds: Sequence[tuple[int, int]]) -> bool:
         accepted = accepted and framework.fits(framework.plan(pending.template(number)), node)
         pending.state.bind(pod, node)
     return accepted
-
-
-def _is_optimal(stages: Iterable[Stage]) -> bool:
-    """Whether it is proved that no plan places more pods; softer stages say for themselves."""
-    return all(stage.proved for stage in stages if stage.name.startswith(plan.PODS_PLACED))
 
 
 def _unplaced(pending: Pending, waiting: Mapping[int, Sequence[int]]) -> Iterator[plan.Unplaced]:

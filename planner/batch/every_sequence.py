@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import product
 
 from planner.batch.pending import Pending
-from planner.batch.positions import Position, Positions, can_be_told
+from planner.batch.positions import Position, Positions
 from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.scheduler.order import Step
@@ -31,7 +31,6 @@ def are_few(pending: Pending) -> bool:
         sum(pending.wanted.values()) <= effort.SEQUENCE_PODS
         and pending.problem.nodes.size <= effort.SEQUENCE_NODES
         and choices <= effort.EVICTION_CHOICES
-        and can_be_told(pending)
     )
 
 
@@ -151,7 +150,7 @@ class EverySequence:
         done = True
         for node in self._at.accepting(rank, position):
             self._path.append((rank, node))
-            done = self._go(position + self._at.one(rank, node), worth + self._worth[rank])
+            done = self._go(self._at.after(position, rank, node), worth + self._worth[rank])
             self._path.pop()
             if not done:
                 break

@@ -37,6 +37,9 @@ class Exact:
         """Offer the best plan; how many pods a final state holds, where no order led to as many."""
         solved = self.solve(best.steps or ())
         if solved is None:
+            # Amounts of which the sums are too large for the solver are no matter here.
+            if self._is_few() and not self._meter.over():
+                self._go_through(best, self._meter.step(effort.SEQUENCES_WORK))
             return None
         (placement,), proof = solved
         best.learn(proof)

@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
 
 
+#: How full a node is at most, as far as that is counted.
+_MOST_PERCENT = 10**12
+#: So many bits the sums of one constraint may have, well below what the solver takes.
+_BITS_OF_SOLVER = 58
+
+
 class Shape(StrEnum):
     """What a plan looks like where all else is equal."""
 
@@ -166,22 +172,28 @@ class FullestNode(Wish):
         room = self._pending.problem.allocatable[self._rows]
         used = self._pending.state.used[self._rows]
         percent = -(-100 * used // np.maximum(room, 1))
-        return int(percent[room > 0].max(initial=0))
+        return min(int(percent[room > 0].max(initial=0)), _MOST_PERCENT)
 
     def value(self, placement: Placement) -> int:
         return self._percent()
 
     def express(self, x: Counts) -> Any:
         problem, state = self._pending.problem, self._pending.state
-        percent = x.integer(self._bound, self._most(), self.name)
+        most = self._most()
+        percent = x.integer(self._bound, most, self.name)
         for row in self._rows:
             wants = {t.index: t.amounts[row] for t in x.batch.templates if t.amounts[row]}
             room, used = problem.allocatable[row], state.used[row]
             for cell, (there, taken) in enumerate(zip(x.summed(room), x.summed(used), strict=True)):
                 unit = math.gcd(there, taken, *wants.values())
-                if there:
+                asked = sum(amount * x.batch.wanted[t] for t, amount in wants.items())
+                # Rounded in favour of the plan where the sums are more than the solver adds up.
+                largest = max(most * there, 100 * (taken + asked))
+                unit *= 1 + (largest // max(unit, 1) >> _BITS_OF_SOLVER)
+                # What may be fuller than is counted is left out: the model promises more there, never less.
+                if 0 < 100 * (taken + asked) <= _MOST_PERCENT * there:
                     coming = x.total({t: 100 * amount // unit for t, amount in wants.items()}, (cell,))
-                    x.require(coming + 100 * taken // unit <= percent * (there // unit))
+                    x.require(coming + 100 * taken // unit <= percent * -(-there // unit))
         return percent
 
     def _most(self) -> int:
@@ -189,10 +201,11 @@ class FullestNode(Wish):
         if all(self._pending.wants(number) for number in self._pending.pods):
             return max(self._bound, 100)
         room = self._pending.problem.allocatable[self._rows]
-        load = self._pending.state.used[self._rows].copy()
+        # Where nobody asks whether there is room, a hundred times the load may be more than 64 bits hold.
+        load = self._pending.state.used[self._rows].astype(object)
         for number, pods in self._pending.wanted.items():
             load += pods * self._pending.template(number).requests[self._rows, np.newaxis]
-        return int((-(-100 * load // np.maximum(room, 1)))[room > 0].max(initial=100))
+        return min(int((-(-100 * load // np.maximum(room, 1)))[room > 0].max(initial=100)), _MOST_PERCENT)
 
     def bound(self) -> int | None:
         return self._bound

@@ -12,6 +12,7 @@ from planner.batch.steps import Action
 from planner.documents import plan
 from planner.errors import InternalError
 from planner.eviction import job_notes
+from planner.proof.bounds import status_of
 from planner.scheduler.scheduler import GATED
 
 
@@ -22,10 +23,9 @@ def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
     problem = pending.problem
     after = count_violations(problem, pending.state.node_of)
     before = count_violations(problem, problem.node_of) if after else 0
-    objective = tuple(stage.objective() for stage in found.stages)
     return plan.PlacementPlan(
-        status="Optimal" if all(stage.proved for stage in objective[:-1]) else "Feasible",
-        objective=objective,
+        status=status_of(found.stages[:-1]),
+        objective=tuple(stage.objective() for stage in found.stages),
         steps=tuple(_step(pending, action) for action in found.actions),
         unplaced=tuple(_unplaced(pending, found.actions)),
         verdicts=plan.Verdicts(sequence=True, final_state=after <= before),

@@ -121,8 +121,8 @@ class MoveSearch:
 
     def _claims(self, names: Sequence[str]) -> list[Claim]:
         """What is known of every stage; each bound presumes that those before it are reached."""
-        # Where only room decides, a bind that is accepted with others still there is accepted without them.
-        first = frozenset() if self._only_room_decides else frozenset({Assumption.EVICTIONS_FIRST})
+        anyhow = self._pending.evictions_only_help()
+        first = frozenset() if anyhow else frozenset({Assumption.EVICTIONS_FIRST})
         # No model knows of labels that pods get from their nodes.
         follow = self._pending.problem.labels_follow_nodes
         given: dict[str, int] = {}

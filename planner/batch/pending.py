@@ -18,6 +18,7 @@ from planner.eviction.movable import movable
 from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
+from planner.problem.volume_claims import Claims
 from planner.scheduler.framework import Framework
 from planner.scheduler.order import Placement, Step
 from planner.scheduler.profile import build, profiles_of
@@ -62,10 +63,15 @@ class Pending:
         known = profiles_of(self.problem.cluster.scheduler_config)
         pods = self.problem.pods
         budgets = Budgets(self.problem)
+        # A pod that runs although its claims wait has them bound meanwhile: where to, the snapshot is too old
+        # to say, and so where a pod that replaces it may come.
+        claims = Claims(self.problem.cluster, self.problem.nodes, pods)
         asked = [
             pod
             for pod in movable(self.problem)
-            if pods[pod].spec.scheduler_name in known and not budgets.why_not(pod)
+            if pods[pod].spec.scheduler_name in known
+            and not budgets.why_not(pod)
+            and not claims.unbound(pods[pod])
         ]
         reasons = [self.controllers.why_not(pod) for pod in asked]
         self.kept = [reason for reason in reasons if reason]
@@ -137,6 +143,11 @@ class Pending:
             all(plugin.wants(plan.template) is not None for plan in plans for plugin in plan.changing)
             and not self.budgets
         )
+
+    def evictions_only_help(self) -> bool:
+        """Whether a bind that is accepted beside some pods is accepted without them, too."""
+        plans = [self.framework(number).plan(self.template(number)) for number in self.pods]
+        return not any(plugin.wants_pods(plan.template) for plan in plans for plugin in plan.changing)
 
     def room(self, wanted: Mapping[int, int]) -> dict[int, Ints]:
         """For every template the most of its wanted pods that each node could take, as the state is now."""

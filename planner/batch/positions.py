@@ -4,6 +4,9 @@ A number has a few bits for every node and template: how many of its pods the no
 are asked once for every situation that differs in what they look at: the pods on the node itself, and
 those that a filter watches elsewhere.  After that an answer is a look into a table, so that hundreds of
 thousands of positions can be gone through.
+
+The same pods on the same nodes may have bound their volume claims differently, depending on the order.
+The bits above all nodes say how: a number for every set of bindings that was met.
 """
 
 from __future__ import annotations
@@ -14,20 +17,12 @@ import numpy as np
 
 from planner.batch.pending import Pending
 from planner.constraints import Filter
+from planner.problem.volume_claims import Choice
 from planner.scheduler.framework import Plan
 from planner.scheduler.order import Placement
 
 #: Who is where; 0 when nobody of the batch has a place.
 Position = int
-
-
-def can_be_told(pending: Pending) -> bool:
-    """Whether who is where settles what the filters say, however it came about."""
-    return not any(
-        plugin.remembers
-        for number in pending.pods
-        for plugin in pending.framework(number).plan(pending.template(number)).changing
-    )
 
 
 class Positions:
@@ -51,6 +46,11 @@ class Positions:
         self._watched = [self._mask(far, plan) for far, plan in zip(self._far, plans, strict=True)]
         self._open: list[dict[Position, list[int]]] = [{} for _ in self.templates]
         self._room: list[list[dict[Position, int]]] = [[{} for _ in self._nodes] for _ in self.templates]
+        self._above = self._width * len(self._nodes)
+        self._claims = [self._state.claims.unbound(plan.template.pod) for plan in plans]
+        self._bindings: list[tuple[Choice, ...]] = [()]
+        self._number: dict[frozenset[Choice], int] = {frozenset(): 0}
+        self._then: dict[tuple[int, int, int], int] = {}
         self._mark = self._state.mark()
         self._stands: Position = 0
 
@@ -76,6 +76,27 @@ class Positions:
     def one(self, rank: int, node: int) -> Position:
         """One pod on a node and nobody elsewhere: to be added to a position, or taken from it."""
         return 1 << (node * self._width + rank * self._bits)
+
+    def after(self, position: Position, rank: int, node: int) -> Position:
+        """The position once one more pod has come to a node, and has bound its claims there."""
+        there = position + self.one(rank, node)
+        if not self._claims[rank]:
+            return there
+        before = position >> self._above
+        then = self._then.get((before, rank, node))
+        if then is None:
+            then = self._then[before, rank, node] = self._bind_claims(position, rank, node)
+        return there + ((then - before) << self._above)
+
+    def _bind_claims(self, position: Position, rank: int, node: int) -> int:
+        """The number of the bindings after a pod of a template has come to a node."""
+        self.stand(position)
+        claims, pod = self._state.claims, self._pending.template(self.templates[rank]).pod
+        bindings = (*claims.bindings, *claims.choose(pod, node))
+        number = self._number.setdefault(frozenset(bindings), len(self._bindings))
+        if number == len(self._bindings):
+            self._bindings.append(bindings)
+        return number
 
     def of(self, placement: Placement) -> Position:
         """A placement as a number."""
@@ -138,6 +159,7 @@ class Positions:
         if position == self._stands:
             return
         self.leave()
+        self._state.claims.bind(self._bindings[position >> self._above])
         for rank, node, pods in self.placement(position):
             for pod in self._pods(rank, pods):
                 self._state.bind(pod, node)
@@ -153,4 +175,5 @@ class Positions:
     def leave(self) -> None:
         """Take all pods of the batch off their nodes."""
         self._state.rollback(self._mark)
+        self._state.claims.forget(len(self._bindings[self._stands >> self._above]))
         self._stands = 0

@@ -125,6 +125,9 @@ class DynamicResources(Filter, Score):
             self._newcomers(claim.key) for claim in self._claims(template) if claim.key in self._users
         )
 
+    def wants_pods(self, template: Template) -> bool:
+        return False
+
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         return where_accepted(self.reject(template))
 

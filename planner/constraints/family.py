@@ -65,9 +65,6 @@ class Filter(Family):
     #: Whether the answer never changes while pods come and go.
     settled: ClassVar[bool] = False
 
-    #: Whether the answer depends on what happened before, and not only on who is where now.
-    remembers: ClassVar[bool] = False
-
     #: Whether the rule compares domains, so that what it says of one depends on what the others hold.
     compares: ClassVar[bool] = False
 
@@ -111,6 +108,10 @@ class Filter(Family):
         """Counts of pods of which each domain must hold some before a pod of the template comes there."""
         return ()
 
+    def wants_pods(self, template: Template) -> bool:
+        """Whether pods that are there may be why a node accepts one: it might not once some have left."""
+        return True
+
     def watches(self, template: Template) -> Collection[int] | None:
         """The templates whose pods on other nodes can change the answer about a node; None for all.
 
@@ -122,7 +123,8 @@ class Filter(Family):
         """For every node, a number of pods of the template that it can never take more than.
 
         That is beside what is there now, whatever else comes of the wanted pods (how many of each
-        template); None when the rule sets no limit.
+        template), in whatever order; None when the rule sets no limit.  Claims may be bound to anything by
+        then that pods could have bound them to: who reads `state.claims` answers for all of it.
         """
         return None
 

@@ -79,6 +79,9 @@ class NodePorts(Filter):
     def verdict(self, template: Template, code: int) -> Verdict:
         return Verdict((_REASON,), unresolvable=False)
 
+    def wants_pods(self, template: Template) -> bool:
+        return False
+
     def watches(self, template: Template) -> Collection[int]:
         return ()
 

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from models.objects.scheduler_config import NodeResourcesFitArgs, UtilizationShapePoint
-from planner.constraints.family import MAX_SCORE, Filter, Rejects, Score, Verdict, Violation
+from planner.constraints.family import MAX_SCORE, PLENTY, Filter, Rejects, Score, Verdict, Violation
 from planner.problem.array_cache import ArrayCache
-from planner.problem.nodes import ALL, Feasible, Ints, Where
+from planner.problem.nodes import ALL, Feasible, Ints, Mask, Where
 from planner.problem.problem import Problem
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words
 from planner.problem.templates import Template
@@ -198,14 +198,29 @@ class NodeResourcesFit(Filter, Score):
             return None
         return at(self.state.used, row, where) + asked
 
+    def wants_pods(self, template: Template) -> bool:
+        return False
+
     def watches(self, template: Template) -> Collection[int]:
         return ()
 
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
-        rows, amounts = map(np.array, zip(*self.wants(template), strict=True))
-        free = np.maximum(self.problem.allocatable[rows] - self.state.used[rows], 0)
-        fitting: Ints = (free // amounts[:, np.newaxis]).min(axis=0)
+        fitting: Ints = np.minimum.reduce([self._fits(row, amount) for row, amount in self.wants(template)])
         return fitting
+
+    def _fits(self, row: int, amount: int) -> Ints:
+        """How often an amount of a resource is free on every node; no limit where that is left to devices."""
+        fits: Ints = self._free(row) // amount
+        return np.where(self._left_to_devices(row), PLENTY, fits)
+
+    def _free(self, row: int) -> Ints:
+        """What every node has left of a resource."""
+        free: Ints = np.maximum(self.problem.allocatable[row] - self.state.used[row], 0)
+        return free
+
+    def _left_to_devices(self, row: int) -> Mask:
+        """The nodes on which another rule says whether there is enough of a resource."""
+        return (self.problem.allocatable[row] == 0) if row in self._extended else self.nodes.none
 
     def encode(self, x: Counts) -> None:
         """On every node, the requests of the pods that come fit into what is free, pod slots included.
@@ -220,7 +235,10 @@ class NodeResourcesFit(Filter, Score):
         for row, amounts in wants.items():
             unit = math.gcd(*amounts.values())
             scaled = {number: amount // unit for number, amount in amounts.items()}
-            free = np.maximum(self.problem.allocatable[row] - self.state.used[row], 0) // unit
+            all_of_them = sum(amount * x.batch.wanted[number] for number, amount in scaled.items())
+            # More than all pods together request is never needed, and would only make sums of nodes large.
+            free = np.minimum(self._free(row) // unit, all_of_them)
+            free = np.where(self._left_to_devices(row), all_of_them, free)
             x.limit((self.name, row), scaled, free, tight=True)
 
     def violations(self) -> Iterator[Violation]:

@@ -212,7 +212,9 @@ class Counts:
         load = self.running(amounts)
         most = self.cells.sums(np.maximum(free, load))
         for cell in sorted({cell for template in amounts for cell in self._coming.get(template, ())}):
-            room = int(most[cell] * self._fullness) if tight else int(most[cell])
+            # A float would round what has more than 53 bits.
+            part = tight and self._fullness < 1.0
+            room = int(most[cell] * self._fullness) if part else int(most[cell])
             self.require(self.total(amounts, (cell,)) <= room)
         for node in np.flatnonzero(load > free).tolist() if self.cells.single else ():
             coming = self.any_of((name, node), amounts, (node,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from planner.documents.plan import Document, Objective, Part
+from planner.documents.plan import Document, Objective, Part, Status
 
 
 class PriorityCount(Part):
@@ -76,7 +76,7 @@ class Reference(Summary):
 class Optimum(Summary):
     """What the best plan does, and how good it is known to be."""
 
-    status: Literal["Optimal", "Feasible"]
+    status: Status
     objective: tuple[Objective, ...]
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from planner.documents.plan import Objective, Part, SearchDocument, SpreadChange, Verdicts
+from planner.documents.plan import Objective, Part, SearchDocument, SpreadChange, Status, Verdicts
 
 
 class Balance(Part):
@@ -73,7 +73,7 @@ class MovePlan(SearchDocument):
 
     api_version: Literal["planner/v1alpha2"] = "planner/v1alpha2"  # type: ignore[assignment] # a field changed
     kind: Literal["MovePlan"] = "MovePlan"
-    status: Literal["Optimal", "Feasible"]
+    status: Status
     objective: tuple[Objective, ...]
     steps: tuple[MoveStep, ...]
     before: Balance

@@ -161,6 +161,11 @@ class CheckReport(Document):
     pending: int = 0
 
 
+#: How good a plan is known to be.  `ConditionallyOptimal`: no plan is better among those that keep to what a
+#: stage of the objective assumes, and others were not searched.
+Status = Literal["Optimal", "ConditionallyOptimal", "Feasible"]
+
+
 class Objective(Part):
     """One stage of the objective: what the plan has, what any plan could have, and whether that is proved.
 
@@ -205,7 +210,7 @@ class PlacementPlan(SearchDocument):
     """Where the whole batch goes."""
 
     kind: Literal["PlacementPlan"] = "PlacementPlan"
-    status: Literal["Optimal", "Feasible"]
+    status: Status
     objective: tuple[Objective, ...]
     steps: tuple[PlanStep, ...]
     unplaced: tuple[Unplaced, ...] = ()
@@ -243,7 +248,7 @@ class ScaleDown(SearchDocument):
     """Which pods a scale-down should take, and which ones the controllers would take."""
 
     kind: Literal["ScaleDown"] = "ScaleDown"
-    status: Literal["Optimal", "Feasible"]
+    status: Status
     objective: tuple[Objective, ...]
     workloads: tuple[ScaledWorkload, ...]
     controller: ScaleDownChoice

@@ -21,11 +21,13 @@ from models.objects.pod import Pod
 from planner.problem.device_claims import DeviceClaims
 from planner.problem.eligibility import Eligibility, affinity_part
 from planner.problem.kubernetes_version import copied_for
+from planner.problem.large_amounts import refuse_what_is_too_large
 from planner.problem.nodes import Codes, Column, Ints, NodeAxis
 from planner.problem.requests import (
     CPU,
     EPHEMERAL_STORAGE,
     MEMORY,
+    MOST,
     PODS,
     SCORING_DEFAULTS,
     Resize,
@@ -74,6 +76,7 @@ class Problem:
             self._template(index, pod, labels, wanted)
             for index, ((pod, labels), wanted) in enumerate(zip(grouping.examples, requests, strict=True))
         )
+        refuse_what_is_too_large(self)
         pending = [pod for pod in pods if not pod.spec.node_name]
         self.notes = (
             *self.kubernetes.notes(),
@@ -215,7 +218,7 @@ class Problem:
             for name, amount in offer:
                 row = self.resource_index.get(name)
                 if row is not None:
-                    columns[row, column] = in_units(name, amount)
+                    columns[row, column] = min(in_units(name, amount), MOST)
         table[:, fresh] = columns[:, size_of]
         return table
 

@@ -24,8 +24,8 @@ PODS = "pods"
 #: Containers without a request count this much when nodes are scored (never when they are filtered).
 SCORING_DEFAULTS: Mapping[str, int] = {CPU: parse_quantity("100m"), MEMORY: parse_quantity("200Mi")}
 
-#: More of anything than there is anywhere; a hundred times as much still fits into 64 bits.
-_MOST = 1 << 56
+#: What is counted of a resource at most: a hundred times as much, as scores have it, still fits into 64 bits.
+MOST = 1 << 56
 
 _NANO_IN_MILLI, _NANO_IN_ONE = 10**6, 10**9
 _POD_LEVEL = (CPU, MEMORY)
@@ -48,7 +48,7 @@ _CONTAINERS = Resize()
 
 def in_units(resource: str, nano: int) -> int:
     """A quantity in the unit the scheduler counts it in: cpu in milli, the rest in whole units."""
-    return min(milli(nano) if resource == CPU else whole(nano), _MOST)
+    return milli(nano) if resource == CPU else whole(nano)
 
 
 def in_words(resource: str, amount: int) -> str:
@@ -73,7 +73,8 @@ def pod_requests(
         _raise_to(running, total)
         total = running
     _add(total, pod.spec.overhead)
-    return {name: in_units(name, amount) for name, amount in total.items()}
+    # A request for more than any node is counted with is one for just more: it fits nowhere.
+    return {name: min(in_units(name, amount), MOST + 1) for name, amount in total.items()}
 
 
 def _by_containers(pod: Pod, held: Held, defaults: Mapping[str, int] | None) -> dict[str, int]:

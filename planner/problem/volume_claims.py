@@ -38,6 +38,7 @@ class Choice(NamedTuple):
 
     claim: str
     volume: str | None
+    node: int
 
 
 def claims_of(pod: Pod) -> Iterable[ClaimUse]:
@@ -85,11 +86,16 @@ class Claims:
         for volume in sorted(cluster.persistent_volumes, key=lambda volume: volume.name):
             self._by_class[volume.spec.storage_class_name].append(volume)
         self._taken: dict[str, str] = {}
-        self._given: set[str] = set()
+        self._given: dict[str, PersistentVolume] = {}
         self._selected: dict[str, int] = {}
         self._journal: list[Choice] = []
         self._reachable: dict[str, Mask] = {}
         self.version = 0
+
+    @property
+    def bindings(self) -> tuple[Choice, ...]:
+        """What claims were given since the snapshot, in order."""
+        return tuple(self._journal)
 
     def is_bound(self, claim: PersistentVolumeClaim) -> bool:
         """Whether a claim has its volume for good."""
@@ -175,17 +181,36 @@ class Claims:
             volume = next((name for name in reaching if name not in taken), None)
             if volume is not None:
                 taken.add(volume)
-            yield Choice(claim.key, volume)
+            # A pod that was bound without asking for its volumes has none provisioned on such a node.
+            if volume is not None or self.provisionable(claim)[node]:
+                yield Choice(claim.key, volume, node)
 
     def fits(self, pod: Pod) -> Mask:
         """The nodes on which every waiting claim of a pod finds or gets a volume."""
-        waiting = self.unbound(pod)
+        return self._fits(self.unbound(pod))
+
+    def fits_each(self, pod: Pod) -> Mask:
+        """The nodes on which each waiting claim of a pod finds or gets one, if its other claims leave it.
+
+        Volumes are only ever taken, so no claim finds one later where none reaches now.  But a claim that
+        another pod binds first, elsewhere, no longer takes the volume that this pod's others want.
+        """
         mask = self._nodes.every
+        for claim in self.unbound(pod):
+            mask = mask & self._fits([claim])
+        return mask
+
+    def _fits(self, waiting: list[PersistentVolumeClaim]) -> Mask:
+        mask = self._nodes.every
+        rest = []
         for claim in waiting:
             chosen = self.selected_node(claim)
-            if chosen is not None:
+            if claim.key in self._given:
+                mask = mask & self.reachable(self._given[claim.key])
+            elif chosen is not None:
                 mask = mask & (np.arange(self._nodes.size) == chosen)
-        rest = [claim for claim in waiting if self.selected_node(claim) is None]
+            else:
+                rest.append(claim)
         for number, claim in enumerate(rest):
             mask = mask & (self.provisionable(claim) | self._matched(claim, rest[:number]))
         return mask
@@ -200,7 +225,8 @@ class Claims:
         if not any(names & {volume.name for volume in self.candidates(other)} for other in earlier):
             return mask
         for node in np.flatnonzero(mask).tolist():
-            mask[node] = list(self._choose([*earlier, claim], node))[-1].volume is not None
+            found = {choice.claim: choice.volume for choice in self._choose([*earlier, claim], node)}
+            mask[node] = found.get(claim.key) is not None
         return mask
 
     def assume(self, pod: int, node: int) -> int:
@@ -208,15 +234,19 @@ class Claims:
         if not self._pods[pod].spec.volumes:
             return 0
         choices = self.choose(self._pods[pod], node)
+        self.bind(choices)
+        return len(choices)
+
+    def bind(self, choices: Sequence[Choice]) -> None:
+        """Give claims what they get; `forget` takes it back."""
         for choice in choices:
             if choice.volume is not None:
                 self._taken[choice.volume] = choice.claim
-                self._given.add(choice.claim)
+                self._given[choice.claim] = self.volumes[choice.volume]
             else:
-                self._selected[choice.claim] = node
+                self._selected[choice.claim] = choice.node
         self._journal.extend(choices)
         self.version += bool(choices)
-        return len(choices)
 
     def forget(self, number: int) -> None:
         """Undo the last bindings."""
@@ -224,7 +254,7 @@ class Claims:
             choice = self._journal.pop()
             if choice.volume is not None:
                 del self._taken[choice.volume]
-                self._given.remove(choice.claim)
+                del self._given[choice.claim]
             else:
                 del self._selected[choice.claim]
             self.version += 1

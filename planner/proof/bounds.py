@@ -12,17 +12,23 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from planner.documents.plan import Objective
+from planner.documents.plan import Objective, Status
 from planner.errors import InternalError
 
 
 class Assumption(StrEnum):
     """What is taken for granted of all plans that a bound speaks of."""
 
-    #: Every eviction comes before the first bind.
+    #: Every eviction comes before the first bind: what the models of `solve --allow-moves` know.
     EVICTIONS_FIRST = "EvictionsFirst"
-    #: No hard constraint is ever worse than before a move, and no pod without company that it needs.
+    #: No hard constraint is ever worse than before a move, and no pod without company that it needs: a rule
+    #: that every plan of `rebalance` has to keep.
     NOTHING_WORSE = "NothingWorse"
+
+
+#: Assumptions that are rules of a command, and so part of its question: no plan may break them.  All
+#: others leave plans out that a cluster would accept, so that what is proved is so on a condition.
+RULES = frozenset({Assumption.NOTHING_WORSE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,15 @@ def judge(
         proved = proved and bound is not None and bound.value == measured.value
         yield Stage(measured, bound, proved)
         values[measured.name] = measured.value
+
+
+def status_of(stages: Iterable[Stage]) -> Status:
+    """What a document says of a plan with these stages in one word."""
+    stages = [*stages]
+    if not all(stage.proved for stage in stages):
+        return "Feasible"
+    conditions = {name for stage in stages if stage.bound is not None for name in stage.bound.assumes - RULES}
+    return "ConditionallyOptimal" if conditions else "Optimal"
 
 
 def _tightest(measured: Measured, known: Iterable[Bound]) -> Bound | None:

@@ -15,7 +15,7 @@ from planner.documents import plan
 from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep
 from planner.errors import InternalError
 from planner.problem.nodes import Codes
-from planner.proof.bounds import Claim, Measured, Stage, judge
+from planner.proof.bounds import Claim, Measured, Stage, judge, status_of
 from planner.rebalance.landing import STEERED, Landing
 from planner.rebalance.lower_bounds import certain
 from planner.rebalance.movable import Movable
@@ -46,9 +46,8 @@ def document(  # noqa: PLR0913 - what a plan consists of
         raise InternalError("a plan leaves something else worse than before")
     values = _values(movable, waves, after.balance)
     judged = tuple(_judged(values, stages, (*claims, *certain(before.balance.soft_excess))))
-    proved = all(stage.proved for stage in judged if stage.name in stages)
     return MovePlan(
-        status="Optimal" if proved else "Feasible",
+        status=status_of(stage for stage in judged if stage.name in stages),
         objective=tuple(stage.objective() for stage in judged),
         steps=tuple(_steps(board, waves)),
         before=before.balance,

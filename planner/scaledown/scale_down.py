@@ -28,7 +28,7 @@ from planner.documents import plan
 from planner.errors import InputError, InternalError
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
-from planner.proof.bounds import Bound, Claim, Measured, Stage, judge
+from planner.proof.bounds import Bound, Claim, Measured, Stage, judge, status_of
 from planner.proof.meter import Meter
 from planner.scaledown.deletion_costs import Share, annotated, is_steerable
 from planner.scaledown.lots import Open, in_numbers
@@ -102,7 +102,7 @@ class _ScaleDown:
         stages = tuple(self._judged(solution, best, taken))
         costs = self._costs(solution.victims)
         return plan.ScaleDown(
-            status="Optimal" if all(stage.proved for stage in stages) else "Feasible",
+            status=status_of(stages),
             objective=tuple(stage.objective() for stage in stages),
             workloads=tuple(map(_scaled, self._targets)),
             controller=controller,

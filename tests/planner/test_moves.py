@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +17,11 @@ from planner.documents.plan import MOVES, PlacementPlan
 from planner.eviction.movable import why_not
 from planner.problem.problem import Problem
 from planner.state.state import State
-from tests.builders import Object, cluster, node, pod, spread
+from tests.builders import HOST, Object, cluster, node, pod, spread, term
 from tests.planner.test_solve import framework_of, recorded, replays
 from tests.strategies import clusters, steady
+
+FOUND = Path(__file__).parents[1] / "data" / "found"
 
 #: Every size and every fullness once; all 65 are in benchmarks/packing.py.
 TELLING = ("4x4-p4-u1.0", "4x8-p1-u1.0", "8x4-p1-u0.95", "8x8-p4-u0.9", "16x4-p2-u0.95", "32x8-p4-u0.95")
@@ -296,3 +299,26 @@ def test_rounds_may_be_many() -> None:
     """Where a round is cheap, a limit has thousands of them."""
     assert work_of_round(1) == 2 * work_of_round(0)
     assert math.isfinite(work_of_round(5_000))
+
+
+def test_a_proof_that_leaves_plans_out_is_called_conditional() -> None:
+    """What went wrong: `Optimal` with 2 pods; 3 can be, where a pod comes before the one it needs leaves."""
+    plan = solve(Cluster.load(FOUND / "evictions-first.json"), allow_moves=True)
+    assert plan.objective[0].assumes == ("EvictionsFirst",)
+    assert plan.status == "ConditionallyOptimal"
+
+
+def test_a_proof_is_not_conditional_where_evictions_only_help() -> None:
+    """Host ports and anti-affinity let nobody in by company, so a proof holds for every plan."""
+    plan = solve(
+        cluster(
+            node("n1"),
+            pod("runs", on="n1", ports=[80], owner="ReplicaSet/r"),
+            pod("a", ports=[80]),
+            pod("b", app="b", apart=[term(HOST, "b")]),
+            pod("c", app="b"),
+        ),
+        allow_moves=True,
+    )
+    assert plan.unplaced
+    assert (plan.status, plan.objective[0].assumes) == ("Optimal", ())

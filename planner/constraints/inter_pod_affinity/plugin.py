@@ -161,6 +161,9 @@ class InterPodAffinity(Filter, Score):
             together &= around.here(where)
         return together
 
+    def wants_pods(self, template: Template) -> bool:
+        return bool(self.rules(template).needs)
+
     def watches(self, template: Template) -> Collection[int]:
         rules = self.rules(template)
         arounds = (*rules.needs, *rules.shuns, *rules.shunned_by)

@@ -7,15 +7,18 @@ reaches the node, or a class that provisions one there.  CSIStorageCapacity is n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from models.objects.storage import PersistentVolumeClaim
 from planner.constraints.family import Filter, Rejects, Verdict, Violation, where_accepted
-from planner.problem.nodes import ALL, Ints, Where
+from planner.problem.nodes import ALL, Ints, Mask, Where
+from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.problem.volume_claims import ClaimUse, claims_of
+from planner.state.state import State
 
 _CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 _NOTHING_TO_BIND = "node(s) didn't find available persistent volumes to bind"
@@ -28,8 +31,13 @@ class VolumeBinding(Filter):
     """Refuses nodes on which some claim of the pod has no volume."""
 
     name = "VolumeBinding"
-    # A claim that was bound for a pod stays bound when the pod leaves.
-    remembers = True
+
+    def __init__(self, problem: Problem, state: State) -> None:
+        super().__init__(problem, state)
+        self._users: Counter[str] = Counter()
+        for template, pods in zip(problem.templates, problem.pods_per_template.tolist(), strict=True):
+            for use in claims_of(template.pod):
+                self._users[use.key] += pods
 
     def concerns(self, template: Template) -> bool:
         return any(claims_of(template.pod))
@@ -48,19 +56,29 @@ class VolumeBinding(Filter):
         return not claims.is_bound(claim) and not (claims.waits(claim) and not claim.spec.volume_name)
 
     def reject(self, template: Template, where: Where = ALL) -> Rejects:
+        return self._judged(template, self.state.claims.fits(template.pod))[where]
+
+    def _judged(self, template: Template, fits: Mask) -> Ints:
+        """The reasons on every node; `fits` are those with volumes for the waiting claims."""
         claims = self.state.claims
         codes = np.zeros(self.nodes.size, np.int64)
         for claim in self._bound(template):
             volume = claims.volumes.get(claim.spec.volume_name)
             if volume is None:
-                return np.full_like(codes, 4)[where]
+                return np.full_like(codes, 4)
             codes[~claims.reachable(volume)] |= 1
-        codes[~claims.fits(template.pod)] |= 2
-        return codes[where]
+        codes[~fits] |= 2
+        return codes
+
+    def wants_pods(self, template: Template) -> bool:
+        return False
 
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         # That two pods may want the same volume shows only at their turns.
-        return where_accepted(self.reject(template))
+        claims = self.state.claims
+        shared = any(self._users[claim.key] > 1 for claim in claims.unbound(template.pod))
+        fits = claims.fits_each(template.pod) if shared else claims.fits(template.pod)
+        return where_accepted(self._judged(template, fits))
 
     def _bound(self, template: Template) -> Iterator[PersistentVolumeClaim]:
         claims = self.state.claims

@@ -89,6 +89,9 @@ class NodeVolumeLimits(Filter):
             refused |= (new > 0) & (most != _NO_LIMIT) & (self._in_use(driver)[where] + new > most)
         return refused.astype(np.int64)
 
+    def wants_pods(self, template: Template) -> bool:
+        return False
+
     def watches(self, template: Template) -> Collection[int]:
         return ()
 

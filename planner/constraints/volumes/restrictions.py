@@ -68,6 +68,9 @@ class VolumeRestrictions(Filter):
             codes[codes == 0] = _CLAIM_TAKEN
         return codes
 
+    def wants_pods(self, template: Template) -> bool:
+        return False
+
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         return where_accepted(self.reject(template))
 

@@ -10,15 +10,16 @@ from models import Cluster
 from planner.batch.pending import Pending
 from planner.documents.plan import PlacementPlan
 from planner.problem.problem import Problem
+from planner.problem.volume_claims import Choice
 from planner.scheduler.order import Step
 
 
 def reachable(pending: Pending) -> Iterator[Counter[Step]]:
-    """Each once; while one is looked at, its pods are bound in `pending.state`."""
-    seen: set[frozenset[tuple[Step, int]]] = set()
+    """Each once for every way to bind its claims; its pods are bound in `pending.state` meanwhile."""
+    seen: set[tuple[frozenset[tuple[Step, int]], frozenset[Choice]]] = set()
 
     def explore(placed: Counter[Step]) -> Iterator[Counter[Step]]:
-        key = frozenset(placed.items())
+        key = frozenset(placed.items()), frozenset(pending.state.claims.bindings)
         if key in seen:
             return
         seen.add(key)

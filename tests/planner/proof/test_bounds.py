@@ -1,11 +1,14 @@
 """The proof kernel: the only place that says `proved`, and the one that refuses to hide a wrong bound."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cli.views.stages import assumed
 from planner.errors import InternalError
-from planner.proof.bounds import Assumption, Bound, Claim, Measured, Stage, judge
+from planner.proof.bounds import RULES, Assumption, Bound, Claim, Measured, Stage, judge, status_of
 
 FIRST = frozenset({Assumption.EVICTIONS_FIRST})
 
@@ -46,6 +49,23 @@ def test_a_bound_does_not_speak_of_plans_that_break_its_assumption() -> None:
     claims = [Claim("s", Bound(3, "a", FIRST)), Claim("s", Bound(9, "b"))]
     (stage,) = judge([Measured("s", 4)], claims, breaks=FIRST)
     assert (stage.bound, stage.proved) == (Bound(9, "b"), False)
+
+
+@pytest.mark.parametrize("assumption", Assumption)
+def test_a_status_is_conditional_unless_a_rule_is_assumed(assumption: Assumption) -> None:
+    """`Optimal` means that no plan is better which the question allows, so it can be tested for alone."""
+    stage = only(3, Bound(3, "the model", frozenset({assumption})))
+    assert status_of([stage]) == ("Optimal" if assumption in RULES else "ConditionallyOptimal")
+    assert status_of([only(3, Bound(3, "counting"))]) == "Optimal"
+    assert status_of([stage, only(3, Bound(4, "counting"))]) == "Feasible"
+
+
+@pytest.mark.parametrize("assumption", Assumption)
+def test_what_a_bound_may_assume_is_explained(assumption: Assumption) -> None:
+    """Every value of `assumes` has a row in docs/proof.md, and words in the tables."""
+    proof = (Path(__file__).parents[3] / "docs" / "proof.md").read_text()
+    assert f"| `{assumption}` |" in proof
+    assert assumed([only(3, Bound(3, "the model", frozenset({assumption}))).objective()])
 
 
 def test_a_claim_given_other_values_is_silent() -> None:
