@@ -6,6 +6,8 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 from models import Cluster
 from models.objects.workload import Job
@@ -73,15 +75,23 @@ def drain(
     return plan.model_copy(update={"blocked": tuple(freed), "notes": (*plan.notes, *stopped)})
 
 
-def _harm(plan: DrainPlan) -> tuple[int, int, int]:
-    """The smaller the better: nodes that are not empty, pods that wait, what is broken by it."""
-    broken = max(0, plan.after.hard_excess - plan.before.hard_excess)
-    return len(plan.blocked), max(0, plan.after.pending - plan.before.pending), broken
+class _Outcome(NamedTuple):
+    """What comes of an order, and which pods may be preempted on the way, each with the pod that does it."""
 
+    plan: DrainPlan
+    preempted: Sequence[tuple[int, int]]
 
-def _rank(plan: DrainPlan) -> tuple[int, ...]:
-    """The same, and first of all whether it comes to an end."""
-    return not plan.played_to_end, *_harm(plan)
+    @property
+    def harm(self) -> tuple[int, int, int]:
+        """The smaller the better: nodes that are not empty, pods that wait, what is broken by it."""
+        plan = self.plan
+        broken = max(0, plan.after.hard_excess - plan.before.hard_excess)
+        return len(plan.blocked), max(0, plan.after.pending - plan.before.pending), broken
+
+    @property
+    def rank(self) -> tuple[int, ...]:
+        """The same, first of all whether it comes to an end, and last how many pods may be preempted."""
+        return not self.plan.played_to_end, *self.harm, len(self.preempted)
 
 
 class _Course:
@@ -99,16 +109,17 @@ class _Course:
 
     def best(self, bell: threading.Event | None, *, others: bool) -> DrainPlan:
         """What comes of the order that was asked for; where that does harm, of the best of `others` too."""
-        found = self._plan(self._numbers)
+        found = self._outcome(self._numbers)
         for order in self._others() if others else ():
-            if not any(_rank(found)) or is_rung(bell):
+            if not any(found.rank) or is_rung(bell):
                 break
             looking_for("an order that does less harm")
             having(
-                "{} nodes not emptied, {} pods left over, {} more too many; at least 0".format(*_harm(found))
+                "{} nodes not emptied, {} pods left over, {} more too many; at least 0".format(*found.harm)
             )
-            found = min(found, self._plan(order), key=_rank)
-        return found
+            found = min(found, self._outcome(order), key=lambda one: one.rank)
+        told = _preempted(self._problem, found.preempted)
+        return found.plan.model_copy(update={"notes": (*found.plan.notes, *told)})
 
     def _others(self) -> Iterator[Sequence[int]]:
         """The order the other way round, and some that are drawn; none on large clusters."""
@@ -118,18 +129,37 @@ class _Course:
             for seed in range(1, effort.DRAIN_ORDERS):
                 yield random.Random(seed).sample(self._numbers, len(self._numbers))
 
-    def _plan(self, order: Sequence[int]) -> DrainPlan:
-        """What comes of an order."""
+    def _outcome(self, order: Sequence[int]) -> _Outcome:
+        """What comes of an order; where pods could preempt, also with old pods that end late."""
+        plan, preempted = self._play(order)
+        if self._preemption and self._has_lower:
+            _, late = self._play(order, late=True)
+            preempted = max(preempted, late, key=len)
+        return _Outcome(plan, preempted)
+
+    @cached_property
+    def _has_lower(self) -> bool:
+        """Whether a pod that moves has a higher priority than another one."""
+        priorities = self._problem.priorities
+        return bool(self._moving) and bool((priorities < priorities[self._moving].max()).any())
+
+    def _play(
+        self, order: Sequence[int], *, late: bool = False
+    ) -> tuple[DrainPlan, Sequence[tuple[int, int]]]:
+        """The plan of an order, and what is preempted meanwhile."""
         problem, doubled = self._problem, self._doubled
         doubles = {pod: len(problem.pods) + place for place, pod in enumerate(self._moving)}
         world = World(doubled, doubles, (), preemption=self._preemption, seed=None)
-        played = Drain(world, Allowances(problem, range(len(problem.pods))), self._going, self._for_good)
+        played = Drain(
+            world, Allowances(problem, range(len(problem.pods))), self._going, self._for_good, late=late
+        )
         played.settle()
         before, spread = _balance(doubled, world), take(doubled, world.scheduler.state)
+        already = len(world.preempted)
         found = played.run(order, self._at_once)
         evicted = [pod for pods in found.evicted.values() for pod in pods]
         impacts = [*self._controllers.impacts(evicted)]
-        return DrainPlan(
+        plan = DrainPlan(
             nodes=tuple(self._nodes),
             steps=tuple(_steps(doubled, world, found)),
             blocked=tuple(_blocked(doubled, found)),
@@ -151,6 +181,7 @@ class _Course:
                 *((RESTLESS,) if found.restless else ()),
             ),
         )
+        return plan, world.preempted[already:]
 
 
 def _forced(problem: Problem, moving: Sequence[int]) -> Iterator[str]:
@@ -192,6 +223,14 @@ def _job(job: Job, impact: Impact) -> DrainedJob:
         retries=impact.retries,
         retries_left=impact.retries_left,
     )
+
+
+def _preempted(problem: Problem, preempted: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """Which pods may make room for replacements that find no node otherwise."""
+    if preempted:
+        victim, by = (problem.pods[pod].key for pod in preempted[0])
+        more = f", and {len(preempted) - 1} more are preempted" if len(preempted) > 1 else ""
+        yield f"{victim} may be preempted by the replacement of {by}{more}: no node is open to it then"
 
 
 def _returned(problem: Problem, world: World, found: Drained, nodes: Sequence[int]) -> Iterator[str]:

@@ -4,6 +4,9 @@ All nodes are cordoned first, so that nobody lands on one that is still to be dr
 twice.  In a wave every pod is evicted as soon as its budget allows; its replacement is scheduled and
 becomes ready, which gives the budget back.  A replacement that tolerates the cordon may come back: it is
 another pod, and nobody asks it again.
+
+Old pods end when their replacements have been looked at; or, where they take their time, not before nothing
+else can happen.
 """
 
 from __future__ import annotations
@@ -41,13 +44,16 @@ class Drain:
         allowances: Allowances,
         pods_on: Mapping[int, Sequence[int]],
         for_good: Collection[int] = (),
+        *,
+        late: bool = False,
     ) -> None:
         """`pods_on` has for every node the pods that are to go, in the order in which they are asked.
 
-        Nothing comes in place of those that go `for_good`.
+        Nothing comes in place of those that go `for_good`.  With `late` pods end as late as they can.
         """
         self._world = world
         self._for_good = for_good
+        self._late = late
         self._allowances = allowances
         self._pods_on = pods_on
         self._found = Drained()
@@ -132,7 +138,7 @@ class Drain:
             world.become_ready(pod)
             self._allowances.regain(pod)
             moved = True
-        for double in list(world.leaving):
+        for double in [] if self._late and moved else list(world.leaving):
             world.end(double)
             moved = True
         return moved

@@ -75,6 +75,8 @@ class World:
         """Doubles of pods that were told to go."""
         self.succeeded: dict[int, list[int]] = {}
         """The nodes on which pods have run to their end; a pod stands for those that follow in its place."""
+        self.preempted: list[tuple[int, int]] = []
+        """Pods that were evicted for others, each with the one that it made room for."""
         self.messages: dict[int, str] = {}
         self.made_at = np.full(len(problem.pods), np.nan)
         self.ready_at = np.full(len(problem.pods), np.nan)
@@ -236,6 +238,7 @@ class World:
     def _decide(self, pod: int, template: int) -> None:
         decision = self.scheduler.decide(pod)
         for victim in decision.victims:
+            self.preempted.append((victim, pod))
             self._lose(victim)
         if decision.node is None:
             self._refuse(pod, template, decision.message)

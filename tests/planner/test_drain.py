@@ -14,7 +14,8 @@ from models import Cluster, InputError
 from planner import drain
 from planner.documents.drain import DrainPlan
 from planner.proof import effort
-from tests.builders import Object, node, pod, spread, workload
+from tests.builders import Object, node, pod, spread, term, workload
+from tests.builders import budget as pods_budget
 from tests.planner.eviction.jobs import IGNORES, job, of_job, policy
 from tests.planner.rollout.running import budget, running, web, zones
 
@@ -223,3 +224,54 @@ def test_what_becomes_of_jobs(spec: dict[str, Any], expected: tuple[str, str, in
     note = "Job default/sums: 2 evictions, and it fails (BackoffLimitExceeded)"
     assert (note in plan.notes) == fails
     assert plan.after.pending == 0
+
+
+def _rivals(zone: str = "b") -> list[Object]:
+    """`high` is drained from `a1`; `low` fills `c1`, and `b1` is in the same zone or in one of its own."""
+    apart = [term("topology.kubernetes.io/zone", "high")]
+    return [
+        node("a1", zone="a"),
+        node("b1", zone=zone),
+        node("c1", zone="c", cpu="1"),
+        pod("high", "a1", app="high", cpu="500m", priority=10, owner="ReplicaSet/high", apart=apart),
+        pod("low", "c1", cpu="1", owner="ReplicaSet/low"),
+    ]
+
+
+def test_what_may_be_preempted_is_told() -> None:
+    """As long as the old pod ends its zone is closed to the replacement, which takes the room of another."""
+    (note,) = drained(_rivals("a"), "a1").notes
+    assert note.startswith("default/low may be preempted by the replacement of default/high")
+    assert drained(_rivals("b"), "a1").notes == ()
+    assert drained(_rivals("a"), "a1", preemption=False).notes == ()
+
+
+def test_pods_may_end_late() -> None:
+    """The second pod is evicted when the first has landed, which may still end then, and keep it off."""
+    keeps_off = [term("topology.kubernetes.io/zone", selects={"matchLabels": {"is": "first"}})]
+    web: Object = {"app": "web", "priority": 10, "owner": "ReplicaSet/web"}
+    objects = [
+        *(node(name, zone=name[0]) for name in ("a1", "a2", "b1")),
+        node("c1", zone="c", cpu="1"),
+        pod("first", "a1", labels={"is": "first"}, node_selector={"kubernetes.io/hostname": "b1"}, **web),
+        pod("second", "a1", cpu="500m", apart=keeps_off, **web),
+        pod("low", "c1", cpu="1", owner="ReplicaSet/low"),
+        pods_budget("one", "web", 1),
+    ]
+    plan = drained(objects, "a1")
+    assert {row.pod: row.lands for row in plan.steps[0].evictions}["default/second"] == "a2"
+    (note,) = plan.notes
+    assert note.startswith("default/low may be preempted by the replacement of default/second")
+
+
+def test_an_order_without_preemption_is_better() -> None:
+    """Whichever goes first, there is room for one: the one of high priority takes it before it needs more."""
+    objects = [
+        *(node(name, cpu="3") for name in ("a1", "b1", "c1", "d1")),
+        pod("high", "a1", cpu="3", priority=10, owner="ReplicaSet/high"),
+        pod("low", "b1", cpu="3", owner="ReplicaSet/low"),
+        pod("stays", "c1", cpu="3", owner="ReplicaSet/stays"),
+    ]
+    plan = drained(objects, "b1", "a1")
+    assert [step.node for step in plan.steps] == ["a1", "b1"]
+    assert (plan.notes, plan.after.pending) == ((), 1)
