@@ -2,6 +2,9 @@
 
 `python benchmarks/same_bytes.py [--clusters N] [--seed S]`: every example and so many recorded clusters,
 drawn, with every command. A document that says `cut` was ended by the limit, and is only counted.
+
+`python benchmarks/same_bytes.py --limits N [--seed S]`: N tiny clusters, drawn as for benchmarks/truth.py,
+each with a command at `--time-limit` 1.9, 5 and 20, in this process.
 """
 
 from __future__ import annotations
@@ -18,14 +21,29 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from planner.documents.plan import SearchDocument
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+#: What is asked about tiny clusters, one after the other.
+TINY = (
+    "solve",
+    "solve --allow-moves",
+    "rebalance",
+    "rebalance --evict-only",
+    "scale-down",
+    "compare",
+    "explain --batch",
+)
 #: What is run about every snapshot.
 COMMANDS = (
     ("check",),
@@ -36,6 +54,10 @@ COMMANDS = (
     ("rebalance",),
     ("explain",),
 )
+#: The limits at which tiny clusters are compared.
+LIMITS = (1.9, 5.0, 20.0)
+#: A cluster without a workload to scale down is drawn again, so far on.
+_APART = 1_000_000
 #: A process that is slowed four times runs for so many seconds of so many.
 _RUNS, _OF = 0.05, 0.2
 #: As many as a small machine has cores run at a time; whoever is slowed stands still most of it.
@@ -165,16 +187,60 @@ def recorded(folder: Path) -> Iterator[tuple[str, list[str]]]:
                 yield case["name"], ["-f", str(snapshot)]
 
 
+def tiny_questions(number: int) -> tuple[str, Callable[[float], SearchDocument]]:
+    """A command and a question about a tiny cluster, at whatever limit."""
+    from models import Cluster
+    from planner import compare, explain, rebalance, scale_down, solve
+    from tests.truth.generator import draw
+
+    name = TINY[number % len(TINY)]
+    drawn = {"compare": "solve", "explain --batch": "solve", "rebalance --evict-only": "rebalance"}
+    several = (draw(number + again * _APART, drawn.get(name, name)) for again in range(_APART))
+    case = next(case for case in several if case.replicas or name != "scale-down")
+    cluster = Cluster.from_objects(case.objects)
+    asked: dict[str, Callable[[float], SearchDocument]] = {
+        "solve": lambda limit: solve(cluster, time_limit=limit),
+        "solve --allow-moves": lambda limit: solve(cluster, time_limit=limit, allow_moves=True),
+        "compare": lambda limit: compare(cluster, time_limit=limit),
+        "explain --batch": lambda limit: explain(cluster, batch=limit),
+        "rebalance": lambda limit: rebalance(cluster, time_limit=limit),
+        "rebalance --evict-only": lambda limit: rebalance(cluster, time_limit=limit, evict_only=True),
+        "scale-down": lambda limit: scale_down(cluster, case.replicas, time_limit=limit),
+    }
+    return name, asked[name]
+
+
+def compare_limits(clusters: int, seed: int) -> bool:
+    """Print what differs between limits, and a line for every command; whether anything did."""
+    found: dict[str, Counter[str]] = {name: Counter() for name in TINY}
+    for number in range(seed, seed + clusters):
+        name, ask = tiny_questions(number)
+        documents = [ask(limit) for limit in LIMITS]
+        whole = {document.to_json() for document in documents if not document.cut}
+        found[name]["clusters"] += 1
+        found[name]["cut"] += sum(document.cut for document in documents)
+        found[name]["different"] += len(whole) > 1
+        if len(whole) > 1:
+            print(f"{number}: {name}", flush=True)
+    print("| command | clusters | documents that say cut | different |\n|---|---|---|---|")
+    for name, counts in found.items():
+        print(f"| {name} | {counts['clusters']} | {counts['cut']} | {counts['different']} |")
+    return any(counts["different"] for counts in found.values())
+
+
 def main() -> None:
     """Print what differs, and a sum for every way at the end."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clusters", type=int, default=50, help="so many recorded ones; default 50")
+    parser.add_argument("--limits", type=int, help="so many tiny clusters at several limits instead")
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.serve:
         serve()
         return
+    if asked.limits is not None:
+        sys.exit(compare_limits(asked.limits, asked.seed))
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         kept = list(recorded(Path(folder)))

@@ -62,6 +62,7 @@ def compare(
         kube_scheduler=reference,
         optimal=best,
         difference=_difference(reference, best),
+        cut=found.cut,
         kubernetes=problem.kubernetes.document,
         notes=tuple(dict.fromkeys((*found.notes, *remarks(problem), *runs.notes(), *_luck(reference, best)))),
     )

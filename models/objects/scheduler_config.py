@@ -29,6 +29,11 @@ class RequestedToCapacityRatio(KubeModel):
     shape: tuple[UtilizationShapePoint, ...] = ()
 
 
+def _is_extended(resource: str) -> bool:
+    """Whether a resource is none of Kubernetes' own: its name has a domain, and not kubernetes.io."""
+    return "/" in resource and "kubernetes.io/" not in resource and not resource.startswith("requests.")
+
+
 CPU_AND_MEMORY = (ResourceWeight(name="cpu"), ResourceWeight(name="memory"))
 
 
@@ -46,6 +51,12 @@ class NodeResourcesFitArgs(KubeModel):
     scoring_strategy: ScoringStrategy = Field(default_factory=ScoringStrategy)
     ignored_resources: tuple[str, ...] = ()
     ignored_resource_groups: tuple[str, ...] = ()
+
+    def ignores(self, resource: str) -> bool:
+        """Whether room for a resource is not looked at: kube ignores extended resources alone."""
+        group = resource.partition("/")[0]
+        named = resource in self.ignored_resources or group in self.ignored_resource_groups
+        return named and _is_extended(resource)
 
 
 class NodeResourcesBalancedAllocationArgs(KubeModel):

@@ -54,11 +54,12 @@ class NodeResourcesFit(Filter, Score):
         self._strategy = args.scoring_strategy
         ratio = self._strategy.requested_to_capacity_ratio
         self._curve = _curve(ratio.shape) if ratio is not None and ratio.shape else np.zeros(101, np.int64)
-        self._ignored = set(args.ignored_resources)
-        self._ignored_groups = set(args.ignored_resource_groups)
+        self._args = args
         self._pods_row = problem.resource_index[PODS]
         #: A node that has none of these leaves them to DynamicResources.
         self._extended = frozenset(problem.extended_rows)
+        #: What some profile ignores is not counted the same by all.
+        self._disputed = frozenset(_ignored_rows(problem))
         rows = problem.resource_index
         self._scored = [(rows[r.name], r.weight) for r in self._strategy.resources if r.name in rows]
         self._divisors = divisors(problem.allocatable)
@@ -98,8 +99,7 @@ class NodeResourcesFit(Filter, Score):
 
     def _is_checked(self, row: int) -> bool:
         name = self.problem.resources[row]
-        group = name.partition("/")[0] if "/" in name else None
-        return name != PODS and name not in self._ignored and group not in self._ignored_groups
+        return name != PODS and not self._args.ignores(name)
 
     def reject_without(self, template: Template, gone: Ints) -> Rejects:
         """The answer for every node if so much less were used there; a row for every resource."""
@@ -226,12 +226,14 @@ class NodeResourcesFit(Filter, Score):
         """On every node, the requests of the pods that come fit into what is free, pod slots included.
 
         Pods that run there already may stay even on a node that has less than they request, as long as
-        nobody comes.
+        nobody comes.  What some profile ignores, its pods take past any limit: of that only the pods of
+        the profile at hand are counted.
         """
         wants: dict[int, dict[int, int]] = defaultdict(dict)
         for template in x.judged():
             for row, amount in self.wants(template):
-                wants[row][template.index] = amount
+                if row not in self._disputed or template.index in x.carriers:
+                    wants[row][template.index] = amount
         for row, amounts in wants.items():
             unit = math.gcd(*amounts.values())
             scaled = {number: amount // unit for number, amount in amounts.items()}
@@ -239,16 +241,27 @@ class NodeResourcesFit(Filter, Score):
             # More than all pods together request is never needed, and would only make sums of nodes large.
             free = np.minimum(self._free(row) // unit, all_of_them)
             free = np.where(self._left_to_devices(row), all_of_them, free)
-            x.limit((self.name, row), scaled, free, tight=True)
+            x.limit((self.name, row, *scaled), scaled, free, tight=True)
 
     def violations(self) -> Iterator[Violation]:
-        """Nodes on which more is requested than is allocatable, per resource."""
+        """Nodes on which more is requested than is allocatable, per resource that no profile ignores."""
         for row, name in enumerate(self.problem.resources):
+            if row in self._disputed:
+                continue
             used, room = self.state.used[row], self.problem.allocatable[row]
             for node in np.flatnonzero((used > room) & (used > 0)).tolist():
                 there, asked = in_words(name, int(room[node])), in_words(name, int(used[node]))
                 message = f"{self.nodes.names[node]} has {there} {name} for {asked} requested"
                 yield Violation(self.name, "", self.nodes.names[node], message)
+
+
+def _ignored_rows(problem: Problem) -> Iterator[int]:
+    """The rows of the resource table that some profile ignores."""
+    config = problem.cluster.scheduler_config
+    known = [] if config is None else [profile.args(NodeResourcesFitArgs) for profile in config.profiles]
+    for row, name in enumerate(problem.resources):
+        if any(args.ignores(name) for args in known):
+            yield row
 
 
 def _curve(shape: Sequence[UtilizationShapePoint]) -> Ints:

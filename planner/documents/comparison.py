@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from planner.documents.plan import Document, Objective, Part, Status
+from planner.documents.plan import Objective, Part, SearchDocument, Status
 
 
 class PriorityCount(Part):
@@ -116,7 +116,7 @@ class Difference(Part):
     utilisation: tuple[UtilisationDifference, ...] = ()
 
 
-class Comparison(Document):
+class Comparison(SearchDocument):
     """What kube-scheduler does with the pending pods, beside the best that can be done with them."""
 
     kind: Literal["Comparison"] = "Comparison"

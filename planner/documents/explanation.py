@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from planner.documents.plan import Document, Part
+from planner.documents.plan import Document, Part, SearchDocument
 
 
 class BlockedNodes(Part):
@@ -90,7 +90,7 @@ class Conflict(Part):
     minimal: bool
 
 
-class ExplanationList(Document):
+class ExplanationList(SearchDocument):
     """The explanations of several pods, in the order of the queue."""
 
     kind: Literal["ExplanationList"] = "ExplanationList"

@@ -20,8 +20,11 @@ from planner.explain.blockers import Case
 from planner.explain.conflict import conflict
 from planner.explain.report import explanation
 from planner.explain.search import FixSearch
+from planner.proof.meter import Meter
 
 __all__ = ["explain"]
+
+_CUT = "the time was up before it was known which pods and fields exclude each other"
 
 
 def explain(
@@ -40,19 +43,27 @@ def explain(
     settled = AtRest.of(cluster, preemption)
     wanted = None if pods is None else set(pods)
     _check_names(settled, wanted)
+    items = tuple(_explanations(settled, wanted, Owners(cluster), bell))
+    meter = Meter.of(batch) if batch > 0 else None
+    found = None if meter is None else _conflict(cluster, settled, wanted, meter)
+    cut = meter is not None and meter.cut is not None
     return ExplanationList(
-        items=tuple(_explanations(settled, wanted, Owners(cluster), bell)),
-        conflict=_conflict(cluster, settled, wanted, batch) if batch > 0 else None,
+        items=items,
+        conflict=found,
+        cut=cut,
         kubernetes=settled.problem.kubernetes.document,
-        notes=(*cluster.notes, *settled.problem.notes, *_placed(settled, wanted or set()), *_stopped(bell)),
+        notes=(
+            *(*cluster.notes, *settled.problem.notes, *_placed(settled, wanted or set()), *_stopped(bell)),
+            *((_CUT,) if cut else ()),
+        ),
     )
 
 
-def _conflict(cluster: Cluster, settled: AtRest, wanted: set[str] | None, seconds: float) -> Conflict | None:
+def _conflict(cluster: Cluster, settled: AtRest, wanted: set[str] | None, meter: Meter) -> Conflict | None:
     """What keeps the pending pods of the snapshot from being placed together."""
     gated = {settled.problem.pods[pod].key for pod in settled.left if settled.is_gated(pod)}
     pods = {pod.key for pod in cluster.pods if not pod.node_name and not pod.is_finished} - gated
-    return conflict(cluster, frozenset(pods if wanted is None else pods & wanted), seconds)
+    return conflict(cluster, frozenset(pods if wanted is None else pods & wanted), meter)
 
 
 def _check_names(settled: AtRest, wanted: set[str] | None) -> None:

@@ -37,8 +37,8 @@ class _Field:
 class _Question:
     """Asks whether pods can be placed together, as long as there is time."""
 
-    def __init__(self, seconds: float) -> None:
-        self._meter = Meter.of(seconds)
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
         self.proved = True
 
     def fails(self, cluster: Cluster) -> bool:
@@ -56,9 +56,9 @@ def _is_proved(plan: PlacementPlan) -> bool:
     return all(stage.proved for stage in plan.objective if stage.name.startswith("podsPlaced/"))
 
 
-def conflict(cluster: Cluster, pods: frozenset[str], seconds: float) -> Conflict | None:
+def conflict(cluster: Cluster, pods: frozenset[str], meter: Meter) -> Conflict | None:
     """A set of pods and fields that cannot be had together; None where all fit or nothing is proved."""
-    question = _Question(seconds)
+    question = _Question(meter)
     batch = sorted(pods)
     if not question.fails(_only(cluster, batch)):
         return None

@@ -128,7 +128,9 @@ def _comes_back(pod: Pod) -> bool:
 
 
 def _place(scheduler: Scheduler, pod: int) -> str | None:
-    """Where a pod goes when its turn is now."""
+    """Where a pod goes when its turn is now; of pods of schedulers without a profile that is not known."""
+    if scheduler.problem.pods[pod].spec.scheduler_name not in scheduler.schedulers:
+        return None
     node = scheduler.decide(pod).node
     return None if node is None else scheduler.problem.nodes.names[node]
 

@@ -202,7 +202,7 @@ MOST_VICTIMS = 5
 LOSSES_EXPLAINED = 20
 
 #: So many constraints that stay broken are explained; for so many another node is tried, on clusters of up
-#: to so many pods times nodes, each for so many seconds.
+#: to so many pods times nodes, each with the work of so many seconds, whatever the limit is.
 BROKEN_EXPLAINED, NODES_TRIED, TRIED_PLACES, REMEDY_SECONDS = 5, 1, 20_000, 2.0
 #: Of so many pods that their budget holds, a replica more and another budget are tried.
 BUDGETS_TRIED = 1

@@ -77,10 +77,13 @@ class LeftOut:
             return
         problem = self.board.problem
         small = len(problem.pods) * problem.nodes.size <= effort.TRIED_PLACES
-        if not small or self.dealing.stopped or self.dealing.seconds() <= effort.REMEDY_SECONDS:
+        self.dealing.look_for("what cordons would help")
+        if not small or self.dealing.over():
             yield f"--may-cordon keeps those that cannot be pinned off up to {effort.MOST_CORDONED} nodes"
             return
         found = plan()
+        if self.dealing.over():
+            return
         moves = len(found.steps)
         now = found.after.hard_excess, found.after.soft_excess if SOFT in self.rules.kinds else 0
         if now < excess:

@@ -4,7 +4,8 @@ A pod may be moved when a controller makes another one in its place.  What prote
 are Descheduler's usual rules, and the annotations that autoscaler and Descheduler know.  What its
 controller makes of an eviction is asked of `planner.eviction.controllers`, and no policy changes that.
 What was not chosen is left alone.  A budget that allows nothing, and two budgets over one pod, are
-refused by the eviction API: such pods stay too.
+refused by the eviction API: such pods stay too.  So do pods whose profile does not run a filter that could
+refuse them a node, spread aside: nothing keeps their replacements from nodes where they break something.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from planner.eviction.protections import Protections
 from planner.problem.nodes import Codes, Ints
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
+from planner.rebalance.unchecked import Unchecked
 from planner.scheduler.profile import profiles_of
 
 
@@ -52,6 +54,7 @@ class Movable:
         self.protections = protections
         self._budgets = budgets
         self._profiles = profiles_of(problem.cluster.scheduler_config)
+        self._unchecked = Unchecked(problem)
         self._pod_rules = [*self._rules_of_pods()]
         self._of_template = [self._template_stays(template) for template in problem.templates]
         self.reasons: dict[int, str] = {}
@@ -105,6 +108,7 @@ class Movable:
             (kind == "DaemonSet" and rules.daemon_sets, "of a DaemonSet"),
             (template.terminating, "terminating"),
             (pod.spec.scheduler_name not in self._profiles, "of another scheduler"),
+            (bool(unchecked := self._unchecked.of(template)), f"of a profile without {unchecked}"),
             (
                 rules.priority_from is not None and template.priority >= rules.priority_from,
                 "of too high a priority",

@@ -54,6 +54,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     bell: threading.Event | None = None,
     explain: bool = True,
     jobs: bool = False,
+    clock: Clock | None = None,
 ) -> MovePlan:
     """The fewest moves after which hard spread constraints hold, in waves; with `soft` all constraints.
 
@@ -62,10 +63,12 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     With `jobs` pods of Jobs are moved, too, where the Job survives it.
     Only pods of the `choice` are moved, and only constraints that they carry or are counted by are mended.
     With `first_waves` only so many waves are in the plan, for whoever plans anew after them.  Unless told not
-    to it explains what stays broken, and tries what would help.
+    to it explains what stays broken, and tries what would help.  A plan that is a part of another one has
+    the other's `clock`: then its own limit says only how much work it may do.
     """
+    whole = Clock(time_limit, bell) if clock is None else clock
     # Moves are dealt out in steps of fixed size; only the clock ends that early.
-    dealing = Meter(math.inf, Clock(time_limit, bell))
+    dealing = Meter(math.inf, whole)
     problem = Problem(cluster)
     protections, budgets = protections_of(cluster), Budgets(problem)
     if soft:
@@ -77,7 +80,11 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         notes = (*unmodelled(cluster.descheduler_policy), *_chosen(problem, left_alone))
         return document(board, None, (), stages_of(protections), (), notes=notes)
     movable = Movable(problem, protections, budgets, left_alone, jobs=jobs)
-    meter = Meter.of(time_limit, bell, kept=time_limit * (1 - effort.SEARCH_SHARE))
+    meter = (
+        Meter.of(time_limit, bell, kept=time_limit * (1 - effort.SEARCH_SHARE))
+        if clock is None
+        else Meter(time_limit * effort.WORK_PER_SECOND, clock)
+    )
     steering = UNSTEERED if evict_only else Steering.of(board, movable.templates, cordon=cordon)
     restricted = False
     while True:
@@ -108,6 +115,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         choice=choice,
         explain=False,
         jobs=jobs,
+        clock=whole,
     )
     shown = dealt.waves[:first_waves]
     points = [*_curve(board, movable, protections, meter, len(found.moves))] if curve else []
@@ -131,7 +139,11 @@ def rebalance(  # noqa: PLR0913 - the options of the command
             *_chosen(problem, left_alone),
             *_misjudged(misjudged),
             *_rest(dealt.waves, shown),
-            *(_why_not(board, movable, dealt, dealing, jobs=jobs) if explain and dealt.excess[0] else ()),
+            *(
+                _why_not(board, movable, dealt, dealing, whole, jobs=jobs)
+                if explain and dealt.excess[0]
+                else ()
+            ),
         ),
     ).cut_while(meter.cut or dealing.cut)
 
@@ -192,7 +204,7 @@ def _chosen(problem: Problem, left_alone: Mapping[int, str]) -> Iterator[str]:
 
 
 def _why_not(
-    board: TrialCluster, movable: Movable, dealt: Dealt, meter: Meter, *, jobs: bool
+    board: TrialCluster, movable: Movable, dealt: Dealt, meter: Meter, clock: Clock, *, jobs: bool
 ) -> Iterator[str]:
     """Why constraints stay broken when all moves are made, and which small changes would help."""
     mark = board.state.mark()
@@ -204,12 +216,12 @@ def _why_not(
     yield from (f"stays broken: {reason.text}" for reason in found)
     problem = board.problem
     if len(problem.pods) * problem.nodes.size <= effort.TRIED_PLACES:
-        enough = partial(rebalance, time_limit=effort.REMEDY_SECONDS, explain=False, jobs=jobs)
-        possible = takewhile(
-            lambda _: not meter.stopped and meter.seconds() > effort.REMEDY_SECONDS,
-            remedies(problem.cluster, found),
-        )
+        meter.look_for("what would help")
+        enough = partial(rebalance, time_limit=effort.REMEDY_SECONDS, explain=False, clock=clock, jobs=jobs)
+        # Before and after every try: what the clock ended has come to nothing, and the document says so.
+        possible = takewhile(lambda _: not meter.over(), remedies(problem.cluster, found))
         yield from tried(possible, enough, dealt.excess[0], len(problem.queue()))
+        meter.over()
 
 
 def _least(*numbers: int | None) -> int | None:

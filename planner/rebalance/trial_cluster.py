@@ -8,8 +8,10 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from models.objects.scheduler_config import KubeSchedulerProfile
 from planner.audit.spread_counts import Owners
 from planner.constraints.family import Filter
+from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.problem.nodes import Codes, Feasible, Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
@@ -63,8 +65,17 @@ class TrialCluster:
         return int(self.problem.template_of[pod])
 
     def framework(self, template: int) -> Framework:
-        """The profile that schedules a template."""
-        return self.frameworks[self.problem.templates[template].pod.spec.scheduler_name]
+        """The profile that schedules a template; the default one where its scheduler has none here.
+
+        Such pods stay where they are, but are asked what they need and look at, like all others.
+        """
+        found = self.frameworks.get(self.problem.templates[template].pod.spec.scheduler_name)
+        return self._default if found is None else found
+
+    @cached_property
+    def _default(self) -> Framework:
+        profile = build(KubeSchedulerProfile(), self.problem, self.state)
+        return Framework(self.problem, self.state, profile)
 
     def plan(self, template: int) -> Plan:
         """What is asked about a template."""
@@ -195,14 +206,17 @@ class TrialCluster:
         return [company for template in self.problem.templates for company in self._needs(template)]
 
     def _needs(self, template: Template) -> Iterator[_Company]:
-        framework = self.frameworks.get(template.pod.spec.scheduler_name)
-        if framework is None or template.terminating or template.pod.spec.affinity is None:
+        """The company that a template's spec requires, whether its scheduler looks at that or not."""
+        if template.terminating or template.pod.spec.affinity is None:
             return
         number = template.index
-        for plugin in framework.profile.filters:
-            for counts in plugin.company(template):
-                tally = self.state.tally(("rebalance", (number,)), partial(_once, number))
-                yield _Company(counts, self.state.domain_counts(tally, counts.column))
+        for counts in self._affinity.company(template):
+            tally = self.state.tally(("rebalance", (number,)), partial(_once, number))
+            yield _Company(counts, self.state.domain_counts(tally, counts.column))
+
+    @cached_property
+    def _affinity(self) -> InterPodAffinity:
+        return InterPodAffinity(self.problem, self.state)
 
 
 def _is_alone(company: _Company, node: int) -> bool:

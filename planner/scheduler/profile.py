@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -87,6 +87,19 @@ def build(config: KubeSchedulerProfile, problem: Problem, state: State, *, reser
         percentage=percentage_of(config, problem.cluster.scheduler_config),
         claims=claims if isinstance(claims, DynamicResources) else None,
     )
+
+
+def switched_off(config: KubeSchedulerProfile) -> list[type[Filter]]:
+    """The filters that a profile does not run."""
+    return [kind for kind in FILTERS if not _is_on(config, config.plugins.filter, kind.name)]
+
+
+def make_filters(
+    kinds: Iterable[type[Filter]], config: KubeSchedulerProfile, problem: Problem, state: State
+) -> tuple[Filter, ...]:
+    """Filters with the arguments of a profile, whether it runs them or not."""
+    made = (_make(kind, config, problem, state) for kind in kinds)
+    return tuple(found for found in made if isinstance(found, Filter))
 
 
 def percentage_of(config: KubeSchedulerProfile, whole: KubeSchedulerConfiguration | None) -> int | None:

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from tests.truth import manifests
 from tests.truth.manifests import Labels, Object
+from tests.truth.scheduling import Schedulers
 
 #: Nodes as the bits of a number.
 Nodes = int
@@ -82,6 +83,7 @@ class Digits:
             for item in found
             if item["kind"] in ("ReplicaSet", "Job") and (above := manifests.controller(item))
         }
+        self.schedulers = Schedulers(found)
         self.pods = [item for item in found if item["kind"] == "Pod" and self._takes_part(item)]
         self._alike = manifests.named_after(self.pods, found)
         self.budgets = self._budgets()
@@ -126,6 +128,8 @@ class Digits:
         covering = self.covering(pod)
         if len(covering) > 1 or (covering and self.budgets[covering[0]][1] < 1):
             return False
+        if not self.schedulers.known(pod):
+            return False
         return manifests.may_be_evicted(pod)
 
     def _kinds(self) -> list[Kind]:
@@ -147,7 +151,7 @@ class Digits:
             key = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
             if pod["spec"].get("nodeName"):
                 running.setdefault(self.names.index(pod["spec"]["nodeName"]), []).append(key)
-            elif manifests.is_live(pod) and not pod["spec"].get("schedulingGates"):
+            elif self._is_waiting(pod):
                 waiting.append(key)
         return Kind(
             pods[0],
@@ -156,6 +160,11 @@ class Digits:
             tuple(waiting),
             {node: tuple(names) for node, names in running.items()},
         )
+
+    def _is_waiting(self, pod: Object) -> bool:
+        """Whether somebody schedules the pod."""
+        gated = bool(pod["spec"].get("schedulingGates"))
+        return manifests.is_live(pod) and not gated and self.schedulers.known(pod)
 
     # The digits
 

@@ -138,7 +138,12 @@ def chosen(pod: Object, node: Object) -> bool:
     if any(labels.get(key) != value for key, value in wanted.items()):
         return False
     rule = node_affinity(pod)
-    return rule is None or any(_term_matches(term, node) for term in rule["nodeSelectorTerms"])
+    return rule is None or matches_terms(rule, node)
+
+
+def matches_terms(rule: Object, node: Object) -> bool:
+    """One of a node selector's terms matches the node."""
+    return any(_term_matches(term, node) for term in rule["nodeSelectorTerms"])
 
 
 def node_affinity(pod: Object) -> Object | None:
@@ -160,10 +165,9 @@ def _term_matches(term: Object, node: Object) -> bool:
     return all(holds(item, labels) for item in expressions) and all(holds(item, name) for item in fields)
 
 
-def may_be_on(pod: Object, node: Object) -> bool:
-    """What a node and a pod say about each other, whoever else is there."""
-    cordoned = node["spec"].get("unschedulable") and not tolerates(pod, CORDON)
-    return not cordoned and taints_tolerated(pod, node) and chosen(pod, node)
+def is_open(pod: Object, node: Object) -> bool:
+    """The node is not cordoned, or the pod tolerates that."""
+    return not node["spec"].get("unschedulable") or tolerates(pod, CORDON)
 
 
 def controller(pod: Object) -> Object | None:

@@ -36,12 +36,23 @@ class World(Digits):
 
     def _checks(self, number: int) -> list[Reading]:
         kind = self.kinds[number]
-        static = sum(manifests.may_be_on(kind.pod, node) << place for place, node in enumerate(self.nodes))
+        static = sum(self._may_be_on(kind.pod, node) << place for place, node in enumerate(self.nodes))
         checks = [Reading(0, 0, lambda _: static)]
         checks += [self._room(number, node) for node in range(len(self.nodes)) if static >> node & 1]
-        checks += self._spread.checks(number)
-        checks += self._affinity.checks(number)
+        if self.schedulers.asks(kind.pod, "PodTopologySpread"):
+            checks += self._spread.checks(number)
+        if self.schedulers.asks(kind.pod, "InterPodAffinity"):
+            checks += self._affinity.checks(number)
         return checks
+
+    def _may_be_on(self, pod: Object, node: Object) -> bool:
+        """What a node and a pod say about each other, whoever else is there."""
+        says = {
+            "NodeUnschedulable": manifests.is_open(pod, node),
+            "TaintToleration": manifests.taints_tolerated(pod, node),
+            "NodeAffinity": manifests.chosen(pod, node) and self.schedulers.adds(pod, node),
+        }
+        return all(fits or not self.schedulers.asks(pod, plugin) for plugin, fits in says.items())
 
     def _room(self, number: int, node: int) -> Reading:
         """All nodes, less this one when the pod has no room or no port there."""
@@ -50,6 +61,8 @@ class World(Digits):
         wanted = manifests.asks(kind.pod)
         asked = [manifests.asks(other.pod) for other in self.kinds]
         clashing = [manifests.ports_clash(kind.pod, other.pod) for other in self.kinds]
+        wanted = {name: more for name, more in wanted.items() if not self.schedulers.ignores(kind.pod, name)}
+        fit, ports = (self.schedulers.asks(kind.pod, name) for name in ("NodeResourcesFit", "NodePorts"))
 
         def judge(counts: list[int]) -> int:
             full = 1000 * (sum(counts) + 1) > room.get("pods", 0)
@@ -60,7 +73,8 @@ class World(Digits):
                 > room.get(name, 0)
                 for name, amount in wanted.items()
             )
-            return self.every & ~(1 << node) if full or clash or short else self.every
+            refused = (fit and (full or short)) or (ports and clash)
+            return self.every & ~(1 << node) if refused else self.every
 
         return self.reading(node * len(self.kinds), len(self.kinds), judge)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner import simulate
+from planner import simulate, solve
 from planner.documents.plan import Decision
 from tests.builders import (
     HARD,
@@ -250,3 +250,30 @@ def test_ignored_resources_are_not_checked() -> None:
         "0/1 nodes are available: 1 Insufficient example.com/a, 1 Insufficient example.org/b. "
         "no new claims to deallocate"
     )
+
+
+def test_only_extended_resources_are_ignored() -> None:
+    """kube accepts other names in the list, and goes on looking at room for them."""
+    args = {"ignoredResources": ["cpu", "pods", "hugepages-2Mi"], "ignoredResourceGroups": ["cpu"]}
+    wants = pod("p", cpu="2", requests={"hugepages-2Mi": "2Mi"})
+    assert decide(node("n1", cpu="1"), wants, scheduler(profile(NodeResourcesFit=args))).message == (
+        "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient hugepages-2Mi. "
+        "no new claims to deallocate"
+    )
+
+
+def test_what_a_profile_ignores_bounds_no_batch() -> None:
+    """Pods of the profile that ignores a resource come past the limit that another profile has for it."""
+    args = {"ignoredResources": ["example.com/gpu"]}
+    config = scheduler(profile(), profile("other", NodeResourcesFit=args))
+    wants: Object = {"requests": {"example.com/gpu": "1"}}
+    given = cluster(
+        node("n1", room={"example.com/gpu": "1"}),
+        *(pod(f"p{n}", **wants) for n in range(2)),
+        *(pod(f"q{n}", scheduler="other", **wants) for n in range(2)),
+        config,
+    )
+    plan = solve(given)
+    stage = plan.objective[0]
+    assert (stage.value, stage.bound, stage.proved) == (3, 3, True)
+    assert plan.verdicts.final_state

@@ -1,0 +1,75 @@
+"""Several scheduler profiles, filters and scores turned off: no plan breaks, and what is claimed is true.
+
+Fresh configurations over fresh tiny clusters on every run.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from models import Cluster
+from planner import check, compare, drain, explain, rebalance, simulate, survive
+from tests.truth import plain, seeds
+from tests.truth.claims import judge
+from tests.truth.findings import CORRECT
+from tests.truth.generator import draw
+from tests.truth.manifests import Object
+from tests.truth.profiles import configured
+from tests.truth.templates import ZONE
+
+#: Seconds for each question.
+_SHARE = 3.0
+
+
+def _rebalanced(cluster: Cluster) -> None:
+    several: tuple[Object, ...] = ({}, {"soft": True}, {"evict_only": True}, {"cordon": True})
+    for options in several:
+        rebalance(cluster, time_limit=5.0, **options)
+
+
+def _drained(cluster: Cluster) -> None:
+    drain(cluster, [node.name for node in cluster.nodes[:2]])
+
+
+def _survived(cluster: Cluster) -> None:
+    if any(ZONE in node.metadata.labels for node in cluster.nodes):
+        survive(cluster, ZONE)
+
+
+@pytest.mark.parametrize("asked", [simulate, check, explain, compare, _survived, _drained, _rebalanced])
+def test_every_command_has_an_answer(asked: Callable[[Cluster], object]) -> None:
+    """No error of any kind, and with it every plan passes its own replay."""
+    seed = seeds.fresh()
+    end = time.monotonic() + _SHARE
+    for number in range(seed, seed + 500):
+        case = (plain.draw if number % 2 else draw)(number, "rebalance" if asked is _rebalanced else "solve")
+        asked(Cluster.from_objects(configured(case.objects, number)))
+        if time.monotonic() > end:
+            break
+
+
+@pytest.mark.parametrize("command", ["solve", "solve --allow-moves"])
+def test_claims_about_batches_of_several_profiles(command: str) -> None:
+    """No false proof, no bound that the truth beats, and every plan keeps the rules of each pod's profile."""
+    number, judged = seeds.fresh(), 0
+    end = time.monotonic() + _SHARE
+    while time.monotonic() < end:
+        case = draw(number, command)
+        case = replace(case, objects=_searchable(configured(case.objects, number)), options={})
+        wrong = [finding for finding in judge(case).findings if finding.fault in CORRECT]
+        assert not wrong, f"seed {number}: {wrong}"
+        judged, number = judged + 1, number + 1
+    assert judged
+
+
+def _searchable(objects: list[Object]) -> list[Object]:
+    """The same without what the search does not know: default constraints, and scores that are off."""
+    for item in objects:
+        for profile in item.get("profiles", ()):
+            arguments, plugins = profile["pluginConfig"], profile["plugins"]
+            profile["pluginConfig"] = [found for found in arguments if found["name"] != "PodTopologySpread"]
+            off = plugins.get("filter") or plugins.get("multiPoint")
+            profile["plugins"] = {"filter": off} if off else {}
+    return objects
