@@ -243,15 +243,43 @@ def covers(budget: Object, pod: Object) -> bool:
     return same and selects(budget["spec"].get("selector"), pod["metadata"].get("labels", {}))
 
 
+def is_ready(pod: Object) -> bool:
+    """Whether it runs, was not told to stop, and nothing says that it is not ready."""
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    said = next((item["status"] for item in conditions if item["type"] == "Ready"), "True")
+    return bool(pod["spec"].get("nodeName")) and is_live(pod) and said == "True"
+
+
+def healthy_and_desired(budget: Object, pods: Iterable[Object]) -> tuple[int, int]:
+    """What the status says, or what the disruption controller would count."""
+    status, spec = budget.get("status") or {}, budget["spec"]
+    if "currentHealthy" in status:
+        return int(status["currentHealthy"]), int(status.get("desiredHealthy", 0))
+    covered = [pod for pod in pods if covers(budget, pod)]
+    healthy = sum(map(is_ready, covered))
+    if (unavailable := spec.get("maxUnavailable")) is not None:
+        return healthy, max(0, len(covered) - _scaled(unavailable, len(covered)))
+    return healthy, _scaled(spec.get("minAvailable", 0), len(covered))
+
+
 def allowed_disruptions(budget: Object, pods: Iterable[Object]) -> int:
     """What the status says, or what the disruption controller would write there."""
     if "status" in budget:
         return int(budget["status"].get("disruptionsAllowed", 0))
-    spec, covered = budget["spec"], [pod for pod in pods if covers(budget, pod)]
-    healthy = sum(bool(pod["spec"].get("nodeName")) and is_live(pod) for pod in covered)
-    if (unavailable := spec.get("maxUnavailable")) is not None:
-        return max(0, healthy - max(0, len(covered) - _scaled(unavailable, len(covered))))
-    return max(0, healthy - _scaled(spec.get("minAvailable", 0), len(covered)))
+    healthy, desired = healthy_and_desired(budget, pods)
+    return max(0, healthy - desired)
+
+
+def draws_on(budget: Object, pod: Object, pods: Iterable[Object]) -> bool:
+    """Whether the eviction of a covered pod takes one of the disruptions that a budget allows."""
+    if is_ready(pod):
+        return True
+    if (pod.get("status") or {}).get("phase") == "Pending":
+        return False
+    if budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return False
+    healthy, desired = healthy_and_desired(budget, pods)
+    return not healthy >= desired > 0
 
 
 def _scaled(text: int | str, pods: int) -> int:

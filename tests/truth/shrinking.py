@@ -20,7 +20,7 @@ def shrunk(case: Case, fault: Fault, time_limit: float) -> Case:
     trials, smaller = 0, True
     while smaller and trials < _MOST_TRIALS:
         smaller = False
-        for candidate in _smaller(case):
+        for candidate in smaller(case):
             trials += 1
             if trials >= _MOST_TRIALS:
                 break
@@ -37,7 +37,7 @@ def _shows(case: Case, fault: Fault, time_limit: float) -> bool:
         return False
 
 
-def _smaller(case: Case) -> Iterator[Case]:
+def smaller(case: Case) -> Iterator[Case]:
     """The case with one thing less, the largest things first."""
     for number, item in enumerate(case.objects):
         left = case.objects[:number] + case.objects[number + 1 :]
