@@ -17,9 +17,23 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 HARD = "DoNotSchedule"
 CORDON = {"key": "node.kubernetes.io/unschedulable", "value": "", "effect": "NoSchedule"}
-_SUFFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "k": 10**3, "M": 10**6, "G": 10**9}
+_SUFFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ei": 2**60, "k": 10**3, "M": 10**6, "G": 10**9, "E": 10**18}
 _SYSTEM = 2_000_000_000
 _STAYING = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
+
+
+def complete(objects: Iterable[Object]) -> list[Object]:
+    """The same objects with what the API server would have filled in: namespaces, labels, specs."""
+    return [_complete(item) for item in objects]
+
+
+def _complete(item: Object) -> Object:
+    metadata = dict(item["metadata"]) if "metadata" in item else {}
+    if item["kind"] in ("Pod", "PodDisruptionBudget", "ReplicaSet", "StatefulSet", "Job"):
+        metadata.setdefault("namespace", "default")
+    if item["kind"] in ("Pod", "Node"):
+        return {**item, "metadata": {"labels": {}, **metadata}, "spec": item.get("spec") or {}}
+    return {**item, "metadata": metadata}
 
 
 def spelled(part: object) -> str:
@@ -126,7 +140,7 @@ def taints_tolerated(pod: Object, node: Object) -> bool:
     """Every NoSchedule and NoExecute taint is tolerated."""
     return all(
         tolerates(pod, taint)
-        for taint in node["spec"].get("taints") or ()
+        for taint in (node.get("spec") or {}).get("taints") or ()
         if taint["effect"] in ("NoSchedule", "NoExecute")
     )
 
@@ -162,7 +176,7 @@ def _term_matches(term: Object, node: Object) -> bool:
 
 def may_be_on(pod: Object, node: Object) -> bool:
     """What a node and a pod say about each other, whoever else is there."""
-    cordoned = node["spec"].get("unschedulable") and not tolerates(pod, CORDON)
+    cordoned = (node.get("spec") or {}).get("unschedulable") and not tolerates(pod, CORDON)
     return not cordoned and taints_tolerated(pod, node) and chosen(pod, node)
 
 

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 #: `unavailable`: more replicas of a workload are down than allowed.  `worse`: a hard constraint has more too
 #: much than before the wave.  `job`: evictions end a Job.  `not made`: the controller never makes the
 #: replacement.  `end`: the cluster does not end as the document says.  `step`: the document contradicts
-#: itself, such as a pod that is not where the step says.
+#: itself, such as a pod that is not where the step says.  `crash`: the planner ends without a document.
 FailureKind = Literal[
     "pending",
     "elsewhere",
@@ -22,6 +22,7 @@ FailureKind = Literal[
     "not made",
     "end",
     "step",
+    "crash",
 ]
 KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 

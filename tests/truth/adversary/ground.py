@@ -16,9 +16,9 @@ from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 from tests.truth import manifests
 from tests.truth.adversary.moves import PlannedMove, narrowed
-from tests.truth.digits import whereabouts
+from tests.truth.digits import Digits, whereabouts
 from tests.truth.manifests import Object
-from tests.truth.world import World
+from tests.truth.spread import Spread
 
 _LEFT_AT = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -98,11 +98,19 @@ class Ground:
         )
 
 
+class _Constraints(Digits):
+    """A cluster with its spread constraints alone."""
+
+    def __init__(self, objects: Iterable[Object]) -> None:
+        super().__init__(objects)
+        self.rows = list(Spread(self).rows())
+
+
 class Excess:
     """What each hard, and each soft, constraint has too much, counted by the search."""
 
     def __init__(self, objects: Sequence[Object]) -> None:
-        self._world = World(objects)
+        self._world = _Constraints(objects)
         self._kind_of, node_of = whereabouts(self._world)
         self._nodes = {name: number for number, name in enumerate(self._world.names)}
         self._at = {pod: self._world.names[node] for pod, node in node_of.items()}
@@ -113,7 +121,8 @@ class Excess:
         key = tuple(positions.items())
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._world.excess(self._state(positions))
+            state = self._state(positions)
+            found = self._known[key] = tuple(row.excess(state) for row in self._world.rows if row.hard)
         return found
 
     def soft(self, positions: Mapping[str, str | None]) -> int:

@@ -36,6 +36,7 @@ def against_moves(
     seed: int = 0,
 ) -> Verdict:
     """Play a plan of `rebalance`; it ends at the first wave in which something fails."""
+    objects = manifests.complete(objects)
     nodes = [item for item in objects if item["kind"] == "Node"]
     waves = moves_of(plan, nodes)
     moves = [move for wave in waves for move in wave]
