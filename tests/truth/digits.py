@@ -12,6 +12,7 @@ from functools import cached_property
 
 from tests.truth import manifests
 from tests.truth.manifests import Labels, Object
+from tests.truth.profiles import Profile, defaulted, profile_of, profiles_of
 
 #: Nodes as the bits of a number.
 Nodes = int
@@ -76,6 +77,12 @@ class Digits:
             item["metadata"]["name"]: item["metadata"].get("labels", {})
             for item in found
             if item["kind"] == "Namespace"
+        }
+        self.profiles = profiles_of(found)
+        self._controllers = {
+            (item["kind"], item["metadata"].get("namespace", "default"), item["metadata"]["name"]): item
+            for item in found
+            if item["kind"] in ("ReplicaSet", "StatefulSet")
         }
         self._owners = {
             (item["kind"], item["metadata"].get("namespace", "default"), item["metadata"]["name"]): above
@@ -247,6 +254,19 @@ class Digits:
             (node["metadata"].get("labels") or {}).get(key) if place in among else None
             for place, node in enumerate(self.nodes)
         ]
+
+    def profile(self, kind: Kind) -> Profile:
+        """The profile of a kind; an empty one where no scheduler looks at it."""
+        return profile_of(self.profiles, kind.pod) or Profile()
+
+    def constraints(self, kind: Kind) -> list[Object]:
+        """The spread constraints that filters ask of a kind: its own, or the defaults of its profile."""
+        own = kind.pod["spec"].get("topologySpreadConstraints")
+        if own:
+            return list(own)
+        owner = manifests.controller(kind.pod)
+        found = None if owner is None else self._controllers.get((owner["kind"], kind.namespace, owner["name"]))
+        return defaulted(self.profile(kind), kind.pod, found)
 
     def workload(self, pod: Object) -> str:
         """Whose a pod is: the Deployment above a ReplicaSet, where that is in the snapshot."""

@@ -50,12 +50,38 @@ def amount(text: str) -> int:
 
 
 def asks(pod: Object) -> dict[str, int]:
-    """What the containers of a pod request together."""
+    """What a pod requests: containers and sidecars together, or more while it starts; overhead on top.
+
+    What is requested for the pod as a whole stands for cpu and memory of its containers.
+    """
     total: dict[str, int] = {}
     for container in pod["spec"]["containers"]:
-        for name, text in container.get("resources", {}).get("requests", {}).items():
-            total[name] = total.get(name, 0) + amount(str(text))
-    return total
+        total = _together(total, _requests(container))
+    starting: dict[str, int] = {}
+    sidecars: dict[str, int] = {}
+    for container in pod["spec"].get("initContainers") or ():
+        now = _together(sidecars, _requests(container))
+        starting = _most(starting, now)
+        if container.get("restartPolicy") == "Always":
+            sidecars = now
+    total = _most(_together(total, sidecars), starting)
+    whole = _requests(pod["spec"])
+    total |= {name: value for name, value in whole.items() if name in ("cpu", "memory")}
+    over = {name: amount(str(text)) for name, text in (pod["spec"].get("overhead") or {}).items()}
+    return _together(total, over)
+
+
+def _requests(part: Object) -> dict[str, int]:
+    found = (part.get("resources") or {}).get("requests") or {}
+    return {name: amount(str(text)) for name, text in found.items()}
+
+
+def _together(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
+
+
+def _most(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {name: max(one.get(name, 0), other.get(name, 0)) for name in {**one, **other}}
 
 
 def ports(pod: Object) -> Iterator[tuple[str, str, int]]:
@@ -151,8 +177,7 @@ def chosen(pod: Object, node: Object) -> bool:
     wanted = pod["spec"].get("nodeSelector") or {}
     if any(labels.get(key) != value for key, value in wanted.items()):
         return False
-    rule = node_affinity(pod)
-    return rule is None or any(_term_matches(term, node) for term in rule["nodeSelectorTerms"])
+    return matches(node_affinity(pod), node)
 
 
 def node_affinity(pod: Object) -> Object | None:
@@ -174,10 +199,14 @@ def _term_matches(term: Object, node: Object) -> bool:
     return all(holds(item, labels) for item in expressions) and all(holds(item, name) for item in fields)
 
 
-def may_be_on(pod: Object, node: Object) -> bool:
-    """What a node and a pod say about each other, whoever else is there."""
-    cordoned = (node.get("spec") or {}).get("unschedulable") and not tolerates(pod, CORDON)
-    return not cordoned and taints_tolerated(pod, node) and chosen(pod, node)
+def is_closed(pod: Object, node: Object) -> bool:
+    """Whether a node is cordoned for a pod."""
+    return bool((node.get("spec") or {}).get("unschedulable")) and not tolerates(pod, CORDON)
+
+
+def matches(rule: Object | None, node: Object) -> bool:
+    """Whether one of the terms of a node selector holds; without one there is nothing to hold."""
+    return rule is None or any(_term_matches(term, node) for term in rule["nodeSelectorTerms"])
 
 
 def controller(pod: Object) -> Object | None:

@@ -53,8 +53,8 @@ def smaller(case: Case) -> Iterator[Case]:
 
 def _owns(item: Object, others: list[Object]) -> bool:
     """Whether something is left that names it as its owner."""
-    uid = item["metadata"].get("uid")
-    owners = [owner for other in others for owner in other["metadata"].get("ownerReferences", ())]
+    uid = (item.get("metadata") or {}).get("uid")
+    owners = [owner for other in others for owner in (other.get("metadata") or {}).get("ownerReferences", ())]
     return uid is not None and item["kind"] != "Pod" and any(owner["uid"] == uid for owner in owners)
 
 

@@ -34,7 +34,7 @@ class Spread:
     def _constraints(self, kind: Kind, hard: bool) -> list[Object]:
         return [
             item
-            for item in kind.pod["spec"].get("topologySpreadConstraints") or ()
+            for item in self._world.constraints(kind)
             if (item["whenUnsatisfiable"] == HARD) == hard
         ]
 

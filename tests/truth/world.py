@@ -8,6 +8,7 @@ from tests.truth import manifests
 from tests.truth.affinity import Affinity
 from tests.truth.digits import Digits, Nodes, Reading, State
 from tests.truth.manifests import Object
+from tests.truth.profiles import Profile
 from tests.truth.spread import Spread
 
 
@@ -36,23 +37,40 @@ class World(Digits):
 
     def _checks(self, number: int) -> list[Reading]:
         kind = self.kinds[number]
-        static = sum(manifests.may_be_on(kind.pod, node) << place for place, node in enumerate(self.nodes))
+        profile = self.profile(kind)
+        static = sum(
+            self._may_be_on(profile, kind.pod, node) << place for place, node in enumerate(self.nodes)
+        )
         checks = [Reading(0, 0, lambda _: static)]
         checks += [self._room(number, node) for node in range(len(self.nodes)) if static >> node & 1]
-        checks += self._spread.checks(number)
-        checks += self._affinity.checks(number)
+        checks += self._spread.checks(number) if profile.runs("PodTopologySpread") else ()
+        checks += self._affinity.checks(number) if profile.runs("InterPodAffinity") else ()
         return checks
+
+    @staticmethod
+    def _may_be_on(profile: Profile, pod: Object, node: Object) -> bool:
+        """What a node and a pod say about each other, whoever else is there."""
+        return (
+            not (profile.runs("NodeUnschedulable") and manifests.is_closed(pod, node))
+            and not (profile.runs("TaintToleration") and not manifests.taints_tolerated(pod, node))
+            and not (
+                profile.runs("NodeAffinity")
+                and not (manifests.chosen(pod, node) and manifests.matches(profile.added, node))
+            )
+        )
 
     def _room(self, number: int, node: int) -> Reading:
         """All nodes, less this one when the pod has no room or no port there."""
         kind, here = self.kinds[number], self.nodes[node]
+        profile = self.profile(kind)
+        fit, ports = profile.runs("NodeResourcesFit"), profile.runs("NodePorts")
         room = {name: manifests.amount(str(text)) for name, text in here["status"]["allocatable"].items()}
-        wanted = manifests.asks(kind.pod)
+        wanted = {n: a for n, a in manifests.asks(kind.pod).items() if fit and not profile.ignores(n)}
         asked = [manifests.asks(other.pod) for other in self.kinds]
-        clashing = [manifests.ports_clash(kind.pod, other.pod) for other in self.kinds]
+        clashing = [ports and manifests.ports_clash(kind.pod, other.pod) for other in self.kinds]
 
         def judge(counts: list[int]) -> int:
-            full = 1000 * (sum(counts) + 1) > room.get("pods", 0)
+            full = fit and 1000 * (sum(counts) + 1) > room.get("pods", 0)
             clash = any(count and other for count, other in zip(counts, clashing, strict=True))
             short = any(
                 amount
