@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -12,6 +12,7 @@ from models import Cluster
 from models.objects.affinity import Affinity
 from models.objects.base import ObjectMeta
 from models.objects.pod import Pod
+from models.objects.volumes import Volume
 from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 from tests.truth import manifests
@@ -38,7 +39,9 @@ class Ground:
     def __init__(
         self, objects: Sequence[Object], moves: Iterable[PlannedMove], cordoned: Iterable[str] = ()
     ) -> None:
-        cluster = Cluster.from_objects(_cordoned(objects, frozenset(cordoned)))
+        moves = list(moves)
+        whole = [*_cordoned(objects, frozenset(cordoned)), *_fresh_claims(objects, moves)]
+        cluster = Cluster.from_objects(whole)
         by_key = {pod.key: pod for pod in cluster.pods}
         more = [pod for move in moves for pod in (_replacement(by_key, move), _leaving(by_key, move))]
         problem = Problem(replace(cluster, pods=(*cluster.pods, *more)))
@@ -157,7 +160,8 @@ def leaving_of(move: PlannedMove) -> str:
 def _replacement(pods: Mapping[str, Pod], move: PlannedMove) -> Pod:
     """A pod like the one that goes, without a node; narrowed to the pin where there is one."""
     pod = pods[move.pod]
-    spec = pod.spec.model_copy(update={"node_name": None})
+    volumes = _claimed(pod, replacement_of(move).partition("/")[2])
+    spec = pod.spec.model_copy(update={"node_name": None, "volumes": volumes})
     if move.pin is not None:
         whole = {} if spec.affinity is None else spec.affinity.model_dump(mode="json", by_alias=True)
         held = narrowed({"affinity": whole}, move.pin)["affinity"]
@@ -171,7 +175,40 @@ def _replacement(pods: Mapping[str, Pod], move: PlannedMove) -> Pod:
 def _leaving(pods: Mapping[str, Pod], move: PlannedMove) -> Pod:
     pod = pods[move.pod]
     metadata = _named(pod, leaving_of(move)).model_copy(update={"deletion_timestamp": _LEFT_AT})
-    return pod.model_copy(update={"metadata": metadata})
+    spec = pod.spec.model_copy(update={"volumes": _claimed(pod, pod.name)})
+    return pod.model_copy(update={"metadata": metadata, "spec": spec})
+
+
+def _claimed(pod: Pod, name: str) -> tuple[Volume, ...]:
+    """A pod's volumes with the claims that are made for ephemeral ones of a pod of this name."""
+    return tuple(
+        volume
+        if volume.ephemeral is None
+        else Volume.model_validate(
+            {"name": volume.name, "persistentVolumeClaim": {"claimName": f"{name}-{volume.name}"}}
+        )
+        for volume in pod.spec.volumes
+    )
+
+
+def _fresh_claims(objects: Iterable[Object], moves: Sequence[PlannedMove]) -> Iterator[Object]:
+    """The claims that are made for the ephemeral volumes of replacements: bound to nothing so far."""
+    pods = {
+        f"{item['metadata']['namespace']}/{item['metadata']['name']}": item
+        for item in objects
+        if item["kind"] == "Pod"
+    }
+    for move in moves:
+        space, _, name = replacement_of(move).partition("/")
+        for volume in pods[move.pod]["spec"].get("volumes") or () if move.pod in pods else ():
+            if "ephemeral" in volume:
+                yield {
+                    "apiVersion": "v1",
+                    "kind": "PersistentVolumeClaim",
+                    "metadata": {"name": f"{name}-{volume['name']}", "namespace": space},
+                    "spec": volume["ephemeral"]["volumeClaimTemplate"]["spec"],
+                    "status": {"phase": "Pending"},
+                }
 
 
 def _named(pod: Pod, key: str) -> ObjectMeta:

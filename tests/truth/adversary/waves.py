@@ -210,7 +210,7 @@ def play(cast: Cast, moves: Sequence[PlannedMove], starts: Sequence[Landed], lim
     played = Played()
     for start in starts:
         wave = Wave(cast, moves, start)
-        if not _exhaust(wave, moves, played, limits.states * (1 + played.states // limits.states)):
+        if not _exhaust(wave, moves, played, limits.states // len(starts)):
             played.whole = False
             chance = random.Random(seed)
             for _ in range(max(3, limits.walks // len(starts))):
@@ -227,9 +227,9 @@ def _exhaust(wave: Wave, moves: Sequence[PlannedMove], played: Played, most: int
     stack = [first]
     while stack:
         standing = stack.pop()
-        played.states += 1
-        if played.states > most:
+        if len(parents) > most:
             return False
+        played.states += 1
         try:
             found = list(_following(wave, standing, played))
         except Broken as broken:
