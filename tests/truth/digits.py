@@ -130,10 +130,26 @@ class Digits:
         return [number for number, (item, _) in enumerate(self.budgets) if manifests.covers(item, pod)]
 
     def _may_move(self, pod: Object) -> bool:
-        covering = self.covering(pod)
+        covering = [n for n in self.covering(pod) if manifests.draws_on(self.budgets[n][0], pod, self.pods)]
         if len(covering) > 1 or (covering and self.budgets[covering[0]][1] < 1):
             return False
-        return manifests.may_be_evicted(pod)
+        return manifests.may_be_evicted(pod) and self._is_made_again(pod)
+
+    def _is_made_again(self, pod: Object) -> bool:
+        """A StatefulSet with OrderedReady makes a pod again only when all lower ordinals are ready."""
+        owner = manifests.controller(pod)
+        found = (
+            None
+            if owner is None
+            else self._controllers.get((owner["kind"], pod["metadata"]["namespace"], owner["name"]))
+        )
+        if found is None or found["kind"] != "StatefulSet":
+            return True
+        if found["spec"].get("podManagementPolicy", "OrderedReady") != "OrderedReady":
+            return True
+        ready = {item["metadata"]["name"] for item in self.pods if manifests.is_ready(item)}
+        ordinal = int(pod["metadata"]["name"].rpartition("-")[2])
+        return all(f"{owner['name']}-{number}" in ready for number in range(ordinal)) if owner else True
 
     def _kinds(self) -> list[Kind]:
         groups: dict[str, list[Object]] = {}

@@ -265,12 +265,12 @@ def is_live(pod: Object) -> bool:
 
 
 def may_be_evicted(pod: Object) -> bool:
-    """The usual protections, without budgets."""
+    """The usual protections, without budgets; an eviction is a failure of a Job, so its pods stay."""
     owner, notes = controller(pod), pod["metadata"].get("annotations") or {}
     volumes = pod["spec"].get("volumes") or ()
     return not (
         owner is None
-        or owner["kind"] in ("DaemonSet", "Node")
+        or owner["kind"] in ("DaemonSet", "Node", "Job")
         or "kubernetes.io/config.mirror" in notes
         or not is_live(pod)
         or (pod["spec"].get("priority") or 0) >= _SYSTEM

@@ -27,7 +27,8 @@ _MOST_STATES = 20_000
 def judge_solve(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
     cluster = Cluster.from_objects(case.objects)
     started = time.perf_counter()
-    plan = solve(cluster, time_limit=time_limit, prefer="pack" if case.seed & 4 else "spread")
+    prefer = case.options.get("prefer", "pack" if case.seed & 4 else "spread")
+    plan = solve(cluster, time_limit=time_limit, prefer=prefer)
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
     world = World(case.objects)
