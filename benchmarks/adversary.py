@@ -145,7 +145,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--save", type=Path, help="a folder for the clusters that show a failure")
     parser.add_argument("--ignore", nargs="+", default=[], choices=KINDS, help="count these, and print none")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false")
-    return parser.parse_args()
+    parser.add_argument("--without", nargs="+", default=[], choices=wide.FEATURES, help="features left out")
+    found = parser.parse_args()
+    wide.SKIPPED |= {*found.without}
+    return found
 
 
 if __name__ == "__main__":

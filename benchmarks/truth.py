@@ -151,7 +151,10 @@ def _options() -> argparse.Namespace:
         default=["false", "bound", "missed", "softer", "invalid", "beyond", "worse", "crash"],
         help="which faults to print",
     )
-    return parser.parse_args()
+    parser.add_argument("--without", nargs="+", default=[], choices=wide.FEATURES, help="features left out")
+    found = parser.parse_args()
+    wide.SKIPPED |= {*found.without}
+    return found
 
 
 if __name__ == "__main__":

@@ -9,19 +9,40 @@ from dataclasses import replace
 
 from models import Cluster
 from planner import solve
-from planner.documents.plan import Objective, PlacementPlan
+from planner.documents.plan import PODS_PLACED, Objective, PlacementPlan
 from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 from tests.truth import placing
 from tests.truth.digits import State, whereabouts
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
+from tests.truth.oracle import Oracle
 from tests.truth.placing import Placed, Placing
 from tests.truth.wishes import Wishes
 from tests.truth.world import World
 
 #: So many states with the most pods are looked at for their softer stages.
 _MOST_STATES = 20_000
+
+
+def judge_with_claims(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
+    """The pods placed where volumes have a say, against every order of binds; no softer stages."""
+    cluster = Cluster.from_objects(case.objects)
+    moves = case.command == "solve --allow-moves"
+    started = time.perf_counter()
+    plan = solve(cluster, time_limit=time_limit, allow_moves=moves)
+    found.seconds = time.perf_counter() - started
+    found.proved = plan.status == "Optimal"
+    yield from (Finding("invalid", problem) for problem in _replayed(cluster, plan))
+    stages = [stage for stage in plan.objective if stage.name.startswith(PODS_PLACED)]
+    priorities = [int(stage.name.removeprefix(PODS_PLACED)) for stage in stages]
+    started = time.perf_counter()
+    truth = Oracle(case.objects, priorities).run(moves=moves)
+    found.search, found.complete = time.perf_counter() - started, truth.complete
+    values = _ran(cluster, plan, priorities)
+    for finding in compare(stages, values, truth.value, truth.steps):
+        if truth.complete or finding.fault != "beyond":
+            yield finding
 
 
 def judge_solve(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
