@@ -73,7 +73,9 @@ def main() -> None:
     for name, counts in tally.items():
         print(f"{name}: " + ", ".join(f"{key} {value}" for key, value in counts.items()))
     seconds = time.monotonic() - started
-    print(f"{played} plans of {number - seed} clusters in {seconds:.0f} s, {60 * played / seconds:.0f} a minute")
+    print(
+        f"{played} plans of {number - seed} clusters in {seconds:.0f} s, {60 * played / seconds:.0f} a minute"
+    )
 
 
 def _question(number: int, options: argparse.Namespace) -> Question:

@@ -129,9 +129,16 @@ class Digits:
         """The budgets over a pod."""
         return [number for number, (item, _) in enumerate(self.budgets) if manifests.covers(item, pod)]
 
+    def drawn(self, pod: Object) -> list[int]:
+        """The budgets that the eviction of a pod is counted against."""
+        return [n for n in self.covering(pod) if manifests.draws_on(self.budgets[n][0], pod, self.pods)]
+
     def _may_move(self, pod: Object) -> bool:
-        covering = [n for n in self.covering(pod) if manifests.draws_on(self.budgets[n][0], pod, self.pods)]
-        if len(covering) > 1 or (covering and self.budgets[covering[0]][1] < 1):
+        covering = self.covering(pod)
+        if len(covering) > 1 and not manifests.is_starting(pod):
+            return False
+        drawn = self.drawn(pod)
+        if drawn and self.budgets[drawn[0]][1] < 1:
             return False
         return manifests.may_be_evicted(pod) and self._is_made_again(pod)
 
@@ -281,7 +288,9 @@ class Digits:
         if own:
             return list(own)
         owner = manifests.controller(kind.pod)
-        found = None if owner is None else self._controllers.get((owner["kind"], kind.namespace, owner["name"]))
+        found = (
+            None if owner is None else self._controllers.get((owner["kind"], kind.namespace, owner["name"]))
+        )
         return defaulted(self.profile(kind), kind.pod, found)
 
     def workload(self, pod: Object) -> str:

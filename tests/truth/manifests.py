@@ -17,7 +17,16 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 HARD = "DoNotSchedule"
 CORDON = {"key": "node.kubernetes.io/unschedulable", "value": "", "effect": "NoSchedule"}
-_SUFFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ei": 2**60, "k": 10**3, "M": 10**6, "G": 10**9, "E": 10**18}
+_SUFFIXES = {
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+    "Ei": 2**60,
+    "k": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "E": 10**18,
+}
 _SYSTEM = 2_000_000_000
 _STAYING = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
 
@@ -313,11 +322,16 @@ def allowed_disruptions(budget: Object, pods: Iterable[Object]) -> int:
     return max(0, healthy - desired)
 
 
+def is_starting(pod: Object) -> bool:
+    """Whether it has a node and does not run yet: no budget is asked about it."""
+    return (pod.get("status") or {}).get("phase") == "Pending"
+
+
 def draws_on(budget: Object, pod: Object, pods: Iterable[Object]) -> bool:
     """Whether the eviction of a covered pod takes one of the disruptions that a budget allows."""
     if is_ready(pod):
         return True
-    if (pod.get("status") or {}).get("phase") == "Pending":
+    if is_starting(pod):
         return False
     if budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
         return False

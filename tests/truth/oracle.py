@@ -51,7 +51,7 @@ class Oracle:
         kinds, _ = whereabouts(world)
         self._budgets = [allowed for _, allowed in world.budgets]
         self._movable = [
-            (self._problem.pod_index[name], tuple(world.covering(world.kinds[kind].pod)))
+            (self._problem.pod_index[name], tuple(world.drawn(world.kinds[kind].pod)))
             for name, kind in kinds.items()
             if world.kinds[kind].movable and name not in world.kinds[kind].names
         ]
@@ -118,8 +118,7 @@ class Oracle:
         """Equal where the same pods stand on the same nodes and claims have the same volumes open to them."""
         templates = self._problem.template_of
         places = Counter(
-            (int(templates[pod]), int(self._state.node_of[pod]))
-            for pod in range(len(self._problem.pods))
+            (int(templates[pod]), int(self._state.node_of[pod])) for pod in range(len(self._problem.pods))
         )
         claims = self._state.claims
         open_to = tuple(

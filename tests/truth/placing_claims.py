@@ -195,7 +195,7 @@ def _evictions_wrong(world: World, plan: PlacementPlan, end: State) -> Iterator[
     for step in plan.steps:
         if step.action == "evict":
             kind = world.kinds[kind_of[step.pod]]
-            drawn.update(world.covering(kind.pod))
+            drawn.update(world.drawn(kind.pod))
             if not kind.movable:
                 yield Finding("invalid", f"{step.pod} must not be evicted")
     for budget, times in drawn.items():

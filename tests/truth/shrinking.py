@@ -17,15 +17,15 @@ _MOST_TRIALS = 400
 
 def shrunk(case: Case, fault: Fault, time_limit: float) -> Case:
     """Leave out objects, then parts of pods and nodes, as long as the fault stays."""
-    trials, smaller = 0, True
-    while smaller and trials < _MOST_TRIALS:
-        smaller = False
+    trials, found = 0, True
+    while found and trials < _MOST_TRIALS:
+        found = False
         for candidate in smaller(case):
             trials += 1
             if trials >= _MOST_TRIALS:
                 break
             if _shows(candidate, fault, time_limit):
-                case, smaller = candidate, True
+                case, found = candidate, True
                 break
     return case
 

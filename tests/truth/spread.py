@@ -32,11 +32,7 @@ class Spread:
         self._world = world
 
     def _constraints(self, kind: Kind, hard: bool) -> list[Object]:
-        return [
-            item
-            for item in self._world.constraints(kind)
-            if (item["whenUnsatisfiable"] == HARD) == hard
-        ]
+        return [item for item in self._world.constraints(kind) if (item["whenUnsatisfiable"] == HARD) == hard]
 
     def _eligible(self, kind: Kind, constraint: Object, keys: Sequence[str]) -> list[int]:
         """The nodes that count for a constraint."""

@@ -120,7 +120,9 @@ class _Crowded:
         one = self._chance.choice
         zones = one((("x", "y"), ("x", "y", "z")))
         cpu = one((2, 3, 4, 6))
-        nodes = [self._node(number, zones[number % len(zones)], cpu) for number in range(one((4, 5, 6, 6, 8)))]
+        nodes = [
+            self._node(number, zones[number % len(zones)], cpu) for number in range(one((4, 5, 6, 6, 8)))
+        ]
         share = {"solve": 0.3, "solve --allow-moves": 0.6}.get(self._command, 1.0)
         pods: list[Object] = []
         free = {node["metadata"]["name"]: cpu for node in nodes}

@@ -31,7 +31,9 @@ def _given(pods: list[Object], kind: str, version: str) -> None:
 
 
 def _template(pods: list[Object]) -> Object:
-    spec = {key: value for key, value in pods[0]["spec"].items() if key not in ("nodeName", "schedulingGates")}
+    spec = {
+        key: value for key, value in pods[0]["spec"].items() if key not in ("nodeName", "schedulingGates")
+    }
     return {"metadata": {"labels": pods[0]["metadata"]["labels"]}, "spec": spec}
 
 
@@ -40,7 +42,11 @@ def jobs(chance: random.Random, objects: list[Object], _: str) -> None:
     for (space, name), pods in _owned(objects).items():
         if chance.random() < 0.5:
             _given(pods, "Job", "batch/v1")
-            spec: Object = {"parallelism": len(pods), "completions": len(pods) + 2, "template": _template(pods)}
+            spec: Object = {
+                "parallelism": len(pods),
+                "completions": len(pods) + 2,
+                "template": _template(pods),
+            }
             if chance.random() < 0.8:
                 spec["backoffLimit"] = chance.choice((0, 0, 1, 6))
             if chance.random() < 0.4:
@@ -53,7 +59,13 @@ def jobs(chance: random.Random, objects: list[Object], _: str) -> None:
             metadata = {"name": name, "namespace": space, "uid": f"uid-{name}"}
             status = {"active": len(pods), "failed": chance.choice((0, 0, 1))}
             objects.append(
-                {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec, "status": status}
+                {
+                    "apiVersion": "batch/v1",
+                    "kind": "Job",
+                    "metadata": metadata,
+                    "spec": spec,
+                    "status": status,
+                }
             )
 
 
@@ -78,7 +90,9 @@ def stateful_sets(chance: random.Random, objects: list[Object], _: str) -> None:
             if chance.random() < 0.3:
                 spec["podManagementPolicy"] = "Parallel"
             metadata = {"name": name, "namespace": space, "uid": f"uid-{name}"}
-            objects.append({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": spec})
+            objects.append(
+                {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": spec}
+            )
 
 
 def budgets(chance: random.Random, objects: list[Object], _: str) -> None:
@@ -86,7 +100,9 @@ def budgets(chance: random.Random, objects: list[Object], _: str) -> None:
     for number in range(chance.choice((1, 1, 2))):
         key, value = chance.choice((("app", "a"), ("app", "b"), ("workload", "w0"), ("workload", "w1")))
         spec: Object = {"selector": {"matchLabels": {key: value}}}
-        spec |= chance.choice(({"maxUnavailable": 1}, {"minAvailable": 1}, {"minAvailable": 2}, {"maxUnavailable": 2}))
+        spec |= chance.choice(
+            ({"maxUnavailable": 1}, {"minAvailable": 1}, {"minAvailable": 2}, {"maxUnavailable": 2})
+        )
         if drawn := chance.choice(("", "AlwaysAllow", "IfHealthyBudget")):
             spec["unhealthyPodEvictionPolicy"] = drawn
         metadata = {"name": f"limit-{number}", "namespace": "default"}

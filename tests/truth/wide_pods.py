@@ -18,9 +18,9 @@ def templates(objects: Iterable[Object]) -> list[list[Object]]:
         if item["kind"] == "Pod":
             spec = {key: value for key, value in item["spec"].items() if key != "nodeName"}
             owner = manifests.controller(item)
-            found.setdefault(
-                manifests.spelled([spec, item["metadata"].get("labels"), owner]), []
-            ).append(item)
+            found.setdefault(manifests.spelled([spec, item["metadata"].get("labels"), owner]), []).append(
+                item
+            )
     return list(found.values())
 
 
@@ -42,7 +42,9 @@ def _pods(groups: Sequence[list[Object]]) -> list[tuple[list[Object], Object]]:
 def init_containers(chance: random.Random, objects: list[Object], _: str) -> None:
     """Steps before the containers, which may need more than all of these."""
     for pods in _some(chance, objects):
-        steps = [_container(f"i{number}", chance.choice(_AMOUNTS)) for number in range(chance.choice((1, 1, 2)))]
+        steps = [
+            _container(f"i{number}", chance.choice(_AMOUNTS)) for number in range(chance.choice((1, 1, 2)))
+        ]
         for pod in pods:
             pod["spec"].setdefault("initContainers", []).extend(steps)
 
@@ -114,7 +116,9 @@ def huge(chance: random.Random, objects: list[Object], _: str) -> None:
     for pods in _some(chance, objects):
         amount = chance.choice(("1E", "2E", "3E", "2Ei"))
         for pod in pods:
-            pod["spec"]["containers"][0].setdefault("resources", {}).setdefault("requests", {})["memory"] = amount
+            pod["spec"]["containers"][0].setdefault("resources", {}).setdefault("requests", {})["memory"] = (
+                amount
+            )
 
 
 def readiness(chance: random.Random, objects: list[Object], _: str) -> None:

@@ -66,7 +66,11 @@ def _added(chance: random.Random) -> Object:
 
 def _ignored(chance: random.Random) -> Object:
     names: Object = chance.choice(
-        ({"ignoredResources": [GPU]}, {"ignoredResources": ["cpu"]}, {"ignoredResourceGroups": ["example.com"]})
+        (
+            {"ignoredResources": [GPU]},
+            {"ignoredResources": ["cpu"]},
+            {"ignoredResourceGroups": ["example.com"]},
+        )
     )
     return {"name": "NodeResourcesFit", "args": names}
 

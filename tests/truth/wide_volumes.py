@@ -9,7 +9,18 @@ from tests.truth.templates import HOST, ZONE
 from tests.truth.wide_pods import templates
 
 _DRIVER = "csi.example.com"
-_KINDS = ("bound", "bound", "waiting", "waiting", "provisioned", "shared", "alone", "limited", "ephemeral", "local")
+_KINDS = (
+    "bound",
+    "bound",
+    "waiting",
+    "waiting",
+    "provisioned",
+    "shared",
+    "alone",
+    "limited",
+    "ephemeral",
+    "local",
+)
 
 
 def volumes(chance: random.Random, objects: list[Object], _: str) -> None:
@@ -74,13 +85,21 @@ def _give(chance: random.Random, objects: list[Object], pod: Object, kind: str, 
                 _bind(objects, made, pod, None)
     else:
         volume["persistentVolumeClaim"] = {"claimName": claim}
-        mode = "ReadWriteOncePod" if kind == "alone" else "ReadWriteMany" if kind == "shared" else "ReadWriteOnce"
+        mode = (
+            "ReadWriteOncePod"
+            if kind == "alone"
+            else "ReadWriteMany"
+            if kind == "shared"
+            else "ReadWriteOnce"
+        )
         storage = "local" if kind == "waiting" else "made"
         made = _add_claim(objects, claim, space, storage, mode)
         if made is not None and (pod["spec"].get("nodeName") or kind in ("bound", "limited")):
             _bind(objects, made, pod, chance)
         elif made is not None and kind == "waiting" and chance.random() < 0.85:
-            _volume(objects, f"v-{claim}", "local", mode, chance.choice((HOST, ZONE)), _values(chance, objects))
+            _volume(
+                objects, f"v-{claim}", "local", mode, chance.choice((HOST, ZONE)), _values(chance, objects)
+            )
     pod["spec"].setdefault("volumes", []).append(volume)
 
 
@@ -117,14 +136,18 @@ def _add_claim(objects: list[Object], name: str, space: str, storage: str, mode:
 
 def _bind(objects: list[Object], claim: Object, pod: Object, chance: random.Random | None) -> None:
     """Bind a claim to a volume that its pod can reach: anywhere, in its zone, or on its node."""
-    nodes = {item["metadata"]["name"]: item["metadata"]["labels"] for item in objects if item["kind"] == "Node"}
+    nodes = {
+        item["metadata"]["name"]: item["metadata"]["labels"] for item in objects if item["kind"] == "Node"
+    }
     labels = nodes.get(pod["spec"].get("nodeName", ""))
     if labels is None and chance is not None:
         labels = chance.choice(list(nodes.values()))
     key = ZONE if chance is None else chance.choice((ZONE, ZONE, HOST, ""))
     values = [labels[key]] if labels is not None and key in labels else []
     name = f"v-{claim['metadata']['name']}"
-    volume = _volume(objects, name, claim["spec"]["storageClassName"], claim["spec"]["accessModes"][0], key, values)
+    volume = _volume(
+        objects, name, claim["spec"]["storageClassName"], claim["spec"]["accessModes"][0], key, values
+    )
     meta = claim["metadata"]
     volume["spec"]["claimRef"] = {"name": meta["name"], "namespace": meta["namespace"], "uid": meta["uid"]}
     volume["status"] = {"phase": "Bound"}
@@ -134,9 +157,7 @@ def _bind(objects: list[Object], claim: Object, pod: Object, chance: random.Rand
     meta["annotations"] = notes
 
 
-def _volume(
-    objects: list[Object], name: str, storage: str, mode: str, key: str, values: list[str]
-) -> Object:
+def _volume(objects: list[Object], name: str, storage: str, mode: str, key: str, values: list[str]) -> Object:
     spec: Object = {
         "capacity": {"storage": "1Gi"},
         "accessModes": [mode],
@@ -179,5 +200,3 @@ def uses_claims(pod: Object) -> bool:
     """Whether a pod has a volume that is claimed."""
     found = pod["spec"].get("volumes") or ()
     return any("persistentVolumeClaim" in volume or "ephemeral" in volume for volume in found)
-
-

@@ -50,7 +50,11 @@ class Controllers:
         first = int((owner["spec"].get("ordinals") or {}).get("start", 0))
         ordinal = int(pod.rpartition("-")[2])
         needed = [f"{space}/{name}-{number}" for number in range(first, ordinal)]
-        return needed if all(item in self.pods and manifests.is_ready(self.pods[item]) for item in needed) else None
+        return (
+            needed
+            if all(item in self.pods and manifests.is_ready(self.pods[item]) for item in needed)
+            else None
+        )
 
     def failed_jobs(self, evicted: Sequence[str]) -> Iterator[str]:
         """The Jobs that so many evictions end."""

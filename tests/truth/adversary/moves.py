@@ -96,5 +96,9 @@ def _terms(place: Place) -> list[Object]:
         ]
     labels: Mapping[str, tuple[str, ...]] = place.labels
     return [
-        {"matchExpressions": [{"key": k, "operator": "In", "values": [*found]} for k, found in labels.items()]}
+        {
+            "matchExpressions": [
+                {"key": k, "operator": "In", "values": [*found]} for k, found in labels.items()
+            ]
+        }
     ]

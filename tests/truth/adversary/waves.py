@@ -205,7 +205,9 @@ class Played:
     whole: bool = True
 
 
-def play(cast: Cast, moves: Sequence[PlannedMove], starts: Sequence[Landed], limits: Limits, seed: int) -> Played:
+def play(
+    cast: Cast, moves: Sequence[PlannedMove], starts: Sequence[Landed], limits: Limits, seed: int
+) -> Played:
     """All that may happen in a wave from several outcomes of those before."""
     played = Played()
     for start in starts:
