@@ -20,21 +20,23 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from models import Cluster
-from planner import rebalance
+from planner import rebalance, solve
 from planner.errors import PlannerError
 from tests.truth import generator, plain, wide
 from tests.truth.adversary.failures import KINDS, Failure
+from tests.truth.adversary.placements import against_placement
 from tests.truth.adversary.plans import Verdict, against_moves
 from tests.truth.generator import Case
 from tests.truth.shrinking import smaller
 
-#: The options of `rebalance` that are played.
+#: The options of `rebalance`, and of `solve`, that are played.
 VARIANTS: dict[str, dict[str, Any]] = {
     "rebalance": {},
     "rebalance --evict-only": {"evict_only": True},
     "rebalance --soft": {"soft": True},
     "rebalance --max-unavailable 2": {"max_unavailable": 2},
     "rebalance --may-cordon": {"cordon": True},
+    "solve --allow-moves": {"allow_moves": True},
 }
 DRAWS = {"mixed": generator.draw, "plain": plain.draw, "wide": wide.draw}
 _MOST_TRIALS = 300
@@ -81,13 +83,18 @@ def main() -> None:
 def _question(number: int, options: argparse.Namespace) -> Question:
     chance = random.Random(f"adversary {number}")
     draw = DRAWS[options.draw or chance.choice(("mixed", "plain", "wide", "wide"))]
-    return Question(draw(number, "rebalance"), options.variant or chance.choice(sorted(VARIANTS)))
+    variant = options.variant or chance.choice(sorted(VARIANTS))
+    return Question(draw(number, variant if variant.startswith("solve") else "rebalance"), variant)
 
 
 def answer(question: Question, time_limit: float) -> tuple[int, Verdict]:
     """The moves of the plan, and what the adversary makes of it."""
     options, objects = VARIANTS[question.variant], question.case.objects
     try:
+        if question.variant.startswith("solve"):
+            placed = solve(Cluster.from_objects(objects), time_limit=time_limit, **options)
+            evictions = sum(step.action == "evict" for step in placed.steps)
+            return evictions, Verdict(against_placement(objects, placed) if evictions else [])
         plan = rebalance(Cluster.from_objects(objects), time_limit=time_limit, **options)
     except (PlannerError, LookupError, ValueError, ArithmeticError, AssertionError) as error:
         return 0, Verdict([Failure("crash", 0, f"{type(error).__name__}: {error}")])

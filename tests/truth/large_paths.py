@@ -1,4 +1,4 @@
-"""The paths of large clusters on tiny ones: thresholds lowered, so that engines run that are used only above a size."""
+"""The paths of large clusters on tiny ones: with lower thresholds engines run that are used above a size."""
 
 from __future__ import annotations
 

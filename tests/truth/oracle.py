@@ -1,7 +1,7 @@
 """The most pods that can be placed where volumes have a say: every order of binds, filters asked one by one.
 
-What volumes allow is too much to write once more, so the filters are those of the reference scheduler, which
-is held against recordings of the real one; the search over orders, and over evictions before them, is its own.
+What volumes allow is too much to write once more, so the filters are those of the reference scheduler,
+which is held against recordings of the real one; the search over orders and evictions is its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scheduler profiles as the exhaustive search reads them: filters that are off, and arguments of the others."""
+"""Scheduler profiles as the exhaustive search reads them: filters that are off, arguments of the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wider generator: its clusters are read, the search agrees with the filters, and the oracle sees orders."""
+"""The wider generator: its clusters are read, the search agrees with filters, and the oracle sees orders."""
 
 import json
 from pathlib import Path
@@ -13,10 +13,10 @@ from tests.truth.agreement import Walk
 from tests.truth.claims import judge
 from tests.truth.findings import CORRECT
 from tests.truth.large_paths import PATHS, lowered
+from tests.truth.manifests import Object, complete
 from tests.truth.oracle import Oracle
-from tests.truth.manifests import complete
 
-#: What is known to be wrong so far is drawn by `benchmarks/truth.py`; a feature leaves this list when it is mended.
+#: What is known to be wrong so far: the benchmark draws it, and a feature leaves this list when it is mended.
 _OPEN = {"huge quantities", "profiles"}
 
 
@@ -60,9 +60,9 @@ def test_a_volume_that_is_missing_costs_a_pod() -> None:
     assert Oracle(complete(objects), [0]).run(moves=False).value == (1,)
 
 
-def _shared() -> list[dict[str, object]]:
+def _shared() -> list[Object]:
     path = Path(__file__).parent.parent / "data" / "found" / "waiting-claim-shared.json"
-    items: list[dict[str, object]] = json.loads(path.read_text())["items"]
+    items: list[Object] = json.loads(path.read_text())["items"]
     return items
 
 

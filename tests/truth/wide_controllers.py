@@ -1,4 +1,4 @@
-"""Features of controllers: Jobs and StatefulSets that are in the snapshot, and budgets with their policies."""
+"""Features of controllers: Jobs and StatefulSets in the snapshot, and budgets with their policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scheduler profiles: filters and scores that are off, added affinity, ignored resources, default constraints."""
+"""Scheduler profiles: filters and scores that are off, added affinity, ignored resources, defaults."""
 
 from __future__ import annotations
 

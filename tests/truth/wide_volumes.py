@@ -93,7 +93,7 @@ def _give(chance: random.Random, objects: list[Object], pod: Object, kind: str, 
             else "ReadWriteOnce"
         )
         storage = "local" if kind == "waiting" else "made"
-        made = _add_claim(objects, claim, space, storage, mode)
+        made = _add_claim(objects, claim, space, storage, mode) or _unbound(objects, claim, pod)
         if made is not None and (pod["spec"].get("nodeName") or kind in ("bound", "limited")):
             _bind(objects, made, pod, chance)
         elif made is not None and kind == "waiting" and chance.random() < 0.85:
@@ -134,6 +134,18 @@ def _add_claim(objects: list[Object], name: str, space: str, storage: str, mode:
     return found
 
 
+def _unbound(objects: list[Object], name: str, pod: Object) -> Object | None:
+    """A claim that is not bound yet, though a running pod comes to use it."""
+    if not pod["spec"].get("nodeName"):
+        return None
+    claims = [item for item in objects if item["kind"] == "PersistentVolumeClaim"]
+    found = [item for item in claims if item["metadata"]["name"] == name and "volumeName" not in item["spec"]]
+    volumes = [item for item in objects if item["kind"] == "PersistentVolume"]
+    for volume in [item for item in volumes if item["metadata"]["name"] == f"v-{name}"] if found else ():
+        objects.remove(volume)
+    return found[0] if found else None
+
+
 def _bind(objects: list[Object], claim: Object, pod: Object, chance: random.Random | None) -> None:
     """Bind a claim to a volume that its pod can reach: anywhere, in its zone, or on its node."""
     nodes = {
@@ -157,7 +169,9 @@ def _bind(objects: list[Object], claim: Object, pod: Object, chance: random.Rand
     meta["annotations"] = notes
 
 
-def _volume(objects: list[Object], name: str, storage: str, mode: str, key: str, values: list[str]) -> Object:
+def _volume(  # noqa: PLR0913, PLR0917 - what a volume is made of
+    objects: list[Object], name: str, storage: str, mode: str, key: str, values: list[str]
+) -> Object:
     spec: Object = {
         "capacity": {"storage": "1Gi"},
         "accessModes": [mode],

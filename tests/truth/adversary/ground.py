@@ -1,4 +1,4 @@
-"""A cluster with the replacements of planned moves: who is where, what the scheduler would do, what is worse."""
+"""A cluster with the replacements of planned moves: where pods are, what the scheduler does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LEFT_AT = datetime(2026, 1, 2, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Answer:
-    """What the scheduler says about a pod: where it may go, and whom it would evict where it finds no node."""
+    """What the scheduler says about a pod: where it may go, and what it evicts where it finds no node."""
 
     nodes: frozenset[str]
     victims: tuple[str, ...] = ()

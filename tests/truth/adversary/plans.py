@@ -26,7 +26,7 @@ class Verdict:
     whole: bool = True
 
 
-def against_moves(
+def against_moves(  # noqa: PLR0913 - the options of the command
     objects: Sequence[Object],
     plan: MovePlan,
     *,
