@@ -13,7 +13,7 @@ from tests.truth import removing
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
 from tests.truth.moving_claims import judge_rebalance, judge_unsearched
-from tests.truth.placing_claims import judge_moves, judge_solve, judge_with_claims
+from tests.truth.placing_claims import judge_final, judge_moves, judge_solve, judge_with_claims
 from tests.truth.world import World
 
 TIME_LIMIT = 10.0
@@ -67,12 +67,15 @@ def _judge_of(case: Case) -> Callable[[Case, float, Judgement], Iterator[Finding
     """The judge of a command; claims of volumes have one of their own, and rebalance has none for them."""
     if not any(item["kind"] == "PersistentVolumeClaim" for item in case.objects):
         return _JUDGES[case.command]
+    if case.command == "solve --final-state":
+        return judge_final
     return judge_unsearched if case.command == "rebalance" else judge_with_claims
 
 
 _JUDGES = {
     "solve": judge_solve,
     "solve --allow-moves": judge_moves,
+    "solve --final-state": judge_final,
     "rebalance": judge_rebalance,
     "scale-down": _judge_scale_down,
 }

@@ -14,6 +14,7 @@ from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 from tests.truth import placing
 from tests.truth.digits import State, whereabouts
+from tests.truth.final import FinalPlacing
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
 from tests.truth.oracle import Oracle
@@ -23,6 +24,29 @@ from tests.truth.world import World
 
 #: So many states with the most pods are looked at for their softer stages.
 _MOST_STATES = 20_000
+
+
+def judge_final(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
+    """The pods of `solve --final-state`, against every placement that holds when all are placed."""
+    cluster = Cluster.from_objects(case.objects)
+    started = time.perf_counter()
+    plan = solve(cluster, time_limit=time_limit, final_state=True, prefer=case.options.get("prefer", "spread"))
+    found.seconds = time.perf_counter() - started
+    found.proved = plan.status == "Optimal"
+    world = World(case.objects)
+    search = FinalPlacing(world)
+    claims = any(item["kind"] == "PersistentVolumeClaim" for item in case.objects)
+    if claims or not search.is_searched:
+        found.complete = False
+        return
+    started = time.perf_counter()
+    truth = search.run()
+    found.search, found.complete = time.perf_counter() - started, truth.complete
+    placed = Placed(search.priorities, truth.value, truth.value, 0, truth.complete, truth.states)
+    stages, values, best = _placed_stages(plan, placed, search.value(_end(world, plan)), 0)
+    for finding in compare(stages, values, best, (str(world.places(truth.best)),)):
+        if truth.complete or finding.fault != "beyond":
+            yield finding
 
 
 def judge_with_claims(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:

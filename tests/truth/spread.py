@@ -57,7 +57,8 @@ class Spread:
 
         return counted
 
-    def checks(self, number: int) -> Iterator[Reading]:
+    def checks(self, number: int, *, in_the_end: bool = False) -> Iterator[Reading]:
+        """The nodes that constraints leave one more pod of a kind, or those that are as they should be."""
         kind = self._world.kinds[number]
         hard = self._constraints(kind, True)
         keys = [item["topologyKey"] for item in hard]
@@ -67,7 +68,7 @@ class Spread:
             counting = self._world.values(constraint["topologyKey"], self._eligible(kind, constraint, keys))
             first, names = self._world.sums(self._counted(kind, selector), counting)
             itself = int(manifests.selects(selector, kind.labels))
-            most = constraint["maxSkew"] - itself
+            most = constraint["maxSkew"] - (0 if in_the_end else itself)
             few = len(names) < (constraint.get("minDomains") or 1)
 
             def judge(

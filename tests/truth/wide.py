@@ -18,7 +18,7 @@ from tests.truth.generator import Case, _Draw, is_hard
 from tests.truth.manifests import Object
 from tests.truth.templates import HARD, HOST, ZONE
 
-COMMANDS = ("solve", "solve --allow-moves", "rebalance")
+COMMANDS = ("solve", "solve --allow-moves", "solve --final-state", "rebalance")
 Feature = Callable[[random.Random, list[Object], str], None]
 FEATURES: dict[str, Feature] = {
     "init containers": wide_pods.init_containers,

@@ -18,6 +18,9 @@ class World(Digits):
     def __init__(self, objects: Iterable[Object]) -> None:
         super().__init__(objects)
         self._spread, self._affinity = Spread(self), Affinity(self)
+        #: For every kind what nodes, room and ports say, and what required (anti-)affinity says.
+        self.alone: list[list[Reading]] = []
+        self.apart: list[list[Reading]] = []
         self.fits = [self._checks(kind) for kind in range(len(self.kinds))]
         self.rows = list(self._spread.rows())
         self.company = list(self._affinity.company())
@@ -41,11 +44,18 @@ class World(Digits):
         static = sum(
             self._may_be_on(profile, kind.pod, node) << place for place, node in enumerate(self.nodes)
         )
-        checks = [Reading(0, 0, lambda _: static)]
-        checks += [self._room(number, node) for node in range(len(self.nodes)) if static >> node & 1]
-        checks += self._spread.checks(number) if profile.runs("PodTopologySpread") else ()
-        checks += self._affinity.checks(number) if profile.runs("InterPodAffinity") else ()
-        return checks
+        alone = [Reading(0, 0, lambda _: static)]
+        alone += [self._room(number, node) for node in range(len(self.nodes)) if static >> node & 1]
+        spread = [*self._spread.checks(number)] if profile.runs("PodTopologySpread") else []
+        near = [*self._affinity.checks(number)] if profile.runs("InterPodAffinity") else []
+        self.alone.append(alone)
+        self.apart.append(near)
+        return [*alone, *spread, *near]
+
+    def spread_in_the_end(self, number: int) -> list[Reading]:
+        """The nodes whose domains do not hold too many for a kind once all is placed."""
+        runs = self.profile(self.kinds[number]).runs("PodTopologySpread")
+        return [*self._spread.checks(number, in_the_end=True)] if runs else []
 
     @staticmethod
     def _may_be_on(profile: Profile, pod: Object, node: Object) -> bool:

@@ -1,7 +1,7 @@
 """`solve --allow-moves` as its script carries it out: step after step, each in the cluster as it is then.
 
 An evicted pod is gone before the next step.  Its replacement is held back, by a template that is narrowed to
-no node, until the plan has a place for it.  A pod with a place is narrowed to it, so it either lands there or,
+no node, until the plan has a place for it.  A pod with a place is narrowed to it: it either lands there or,
 where it finds no node, may preempt.
 """
 
