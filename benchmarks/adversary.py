@@ -155,7 +155,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--ignore", nargs="+", default=[], choices=KINDS, help="count these, and print none")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false")
     parser.add_argument("--without", nargs="+", default=[], choices=wide.FEATURES, help="features left out")
+    parser.add_argument(
+        "--with", dest="forced", nargs="+", default=[], choices=wide.FEATURES, help="features of all wide cases"
+    )
     found = parser.parse_args()
+    wide.FORCED |= {*found.forced}
     wide.SKIPPED |= {*found.without}
     return found
 

@@ -154,7 +154,11 @@ def _options() -> argparse.Namespace:
         help="which faults to print",
     )
     parser.add_argument("--without", nargs="+", default=[], choices=wide.FEATURES, help="features left out")
+    parser.add_argument(
+        "--with", dest="forced", nargs="+", default=[], choices=wide.FEATURES, help="features of all wide cases"
+    )
     found = parser.parse_args()
+    wide.FORCED |= {*found.forced}
     wide.SKIPPED |= {*found.without}
     return found
 

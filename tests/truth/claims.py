@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from models import Cluster
 from planner import scale_down
 from planner.documents.plan import ScaleDown
-from planner.errors import PlannerError
+from planner.errors import NoAnswer, PlannerError
 from tests.truth import removing
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
@@ -24,6 +24,8 @@ def judge(case: Case, time_limit: float = TIME_LIMIT) -> Judgement:
     found = Judgement()
     try:
         found.findings += _judge_of(case)(case, time_limit, found)
+    except NoAnswer as error:
+        found.findings.append(Finding("cut", str(error)))
     except PlannerError as error:
         found.findings.append(Finding("crash", f"{type(error).__name__}: {error}"))
     return found

@@ -38,6 +38,8 @@ FEATURES: dict[str, Feature] = {
 }
 #: Features that are drawn and then left out, for runs that look for other faults than are known.
 SKIPPED: set[str] = set()
+#: Features that every case has, for runs about them.
+FORCED: set[str] = set()
 #: How many features a case has.
 _HOW_MANY = (0, 1, 1, 1, 2, 2, 3, 4)
 #: Binds of claims are remembered, so such cases are kept small.
@@ -69,7 +71,7 @@ def _case(chance: random.Random, seed: int, command: str) -> Case:
     found = drawing.case(seed)
     objects = [item for item in found.objects if item["kind"] not in ("ReplicaSet",)]
     names = chance.sample(sorted(FEATURES), chance.choice(_HOW_MANY))
-    for name in sorted({*names} - SKIPPED, key=list(FEATURES).index):
+    for name in sorted({*names, *FORCED} - SKIPPED, key=list(FEATURES).index):
         FEATURES[name](chance, objects, base)
     if any(item["kind"] == "PersistentVolumeClaim" for item in objects):
         objects = _fewer(objects)
