@@ -19,14 +19,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.truth import generator, plain
+from tests.truth import generator, plain, wide
 from tests.truth.claims import TIME_LIMIT, judge
 from tests.truth.findings import Finding, Judgement
-from tests.truth.generator import COMMANDS, Case
+from tests.truth.generator import Case
+from tests.truth.large_paths import lowered, path_of
 from tests.truth.shrinking import shrunk
 
 _SLOW = 2.0
-DRAWS = {"mixed": generator.draw, "plain": plain.draw}
+COMMANDS = tuple(dict.fromkeys((*generator.COMMANDS, *wide.COMMANDS)))
+DRAWS = {"mixed": generator.draw, "plain": plain.draw, "wide": wide.draw}
 
 
 def main() -> None:
@@ -40,12 +42,19 @@ def main() -> None:
         if options.minutes and time.monotonic() - started > 60 * options.minutes:
             break
         case = DRAWS[options.draw](number, options.command)
-        found = _judged(case, options.time_limit)
+        with lowered(_path(case, options)):
+            found = _judged(case, options.time_limit)
         tally.add(case, found)
         for finding in found.findings:
             if finding.fault in options.show:
                 _report(case, finding, options)
     tally.print(time.monotonic() - started)
+
+
+def _path(case: Case, options: argparse.Namespace) -> str | None:
+    """The path of large clusters that a case takes, if so many are asked for."""
+    chance = random.Random(f"large {case.seed}").random()
+    return path_of(case.seed, case.command) if chance < options.large else None
 
 
 def _judged(case: Case, time_limit: float) -> Judgement:
@@ -94,11 +103,14 @@ class Tally:
 
 
 def _report(case: Case, finding: Finding, options: argparse.Namespace) -> None:
-    small = shrunk(case, finding.fault, options.time_limit) if options.shrink else case
-    again = next(
-        (f for f in _judged(small, options.time_limit).findings if f.fault == finding.fault), finding
-    )
-    print(f"{case.seed} {case.command} {case.options or ''}: {finding.fault}: {again.text}", flush=True)
+    path = _path(case, options)
+    with lowered(path):
+        small = shrunk(case, finding.fault, options.time_limit) if options.shrink else case
+        again = next(
+            (f for f in _judged(small, options.time_limit).findings if f.fault == finding.fault), finding
+        )
+    how = f"{case.options or ''}{f', path of {path}' if path else ''}"
+    print(f"{case.seed} {case.command} {how}: {finding.fault}: {again.text}", flush=True)
     for line in again.truth:
         print(f"    {line}")
     if options.save:
@@ -129,6 +141,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="the first seed; drawn and printed without it")
     parser.add_argument("--command", choices=COMMANDS, help="one command only")
     parser.add_argument("--draw", choices=DRAWS, default="mixed", help="how clusters are drawn")
+    parser.add_argument(
+        "--large", type=float, default=0.0, help="this share takes the paths of large clusters"
+    )
     parser.add_argument("--time-limit", type=float, default=TIME_LIMIT)
     parser.add_argument("--save", type=Path, help="a folder for the clusters that show a fault")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false")
@@ -138,7 +153,14 @@ def _options() -> argparse.Namespace:
         default=["false", "bound", "missed", "softer", "invalid", "beyond", "worse", "crash"],
         help="which faults to print",
     )
-    return parser.parse_args()
+    parser.add_argument("--without", nargs="+", default=[], choices=wide.FEATURES, help="features left out")
+    parser.add_argument(
+        "--with", dest="forced", nargs="+", default=[], choices=wide.FEATURES, help="features of all wide cases"
+    )
+    found = parser.parse_args()
+    wide.FORCED |= {*found.forced}
+    wide.SKIPPED |= {*found.without}
+    return found
 
 
 if __name__ == "__main__":

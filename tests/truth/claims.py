@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from models import Cluster
 from planner import scale_down
 from planner.documents.plan import ScaleDown
-from planner.errors import PlannerError
+from planner.errors import NoAnswer, PlannerError
 from tests.truth import removing
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
-from tests.truth.moving_claims import judge_rebalance
-from tests.truth.placing_claims import judge_moves, judge_solve
+from tests.truth.moving_claims import judge_rebalance, judge_unsearched
+from tests.truth.placing_claims import judge_final, judge_moves, judge_solve, judge_with_claims
 from tests.truth.world import World
 
 TIME_LIMIT = 10.0
@@ -23,7 +23,9 @@ def judge(case: Case, time_limit: float = TIME_LIMIT) -> Judgement:
     """Ask the planner and the search, and compare."""
     found = Judgement()
     try:
-        found.findings += _JUDGES[case.command](case, time_limit, found)
+        found.findings += _judge_of(case)(case, time_limit, found)
+    except NoAnswer as error:
+        found.findings.append(Finding("cut", str(error)))
     except PlannerError as error:
         found.findings.append(Finding("crash", f"{type(error).__name__}: {error}"))
     return found
@@ -63,9 +65,19 @@ def removing_findings(
     yield from compare(plan.objective, have, truth.worth, witness)
 
 
+def _judge_of(case: Case) -> Callable[[Case, float, Judgement], Iterator[Finding]]:
+    """The judge of a command; claims of volumes have one of their own, and rebalance has none for them."""
+    if not any(item["kind"] == "PersistentVolumeClaim" for item in case.objects):
+        return _JUDGES[case.command]
+    if case.command == "solve --final-state":
+        return judge_final
+    return judge_unsearched if case.command == "rebalance" else judge_with_claims
+
+
 _JUDGES = {
     "solve": judge_solve,
     "solve --allow-moves": judge_moves,
+    "solve --final-state": judge_final,
     "rebalance": judge_rebalance,
     "scale-down": _judge_scale_down,
 }

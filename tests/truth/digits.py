@@ -12,7 +12,7 @@ from functools import cached_property
 
 from tests.truth import manifests
 from tests.truth.manifests import Labels, Object
-from tests.truth.scheduling import Schedulers
+from tests.truth.profiles import Profile, defaulted, profile_of, profiles_of
 
 #: Nodes as the bits of a number.
 Nodes = int
@@ -78,12 +78,17 @@ class Digits:
             for item in found
             if item["kind"] == "Namespace"
         }
+        self.profiles = profiles_of(found)
+        self._controllers = {
+            (item["kind"], item["metadata"].get("namespace", "default"), item["metadata"]["name"]): item
+            for item in found
+            if item["kind"] in ("ReplicaSet", "StatefulSet")
+        }
         self._owners = {
             (item["kind"], item["metadata"].get("namespace", "default"), item["metadata"]["name"]): above
             for item in found
             if item["kind"] in ("ReplicaSet", "Job") and (above := manifests.controller(item))
         }
-        self.schedulers = Schedulers(found)
         self.pods = [item for item in found if item["kind"] == "Pod" and self._takes_part(item)]
         self._alike = manifests.named_after(self.pods, found)
         self.budgets = self._budgets()
@@ -124,13 +129,34 @@ class Digits:
         """The budgets over a pod."""
         return [number for number, (item, _) in enumerate(self.budgets) if manifests.covers(item, pod)]
 
+    def drawn(self, pod: Object) -> list[int]:
+        """The budgets that the eviction of a pod is counted against."""
+        return [n for n in self.covering(pod) if manifests.draws_on(self.budgets[n][0], pod, self.pods)]
+
     def _may_move(self, pod: Object) -> bool:
         covering = self.covering(pod)
-        if len(covering) > 1 or (covering and self.budgets[covering[0]][1] < 1):
+        if len(covering) > 1 and not manifests.is_starting(pod):
             return False
-        if not self.schedulers.known(pod):
+        drawn = self.drawn(pod)
+        if drawn and self.budgets[drawn[0]][1] < 1:
             return False
-        return manifests.may_be_evicted(pod)
+        return manifests.may_be_evicted(pod) and self._is_made_again(pod)
+
+    def _is_made_again(self, pod: Object) -> bool:
+        """A StatefulSet with OrderedReady makes a pod again only when all lower ordinals are ready."""
+        owner = manifests.controller(pod)
+        found = (
+            None
+            if owner is None
+            else self._controllers.get((owner["kind"], pod["metadata"]["namespace"], owner["name"]))
+        )
+        if found is None or found["kind"] != "StatefulSet":
+            return True
+        if found["spec"].get("podManagementPolicy", "OrderedReady") != "OrderedReady":
+            return True
+        ready = {item["metadata"]["name"] for item in self.pods if manifests.is_ready(item)}
+        ordinal = int(pod["metadata"]["name"].rpartition("-")[2])
+        return all(f"{owner['name']}-{number}" in ready for number in range(ordinal)) if owner else True
 
     def _kinds(self) -> list[Kind]:
         groups: dict[str, list[Object]] = {}
@@ -151,7 +177,7 @@ class Digits:
             key = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
             if pod["spec"].get("nodeName"):
                 running.setdefault(self.names.index(pod["spec"]["nodeName"]), []).append(key)
-            elif self._is_waiting(pod):
+            elif manifests.is_live(pod) and not pod["spec"].get("schedulingGates"):
                 waiting.append(key)
         return Kind(
             pods[0],
@@ -160,11 +186,6 @@ class Digits:
             tuple(waiting),
             {node: tuple(names) for node, names in running.items()},
         )
-
-    def _is_waiting(self, pod: Object) -> bool:
-        """Whether somebody schedules the pod."""
-        gated = bool(pod["spec"].get("schedulingGates"))
-        return manifests.is_live(pod) and not gated and self.schedulers.known(pod)
 
     # The digits
 
@@ -256,6 +277,21 @@ class Digits:
             (node["metadata"].get("labels") or {}).get(key) if place in among else None
             for place, node in enumerate(self.nodes)
         ]
+
+    def profile(self, kind: Kind) -> Profile:
+        """The profile of a kind; an empty one where no scheduler looks at it."""
+        return profile_of(self.profiles, kind.pod) or Profile()
+
+    def constraints(self, kind: Kind) -> list[Object]:
+        """The spread constraints that filters ask of a kind: its own, or the defaults of its profile."""
+        own = kind.pod["spec"].get("topologySpreadConstraints")
+        if own:
+            return list(own)
+        owner = manifests.controller(kind.pod)
+        found = (
+            None if owner is None else self._controllers.get((owner["kind"], kind.namespace, owner["name"]))
+        )
+        return defaulted(self.profile(kind), kind.pod, found)
 
     def workload(self, pod: Object) -> str:
         """Whose a pod is: the Deployment above a ReplicaSet, where that is in the snapshot."""

@@ -17,9 +17,32 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 HARD = "DoNotSchedule"
 CORDON = {"key": "node.kubernetes.io/unschedulable", "value": "", "effect": "NoSchedule"}
-_SUFFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "k": 10**3, "M": 10**6, "G": 10**9}
+_SUFFIXES = {
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+    "Ei": 2**60,
+    "k": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "E": 10**18,
+}
 _SYSTEM = 2_000_000_000
 _STAYING = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
+
+
+def complete(objects: Iterable[Object]) -> list[Object]:
+    """The same objects with what the API server would have filled in: namespaces, labels, specs."""
+    return [_complete(item) for item in objects]
+
+
+def _complete(item: Object) -> Object:
+    metadata = dict(item["metadata"]) if "metadata" in item else {}
+    if item["kind"] in ("Pod", "PodDisruptionBudget", "ReplicaSet", "StatefulSet", "Job"):
+        metadata.setdefault("namespace", "default")
+    if item["kind"] in ("Pod", "Node"):
+        return {**item, "metadata": {"labels": {}, **metadata}, "spec": item.get("spec") or {}}
+    return {**item, "metadata": metadata}
 
 
 def spelled(part: object) -> str:
@@ -36,12 +59,38 @@ def amount(text: str) -> int:
 
 
 def asks(pod: Object) -> dict[str, int]:
-    """What the containers of a pod request together."""
+    """What a pod requests: containers and sidecars together, or more while it starts; overhead on top.
+
+    What is requested for the pod as a whole stands for cpu and memory of its containers.
+    """
     total: dict[str, int] = {}
     for container in pod["spec"]["containers"]:
-        for name, text in container.get("resources", {}).get("requests", {}).items():
-            total[name] = total.get(name, 0) + amount(str(text))
-    return total
+        total = _together(total, _requests(container))
+    starting: dict[str, int] = {}
+    sidecars: dict[str, int] = {}
+    for container in pod["spec"].get("initContainers") or ():
+        now = _together(sidecars, _requests(container))
+        starting = _most(starting, now)
+        if container.get("restartPolicy") == "Always":
+            sidecars = now
+    total = _most(_together(total, sidecars), starting)
+    whole = _requests(pod["spec"])
+    total |= {name: value for name, value in whole.items() if name in ("cpu", "memory")}
+    over = {name: amount(str(text)) for name, text in (pod["spec"].get("overhead") or {}).items()}
+    return _together(total, over)
+
+
+def _requests(part: Object) -> dict[str, int]:
+    found = (part.get("resources") or {}).get("requests") or {}
+    return {name: amount(str(text)) for name, text in found.items()}
+
+
+def _together(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
+
+
+def _most(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {name: max(one.get(name, 0), other.get(name, 0)) for name in {**one, **other}}
 
 
 def ports(pod: Object) -> Iterator[tuple[str, str, int]]:
@@ -126,7 +175,7 @@ def taints_tolerated(pod: Object, node: Object) -> bool:
     """Every NoSchedule and NoExecute taint is tolerated."""
     return all(
         tolerates(pod, taint)
-        for taint in node["spec"].get("taints") or ()
+        for taint in (node.get("spec") or {}).get("taints") or ()
         if taint["effect"] in ("NoSchedule", "NoExecute")
     )
 
@@ -137,13 +186,7 @@ def chosen(pod: Object, node: Object) -> bool:
     wanted = pod["spec"].get("nodeSelector") or {}
     if any(labels.get(key) != value for key, value in wanted.items()):
         return False
-    rule = node_affinity(pod)
-    return rule is None or matches_terms(rule, node)
-
-
-def matches_terms(rule: Object, node: Object) -> bool:
-    """One of a node selector's terms matches the node."""
-    return any(_term_matches(term, node) for term in rule["nodeSelectorTerms"])
+    return matches(node_affinity(pod), node)
 
 
 def node_affinity(pod: Object) -> Object | None:
@@ -165,9 +208,14 @@ def _term_matches(term: Object, node: Object) -> bool:
     return all(holds(item, labels) for item in expressions) and all(holds(item, name) for item in fields)
 
 
-def is_open(pod: Object, node: Object) -> bool:
-    """The node is not cordoned, or the pod tolerates that."""
-    return not node["spec"].get("unschedulable") or tolerates(pod, CORDON)
+def is_closed(pod: Object, node: Object) -> bool:
+    """Whether a node is cordoned for a pod."""
+    return bool((node.get("spec") or {}).get("unschedulable")) and not tolerates(pod, CORDON)
+
+
+def matches(rule: Object | None, node: Object) -> bool:
+    """Whether one of the terms of a node selector holds; without one there is nothing to hold."""
+    return rule is None or any(_term_matches(term, node) for term in rule["nodeSelectorTerms"])
 
 
 def controller(pod: Object) -> Object | None:
@@ -226,12 +274,12 @@ def is_live(pod: Object) -> bool:
 
 
 def may_be_evicted(pod: Object) -> bool:
-    """The usual protections, without budgets."""
+    """The usual protections, without budgets; an eviction is a failure of a Job, so its pods stay."""
     owner, notes = controller(pod), pod["metadata"].get("annotations") or {}
     volumes = pod["spec"].get("volumes") or ()
     return not (
         owner is None
-        or owner["kind"] in ("DaemonSet", "Node")
+        or owner["kind"] in ("DaemonSet", "Node", "Job")
         or "kubernetes.io/config.mirror" in notes
         or not is_live(pod)
         or (pod["spec"].get("priority") or 0) >= _SYSTEM
@@ -247,15 +295,48 @@ def covers(budget: Object, pod: Object) -> bool:
     return same and selects(budget["spec"].get("selector"), pod["metadata"].get("labels", {}))
 
 
+def is_ready(pod: Object) -> bool:
+    """Whether it runs, was not told to stop, and nothing says that it is not ready."""
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    said = next((item["status"] for item in conditions if item["type"] == "Ready"), "True")
+    return bool(pod["spec"].get("nodeName")) and is_live(pod) and said == "True"
+
+
+def healthy_and_desired(budget: Object, pods: Iterable[Object]) -> tuple[int, int]:
+    """What the status says, or what the disruption controller would count."""
+    status, spec = budget.get("status") or {}, budget["spec"]
+    if "currentHealthy" in status:
+        return int(status["currentHealthy"]), int(status.get("desiredHealthy", 0))
+    covered = [pod for pod in pods if covers(budget, pod)]
+    healthy = sum(map(is_ready, covered))
+    if (unavailable := spec.get("maxUnavailable")) is not None:
+        return healthy, max(0, len(covered) - _scaled(unavailable, len(covered)))
+    return healthy, _scaled(spec.get("minAvailable", 0), len(covered))
+
+
 def allowed_disruptions(budget: Object, pods: Iterable[Object]) -> int:
     """What the status says, or what the disruption controller would write there."""
     if "status" in budget:
         return int(budget["status"].get("disruptionsAllowed", 0))
-    spec, covered = budget["spec"], [pod for pod in pods if covers(budget, pod)]
-    healthy = sum(bool(pod["spec"].get("nodeName")) and is_live(pod) for pod in covered)
-    if (unavailable := spec.get("maxUnavailable")) is not None:
-        return max(0, healthy - max(0, len(covered) - _scaled(unavailable, len(covered))))
-    return max(0, healthy - _scaled(spec.get("minAvailable", 0), len(covered)))
+    healthy, desired = healthy_and_desired(budget, pods)
+    return max(0, healthy - desired)
+
+
+def is_starting(pod: Object) -> bool:
+    """Whether it has a node and does not run yet: no budget is asked about it."""
+    return (pod.get("status") or {}).get("phase") == "Pending"
+
+
+def draws_on(budget: Object, pod: Object, pods: Iterable[Object]) -> bool:
+    """Whether the eviction of a covered pod takes one of the disruptions that a budget allows."""
+    if is_ready(pod):
+        return True
+    if is_starting(pod):
+        return False
+    if budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return False
+    healthy, desired = healthy_and_desired(budget, pods)
+    return not healthy >= desired > 0
 
 
 def _scaled(text: int | str, pods: int) -> int:

@@ -12,6 +12,7 @@ from planner import rebalance
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import Objective
 from tests.truth import moving
+from tests.truth.adversary.plans import against_moves
 from tests.truth.digits import State, whereabouts
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
@@ -45,6 +46,21 @@ def judge_rebalance(case: Case, time_limit: float, found: Judgement) -> Iterator
         pinned, cordoned = (step.landing == kind for kind in ("pinned", "cordoned"))
         if (pinned and (evict_only or not narrowed)) or (cordoned and not options.get("cordon")):
             yield Finding("invalid", f"{step.pod} is {step.landing}")
+
+
+def judge_unsearched(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
+    """The adversary's view of a plan where volumes have a say: there is no search for the best moves."""
+    started = time.perf_counter()
+    plan = rebalance(Cluster.from_objects(case.objects), time_limit=time_limit, **case.options)
+    found.seconds = time.perf_counter() - started
+    found.proved, found.complete = plan.status == "Optimal", False
+    verdict = against_moves(
+        case.objects,
+        plan,
+        max_unavailable=case.options.get("max_unavailable", 1),
+        soft=case.options.get("soft", False),
+    )
+    yield from (Finding("invalid", str(failure)) for failure in verdict.failures)
 
 
 def _can_be_pinned(pod: Pod) -> bool:

@@ -135,7 +135,7 @@ class Placing:
     def _evictable(self) -> list[tuple[int, int, tuple[int, ...]]]:
         """Kind, node and budgets of every pod that may be evicted."""
         return [
-            (number, node, tuple(self._world.covering(kind.pod)))
+            (number, node, tuple(self._world.drawn(kind.pod)))
             for number, kind in enumerate(self._world.kinds)
             if kind.movable
             for node, names in kind.running.items()

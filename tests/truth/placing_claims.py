@@ -9,13 +9,15 @@ from dataclasses import replace
 
 from models import Cluster
 from planner import solve
-from planner.documents.plan import Objective, PlacementPlan
+from planner.documents.plan import PODS_PLACED, Objective, PlacementPlan
 from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 from tests.truth import placing
 from tests.truth.digits import State, whereabouts
+from tests.truth.final import FinalPlacing
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
+from tests.truth.oracle import Oracle
 from tests.truth.placing import Placed, Placing
 from tests.truth.wishes import Wishes
 from tests.truth.world import World
@@ -24,10 +26,54 @@ from tests.truth.world import World
 _MOST_STATES = 20_000
 
 
+def judge_final(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
+    """The pods of `solve --final-state`, against every placement that holds when all are placed."""
+    cluster = Cluster.from_objects(case.objects)
+    started = time.perf_counter()
+    plan = solve(cluster, time_limit=time_limit, final_state=True, prefer=case.options.get("prefer", "spread"))
+    found.seconds = time.perf_counter() - started
+    found.proved = plan.status == "Optimal"
+    world = World(case.objects)
+    search = FinalPlacing(world)
+    claims = any(item["kind"] == "PersistentVolumeClaim" for item in case.objects)
+    if claims or not search.is_searched:
+        found.complete = False
+        return
+    started = time.perf_counter()
+    truth = search.run()
+    found.search, found.complete = time.perf_counter() - started, truth.complete
+    placed = Placed(search.priorities, truth.value, truth.value, 0, truth.complete, truth.states)
+    stages, values, best = _placed_stages(plan, placed, search.value(_end(world, plan)), 0)
+    for finding in compare(stages, values, best, (str(world.places(truth.best)),)):
+        if truth.complete or finding.fault != "beyond":
+            yield finding
+
+
+def judge_with_claims(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
+    """The pods placed where volumes have a say, against every order of binds; no softer stages."""
+    cluster = Cluster.from_objects(case.objects)
+    moves = case.command == "solve --allow-moves"
+    started = time.perf_counter()
+    plan = solve(cluster, time_limit=time_limit, allow_moves=moves)
+    found.seconds = time.perf_counter() - started
+    found.proved = plan.status == "Optimal"
+    yield from (Finding("invalid", problem) for problem in _replayed(cluster, plan))
+    stages = [stage for stage in plan.objective if stage.name.startswith(PODS_PLACED)]
+    priorities = [int(stage.name.removeprefix(PODS_PLACED)) for stage in stages]
+    started = time.perf_counter()
+    truth = Oracle(case.objects, priorities).run(moves=moves)
+    found.search, found.complete = time.perf_counter() - started, truth.complete
+    values = _ran(cluster, plan, priorities)
+    for finding in compare(stages, values, truth.value, truth.steps):
+        if truth.complete or finding.fault != "beyond":
+            yield finding
+
+
 def judge_solve(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
     cluster = Cluster.from_objects(case.objects)
     started = time.perf_counter()
-    plan = solve(cluster, time_limit=time_limit, prefer="pack" if case.seed & 4 else "spread")
+    prefer = case.options.get("prefer", "pack" if case.seed & 4 else "spread")
+    plan = solve(cluster, time_limit=time_limit, prefer=prefer)
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
     world = World(case.objects)
@@ -173,7 +219,7 @@ def _evictions_wrong(world: World, plan: PlacementPlan, end: State) -> Iterator[
     for step in plan.steps:
         if step.action == "evict":
             kind = world.kinds[kind_of[step.pod]]
-            drawn.update(world.covering(kind.pod))
+            drawn.update(world.drawn(kind.pod))
             if not kind.movable:
                 yield Finding("invalid", f"{step.pod} must not be evicted")
     for budget, times in drawn.items():

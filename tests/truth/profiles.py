@@ -1,135 +1,76 @@
-"""Random scheduler configurations over tiny clusters: several profiles, each with something changed."""
+"""Scheduler profiles as the exhaustive search reads them: filters that are off, arguments of the others."""
 
 from __future__ import annotations
 
-import copy
-import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from tests.truth import manifests
 from tests.truth.manifests import REQUIRED, Object
-from tests.truth.templates import GPU, HOST, SOFT, ZONE
 
-FILTERS = (
-    "InterPodAffinity",
-    "NodeAffinity",
-    "NodeName",
-    "NodePorts",
-    "NodeResourcesFit",
-    "NodeUnschedulable",
-    "NodeVolumeLimits",
-    "PodTopologySpread",
-    "TaintToleration",
-    "VolumeBinding",
-    "VolumeRestrictions",
-    "VolumeZone",
-)
-SCORES = (
-    "ImageLocality",
-    "InterPodAffinity",
-    "NodeAffinity",
-    "NodeResourcesBalancedAllocation",
-    "NodeResourcesFit",
-    "PodTopologySpread",
-    "TaintToleration",
-)
-_NAMES = ("default-scheduler", "other", "third")
+_DEFAULT = "default-scheduler"
 
 
-def configured(objects: list[Object], seed: int) -> list[Object]:
-    """The same objects with a configuration, and pods of all its profiles and of one that it lacks."""
-    return _Configuration(random.Random(f"profiles {seed}")).over(objects)
+@dataclass(frozen=True)
+class Profile:
+    """What filters of one profile ask for; `off` names those that it does not run."""
+
+    off: frozenset[str] = frozenset()
+    #: Required node affinity that every pod has besides its own.
+    added: Object | None = None
+    ignored: frozenset[str] = frozenset()
+    ignored_groups: frozenset[str] = frozenset()
+    #: Spread constraints of pods that have none.
+    defaults: tuple[Object, ...] = field(default=())
+
+    def runs(self, plugin: str) -> bool:
+        """Whether a filter has a say."""
+        return plugin not in self.off and "*" not in self.off
+
+    def ignores(self, resource: str) -> bool:
+        """Whether nobody looks at a resource; only extended ones can be ignored."""
+        group, _, name = resource.partition("/")
+        return bool(name) and (resource in self.ignored or group in self.ignored_groups)
 
 
-class _Configuration:
-    """One configuration in the making."""
+def profiles_of(objects: Iterable[Object]) -> Mapping[str, Profile]:
+    """The profiles by the names that pods use."""
+    configs = [item for item in objects if item["kind"] == "KubeSchedulerConfiguration"]
+    found = [profile for item in configs for profile in item.get("profiles") or ()]
+    return {item.get("schedulerName", _DEFAULT): _read(item) for item in found} or {_DEFAULT: Profile()}
 
-    def __init__(self, chance: random.Random) -> None:
-        self._chance = chance
 
-    def _one(self, *values: Any) -> Any:
-        return self._chance.choice(values)
+def profile_of(profiles: Mapping[str, Profile], pod: Object) -> Profile | None:
+    """The profile that a pod names, if there is one."""
+    return profiles.get(pod["spec"].get("schedulerName") or _DEFAULT)
 
-    def _likely(self, share: float) -> bool:
-        return self._chance.random() < share
 
-    def over(self, objects: list[Object]) -> list[Object]:
-        names = _NAMES[: self._one(1, 2, 2, 3)]
-        named = [*names, *names, *(["nobody"] if self._likely(0.2) else [])]
-        by_kind: dict[str, str] = {}
-        found = [copy.deepcopy(item) for item in objects]
-        for item in found:
-            if item["kind"] == "Pod":
-                key = str(sorted(item["metadata"].get("labels", {}).items()))
-                chosen = (
-                    by_kind.setdefault(key, self._one(*named)) if self._likely(0.8) else self._one(*named)
-                )
-                item["spec"]["schedulerName"] = chosen
-        config = {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "profiles": [self._profile(name) for name in names],
-        }
-        return [config, *found]
+def _read(item: Object) -> Profile:
+    plugins = item.get("plugins") or {}
+    off = {
+        plugin["name"]
+        for point in ("filter", "multiPoint")
+        for plugin in (plugins.get(point) or {}).get("disabled") or ()
+    }
+    args: dict[str, dict[str, Any]] = {
+        config["name"]: config.get("args") or {} for config in item.get("pluginConfig") or ()
+    }
+    fit, spread = args.get("NodeResourcesFit", {}), args.get("PodTopologySpread", {})
+    added = (args.get("NodeAffinity", {}).get("addedAffinity") or {}).get(REQUIRED)
+    listed = spread.get("defaultingType") == "List"
+    return Profile(
+        frozenset(off),
+        added,
+        frozenset(fit.get("ignoredResources") or ()),
+        frozenset(fit.get("ignoredResourceGroups") or ()),
+        tuple(spread.get("defaultConstraints") or ()) if listed else (),
+    )
 
-    def _profile(self, name: str) -> Object:
-        plugins: Object = {}
-        if self._likely(0.6):
-            point = self._one("filter", "filter", "filter", "multiPoint")
-            plugins[point] = {"disabled": self._named(FILTERS, self._one(1, 1, 1, 2, 12))}
-        if self._likely(0.3):
-            plugins["score"] = {"disabled": self._named(SCORES, self._one(1, 2, 7))}
-        elif self._likely(0.2):
-            plugin = {"name": self._one(*SCORES), "weight": self._one(1, 5, 50)}
-            plugins["score"] = {"disabled": [{"name": plugin["name"]}], "enabled": [plugin]}
-        if self._likely(0.1):
-            plugins["postFilter"] = {"disabled": [{"name": "*"}]}
-        arguments = [{"name": name, "args": args} for name, args in self._arguments().items()]
-        return {"schedulerName": name, "plugins": plugins, "pluginConfig": arguments}
 
-    def _named(self, names: tuple[str, ...], number: int) -> list[Object]:
-        return [{"name": name} for name in self._chance.sample(names, min(number, len(names)))]
-
-    def _arguments(self) -> dict[str, Object]:
-        found: dict[str, Object] = {}
-        if self._likely(0.4):
-            found["NodeResourcesFit"] = self._fit()
-        if self._likely(0.2):
-            key, values = self._one((ZONE, ["x"]), (ZONE, ["x", "y"]), ("disk", ["ssd"]))
-            expression = {"key": key, "operator": self._one("In", "NotIn"), "values": values}
-            terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
-            found["NodeAffinity"] = {"addedAffinity": {REQUIRED: terms}}
-        if self._likely(0.25):
-            found["PodTopologySpread"] = self._defaults()
-        if self._likely(0.1):
-            found["InterPodAffinity"] = {"hardPodAffinityWeight": self._one(0, 100)}
-        return found
-
-    def _fit(self) -> Object:
-        found: Object = {}
-        if self._likely(0.6):
-            found[self._one("ignoredResources", "ignoredResources", "ignoredResourceGroups")] = self._one(
-                [GPU], [GPU], [GPU.partition("/")[0]], ["cpu"], ["memory", "pods"]
-            )
-        if self._likely(0.5):
-            strategy: Object = {
-                "type": self._one("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
-            }
-            strategy["resources"] = [{"name": self._one("cpu", GPU, "memory"), "weight": self._one(1, 5)}]
-            if strategy["type"] == "RequestedToCapacityRatio":
-                shape = [{"utilization": 0, "score": self._one(0, 10)}, {"utilization": 100, "score": 5}]
-                strategy["requestedToCapacityRatio"] = {"shape": shape}
-            found["scoringStrategy"] = strategy
-        return found
-
-    def _defaults(self) -> Object:
-        if self._likely(0.3):
-            return {"defaultingType": "System"}
-        constraints = [
-            {
-                "maxSkew": self._one(1, 1, 2),
-                "topologyKey": self._one(ZONE, HOST),
-                "whenUnsatisfiable": self._one("DoNotSchedule", "DoNotSchedule", SOFT),
-            }
-            for _ in range(self._one(0, 1, 1))
-        ]
-        return {"defaultingType": "List", "defaultConstraints": constraints}
+def defaulted(profile: Profile, pod: Object, owner: Object | None) -> list[Object]:
+    """The spread constraints that the profile gives a pod that has none: of the pods of its controller."""
+    selector = None if owner is None else owner["spec"].get("selector")
+    if manifests.requirements(selector) in (None, "[]"):
+        return []
+    return [{**item, "labelSelector": selector} for item in profile.defaults]

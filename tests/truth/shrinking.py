@@ -17,15 +17,15 @@ _MOST_TRIALS = 400
 
 def shrunk(case: Case, fault: Fault, time_limit: float) -> Case:
     """Leave out objects, then parts of pods and nodes, as long as the fault stays."""
-    trials, smaller = 0, True
-    while smaller and trials < _MOST_TRIALS:
-        smaller = False
-        for candidate in _smaller(case):
+    trials, found = 0, True
+    while found and trials < _MOST_TRIALS:
+        found = False
+        for candidate in smaller(case):
             trials += 1
             if trials >= _MOST_TRIALS:
                 break
             if _shows(candidate, fault, time_limit):
-                case, smaller = candidate, True
+                case, found = candidate, True
                 break
     return case
 
@@ -37,7 +37,7 @@ def _shows(case: Case, fault: Fault, time_limit: float) -> bool:
         return False
 
 
-def _smaller(case: Case) -> Iterator[Case]:
+def smaller(case: Case) -> Iterator[Case]:
     """The case with one thing less, the largest things first."""
     for number, item in enumerate(case.objects):
         left = case.objects[:number] + case.objects[number + 1 :]
@@ -53,8 +53,8 @@ def _smaller(case: Case) -> Iterator[Case]:
 
 def _owns(item: Object, others: list[Object]) -> bool:
     """Whether something is left that names it as its owner."""
-    uid = item["metadata"].get("uid")
-    owners = [owner for other in others for owner in other["metadata"].get("ownerReferences", ())]
+    uid = (item.get("metadata") or {}).get("uid")
+    owners = [owner for other in others for owner in (other.get("metadata") or {}).get("ownerReferences", ())]
     return uid is not None and item["kind"] != "Pod" and any(owner["uid"] == uid for owner in owners)
 
 

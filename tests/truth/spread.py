@@ -32,11 +32,7 @@ class Spread:
         self._world = world
 
     def _constraints(self, kind: Kind, hard: bool) -> list[Object]:
-        return [
-            item
-            for item in kind.pod["spec"].get("topologySpreadConstraints") or ()
-            if (item["whenUnsatisfiable"] == HARD) == hard
-        ]
+        return [item for item in self._world.constraints(kind) if (item["whenUnsatisfiable"] == HARD) == hard]
 
     def _eligible(self, kind: Kind, constraint: Object, keys: Sequence[str]) -> list[int]:
         """The nodes that count for a constraint."""
@@ -61,7 +57,8 @@ class Spread:
 
         return counted
 
-    def checks(self, number: int) -> Iterator[Reading]:
+    def checks(self, number: int, *, in_the_end: bool = False) -> Iterator[Reading]:
+        """The nodes that constraints leave one more pod of a kind, or those that are as they should be."""
         kind = self._world.kinds[number]
         hard = self._constraints(kind, True)
         keys = [item["topologyKey"] for item in hard]
@@ -71,7 +68,7 @@ class Spread:
             counting = self._world.values(constraint["topologyKey"], self._eligible(kind, constraint, keys))
             first, names = self._world.sums(self._counted(kind, selector), counting)
             itself = int(manifests.selects(selector, kind.labels))
-            most = constraint["maxSkew"] - itself
+            most = constraint["maxSkew"] - (0 if in_the_end else itself)
             few = len(names) < (constraint.get("minDomains") or 1)
 
             def judge(

@@ -16,7 +16,7 @@ from tests.truth.claims import judge
 from tests.truth.findings import CORRECT
 from tests.truth.generator import draw
 from tests.truth.manifests import Object
-from tests.truth.profiles import configured
+from tests.truth.configurations import configured
 from tests.truth.templates import ZONE
 
 #: Seconds for each question.

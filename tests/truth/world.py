@@ -8,6 +8,7 @@ from tests.truth import manifests
 from tests.truth.affinity import Affinity
 from tests.truth.digits import Digits, Nodes, Reading, State
 from tests.truth.manifests import Object
+from tests.truth.profiles import Profile
 from tests.truth.spread import Spread
 
 
@@ -17,6 +18,9 @@ class World(Digits):
     def __init__(self, objects: Iterable[Object]) -> None:
         super().__init__(objects)
         self._spread, self._affinity = Spread(self), Affinity(self)
+        #: For every kind what nodes, room and ports say, and what required (anti-)affinity says.
+        self.alone: list[list[Reading]] = []
+        self.apart: list[list[Reading]] = []
         self.fits = [self._checks(kind) for kind in range(len(self.kinds))]
         self.rows = list(self._spread.rows())
         self.company = list(self._affinity.company())
@@ -36,36 +40,47 @@ class World(Digits):
 
     def _checks(self, number: int) -> list[Reading]:
         kind = self.kinds[number]
-        static = sum(self._may_be_on(kind.pod, node) << place for place, node in enumerate(self.nodes))
-        checks = [Reading(0, 0, lambda _: static)]
-        checks += [self._room(number, node) for node in range(len(self.nodes)) if static >> node & 1]
-        if self.schedulers.asks(kind.pod, "PodTopologySpread"):
-            checks += self._spread.checks(number)
-        if self.schedulers.asks(kind.pod, "InterPodAffinity"):
-            checks += self._affinity.checks(number)
-        return checks
+        profile = self.profile(kind)
+        static = sum(
+            self._may_be_on(profile, kind.pod, node) << place for place, node in enumerate(self.nodes)
+        )
+        alone = [Reading(0, 0, lambda _: static)]
+        alone += [self._room(number, node) for node in range(len(self.nodes)) if static >> node & 1]
+        spread = [*self._spread.checks(number)] if profile.runs("PodTopologySpread") else []
+        near = [*self._affinity.checks(number)] if profile.runs("InterPodAffinity") else []
+        self.alone.append(alone)
+        self.apart.append(near)
+        return [*alone, *spread, *near]
 
-    def _may_be_on(self, pod: Object, node: Object) -> bool:
+    def spread_in_the_end(self, number: int) -> list[Reading]:
+        """The nodes whose domains do not hold too many for a kind once all is placed."""
+        runs = self.profile(self.kinds[number]).runs("PodTopologySpread")
+        return [*self._spread.checks(number, in_the_end=True)] if runs else []
+
+    @staticmethod
+    def _may_be_on(profile: Profile, pod: Object, node: Object) -> bool:
         """What a node and a pod say about each other, whoever else is there."""
-        says = {
-            "NodeUnschedulable": manifests.is_open(pod, node),
-            "TaintToleration": manifests.taints_tolerated(pod, node),
-            "NodeAffinity": manifests.chosen(pod, node) and self.schedulers.adds(pod, node),
-        }
-        return all(fits or not self.schedulers.asks(pod, plugin) for plugin, fits in says.items())
+        return (
+            not (profile.runs("NodeUnschedulable") and manifests.is_closed(pod, node))
+            and not (profile.runs("TaintToleration") and not manifests.taints_tolerated(pod, node))
+            and not (
+                profile.runs("NodeAffinity")
+                and not (manifests.chosen(pod, node) and manifests.matches(profile.added, node))
+            )
+        )
 
     def _room(self, number: int, node: int) -> Reading:
         """All nodes, less this one when the pod has no room or no port there."""
         kind, here = self.kinds[number], self.nodes[node]
+        profile = self.profile(kind)
+        fit, ports = profile.runs("NodeResourcesFit"), profile.runs("NodePorts")
         room = {name: manifests.amount(str(text)) for name, text in here["status"]["allocatable"].items()}
-        wanted = manifests.asks(kind.pod)
+        wanted = {n: a for n, a in manifests.asks(kind.pod).items() if fit and not profile.ignores(n)}
         asked = [manifests.asks(other.pod) for other in self.kinds]
-        clashing = [manifests.ports_clash(kind.pod, other.pod) for other in self.kinds]
-        wanted = {name: more for name, more in wanted.items() if not self.schedulers.ignores(kind.pod, name)}
-        fit, ports = (self.schedulers.asks(kind.pod, name) for name in ("NodeResourcesFit", "NodePorts"))
+        clashing = [ports and manifests.ports_clash(kind.pod, other.pod) for other in self.kinds]
 
         def judge(counts: list[int]) -> int:
-            full = 1000 * (sum(counts) + 1) > room.get("pods", 0)
+            full = fit and 1000 * (sum(counts) + 1) > room.get("pods", 0)
             clash = any(count and other for count, other in zip(counts, clashing, strict=True))
             short = any(
                 amount
@@ -73,8 +88,7 @@ class World(Digits):
                 > room.get(name, 0)
                 for name, amount in wanted.items()
             )
-            refused = (fit and (full or short)) or (ports and clash)
-            return self.every & ~(1 << node) if refused else self.every
+            return self.every & ~(1 << node) if full or clash or short else self.every
 
         return self.reading(node * len(self.kinds), len(self.kinds), judge)
 

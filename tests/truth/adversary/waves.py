@@ -1,0 +1,286 @@
+"""One wave in every order: evictions, ends, and landings on any node that the scheduler may choose.
+
+Exhaustive as long as there are few states, else random ways through the wave.  Old pods may linger until the
+wave ends; then all of them are gone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tests.truth.adversary.controllers import Controllers
+from tests.truth.adversary.failures import Failure, FailureKind
+from tests.truth.adversary.ground import Answer, Excess, Ground, leaving_of, replacement_of
+from tests.truth.adversary.moves import PlannedMove
+
+#: Where the replacements of earlier waves have landed, by the numbers of their moves.
+Landed = tuple[tuple[int, str], ...]
+
+
+class Progress(NamedTuple):
+    """How far one move is: the old pod runs (0), terminates (1) or is gone (2), and its replacement."""
+
+    old: int = 0
+    made: bool = False
+    node: str | None = None
+    nominated: str | None = None
+
+
+#: The progress of every move of a wave.
+Standing = tuple[Progress, ...]
+
+
+class Broken(Exception):
+    """An event that must not happen."""
+
+    def __init__(self, kind: FailureKind, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+@dataclass(frozen=True)
+class Limits:
+    """So many states are looked at one by one; beyond that so many random ways through a wave."""
+
+    states: int = 1500
+    walks: int = 40
+    starts: int = 24
+
+
+@dataclass
+class Cast:
+    """What all waves of a plan share."""
+
+    moves: Sequence[PlannedMove]
+    controllers: Controllers
+    ground: Ground
+    excess: Excess
+    #: The same with the nodes cordoned that a move closes.
+    closed: Mapping[tuple[str, ...], Ground] = field(default_factory=dict)
+
+    def named(self, move: PlannedMove) -> str:
+        """The name of the pod that a move evicts: an earlier replacement where it moves once more."""
+        before = [m for m in self.moves if m.pod == move.pod and m.number < move.number]
+        return replacement_of(before[-1]) if before else move.pod
+
+
+class Wave:
+    """The moves of one wave from one outcome of those before."""
+
+    def __init__(self, cast: Cast, moves: Sequence[PlannedMove], landed: Landed) -> None:
+        self._cast = cast
+        self._moves = moves
+        self._names = [cast.named(move) for move in moves]
+        self._landed = dict(landed)
+        self._before = cast.excess.hard(self.pods(tuple(Progress() for _ in moves)))
+
+    def outcome(self, standing: Standing) -> Landed:
+        """Where everything is after the wave."""
+        here = {move.number: progress.node for move, progress in zip(self._moves, standing, strict=True)}
+        return tuple(sorted((n, node) for n, node in {**self._landed, **here}.items() if node is not None))
+
+    # Where pods are
+
+    def pods(self, standing: Standing) -> dict[str, str | None]:
+        """Where pods of the snapshot, or what replaced them, are; None while they are away."""
+        found: dict[str, str | None] = {}
+        for move in self._cast.moves:
+            if move.number in self._landed:
+                found[move.pod] = self._landed[move.number]
+        for move, progress in zip(self._moves, standing, strict=True):
+            if progress.old:
+                found[move.pod] = progress.node
+        return found
+
+    def _positions(self, standing: Standing) -> dict[str, str | None]:
+        """The same for the scheduler: every pod by its own name, those that terminate as well."""
+        found: dict[str, str | None] = {}
+        for move in self._cast.moves:
+            if move.number in self._landed:
+                found[self._cast.named(move)] = None
+                found[replacement_of(move)] = self._landed[move.number]
+        for name, move, progress in zip(self._names, self._moves, standing, strict=True):
+            if progress.old:
+                found[name] = None
+            if progress.old == 1:
+                found[leaving_of(move)] = move.source
+            if progress.node is not None:
+                found[replacement_of(move)] = progress.node
+        return found
+
+    # Events
+
+    def next(self, standing: Standing) -> Iterator[tuple[str, Standing]]:
+        """Every event that may come next; `Broken` where it must not."""
+        for number, progress in enumerate(standing):
+            move = self._moves[number]
+            if progress.old == 0 and not self._is_held_back(number, standing):
+                yield f"evict {move.pod}", self._with(standing, number, Progress(1))
+            if progress.old == 1:
+                yield f"end {move.pod}", self._with(standing, number, progress._replace(old=2))
+            if progress.made and progress.node is None:
+                yield from self._tried(number, standing)
+
+    def _tried(self, number: int, standing: Standing) -> Iterator[tuple[str, Standing]]:
+        """What the scheduler may do with a replacement."""
+        move, progress = self._moves[number], standing[number]
+        answer = self._answer(move, standing, progress)
+        if answer.victims:
+            raise Broken("preempts", f"the replacement of {move.pod} preempts {', '.join(answer.victims)}")
+        if not answer.nodes and answer.nominated not in (None, progress.nominated):
+            waits = progress._replace(nominated=answer.nominated)
+            yield f"{move.pod} is nominated to {answer.nominated}", self._with(standing, number, waits)
+        for node in sorted(answer.nodes):
+            if node not in move.lands:
+                lands = ", ".join(sorted(move.lands))
+                raise Broken("elsewhere", f"the replacement of {move.pod} may land on {node}, not on {lands}")
+            landed = progress._replace(node=node, nominated=None)
+            yield f"{move.pod} lands on {node}", self._with(standing, number, landed)
+
+    def _answer(self, move: PlannedMove, standing: Standing, progress: Progress) -> Answer:
+        ground = self._cast.closed[move.cordon] if move.cordon else self._cast.ground
+        return ground.answer(self._positions(standing), move, progress.nominated)
+
+    def _is_held_back(self, number: int, standing: Standing) -> bool:
+        """A pin is on the template, or a cordon on nodes, for one replacement at a time."""
+        move = self._moves[number]
+        owner = self._owner(number)
+        under_way = [
+            other
+            for other, progress in enumerate(standing)
+            if progress.old and progress.node is None and self._owner(other) == owner
+        ]
+        return any(move.steered or self._moves[other].steered for other in under_way)
+
+    def _owner(self, number: int) -> str:
+        pod = self._cast.controllers.pods[self._moves[number].pod]
+        owner = (pod["metadata"].get("ownerReferences") or [{}])[0]
+        return f"{pod['metadata']['namespace']}/{owner.get('kind')}/{owner.get('name')}"
+
+    def _with(self, standing: Standing, number: int, progress: Progress) -> Standing:
+        """The standing with one move further, and what controllers make of it."""
+        found = [*standing]
+        found[number] = progress
+        for other, one in enumerate(found):
+            if not one.made and self._is_made(other, found):
+                found[other] = one._replace(made=True)
+        return tuple(found)
+
+    def _is_made(self, number: int, standing: Sequence[Progress]) -> bool:
+        pod, old = self._moves[number].pod, standing[number].old
+        if old < (2 if self._cast.controllers.waits_for_the_end(pod) else 1):
+            return False
+        needed = self._cast.controllers.needed_first(pod)
+        away = {m.pod for m, p in zip(self._moves, standing, strict=True) if p.old and p.node is None}
+        return needed is not None and away.isdisjoint(needed)
+
+    # What must hold
+
+    def check(self, standing: Standing) -> None:
+        """Nothing is worse than before the wave."""
+        now = self._cast.excess.hard(self.pods(standing))
+        for name, before, after in zip(self._cast.excess.names(), self._before, now, strict=True):
+            if after > before:
+                raise Broken("worse", f"a constraint of {name} has {after} too many where it had {before}")
+
+    def check_end(self, standing: Standing) -> None:
+        """With nothing left to happen every replacement runs."""
+        for move, progress in zip(self._moves, standing, strict=True):
+            if not progress.made:
+                raise Broken("not made", f"nothing makes {move.pod} again")
+            if progress.node is None:
+                raise Broken("pending", f"the replacement of {move.pod} finds no node")
+
+
+@dataclass
+class Played:
+    """What came of a wave: the outcomes, and failures, one of a kind."""
+
+    outcomes: set[Landed] = field(default_factory=set)
+    failures: dict[FailureKind, Failure] = field(default_factory=dict)
+    states: int = 0
+    whole: bool = True
+
+
+def play(
+    cast: Cast, moves: Sequence[PlannedMove], starts: Sequence[Landed], limits: Limits, seed: int
+) -> Played:
+    """All that may happen in a wave from several outcomes of those before."""
+    played = Played()
+    for start in starts:
+        wave = Wave(cast, moves, start)
+        if not _exhaust(wave, moves, played, limits.states // len(starts)):
+            played.whole = False
+            chance = random.Random(seed)
+            for _ in range(max(3, limits.walks // len(starts))):
+                _walk(wave, moves, played, chance)
+        if played.failures:
+            break
+    return played
+
+
+def _exhaust(wave: Wave, moves: Sequence[PlannedMove], played: Played, most: int) -> bool:
+    """Every state that can be reached; False where there are too many."""
+    first: Standing = tuple(Progress() for _ in moves)
+    parents: dict[Standing, tuple[Standing, str] | None] = {first: None}
+    stack = [first]
+    while stack:
+        standing = stack.pop()
+        if len(parents) > most:
+            return False
+        played.states += 1
+        try:
+            found = list(_following(wave, standing, played))
+        except Broken as broken:
+            _note(played, broken, moves, _events(parents, standing))
+            continue
+        for event, after in found:
+            if after not in parents:
+                parents[after] = standing, event
+                stack.append(after)
+    return True
+
+
+def _walk(wave: Wave, moves: Sequence[PlannedMove], played: Played, chance: random.Random) -> None:
+    """One random way through."""
+    standing: Standing = tuple(Progress() for _ in moves)
+    events: list[str] = []
+    while True:
+        played.states += 1
+        try:
+            found = list(_following(wave, standing, played))
+        except Broken as broken:
+            _note(played, broken, moves, events)
+            return
+        if not found:
+            return
+        event, standing = chance.choice(found)
+        events.append(event)
+
+
+def _following(wave: Wave, standing: Standing, played: Played) -> Iterator[tuple[str, Standing]]:
+    """The states that follow, after what must hold in this one was looked at."""
+    wave.check(standing)
+    found = list(wave.next(standing))
+    if not found:
+        wave.check_end(standing)
+        played.outcomes.add(wave.outcome(standing))
+    yield from found
+
+
+def _events(parents: Mapping[Standing, tuple[Standing, str] | None], standing: Standing) -> list[str]:
+    found: list[str] = []
+    while (step := parents[standing]) is not None:
+        standing, event = step
+        found.insert(0, event)
+    return found
+
+
+def _note(played: Played, broken: Broken, moves: Sequence[PlannedMove], events: Sequence[str]) -> None:
+    failure = Failure(broken.kind, moves[0].wave, str(broken), tuple(events))
+    known = played.failures.get(broken.kind)
+    if known is None or len(known.events) > len(events):
+        played.failures[broken.kind] = failure

@@ -1,0 +1,110 @@
+"""The most pods of a batch that can stand together in the end, whatever order leads there: every placement.
+
+What is asked of the batch is asked of the whole state: room, ports, required anti-affinity of either side, and
+the spread of each pod's own constraints.  Required affinity is left out: such cases are not searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tests.truth import manifests
+from tests.truth.digits import State
+from tests.truth.world import World
+
+Value = tuple[int, ...]
+LIMIT = 60_000
+
+
+@dataclass
+class Final:
+    """The most pods, the highest priority first, with a state that has them."""
+
+    value: Value
+    best: State
+    complete: bool = True
+    states: int = 0
+
+
+class FinalPlacing:
+    """The search over all placements of the waiting pods."""
+
+    def __init__(self, world: World, limit: int = LIMIT) -> None:
+        self._world = world
+        self._limit = limit
+        self._batch = [number for number, kind in enumerate(world.kinds) if kind.waiting]
+        self._spread = {number: world.spread_in_the_end(number) for number in self._batch}
+        kinds = world.kinds
+        self.priorities = tuple(sorted({kinds[number].priority for number in self._batch}, reverse=True))
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether all that pods ask for is known here."""
+        return not any(
+            manifests.affinity(self._world.kinds[number].pod, "podAffinity").get(manifests.REQUIRED)
+            for number in self._batch
+        )
+
+    def run(self) -> Final:
+        """Every placement is looked at, the pods of a kind being alike."""
+        start = self._world.start
+        best = Final(self.value(start), start)
+        for state in self._placements(start, 0, best):
+            value = self.value(state)
+            if value > best.value and self._holds(state):
+                best.value, best.best = value, state
+        return best
+
+    def value(self, state: State) -> Value:
+        """The pods of the batch that have a node, by priority."""
+        counts = dict.fromkeys(self.priorities, 0)
+        for number in self._batch:
+            before = self._world.total(self._world.start, number)
+            counts[self._world.kinds[number].priority] += self._world.total(state, number) - before
+        return tuple(counts.values())
+
+    def _placements(self, state: State, place: int, best: Final) -> Iterator[State]:
+        best.states += 1
+        if best.states > self._limit:
+            best.complete = False
+            return
+        if place == len(self._batch):
+            yield state
+            return
+        number = self._batch[place]
+        yield from self._of_kind(state, place, number, 0, self._world.kinds[number].waiting, best)
+
+    def _of_kind(
+        self, state: State, place: int, number: int, node: int, left: int, best: Final
+    ) -> Iterator[State]:
+        """So many more of a kind on this node and those after it; what has no room has none later."""
+        if node == len(self._world.nodes):
+            yield from self._placements(state, place + 1, best)
+            return
+        yield from self._of_kind(state, place, number, node + 1, left, best)
+        for count in range(1, left + 1):
+            if not self._fits(state, number, node):
+                break
+            state += self._world.delta[number][node]
+            yield from self._of_kind(state, place, number, node + 1, left - count, best)
+
+    def _fits(self, state: State, number: int, node: int) -> bool:
+        """Whether there is room for one more, and the node and the pod accept each other."""
+        return all(check(state) >> node & 1 for check in self._world.alone[number])
+
+    def _holds(self, state: State) -> bool:
+        world = self._world
+        for number in self._batch:
+            for node in range(len(world.nodes)):
+                before = len(world.kinds[number].running.get(node, ()))
+                if world.count(state, number, node) <= before:
+                    continue
+                without = state - world.delta[number][node]
+                if not all(check(without) >> node & 1 for check in world.apart[number]):
+                    return False
+                if not all(check(without) >> node & 1 for check in world.alone[number]):
+                    return False
+                if not all(check(state) >> node & 1 for check in self._spread[number]):
+                    return False
+        return True

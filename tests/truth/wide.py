@@ -1,0 +1,199 @@
+"""Random tiny clusters with what the other generators leave out, each feature in some of the cases.
+
+A case is drawn as `generator` does, with somewhat more nodes; then a few features are put on top of it: what
+else pods ask for, profiles, priorities, Jobs and StatefulSets in the snapshot, readiness, budgets, volumes.
+Most cases have one to three of them, so that a fault has few causes.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from tests.truth import manifests, wide_controllers, wide_pods, wide_profiles, wide_volumes
+from tests.truth.generator import Case, _Draw, is_hard
+from tests.truth.manifests import Object
+from tests.truth.templates import HARD, HOST, ZONE
+
+COMMANDS = ("solve", "solve --allow-moves", "solve --final-state", "rebalance")
+Feature = Callable[[random.Random, list[Object], str], None]
+FEATURES: dict[str, Feature] = {
+    "init containers": wide_pods.init_containers,
+    "sidecars": wide_pods.sidecars,
+    "overhead": wide_pods.overhead,
+    "pod-level requests": wide_pods.pod_level,
+    "priorities": wide_pods.priorities,
+    "never preempts": wide_pods.never_preempts,
+    "grace": wide_pods.grace,
+    "huge quantities": wide_pods.huge,
+    "readiness": wide_pods.readiness,
+    "budgets": wide_controllers.budgets,
+    "jobs": wide_controllers.jobs,
+    "stateful sets": wide_controllers.stateful_sets,
+    "profiles": wide_profiles.profiles,
+    "volumes": wide_volumes.volumes,
+}
+#: Features that are drawn and then left out, for runs that look for other faults than are known.
+SKIPPED: set[str] = set()
+#: Features that every case has, for runs about them.
+FORCED: set[str] = set()
+#: How many features a case has.
+_HOW_MANY = (0, 1, 1, 1, 2, 2, 3, 4)
+#: Binds of claims are remembered, so such cases are kept small.
+_MOST_WITH_VOLUMES = 8
+_PREFER = ("spread", "spread", "pack", "stable")
+
+
+def draw(seed: int, command: str | None = None) -> Case:
+    """The case of a seed; clusters where nothing is amiss are drawn again."""
+    chance = random.Random(f"wide {seed}")
+    chosen = command or COMMANDS[seed % len(COMMANDS)]
+    chosen = chosen if chosen in COMMANDS else "rebalance"
+    found = _case(chance, seed, chosen)
+    for _ in range(8):
+        if is_hard(_without_volumes(found), chance):
+            break
+        found = _case(chance, seed, chosen)
+    return found
+
+
+def has_claims(case: Case) -> bool:
+    """Whether binding a pod may bind a claim, or claims keep pods apart."""
+    return any(item["kind"] == "PersistentVolumeClaim" for item in case.objects)
+
+
+def _case(chance: random.Random, seed: int, command: str) -> Case:
+    base = {"solve --final-state": "solve"}.get(command, command)
+    drawing = _Wide(chance, base) if chance.random() < 0.6 else _Crowded(chance, base)
+    found = drawing.case(seed)
+    objects = [item for item in found.objects if item["kind"] not in ("ReplicaSet",)]
+    names = chance.sample(sorted(FEATURES), chance.choice(_HOW_MANY))
+    for name in sorted({*names, *FORCED} - SKIPPED, key=list(FEATURES).index):
+        FEATURES[name](chance, objects, base)
+    if any(item["kind"] == "PersistentVolumeClaim" for item in objects):
+        objects = _fewer(objects)
+    options: dict[str, Any] = dict(found.options)
+    if command in ("solve", "solve --final-state"):
+        options["prefer"] = chance.choice(_PREFER)
+    return replace(found, command=command, objects=objects, options=options)
+
+
+def _fewer(objects: list[Object]) -> list[Object]:
+    pods = [item for item in objects if item["kind"] == "Pod"]
+    away = {id(item) for item in pods[_MOST_WITH_VOLUMES:]}
+    return [item for item in objects if id(item) not in away]
+
+
+def _without_volumes(case: Case) -> Case:
+    """The same for a search that knows nothing of volumes."""
+    objects = copy.deepcopy([item for item in case.objects if item["kind"] in _KNOWN])
+    return replace(case, objects=objects)
+
+
+_KNOWN = ("Node", "Pod", "Namespace", "PodDisruptionBudget", "KubeSchedulerConfiguration")
+
+
+class _Wide(_Draw):
+    """As the mixed cases, with three to eight nodes."""
+
+    def _nodes(self) -> list[Object]:
+        size = self._one(3, 4, 5, 5, 6, 6, 7, 8)
+        found: list[Object] = []
+        while len(found) < size:
+            node = self._node()
+            for _ in range(self._one(1, 1, 2, 3)):
+                if len(found) < size:
+                    found.append(self._named(node, f"n{len(found)}"))
+        self._chance.shuffle(found)
+        return found
+
+
+class _Crowded:
+    """A few applications with hard constraints, more pods, next to no room: many moves, many ways."""
+
+    def __init__(self, chance: random.Random, command: str) -> None:
+        self._chance = chance
+        self._command = command
+
+    def case(self, seed: int) -> Case:
+        one = self._chance.choice
+        zones = one((("x", "y"), ("x", "y", "z")))
+        cpu = one((2, 3, 4, 6))
+        nodes = [
+            self._node(number, zones[number % len(zones)], cpu) for number in range(one((4, 5, 6, 6, 8)))
+        ]
+        share = {"solve": 0.3, "solve --allow-moves": 0.6}.get(self._command, 1.0)
+        pods: list[Object] = []
+        free = {node["metadata"]["name"]: cpu for node in nodes}
+        for number in range(one((1, 2, 2, 3))):
+            pods += self._application(number, free, share)
+        options: dict[str, Any] = {"max_unavailable": 2} if one((False, False, True)) else {}
+        if self._command != "rebalance":
+            options = {}
+        return Case(seed, self._command, [*nodes, *pods], options=options)
+
+    def _node(self, number: int, zone: str, cpu: int) -> Object:
+        room = {"cpu": str(cpu), "memory": "64Gi", "pods": self._chance.choice(("4", "6", "10"))}
+        labels = {HOST: f"n{number}", ZONE: zone}
+        return {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": f"n{number}", "labels": labels},
+            "spec": {},
+            "status": {"allocatable": room, "capacity": room},
+        }
+
+    def _application(self, number: int, free: dict[str, int], share: float) -> list[Object]:
+        """Replicas, more of them on the first nodes that have room."""
+        one = self._chance.choice
+        labels = {"app": one(("a", "a", "b", "c")), "workload": f"w{number}"}
+        size = one((1, 1, 2))
+        spec: Object = {
+            "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": str(size)}}}]
+        }
+        keys = one(((ZONE,), (HOST,), (ZONE, HOST), ()))
+        if keys:
+            spec["topologySpreadConstraints"] = [
+                {
+                    "maxSkew": one((1, 1, 2)),
+                    "topologyKey": key,
+                    "whenUnsatisfiable": HARD,
+                    "labelSelector": {"matchLabels": {"app": labels["app"]}},
+                }
+                for key in keys
+            ]
+        if one((False, False, False, True)):
+            term = {"topologyKey": one((ZONE, HOST)), "labelSelector": {"matchLabels": {"app": one("abc")}}}
+            kind = one(("podAffinity", "podAntiAffinity"))
+            spec["affinity"] = {kind: {manifests.REQUIRED: [term]}}
+        owner = {"kind": one(("ReplicaSet", "ReplicaSet", "StatefulSet")), "name": f"w{number}"}
+        found = []
+        for replica in range(one((2, 3, 3, 4, 5))):
+            roomy = [name for name, left in free.items() if left >= size]
+            on = one(roomy[:3]) if roomy and self._chance.random() < share else ""
+            if on:
+                free[on] -= size
+            elif self._command == "rebalance":
+                continue
+            found.append(self._pod(spec, labels, owner, f"w{number}-{replica}", on))
+        return found
+
+    @staticmethod
+    def _pod(spec: Object, labels: dict[str, str], owner: dict[str, str], name: str, on: str) -> Object:
+        spec = copy.deepcopy(spec)
+        if on:
+            spec["nodeName"] = on
+        whole = {**owner, "apiVersion": "apps/v1", "uid": f"uid-{owner['name']}", "controller": True}
+        metadata: Object = {
+            "name": name,
+            "namespace": "default",
+            "uid": f"uid-{name}",
+            "labels": dict(labels),
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "ownerReferences": [whole],
+        }
+        status = {"phase": "Running" if on else "Pending"}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
