@@ -1,0 +1,291 @@
+"""What must hold of a story that was played: each check gives a line for everything that is wrong."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+
+from tests.e2e.contact_play import Played, cpu_milli
+from tests.e2e.contact_record import Event
+from tests.e2e.control_plane import Manifest, is_ready
+
+
+class Findings:
+    """The events of a story as the checks look at them."""
+
+    def __init__(self, played: Played) -> None:
+        self.played = played
+        self.uids = {_name(pod): _uid(pod) for pod in played.pods_before}
+        self.first = {_uid(pod) for pod in played.pods_before}
+
+    def lines(self) -> list[str]:
+        """Everything that is wrong."""
+        common: list[Callable[[], Iterator[str]]] = [
+            self.script,
+            self.departures,
+            self.preemption,
+            self.jobs,
+            self.room,
+            self.budgets,
+            self.pending,
+            self.wholeness,
+        ]
+        own: dict[str, list[Callable[[], Iterator[str]]]] = {
+            "rebalance": [
+                self.exit_code,
+                self.waves,
+                self.landings,
+                self.availability,
+                self.balance,
+                self.traces,
+            ],
+            "drain": [self.waves, self.emptiness],
+            "solve": [self.binds, self.traces],
+        }
+        return [line for check in (*common, *own[self.played.story.command[0]]) for line in check()]
+
+    @cached_property
+    def planned(self) -> dict[str, int]:
+        """Uid to wave of the pods that the plan evicts; a plan of binds has no waves."""
+        steps, command = self.played.document["steps"], self.played.story.command[0]
+        if command == "drain":
+            rows = [(eviction["pod"], step["wave"]) for step in steps for eviction in step["evictions"]]
+        elif command == "solve":
+            rows = [(step["pod"], 0) for step in steps if step["action"] == "evict"]
+        else:
+            rows = [(step["pod"], step["wave"]) for step in steps]
+        return {self.uids[pod]: wave for pod, wave in rows}
+
+    @cached_property
+    def left(self) -> dict[str, tuple[int, Event]]:
+        """Uid to place and event of the first that told each pod to go."""
+        found: dict[str, tuple[int, Event]] = {}
+        for place, event in enumerate(self.played.events):
+            if event.ending:
+                found.setdefault(event.uid, (place, event))
+        return found
+
+    @cached_property
+    def gone(self) -> dict[str, int]:
+        """Uid to place of the last event of each pod that is gone."""
+        return {event.uid: place for place, event in enumerate(self.played.events) if event.gone}
+
+    @cached_property
+    def ready(self) -> dict[str, int]:
+        """Uid to place of the first event at which each pod is ready."""
+        found: dict[str, int] = {}
+        for place, event in enumerate(self.played.events):
+            if event.ready:
+                found.setdefault(event.uid, place)
+        return found
+
+    @cached_property
+    def replacements(self) -> dict[str, str | None]:
+        """Uid of each planned pod to that of its replacement, in the order in which both come and go."""
+        made: dict[str, list[str]] = defaultdict(list)
+        for event in self.played.events:
+            if event.uid not in self.first and event.uid not in made[event.owner]:
+                made[event.owner].append(event.uid)
+        found: dict[str, str | None] = {}
+        for uid, (_, event) in self.left.items():
+            if uid in self.planned:
+                found[uid] = made[event.owner].pop(0) if made[event.owner] else None
+        return found
+
+    def script(self) -> Iterator[str]:
+        """The script comes to its end and has nothing to complain about."""
+        played = self.played
+        if played.script_code is None:
+            if not played.document.get("blocked"):
+                yield f"there is no script: {played.told}"
+            return
+        stuck = not played.document["steps"] and played.document.get("after", {}).get("hardViolations")
+        if played.script_code != (2 if stuck else 0) or (played.told and not stuck):
+            yield f"the script ended with {played.script_code}: {played.told.strip()}"
+
+    def departures(self) -> Iterator[str]:
+        """Exactly the pods of the plan go."""
+        for uid, (_, event) in self.left.items():
+            if uid not in self.planned:
+                why = event.disruption or "deleted"
+                yield f"{event.name} on {event.node} went and is not in the plan: {why}"
+        if self.played.script_code == 0:
+            for uid in self.planned.keys() - self.left.keys():
+                yield f"uid {uid} is in the plan and did not go"
+
+    def preemption(self) -> Iterator[str]:
+        """The scheduler takes no pod away."""
+        yield from (f"preempted: {line}" for line in self.played.preempted)
+        for _, event in self.left.values():
+            if event.disruption == "PreemptionByScheduler":
+                yield f"{event.name} was preempted on {event.node}"
+
+    def jobs(self) -> Iterator[str]:
+        """No Job fails, or `drain` has said so; without --jobs no pod of a Job is moved at all."""
+        told = " ".join(self.played.document["notes"])
+        for job in self.played.jobs:
+            name, status = f"Job/{job['metadata']['name']}", job.get("status", {})
+            failed = [
+                c["reason"] for c in status.get("conditions", ()) if c["type"] in ("FailureTarget", "Failed")
+            ]
+            if failed and not (self.played.story.command[0] == "drain" and name in told):
+                yield f"{name} has failed: {failed[0]}"
+            if "podFailurePolicy" in job["spec"] and status.get("failed"):
+                yield f"{name} counts {status['failed']} failures in spite of its policy"
+        if not {"--jobs", "drain"}.intersection(self.played.story.command):
+            for _, event in self.left.values():
+                if event.owner.startswith("Job/"):
+                    yield f"{event.name} of {event.owner} was moved without --jobs"
+
+    def room(self) -> Iterator[str]:
+        """No node ever holds more than it has, pods that end included."""
+        rooms = {
+            n["metadata"]["name"]: int(n["status"]["allocatable"]["cpu"]) * 1000 for n in self.played.nodes
+        }
+        states: dict[str, Event] = {}
+        told: set[str] = set()
+        for event in self.played.events:
+            states[event.uid] = event
+            used = sum(cpu_milli(e.pod) for e in states.values() if e.holds_room and e.node == event.node)
+            if event.node and used > rooms[event.node] and event.node not in told:
+                told.add(event.node)
+                yield f"{event.node} holds {used}m of {rooms[event.node]}m when {event.name} comes"
+
+    def budgets(self) -> Iterator[str]:
+        """No budget has fewer healthy pods than it asks for, or than it had."""
+        for item in self.played.budgets:
+            app, asked = item["spec"]["selector"]["matchLabels"]["app"], item["status"]["desiredHealthy"]
+            least, start = self._fewest_ready(partial(_is_of_app, app))
+            if least < min(asked, start):
+                yield f"budget {app}: {least} healthy, {asked} asked for"
+
+    def availability(self) -> Iterator[str]:
+        """Of no workload more than one replica is down at a time."""
+        for owner in {event.owner for event in self.played.events}:
+            least, start = self._fewest_ready(partial(_is_of_owner, owner))
+            if least < start - 1:
+                yield f"{owner}: {least} of {start} were ready at some moment"
+
+    def _fewest_ready(self, counted: Callable[[Event], bool]) -> tuple[int, int]:
+        """The fewest ready pods of some at any moment, and how many there were at the beginning."""
+        states: dict[str, bool] = {}
+        numbers: list[int] = []
+        for event in self.played.events:
+            if counted(event):
+                states[event.uid] = event.ready
+            numbers.append(sum(states.values()))
+        # Before that the watch lists the pods that are there.
+        since = numbers[len(self.first) - 1 :] or [0]
+        return min(since), since[0]
+
+    def waves(self) -> Iterator[str]:
+        """A wave begins when the old pods of those before are gone and their replacements are ready."""
+        for uid, wave in self.planned.items():
+            for other in (o for o, w in self.planned.items() if w < wave):
+                if uid in self.left and other in self.left:
+                    yield from self._overlap(uid, other)
+
+    def _overlap(self, uid: str, other: str) -> Iterator[str]:
+        """What is not over with one pod when another one goes, of a later wave."""
+        place, event = self.left[uid]
+        begun = f"wave {self.planned[uid]}: {event.name} goes while"
+        if self.gone.get(other, place) >= place:
+            yield f"{begun} {self._name(other)} of wave {self.planned[other]} still ends"
+        replacement = self.replacements[other]
+        if replacement is not None and self.ready.get(replacement, place) >= place:
+            yield f"{begun} the replacement of {self._name(other)} is not ready"
+
+    def landings(self) -> Iterator[str]:
+        """Every replacement is where the plan says that it may land."""
+        nodes = {event.uid: event.node for event in self.played.events}
+        for step in self.played.document["steps"]:
+            replacement = self.replacements.get(self.uids[step["pod"]])
+            if replacement is None:
+                if self.uids[step["pod"]] in self.left:
+                    yield f"{step['pod']} was not made again"
+            elif nodes[replacement] not in self._where(step["lands"]):
+                where = nodes[replacement] or "no node"
+                yield f"the replacement of {step['pod']} is on {where}, not in {step['lands']}"
+
+    def _where(self, lands: Mapping[str, Mapping[str, Sequence[str]]]) -> set[str]:
+        if lands.get("nodes"):
+            return set(lands["nodes"])
+        return {
+            item["metadata"]["name"]
+            for item in self.played.nodes
+            if any(item["metadata"]["labels"].get(key) in values for key, values in lands["labels"].items())
+        }
+
+    def binds(self) -> Iterator[str]:
+        """Every pod of the batch is on its planned node."""
+        nodes = {event.name: event.node for event in self.played.events}
+        for step in self.played.document["steps"]:
+            if step["action"] == "bind" and step["from"] is None and nodes[step["pod"]] != step["node"]:
+                yield f"{step['pod']} is on {nodes[step['pod']] or 'no node'}, not on {step['node']}"
+
+    def exit_code(self) -> Iterator[str]:
+        """1 where something stays broken, as the document says, else 0."""
+        expected = 1 if self.played.document["after"]["hardViolations"] else 0
+        if self.played.exit_code != expected:
+            yield f"the planner ended with {self.played.exit_code}, not {expected}"
+
+    def balance(self) -> Iterator[str]:
+        """What is too much before and after is what the document says."""
+        for when, found in (("before", self.played.check_before), ("after", self.played.check_after)):
+            said = self.played.document[when]
+            for field, counted in (("hardExcess", "hardExcess"), ("pending", "pending")):
+                if found[counted] != said[field]:
+                    yield f"{when}: {field} is {found[counted]}, the document says {said[field]}"
+
+    def pending(self) -> Iterator[str]:
+        """Nothing waits that did not before, but what the document leaves over."""
+        waiting = [_name(pod) for pod in self.played.pods_after if not pod["spec"].get("nodeName")]
+        document = self.played.document
+        before = sum(not pod["spec"].get("nodeName") for pod in self.played.pods_before)
+        allowed = document["after"]["pending"] if "after" in document else len(document["unplaced"])
+        if len(waiting) > max(before if self.played.story.command[0] == "rebalance" else 0, allowed):
+            yield f"pending: {', '.join(waiting)}"
+
+    def wholeness(self) -> Iterator[str]:
+        """Every workload has as many ready pods as before."""
+        before, after = (
+            Counter(pod["metadata"]["labels"].get("app", "") for pod in pods if is_ready(pod))
+            for pods in (self.played.pods_before, self.played.pods_after)
+        )
+        if self.played.document.get("after", {}).get("pending") or self.played.document.get("unplaced"):
+            return
+        for app, number in before.items():
+            if after[app] < number:
+                yield f"{app}: {after[app]} of {number} pods are ready in the end"
+
+    def emptiness(self) -> Iterator[str]:
+        """Drained nodes are empty."""
+        if self.played.script_code is None:
+            return
+        for pod in self.played.pods_after:
+            if pod["spec"].get("nodeName") in self.played.document["nodes"]:
+                yield f"{_name(pod)} is on {pod['spec']['nodeName']}"
+
+    def traces(self) -> Iterator[str]:
+        """Nothing is left paused, pinned, cordoned or marked."""
+        yield from (f"left behind: {line}" for line in self.played.left_behind)
+
+    def _name(self, uid: str) -> str:
+        return next(name for name, found in self.uids.items() if found == uid)
+
+
+def _name(pod: Manifest) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+
+
+def _uid(pod: Manifest) -> str:
+    return str(pod["metadata"]["uid"])
+
+
+def _is_of_app(app: str, event: Event) -> bool:
+    return bool(event.pod["metadata"]["labels"].get("app") == app)
+
+
+def _is_of_owner(owner: str, event: Event) -> bool:
+    return event.owner == owner
