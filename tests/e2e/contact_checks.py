@@ -97,7 +97,8 @@ class Findings:
         """The script comes to its end and has nothing to complain about."""
         played = self.played
         if played.script_code is None:
-            if not played.document.get("blocked"):
+            # Of a drain that would get stuck there is none, nor where a replacement cannot be led.
+            if not played.document.get("blocked") and "its replacement would go anywhere" not in played.told:
                 yield f"there is no script: {played.told}"
             return
         stuck = not played.document["steps"] and played.document.get("after", {}).get("hardViolations")
@@ -107,7 +108,7 @@ class Findings:
     def departures(self) -> Iterator[str]:
         """Exactly the pods of the plan go."""
         for uid, (_, event) in self.left.items():
-            if uid not in self.planned:
+            if uid not in self.planned and event.owner not in self.failed_jobs:
                 why = event.disruption or "deleted"
                 yield f"{event.name} on {event.node} went and is not in the plan: {why}"
         if self.played.script_code == 0:
@@ -121,19 +122,26 @@ class Findings:
             if event.disruption == "PreemptionByScheduler":
                 yield f"{event.name} was preempted on {event.node}"
 
+    @cached_property
+    def failed_jobs(self) -> dict[str, str]:
+        """The Jobs that have failed, and why; they take their pods with them."""
+        return {
+            f"Job/{job['metadata']['name']}": condition["reason"]
+            for job in self.played.jobs
+            for condition in job.get("status", {}).get("conditions", ())
+            if condition["type"] in ("FailureTarget", "Failed")
+        }
+
     def jobs(self) -> Iterator[str]:
         """No Job fails, or `drain` has said so; without --jobs no pod of a Job is moved at all."""
-        told = " ".join(self.played.document["notes"])
+        told, command = " ".join(self.played.document["notes"]), self.played.story.command
+        for name, why in self.failed_jobs.items():
+            if command[0] != "drain" or name not in told:
+                yield f"{name} has failed: {why}"
         for job in self.played.jobs:
-            name, status = f"Job/{job['metadata']['name']}", job.get("status", {})
-            failed = [
-                c["reason"] for c in status.get("conditions", ()) if c["type"] in ("FailureTarget", "Failed")
-            ]
-            if failed and not (self.played.story.command[0] == "drain" and name in told):
-                yield f"{name} has failed: {failed[0]}"
-            if "podFailurePolicy" in job["spec"] and status.get("failed"):
-                yield f"{name} counts {status['failed']} failures in spite of its policy"
-        if not {"--jobs", "drain"}.intersection(self.played.story.command):
+            if "podFailurePolicy" in job["spec"] and (failures := job.get("status", {}).get("failed")):
+                yield f"Job/{job['metadata']['name']} counts {failures} failures in spite of its policy"
+        if not {"--jobs", "drain"}.intersection(command):
             for _, event in self.left.values():
                 if event.owner.startswith("Job/"):
                     yield f"{event.name} of {event.owner} was moved without --jobs"
@@ -180,21 +188,25 @@ class Findings:
         return min(since), since[0]
 
     def waves(self) -> Iterator[str]:
-        """A wave begins when the old pods of those before are gone and their replacements are ready."""
-        for uid, wave in self.planned.items():
-            for other in (o for o, w in self.planned.items() if w < wave):
-                if uid in self.left and other in self.left:
-                    yield from self._overlap(uid, other)
+        """A wave begins when the old pods of those before are gone and their replacements are ready.
 
-    def _overlap(self, uid: str, other: str) -> Iterator[str]:
-        """What is not over with one pod when another one goes, of a later wave."""
-        place, event = self.left[uid]
-        begun = f"wave {self.planned[uid]}: {event.name} goes while"
-        if self.gone.get(other, place) >= place:
-            yield f"{begun} {self._name(other)} of wave {self.planned[other]} still ends"
-        replacement = self.replacements[other]
-        if replacement is not None and self.ready.get(replacement, place) >= place:
-            yield f"{begun} the replacement of {self._name(other)} is not ready"
+        A drain waits for numbers of ready pods, which may be made up of others than the replacements.
+        """
+        for uid, (place, event) in self.left.items():
+            wave = self.planned.get(uid, 0)
+            before = [other for other, number in self.planned.items() if number < wave and other in self.left]
+            begun = f"wave {wave}: {event.name} goes while"
+            ending = [other for other in before if self.gone.get(other, place) >= place]
+            if ending:
+                yield f"{begun} {', '.join(map(self._name, ending))} of earlier ones still end"
+            if self.played.story.command[0] == "rebalance":
+                waiting = [other for other in before if self._is_awaited(other, place)]
+                if waiting:
+                    yield f"{begun} the replacements of {', '.join(map(self._name, waiting))} are not ready"
+
+    def _is_awaited(self, uid: str, place: int) -> bool:
+        replacement = self.replacements[uid]
+        return replacement is None or self.ready.get(replacement, place) >= place
 
     def landings(self) -> Iterator[str]:
         """Every replacement is where the plan says that it may land."""
@@ -220,7 +232,7 @@ class Findings:
     def binds(self) -> Iterator[str]:
         """Every pod of the batch is on its planned node."""
         nodes = {event.name: event.node for event in self.played.events}
-        for step in self.played.document["steps"]:
+        for step in self.played.document["steps"] if nodes else ():
             if step["action"] == "bind" and step["from"] is None and nodes[step["pod"]] != step["node"]:
                 yield f"{step['pod']} is on {nodes[step['pod']] or 'no node'}, not on {step['node']}"
 
@@ -240,6 +252,8 @@ class Findings:
 
     def pending(self) -> Iterator[str]:
         """Nothing waits that did not before, but what the document leaves over."""
+        if self.played.script_code is None:
+            return
         waiting = [_name(pod) for pod in self.played.pods_after if not pod["spec"].get("nodeName")]
         document = self.played.document
         before = sum(not pod["spec"].get("nodeName") for pod in self.played.pods_before)

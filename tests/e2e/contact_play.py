@@ -20,11 +20,11 @@ TIMEOUT = 40
 _STILL_SECONDS = 1.5
 #: A Job makes a failed pod again after ten seconds, and a pod may take all of its grace period.
 _PATIENCE_SECONDS = 24
-_SEARCH_SECONDS = "10"
+_SEARCH_SECONDS = "40"
 
 
 class UnplayableError(Exception):
-    """The cluster of a story does not come to rest with all its pods running: another seed."""
+    """No story: not all pods of the cluster find room, or the search was cut and would find another plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,8 @@ def play(live: ControlPlane, story: Story, folder: Path) -> Played:
     assert ended.returncode in (0, 1), (story.seed, ended.returncode, ended.stderr)
     document = json.loads(ended.stdout)
     (folder / "plan.json").write_text(ended.stdout)
+    if document.get("cut"):
+        raise UnplayableError("the search was cut")
     code, told, events = _carried_out(live, words, folder, pods)
     return Played(
         story=story,
@@ -134,7 +136,7 @@ def at_rest(live: ControlPlane, pods: int, seconds: float, patience: float) -> l
         still = time.monotonic() - since
         if still > (_STILL_SECONDS if _all_run(found, pods) else patience) or time.monotonic() > until:
             return found
-        time.sleep(0.3)
+        time.sleep(0.7)
 
 
 def _all_run(found: list[Manifest], pods: int) -> bool:
