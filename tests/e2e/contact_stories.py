@@ -26,6 +26,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )
 #: How a cluster comes out of balance: a zone or single nodes that come late, or replicas that are taken away.
 WAYS = ("late zone", "late zone", "late nodes", "scaled down")
+#: The label of pods of several workloads that one constraint counts.
+COUPLED = {"group": "one"}
 _GATES = [{"name": "example.com/hold"}]
 _PRIORITIES: dict[str, int] = {"high": 1000, "low": -10}
 _IGNORE_DISRUPTIONS = {
@@ -106,6 +108,8 @@ class _Draw:
             names = [f"n{zone}{number}" for number in range(first + more)]
             early += [node(name, zone=zone) for name in names[:first]]
             late += [node(name, zone=zone, cpu=self.chance.choice("234")) for name in names[first:]]
+        for item in early:
+            item["metadata"]["labels"]["pool"] = "early"
         return tuple(early), tuple(late)
 
     def _numbers(self, zone: str) -> tuple[int, int]:
@@ -166,46 +170,43 @@ class _Draw:
         words = self._pods(name)
         replicas = self.chance.randint(3, 8)
         if replicas <= len(self.early) and self.chance.random() < 0.3:
-            words["affinity"] = _apart({"app": name}, HOSTNAME)
-        return _workload(name, replicas, words, self._linger())
+            words["affinity"] = apart({"app": name}, HOSTNAME)
+        return workload_of(name, replicas, words, self._linger())
 
     def _stateful_set(self, name: str) -> Manifest:
         replicas = self.chance.randint(3, 4)
-        found = _workload(name, replicas, self._pods(name), self._linger(), kind="StatefulSet")
+        found = workload_of(name, replicas, self._pods(name), self._linger(), kind="StatefulSet")
         found["spec"]["podManagementPolicy"] = self.chance.choice(
             ("OrderedReady", "OrderedReady", "Parallel")
         )
         return found
 
     def _job(self, name: str) -> Manifest:
-        parallelism, kind = self.chance.randint(2, 4), self.chance.choice(("none", "retries", "policy"))
-        found = _workload(name, parallelism, self._pods(name), self._linger())
-        template = found["spec"]["template"]
-        template["spec"]["restartPolicy"] = "Never"
-        spec = {"parallelism": parallelism, "completions": parallelism, "template": template}
-        spec["backoffLimit"] = 6 if kind == "retries" else 0
-        if kind == "policy":
-            spec["podFailurePolicy"] = _IGNORE_DISRUPTIONS
-        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": found["metadata"], "spec": spec}
+        kind = self.chance.choice(("none", "retries", "policy"))
+        return job(name, self.chance.randint(2, 4), kind, self._pods(name), self._linger())
 
     def _coupled(self) -> list[Manifest]:
         """A Deployment whose replacements have no node as long as their old pods end.
 
         One pod a zone by affinity, and by spread no node with two of a group that others belong to.
         """
-        group = {"group": "one"}
-        constraint = {**spread("", HOSTNAME), "labelSelector": {"matchLabels": group}}
+        constraint = {**spread("", HOSTNAME), "labelSelector": {"matchLabels": COUPLED}}
         words = {
             "cpu": "200m",
             "topologySpreadConstraints": [constraint],
-            "affinity": _apart({"app": "pair"}, ZONE),
+            "affinity": apart({"app": "pair"}, ZONE),
             "terminationGracePeriodSeconds": GRACE_SECONDS,
             "priorityClassName": "high",
         }
-        pair = _workload("pair", self.chance.randint(1, 2), words, self._linger())
-        others = _workload("beside", 3, {"cpu": "200m", "affinity": _apart({"app": "beside"}, ZONE)}, {})
+        pair = workload_of("pair", self.chance.randint(1, 2), words, self._linger())
+        held_back = {
+            "cpu": "200m",
+            "affinity": apart({"app": "beside"}, ZONE),
+            "nodeSelector": {"pool": "early"},
+        }
+        others = workload_of("beside", 3, held_back, {})
         for item in (pair, others):
-            item["spec"]["template"]["metadata"]["labels"].update(group)
+            item["spec"]["template"]["metadata"]["labels"].update(COUPLED)
         return [pair, others]
 
     def _budgets(self, found: list[Manifest]) -> Iterator[Manifest]:
@@ -232,7 +233,7 @@ class _Draw:
                 "terminationGracePeriodSeconds": GRACE_SECONDS,
                 **({"nodeSelector": {ZONE: zone}} if zone else {}),
             }
-            manifest = _workload(f"filler{number}", 0, words, self._linger())
+            manifest = workload_of(f"filler{number}", 0, words, self._linger())
             yield Filler(manifest, milli, self.chance.choice((0.4, 0.7, 1.0)), zone)
 
     def _unready(self, item: Manifest) -> str | None:
@@ -253,14 +254,30 @@ class _Draw:
         return ("drain", *self.chance.sample(names, self.chance.randint(1, 2)))
 
 
-def _workload(
+def workload_of(
     name: str, replicas: int, words: dict[str, Any], annotations: dict[str, str], kind: str = "Deployment"
 ) -> Manifest:
+    """A workload whose pods have these words in their spec, constraints among them, and these annotations."""
     constraints = words.get("topologySpreadConstraints", ())
     rest = {key: value for key, value in words.items() if key != "topologySpreadConstraints"}
     return workload(name, replicas, *constraints, kind=kind, annotations=annotations, **rest)
 
 
-def _apart(labels: dict[str, str], key: str) -> Manifest:
+def apart(labels: dict[str, str], key: str) -> Manifest:
+    """An affinity that keeps pods out of the domains of those with these labels."""
     term = {"topologyKey": key, "labelSelector": {"matchLabels": labels}}
     return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def job(
+    name: str, parallelism: int, kind: str, words: dict[str, Any], annotations: dict[str, str]
+) -> Manifest:
+    """A Job whose pods run on: without retries (`none`), with `retries`, or with a `policy`."""
+    found = workload_of(name, parallelism, words, annotations)
+    template = found["spec"]["template"]
+    template["spec"]["restartPolicy"] = "Never"
+    spec = {"parallelism": parallelism, "completions": parallelism, "template": template}
+    spec["backoffLimit"] = 6 if kind == "retries" else 0
+    if kind == "policy":
+        spec["podFailurePolicy"] = _IGNORE_DISRUPTIONS
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": found["metadata"], "spec": spec}

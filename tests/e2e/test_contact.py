@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.contact_checks import Findings
+from tests.e2e.contact_known import stories
 from tests.e2e.contact_play import UnplayableError, play
 from tests.e2e.contact_stories import draw
 from tests.e2e.control_plane import ControlPlane
@@ -35,3 +36,10 @@ def test_it_ends_as_said(start: Callable[..., ControlPlane], tmp_path: Path, run
         assert Findings(played).lines() == [], f"SEED={seed} RUNS=1, see {tmp_path}"
         return
     raise AssertionError("no story whose pods find room")
+
+
+@pytest.mark.parametrize("name", stories())
+def test_what_has_gone_wrong(live: ControlPlane, tmp_path: Path, name: str) -> None:
+    """The same of stories made by hand, one for each thing that went wrong before."""
+    played = play(live, stories()[name], tmp_path)
+    assert Findings(played).lines() == []
