@@ -54,10 +54,13 @@ def drain(
     PodDisruptionBudget allows, and its replacement lands where the scheduler puts it. A node whose
     budget allows nothing is tried again after the others; what frees it then is tried out and told.
 
+    Pods of Jobs are evicted like others, and to a Job that is a failure unless its podFailurePolicy ignores
+    it: what becomes of each Job is told.
+
     Exit code 1 when a node is not empty in the end, a replacement stays pending, a DoNotSchedule
-    constraint is broken that held before, or pods evict each other without an end. `-o name` prints the
-    nodes in their order, `-o script` a shell script that cordons them all, drains wave by wave and waits
-    until what was made again is ready; there is none where a node is blocked.
+    constraint is broken that held before, a Job fails, or pods evict each other without an end.
+    `-o name` prints the nodes in their order, `-o script` a shell script that cordons them all, drains
+    wave by wave and waits until what was made again is ready; there is none where a node is blocked.
     """
     from cli.again import again
     from cli.changes import changed
@@ -78,7 +81,8 @@ def drain(
     else:
         show(plan, Page.of(options.plain(output), verbose))
     worse = plan.after.hard_excess > plan.before.hard_excess or plan.after.pending > plan.before.pending
-    if plan.blocked or worse or not plan.played_to_end:
+    fails = any(row.outcome == "Fails" for row in plan.jobs)
+    if plan.blocked or worse or fails or not plan.played_to_end:
         raise typer.Exit(Exit.FINDINGS)
 
 

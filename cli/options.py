@@ -152,6 +152,13 @@ AllowMoves = Annotated[
         help="Evict running pods where that lets more pods in, as few as possible; most come back elsewhere.",
     ),
 ]
+Jobs = Annotated[
+    bool,
+    typer.Option(
+        "--jobs",
+        help="Move pods of Jobs, too, where the Job survives it: it ignores evictions or has retries left.",
+    ),
+]
 Prefer = Annotated[
     Shape,
     typer.Option(

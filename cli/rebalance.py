@@ -69,6 +69,7 @@ def rebalance(
     max_moves: MaxMoves = None,
     max_unavailable: MaxUnavailable = 1,
     evict_only: EvictOnly = False,
+    jobs: options.Jobs = False,
     may_cordon: MayCordon = False,
     waves: Waves = None,
     soft: Soft = False,
@@ -91,6 +92,9 @@ def rebalance(
     Only what a ReplicaSet or ReplicationController makes can be pinned without a rollout. For StatefulSets
     and others --may-cordon lets up to three nodes be cordoned, for one replacement at a time, until it has
     landed; without it such moves are left out, and a note says which.
+
+    Pods of Jobs are left alone: to a Job an eviction is a failure. --jobs lets them move where the Job
+    survives it, as its podFailurePolicy ignores evictions or it has retries left.
 
     -o script prints a shell script that makes the moves wave by wave. It checks first that the cluster
     is the one of the plan, can be interrupted and started again, and stops when a replacement lands
@@ -135,6 +139,7 @@ def rebalance(
             curve=curve,
             first_waves=waves,
             bell=rung,
+            jobs=jobs,
         )
     publish(report, "rebalance", plan, cluster)
     if output == options.ScriptOutput.SCRIPT:

@@ -14,6 +14,7 @@ def solve(
     gated: options.Gated = False,
     final_state: options.FinalState = False,
     allow_moves: options.AllowMoves = False,
+    jobs: options.Jobs = False,
     prefer: options.Prefer = options.Shape.SPREAD,
     time_limit: options.TimeLimit = 30.0,
     output: options.ScriptFormat = None,
@@ -35,7 +36,7 @@ def solve(
 
     With --allow-moves running pods that a controller recreates may be evicted, to be bound elsewhere
     or to stay pending: never so that fewer pods of their priority or a higher one run, and as few as
-    possible. Budgets hold. Softer stages are left out.
+    possible. Budgets hold. Softer stages are left out. Pods of Jobs stay unless --jobs is given, too.
 
     With --gated pods that a scheduling gate holds back are in the batch. Then -o script prints a shell
     script that narrows each of them to its node and takes its gates off, in the plan's order: the way
@@ -61,6 +62,7 @@ def solve(
             time_limit=time_limit,
             final_state=final_state,
             allow_moves=allow_moves,
+            jobs=jobs,
             prefer=prefer.value,
             watch=watch,
             bell=rung,

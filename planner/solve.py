@@ -29,6 +29,7 @@ def solve(
     final_state: bool = False,
     prefer: str = "spread",
     allow_moves: bool = False,
+    jobs: bool = False,
     watch: Watch | None = None,
     bell: threading.Event | None = None,
 ) -> plan.PlacementPlan:
@@ -38,14 +39,17 @@ def solve(
     `prefer` says what the plan looks like where all else is equal: `spread` keeps the fullest node low,
     `pack` uses few nodes, `stable` stays near kube-scheduler's own choices.
     With `allow_moves` running pods may be evicted to let others in, and are bound elsewhere where they
-    can be: as few as possible, after the pods placed and instead of what `prefer` asks for.
+    can be: as few as possible, after the pods placed and instead of what `prefer` asks for.  With `jobs`
+    those of Jobs are among them, where the Job survives it.
     `watch` is told the pods placed so far and the bound; when `bell` is set, the best plan so far is
     the answer.
     """
     if allow_moves and final_state:
         raise InputError(["--allow-moves and --final-state exclude each other: moves are a sequence"])
+    if jobs and not allow_moves:
+        raise InputError(["--jobs says which pods --allow-moves may evict: it needs that"])
     if allow_moves:
-        movable, meter = Pending(Problem(cluster), moves=True), Meter.of(time_limit, bell)
+        movable, meter = Pending(Problem(cluster), moves=True, jobs=jobs), Meter.of(time_limit, bell)
         return move_document(movable, MoveSearch(movable, meter, watch).run()).cut_while(meter.cut)
     pending = Pending(Problem(cluster))
     pods = sum(pending.wanted.values())

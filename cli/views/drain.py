@@ -9,7 +9,7 @@ from cli.blocks import Block, Section, Sentence, Table, Verdict, rows_of, sectio
 from cli.page import MANY_ROWS, Page, counted
 from cli.views.explanation import fix_blocks
 from cli.views.verdict import paragraphs
-from planner.documents.drain import BlockedNode, DrainPlan, DrainStep
+from planner.documents.drain import BlockedNode, DrainedJob, DrainPlan, DrainStep
 
 #: So many nodes that pods of one node go to are named.
 _MOST_NAMES = 4
@@ -22,6 +22,8 @@ def sections(document: DrainPlan, page: Page) -> Iterator[Section]:
         yield section(f"What holds {row.node}", *_blocked(row, page))
     yield section("Waves", _steps(document, page))
     yield section("", *_waves(document))
+    if document.jobs:
+        yield section("Jobs", _jobs(document, page))
     yield section("Why pods stay pending", *paragraphs(document.pending, page))
 
 
@@ -46,6 +48,20 @@ def _waves(document: DrainPlan) -> Iterator[Block]:
             "Nodes of a wave are drained together (--at-once); the next begins when what was evicted is "
             "ready again. A node comes in the wave in which its last pod may go."
         )
+
+
+def _jobs(document: DrainPlan, page: Page) -> Table:
+    rows = [[f"{row.namespace}/{row.job}", str(row.evictions), _outcome(row)] for row in document.jobs]
+    most = None if page.all_rows else MANY_ROWS
+    return Table(("JOB", "EVICTIONS", "OUTCOME"), rows_of(rows), noun="Job", most=most, source="jobs")
+
+
+def _outcome(row: DrainedJob) -> str:
+    if row.outcome == "KeepsRunning":
+        return "keeps running: its podFailurePolicy ignores evictions"
+    if row.outcome == "Fails":
+        return f"FAILS ({row.reason})"
+    return f"loses retries: {row.retries_left} of {row.retries} left"
 
 
 def _lands(step: DrainStep, page: Page) -> str:
@@ -82,5 +98,9 @@ def _verdict(document: DrainPlan) -> Verdict:
     over = document.after.hard_excess - document.before.hard_excess
     if over > 0:
         parts.append(f"{counted(over, 'pod')} more too many in domains than before")
-    well = document.played_to_end and emptied == len(document.nodes) and pending <= 0 and over <= 0
+    failing = sum(row.outcome == "Fails" for row in document.jobs)
+    if failing:
+        parts.append(f"{counted(failing, 'Job')} {'fails' if failing == 1 else 'fail'}")
+    well = not failing and document.played_to_end and emptied == len(document.nodes)
+    well = well and pending <= 0 and over <= 0
     return Verdict("; ".join(parts) + ".", "good" if well else "bad")

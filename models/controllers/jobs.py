@@ -1,4 +1,4 @@
-"""Jobs: pods that run to their end."""
+"""Jobs: pods that run to their end, and what their failures count for."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,8 @@ from itertools import islice
 
 from models.controllers.owners import is_live
 from models.controllers.templates import free_names, new_pod, stand_in_uid, usable
-from models.objects.annotations import COMPLETION_INDEX
+from models.objects.annotations import COMPLETION_INDEX, INDEX_FAILURES
+from models.objects.base import MOST_INT32
 from models.objects.pod import Pod
 from models.objects.workload import Job
 
@@ -17,7 +18,7 @@ _PREFIX = "batch.kubernetes.io/"
 def pods_of_job(job: Job, pods: Sequence[Pod], taken: set[str]) -> Iterator[Pod]:
     """The pods that a Job would start now, beside those that are running."""
     template = usable(job.spec.template)
-    missing = _wanted(job, pods) - sum(map(is_live, pods))
+    missing = wanted_of(job, pods) - sum(map(is_live, pods))
     if template is None or missing <= 0:
         return
     labels = _labels(job)
@@ -30,7 +31,7 @@ def pods_of_job(job: Job, pods: Sequence[Pod], taken: set[str]) -> Iterator[Pod]
         yield new_pod(template, job, name, labels)
 
 
-def _wanted(job: Job, pods: Sequence[Pod]) -> int:
+def wanted_of(job: Job, pods: Sequence[Pod]) -> int:
     """How many pods should be running."""
     if job.is_finished or job.spec.suspend:
         return 0
@@ -54,7 +55,7 @@ def _labels(job: Job) -> dict[str, str]:
 
 def _free_indexes(job: Job, pods: Sequence[Pod]) -> Iterator[int]:
     """The indexes that are neither done nor under way, lowest first."""
-    done = [range(int(first), int(last or first) + 1) for first, last in _ranges(job)]
+    done = _ranges(job.status.completed_indexes)
     busy = {index_of(pod) for pod in pods if is_live(pod) or pod.status.phase == "Succeeded"}
     for index in range(job.spec.completions or 0):
         if index not in busy and not any(index in indexes for indexes in done):
@@ -67,6 +68,38 @@ def index_of(pod: Pod) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
-def _ranges(job: Job) -> list[tuple[str, str]]:
-    """The completed indexes, which are ranges such as `0,2-4`."""
-    return _RANGE.findall(job.status.completed_indexes)
+def _ranges(text: str) -> list[range]:
+    """Indexes written as ranges, such as `0,2-4`."""
+    return [range(int(first), int(last or first) + 1) for first, last in _RANGE.findall(text)]
+
+
+def failed_indexes_of(job: Job) -> int:
+    """How many indexes of an Indexed Job have failed for good."""
+    return sum(map(len, _ranges(job.status.failed_indexes)))
+
+
+def failures_of_index(pod: Pod) -> int:
+    """How many pods of the same index have failed before this one."""
+    text = pod.metadata.annotations.get(INDEX_FAILURES, "")
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def backoff_limit_of(job: Job) -> int:
+    """How many failed pods the Job bears: six where it names no limit, any number where only indexes do."""
+    if job.spec.backoff_limit is not None:
+        return job.spec.backoff_limit
+    return 6 if job.spec.backoff_limit_per_index is None else MOST_INT32
+
+
+def replaces_ended_only(job: Job) -> bool:
+    """Whether a pod counts as failed, and is replaced, only when it has ended; else when it is told to."""
+    policy = job.spec.pod_replacement_policy
+    return policy == "Failed" or (policy is None and job.spec.pod_failure_policy is not None)
+
+
+def failures_of(job: Job, pods: Sequence[Pod]) -> int:
+    """How many pods have failed, those included that are on their way out and will be counted."""
+    ending = (
+        sum(pod.is_terminating and not pod.is_finished for pod in pods) if replaces_ended_only(job) else 0
+    )
+    return job.status.failed + len(job.status.uncounted_terminated_pods.failed) + ending

@@ -24,7 +24,7 @@ class ByController(Generic[Owned]):
     def of(self, owner: NamespacedObject) -> list[Owned]:
         """The objects that this one controls; uids must agree where both sides have one."""
         candidates = self._found.get((owner.namespace, owner.kind, owner.name), [])
-        return [item for item in candidates if _same_uid(item, owner)]
+        return [item for item in candidates if is_controlled_by(item, owner)]
 
 
 class Workloads:
@@ -42,7 +42,13 @@ class Workloads:
         """The workload that recreates an object when it is gone, as far as the snapshot has it."""
         owner = item.metadata.controller
         found = self._known.get((owner.kind, f"{item.namespace}/{owner.name}")) if owner else None
-        return found if found is not None and _same_uid(item, found) else None
+        return found if found is not None and is_controlled_by(item, found) else None
+
+    def has_other(self, item: NamespacedObject) -> bool:
+        """Whether the controller's name belongs to another object now, one that was made later."""
+        owner = item.metadata.controller
+        found = self._known.get((owner.kind, f"{item.namespace}/{owner.name}")) if owner else None
+        return found is not None and not is_controlled_by(item, found)
 
     def above(self, pod: Pod) -> Workload | None:
         """The workload that decides how many such pods there are: the Deployment over the ReplicaSet."""
@@ -56,7 +62,8 @@ def is_live(pod: Pod) -> bool:
     return not (pod.is_finished or pod.is_terminating)
 
 
-def _same_uid(item: NamespacedObject, owner: NamespacedObject) -> bool:
+def is_controlled_by(item: NamespacedObject, owner: NamespacedObject) -> bool:
+    """Whether a controller of the right name is the one meant: uids must agree where both have one."""
     reference = item.metadata.controller
     named = reference.uid if reference else ""
     return not named or not owner.metadata.uid or named == owner.metadata.uid

@@ -12,6 +12,7 @@ DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 #: "true" on a workload or its pods: leave them where they are.
 EXCLUDE = "planner/exclude"
+INDEX_FAILURES = "batch.kubernetes.io/job-index-failure-count"
 MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
 MIRROR = "kubernetes.io/config.mirror"
 PREFER_NO_EVICTION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
@@ -26,6 +27,7 @@ READ = (
     DELETION_COST,
     DESIRED_REPLICAS,
     EXCLUDE,
+    INDEX_FAILURES,
     MAX_REPLICAS,
     MIRROR,
     PREFER_NO_EVICTION,

@@ -105,6 +105,12 @@ class ObjectMeta(KubeModel):
         return next((owner for owner in self.owner_references if owner.controller), None)
 
 
+class WorkloadMeta(ObjectMeta):
+    """The metadata of a workload: its generation goes up with every change of its spec."""
+
+    generation: int = 0
+
+
 class ClusterObjectMeta(ObjectMeta):
     """The metadata of an object that belongs to no namespace."""
 

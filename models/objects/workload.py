@@ -4,7 +4,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from models.objects.base import LEAST_INT32, MOST_INT32, ClusterObject, KubeModel, NamespacedObject
+from models.objects.base import (
+    LEAST_INT32,
+    MOST_INT32,
+    ClusterObject,
+    KubeModel,
+    NamespacedObject,
+    WorkloadMeta,
+)
 from models.objects.pod import PodTemplateSpec
 from models.objects.selectors import LabelSelector
 from models.objects.share import Share
@@ -85,6 +92,34 @@ class StatefulSetSpec(ScaledSpec):
     update_strategy: UpdateStrategy = Field(default_factory=UpdateStrategy)
 
 
+class OnExitCodes(KubeModel):
+    """Exit codes of containers that a rule asks for."""
+
+    operator: Literal["In", "NotIn"]
+    values: tuple[int, ...] = ()
+
+
+class OnPodCondition(KubeModel):
+    """A condition of a failed pod that a rule asks for."""
+
+    type: str
+    status: str = "True"
+
+
+class PodFailureRule(KubeModel):
+    """What a failed pod counts for that exit codes or conditions match."""
+
+    action: Literal["FailJob", "FailIndex", "Ignore", "Count"]
+    on_exit_codes: OnExitCodes | None = None
+    on_pod_conditions: tuple[OnPodCondition, ...] = ()
+
+
+class PodFailurePolicy(KubeModel):
+    """What failed pods count for: the first rule that matches decides."""
+
+    rules: tuple[PodFailureRule, ...] = ()
+
+
 class JobSpec(KubeModel):
     """Pods that run to their end; without completions, any success ends the job."""
 
@@ -92,6 +127,11 @@ class JobSpec(KubeModel):
     completions: _Count | None = None
     completion_mode: Literal["NonIndexed", "Indexed"] = "NonIndexed"
     suspend: bool = False
+    backoff_limit: _Count | None = None
+    backoff_limit_per_index: _Count | None = None
+    max_failed_indexes: _Count | None = None
+    pod_failure_policy: PodFailurePolicy | None = None
+    pod_replacement_policy: Literal["TerminatingOrFailed", "Failed"] | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
 
@@ -121,10 +161,32 @@ class ReplicationControllerSpec(KubeModel):
         return self
 
 
+class WorkloadStatus(KubeModel):
+    """Which generation of its spec a controller has acted on; None where it is not told."""
+
+    observed_generation: int | None = None
+
+
+class StatefulSetStatus(WorkloadStatus):
+    """Between which revisions a StatefulSet is."""
+
+    current_revision: str = ""
+    update_revision: str = ""
+
+
+class DaemonSetStatus(WorkloadStatus):
+    """How far a DaemonSet's newest template has come."""
+
+    desired_number_scheduled: int = 0
+    updated_number_scheduled: int | None = None
+
+
 class Deployment(NamespacedObject):
     """Replicas with rolling updates."""
 
+    metadata: WorkloadMeta
     spec: DeploymentSpec = Field(default_factory=DeploymentSpec)
+    status: WorkloadStatus = Field(default_factory=WorkloadStatus)
 
 
 class ReplicaSet(NamespacedObject):
@@ -136,13 +198,17 @@ class ReplicaSet(NamespacedObject):
 class StatefulSet(NamespacedObject):
     """Replicas with stable names and claims."""
 
+    metadata: WorkloadMeta
     spec: StatefulSetSpec = Field(default_factory=StatefulSetSpec)
+    status: StatefulSetStatus = Field(default_factory=StatefulSetStatus)
 
 
 class DaemonSet(NamespacedObject):
     """A pod on every fitting node."""
 
+    metadata: WorkloadMeta
     spec: DaemonSetSpec = Field(default_factory=DaemonSetSpec)
+    status: DaemonSetStatus = Field(default_factory=DaemonSetStatus)
 
 
 class ReplicationController(NamespacedObject):
@@ -158,11 +224,20 @@ class JobCondition(KubeModel):
     status: str = "Unknown"
 
 
+class UncountedPods(KubeModel):
+    """Pods that have ended and that are not in a Job's figures yet, by uid."""
+
+    failed: tuple[str, ...] = ()
+
+
 class JobStatus(KubeModel):
     """How far a Job is."""
 
     succeeded: int = 0
+    failed: int = 0
+    uncounted_terminated_pods: UncountedPods = Field(default_factory=UncountedPods)
     completed_indexes: str = ""
+    failed_indexes: str = ""
     conditions: tuple[JobCondition, ...] = ()
 
 

@@ -64,6 +64,8 @@ _FIXED = {
     "declared_features",
     "driver",
     "extended_resource_name",
+    "failed",
+    "failed_indexes",
     "host_ip",
     "ignored_resource_groups",
     "ignored_resources",

@@ -11,6 +11,7 @@ from planner.batch.pending import Pending
 from planner.batch.steps import Action
 from planner.documents import plan
 from planner.errors import InternalError
+from planner.eviction import job_notes
 from planner.scheduler.scheduler import GATED
 
 
@@ -29,8 +30,21 @@ def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
         unplaced=tuple(_unplaced(pending, found.actions)),
         verdicts=plan.Verdicts(sequence=True, final_state=after <= before),
         kubernetes=problem.kubernetes.document,
-        notes=(*problem.cluster.notes, *problem.notes, *problem.unproved),
+        notes=(
+            *problem.cluster.notes,
+            *problem.notes,
+            *problem.unproved,
+            *_jobs(pending, [action.pod for action in found.actions if action.node is None]),
+        ),
     )
+
+
+def _jobs(pending: Pending, evicted: Sequence[int]) -> Iterator[str]:
+    """What the evictions cost Jobs, and which pods of theirs are left alone."""
+    impacts = [*pending.controllers.impacts(evicted)]
+    yield from job_notes.lost(impacts)
+    yield from job_notes.presumed(impacts)
+    yield from job_notes.left_alone(pending.kept)
 
 
 def _replay(pending: Pending, actions: Sequence[Action]) -> bool:

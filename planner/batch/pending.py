@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from planner.constraints import Filter
 from planner.constraints.family import PLENTY
 from planner.eviction.budgets import Budgets
+from planner.eviction.controllers import Controllers
 from planner.eviction.movable import movable
 from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
@@ -31,8 +32,12 @@ class Pending:
     evicted.  The state is without the latter.
     """
 
-    def __init__(self, problem: Problem, *, moves: bool = False) -> None:
+    def __init__(self, problem: Problem, *, moves: bool = False, jobs: bool = False) -> None:
+        """With `moves` running pods may be evicted, with `jobs` those of Jobs as well that survive it."""
         self.problem = problem
+        self.controllers = Controllers(problem, jobs=jobs)
+        #: Why controllers keep running pods that could be evicted otherwise.
+        self.kept: list[str] = []
         #: Pods of which so many may be evicted at most.
         self.budgets: list[tuple[frozenset[int], int]] = []
         self._movable = self._read_movable() if moves else []
@@ -57,12 +62,16 @@ class Pending:
         known = profiles_of(self.problem.cluster.scheduler_config)
         pods = self.problem.pods
         budgets = Budgets(self.problem)
-        found = [
+        asked = [
             pod
             for pod in movable(self.problem)
             if pods[pod].spec.scheduler_name in known and not budgets.why_not(pod)
         ]
-        self.budgets = list(budgets.limits(found))
+        reasons = [self.controllers.why_not(pod) for pod in asked]
+        self.kept = [reason for reason in reasons if reason]
+        found = [pod for pod, reason in zip(asked, reasons, strict=True) if not reason]
+        ordered = ((several, 1) for several in self.controllers.one_at_a_time(found) if len(several) > 1)
+        self.budgets = [*budgets.limits(found), *self.controllers.limits(found), *ordered]
         return found
 
     def _read_running(self) -> dict[int, dict[int, list[int]]]:

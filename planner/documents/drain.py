@@ -36,6 +36,22 @@ class BlockedNode(Part):
     fixes: tuple[Fix, ...] = ()
 
 
+class DrainedJob(Part):
+    """What the evictions of a drain do to a Job; the retries left are those after them.
+
+    They are None where evictions are ignored.  Of a Job that counts retries by index they are those of the
+    index that has the fewest left.
+    """
+
+    namespace: str
+    job: str
+    evictions: int
+    outcome: Literal["KeepsRunning", "LosesRetries", "Fails"]
+    reason: str = ""
+    retries: int | None = None
+    retries_left: int | None = None
+
+
 class DrainPlan(Document):
     """In which order nodes are drained, and what that leads to."""
 
@@ -48,5 +64,6 @@ class DrainPlan(Document):
     """False where pods evict each other in turn, so that it was given up at some moment."""
     before: Balance
     after: Balance
+    jobs: tuple[DrainedJob, ...] = ()
     pending: tuple[PendingReason, ...] = ()
     spread: tuple[SpreadChange, ...] = ()

@@ -8,15 +8,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from models import Cluster
+from models.objects.workload import Job
 from planner.audit.spread_counts import SpreadCounts, take
 from planner.clock import having, is_rung, looking_for
-from planner.documents.drain import BlockedNode, DrainEviction, DrainPlan, DrainStep
+from planner.documents.drain import BlockedNode, DrainedJob, DrainEviction, DrainPlan, DrainStep
 from planner.documents.move_plan import Balance
 from planner.documents.plan import PendingReason
 from planner.drain.allowances import Allowances
 from planner.drain.fixes import freeing
 from planner.drain.play import RESTLESS, Drain, Drained, pods_to_go
 from planner.errors import InputError
+from planner.eviction import job_notes
+from planner.eviction.controllers import DELETED, GONE, SURPLUS, UNSEEN, Controllers
+from planner.eviction.jobs import Impact
+from planner.eviction.ordinals import NOT_WANTED, OTHER_REVISION, WAITS
 from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.rollout.report import spread_changes
@@ -89,6 +94,8 @@ class _Course:
         self._going = pods_to_go(self._problem, self._numbers)
         self._moving = [pod for node in self._numbers for pod in self._going[node]]
         self._doubled = self._problem.with_leaving(self._moving)
+        self._controllers = Controllers(self._problem, jobs=True)
+        self._for_good = set(_for_good(self._controllers, self._moving))
 
     def best(self, bell: threading.Event | None, *, others: bool) -> DrainPlan:
         """What comes of the order that was asked for; where that does harm, of the best of `others` too."""
@@ -116,10 +123,12 @@ class _Course:
         problem, doubled = self._problem, self._doubled
         doubles = {pod: len(problem.pods) + place for place, pod in enumerate(self._moving)}
         world = World(doubled, doubles, (), preemption=self._preemption, seed=None)
-        played = Drain(world, Allowances(problem, range(len(problem.pods))), self._going)
+        played = Drain(world, Allowances(problem, range(len(problem.pods))), self._going, self._for_good)
         played.settle()
         before, spread = _balance(doubled, world), take(doubled, world.scheduler.state)
         found = played.run(order, self._at_once)
+        evicted = [pod for pods in found.evicted.values() for pod in pods]
+        impacts = [*self._controllers.impacts(evicted)]
         return DrainPlan(
             nodes=tuple(self._nodes),
             steps=tuple(_steps(doubled, world, found)),
@@ -127,6 +136,7 @@ class _Course:
             played_to_end=not found.restless,
             before=before,
             after=_balance(doubled, world),
+            jobs=tuple(_job(job, impact) for job, impact in impacts),
             pending=tuple(_pending(doubled, world)),
             spread=tuple(spread_changes(spread, take(doubled, world.scheduler.state))),
             kubernetes=problem.kubernetes.document,
@@ -134,6 +144,9 @@ class _Course:
                 *self._cluster.notes,
                 *problem.notes,
                 *_forced(problem, self._moving),
+                *_not_made_again(problem, self._controllers, evicted),
+                *job_notes.lost([item for item in impacts if item[1].outcome == "Fails"]),
+                *job_notes.presumed(impacts),
                 *_returned(doubled, world, found, self._numbers),
                 *((RESTLESS,) if found.restless else ()),
             ),
@@ -146,6 +159,39 @@ def _forced(problem: Problem, moving: Sequence[int]) -> Iterator[str]:
     if bare:
         more = f" and {len(bare) - 1} more have" if len(bare) > 1 else " has"
         yield f"{bare[0]}{more} no controller: kubectl drain asks for --force, nothing makes such pods again"
+
+
+def _for_good(controllers: Controllers, moving: Sequence[int]) -> Iterator[int]:
+    """The pods in whose place nothing comes: no controller is there, or all evictions fail their Job."""
+    failing = {job.key for job, impact in controllers.impacts(moving) if impact.outcome == "Fails"}
+    for pod in moving:
+        job = controllers.job_of(pod)
+        if not controllers.is_made_again(pod) or (job is not None and job.key in failing):
+            yield pod
+
+
+def _not_made_again(problem: Problem, controllers: Controllers, evicted: Sequence[int]) -> Iterator[str]:
+    """Evicted pods that have a controller and do not come back all the same, or not soon, or otherwise."""
+    told = (GONE, DELETED, SURPLUS, UNSEEN, WAITS, OTHER_REVISION, NOT_WANTED)
+    found: dict[str, list[int]] = {}
+    for pod in evicted:
+        found.setdefault(controllers.why_not(pod), []).append(pod)
+    for reason, pods in found.items():
+        if reason in told:
+            more = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
+            yield f"{problem.pods[pods[0]].key}{more}, {reason}: may not come back as it was"
+
+
+def _job(job: Job, impact: Impact) -> DrainedJob:
+    return DrainedJob(
+        namespace=job.namespace,
+        job=job.name,
+        evictions=impact.evictions,
+        outcome=impact.outcome,
+        reason=impact.reason,
+        retries=impact.retries,
+        retries_left=impact.retries_left,
+    )
 
 
 def _returned(problem: Problem, world: World, found: Drained, nodes: Sequence[int]) -> Iterator[str]:

@@ -8,7 +8,7 @@ another pod, and nobody asks it again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.clock import having
@@ -35,9 +35,19 @@ class Drained:
 class Drain:
     """Drains nodes of a world."""
 
-    def __init__(self, world: World, allowances: Allowances, pods_on: Mapping[int, Sequence[int]]) -> None:
-        """`pods_on` has for every node the pods that are to go, in the order in which they are asked."""
+    def __init__(
+        self,
+        world: World,
+        allowances: Allowances,
+        pods_on: Mapping[int, Sequence[int]],
+        for_good: Collection[int] = (),
+    ) -> None:
+        """`pods_on` has for every node the pods that are to go, in the order in which they are asked.
+
+        Nothing comes in place of those that go `for_good`.
+        """
         self._world = world
+        self._for_good = for_good
         self._allowances = allowances
         self._pods_on = pods_on
         self._found = Drained()
@@ -106,7 +116,7 @@ class Drain:
             world.delete(pod)
             self._asked.add(pod)
             self._found.evicted.setdefault(node, []).append(pod)
-            if world.problem.pods[pod].metadata.controller is not None:
+            if pod not in self._for_good:
                 world.create(pod)
             gone = True
         return gone

@@ -9,7 +9,7 @@ solver.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -34,6 +34,7 @@ class Greedy:
         self._protections = protections
         self._left_nodes: Counter[int] = Counter()
         self._left_namespaces: Counter[str] = Counter()
+        self._left_templates: Counter[int] = Counter()
         self._state = board.state
         self._movable = movable
         self.moved: set[int] = set()
@@ -74,6 +75,7 @@ class Greedy:
             self.moved.add(move.pod)
             self._left_nodes[move.source] += 1
             self._left_namespaces[self._board.problem.pods[move.pod].namespace] += 1
+            self._left_templates[self._board.template(move.pod)] += 1
 
     def candidates(self, demand: Demand, domain: int, turns: Ints | None = None) -> Sequence[int]:
         """Pods that may leave a domain: the cheapest, from where their own constraints are fullest.
@@ -102,13 +104,20 @@ class Greedy:
         return sorted(keys, key=keys.__getitem__)[: effort.PODS_OF_A_DOMAIN]
 
     def bears(self, moves: Sequence[Move]) -> bool:
-        """Whether the policy's limits for each node and namespace bear these evictions too."""
+        """Whether the policy's limits for each node and namespace, and Jobs, bear these evictions too."""
         rules, pods = self._protections, self._board.problem.pods
         nodes = Counter(move.source for move in moves)
         namespaces = Counter(pods[move.pod].namespace for move in moves)
-        return _within(self._left_nodes, nodes, rules.most_per_node) and _within(
-            self._left_namespaces, namespaces, rules.most_per_namespace
+        return (
+            _within(self._left_nodes, nodes, rules.most_per_node)
+            and _within(self._left_namespaces, namespaces, rules.most_per_namespace)
+            and all(self._has_left(templates, most, moves) for templates, most in self._movable.quotas)
         )
+
+    def _has_left(self, templates: Collection[int], most: int, moves: Sequence[Move]) -> bool:
+        """Whether some more evictions stay within what a Job bears."""
+        more = sum(self._board.template(move.pod) in templates for move in moves)
+        return not more or sum(self._left_templates[number] for number in templates) + more <= most
 
     def _rank(self, template: int, node: int, pod: int) -> tuple[int, int, int]:
         crowds = {True: 0, False: 0}

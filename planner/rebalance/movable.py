@@ -1,9 +1,10 @@
 """Which pods may be moved, what each move costs, and why the others stay.
 
 A pod may be moved when a controller makes another one in its place.  What protects a pod beyond that
-are Descheduler's usual rules, and the annotations that autoscaler and Descheduler know.  Pods
-of a ReplicaSet that a rollout is emptying go anyhow, and who was not chosen is left alone.  A budget
-that allows nothing, and two budgets over one pod, are refused by the eviction API: such pods stay too.
+are Descheduler's usual rules, and the annotations that autoscaler and Descheduler know.  What its
+controller makes of an eviction is asked of `planner.eviction.controllers`, and no policy changes that.
+What was not chosen is left alone.  A budget that allows nothing, and two budgets over one pod, are
+refused by the eviction API: such pods stay too.
 """
 
 from __future__ import annotations
@@ -17,21 +18,16 @@ from operator import attrgetter
 
 import numpy as np
 
-from models import Cluster
-from models.controllers.owners import ByController
-from models.controllers.replicas import emptied
 from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
 from planner.eviction.budgets import Budgets
+from planner.eviction.controllers import Controllers
 from planner.eviction.movable import asks_to_stay, has_local_storage
 from planner.eviction.protections import Protections
 from planner.problem.nodes import Codes, Ints
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.scheduler.profile import profiles_of
-
-#: Why pods of an old revision stay: their time is over anyhow.
-EMPTIED = "of a ReplicaSet that a rollout is emptying"
 
 
 class Movable:
@@ -43,10 +39,15 @@ class Movable:
         protections: Protections,
         budgets: Budgets,
         left_alone: Mapping[int, str] | None = None,
+        *,
+        jobs: bool = False,
     ) -> None:
-        """The pods of a problem; those that are `left_alone` were not chosen, each for its reason."""
+        """The pods of a problem; those that are `left_alone` were not chosen, each for its reason.
+
+        With `jobs` pods of Jobs may go whose Job survives it.
+        """
         self._problem = problem
-        self._emptied = set(_emptied(problem.cluster))
+        self.controllers = Controllers(problem, jobs=jobs)
         self._left_alone = left_alone or {}
         self.protections = protections
         self._budgets = budgets
@@ -60,7 +61,8 @@ class Movable:
     def without(self, pods: Iterable[int], reason: str) -> Movable:
         """The same, but that some more pods stay for a reason."""
         found, more = copy(self), [*pods]
-        found.__dict__.pop("_by_template", None)
+        for kept in ("_by_template", "quotas"):
+            found.__dict__.pop(kept, None)
         found.reasons = {**self.reasons, **dict.fromkeys(more, reason)}
         found.weights = self.weights.copy()
         found.weights[more] = 0
@@ -76,7 +78,12 @@ class Movable:
         costs: dict[int, tuple[int, int]] = {}
         template_of = self._problem.template_of.tolist()
         for pod in np.flatnonzero(self._problem.node_of >= 0).tolist():
-            reason = self._left_alone.get(pod) or self._of_template[template_of[pod]] or self._pod_stays(pod)
+            reason = (
+                self._left_alone.get(pod)
+                or self._of_template[template_of[pod]]
+                or self.controllers.why_not(pod)
+                or self._pod_stays(pod)
+            )
             if reason:
                 self.reasons[pod] = reason
             else:
@@ -97,7 +104,6 @@ class Movable:
             (not kind or kind == "Node", "without a controller"),
             (kind == "DaemonSet" and rules.daemon_sets, "of a DaemonSet"),
             (template.terminating, "terminating"),
-            (_owner_key(template) in self._emptied, EMPTIED),
             (pod.spec.scheduler_name not in self._profiles, "of another scheduler"),
             (
                 rules.priority_from is not None and template.priority >= rules.priority_from,
@@ -154,6 +160,13 @@ class Movable:
         return max((time for pod in self._problem.pods for time in _times(pod)), default=None)
 
     @cached_property
+    def quotas(self) -> tuple[tuple[frozenset[int], int], ...]:
+        """Templates of which only so many pods may be evicted: those of a Job with few retries left."""
+        limits = self.controllers.limits(np.flatnonzero(self.weights).tolist())
+        template_of = self._problem.template_of
+        return tuple((frozenset(template_of[[*pods]].tolist()), most) for pods, most in limits)
+
+    @cached_property
     def _by_template(self) -> dict[int, Codes]:
         """The movable pods of every template that has any."""
         pods = np.flatnonzero(self.weights)
@@ -185,14 +198,6 @@ def _is_younger(since: datetime, pod: Pod) -> bool:
 def _times(pod: Pod) -> Iterator[datetime]:
     changed = (item.last_transition_time for item in pod.status.conditions)
     yield from filter(None, (pod.metadata.creation_timestamp, pod.status.start_time, *changed))
-
-
-def _emptied(cluster: Cluster) -> Iterator[object]:
-    """The ReplicaSets whose pods a rollout takes away by and by."""
-    sets = ByController(cluster.replica_sets)
-    for deployment in cluster.deployments:
-        for found in emptied(sets.of(deployment)):
-            yield found.namespace, ("ReplicaSet", found.name)
 
 
 def _owner_key(template: Template) -> object:

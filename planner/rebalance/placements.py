@@ -84,7 +84,7 @@ class Placements:
         self._board = TrialCluster(board.problem, board.part) if landings is None else landings.board
         self._nodes = board.problem.nodes.size
         self.kinds = [*_kinds(board, movable)]
-        self._quotas = [*self._limits(protections)]
+        self._quotas = [*self._limits(protections, movable)]
         self._groups = [*self._apart()]
         self._hard = [demand for demand in self._board.ledger.demands if demand.hard]
         self._soft = [demand for demand in self._board.ledger.demands if not demand.hard]
@@ -214,8 +214,8 @@ class Placements:
         state.forget_history()
         self._now = counts
 
-    def _limits(self, protections: Protections) -> Iterator[_Quota]:
-        """The policy's limits on evictions that could ever bind."""
+    def _limits(self, protections: Protections, movable: Movable) -> Iterator[_Quota]:
+        """The limits on evictions, the policy's and those of Jobs."""
         templates = self._board.problem.templates
         every = frozenset(range(len(self.kinds)))
         places = len(self.kinds) * self._nodes
@@ -228,6 +228,10 @@ class Placements:
                 (protections.most_per_namespace, frozenset(n for n in every if of[n] == name), None)
                 for name in sorted(set(of))
             ]
+        quotas += [
+            (most, frozenset(n for n in every if self.kinds[n].template in several), None)
+            for several, most in movable.quotas
+        ]
         for number, (most, kinds, node) in enumerate(quotas):
             yield _Quota(places + number, min(most, _MOST_COUNTED), kinds, node)
 

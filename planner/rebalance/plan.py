@@ -16,7 +16,9 @@ from models import Cluster
 from planner.clock import Clock
 from planner.documents.move_plan import CurvePoint, MovePlan
 from planner.errors import InternalError
+from planner.eviction import job_notes
 from planner.eviction.budgets import Budgets
+from planner.eviction.controllers import EMPTIED, JOB_FAILS
 from planner.eviction.protections import HARD, SOFT, Protections, protections_of, unmodelled
 from planner.problem.problem import Problem
 from planner.proof import effort
@@ -26,7 +28,7 @@ from planner.rebalance.deals import Deals, Dealt
 from planner.rebalance.document import document
 from planner.rebalance.landing import Landing
 from planner.rebalance.left_out import LeftOut
-from planner.rebalance.movable import EMPTIED, Movable
+from planner.rebalance.movable import Movable
 from planner.rebalance.remedies import remedies, tried
 from planner.rebalance.replay import first_failure
 from planner.rebalance.search import MoveSearch, stages_of
@@ -51,11 +53,13 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     first_waves: int | None = None,
     bell: threading.Event | None = None,
     explain: bool = True,
+    jobs: bool = False,
 ) -> MovePlan:
     """The fewest moves after which hard spread constraints hold, in waves; with `soft` all constraints.
 
     With `evict_only` no replacement needs a pin.  With `cordon` nodes may be cordoned for those that cannot
     be pinned.  `curve` adds what fewer moves would achieve.
+    With `jobs` pods of Jobs are moved, too, where the Job survives it.
     Only pods of the `choice` are moved, and only constraints that they carry or are counted by are mended.
     With `first_waves` only so many waves are in the plan, for whoever plans anew after them.  Unless told not
     to it explains what stays broken, and tries what would help.
@@ -72,15 +76,21 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     if not board.ledger.broken(protections.kinds):
         notes = (*unmodelled(cluster.descheduler_policy), *_chosen(problem, left_alone))
         return document(board, None, (), stages_of(protections), (), notes=notes)
-    movable = Movable(problem, protections, budgets, left_alone)
+    movable = Movable(problem, protections, budgets, left_alone, jobs=jobs)
     meter = Meter.of(time_limit, bell, kept=time_limit * (1 - effort.SEARCH_SHARE))
-    search = MoveSearch(board, movable, protections, meter, most)
     steering = UNSTEERED if evict_only else Steering.of(board, movable.templates, cordon=cordon)
-    rules = WaveRules(budgets, movable.weights, max_unavailable, steering, protections.kinds)
-    found = search.run()
-
-    turns = Turns(board, movable, protections, rules, most, meter, dealing)
-    dealt, without_turn = turns.of(search, found)
+    restricted = False
+    while True:
+        search = MoveSearch(board, movable, protections, meter, most)
+        rules = WaveRules(budgets, movable.weights, max_unavailable, steering, protections.kinds)
+        found = search.run()
+        turns = Turns(board, movable, protections, rules, most, meter, dealing)
+        dealt, without_turn = turns.of(search, found)
+        overdrawn = [*_overdrawn(movable, dealt)]
+        if not overdrawn:
+            break
+        # Bounds that were found with fewer pods say nothing about all of them.
+        movable, restricted = movable.without(overdrawn, JOB_FAILS), True
     misjudged = _failure(board, dealt, protections)
     if misjudged is not None:
         dealt = Deals(board, rules, dealing).single_file(found.moves)
@@ -97,6 +107,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         soft=soft,
         choice=choice,
         explain=False,
+        jobs=jobs,
     )
     shown = dealt.waves[:first_waves]
     points = [*_curve(board, movable, protections, meter, len(found.moves))] if curve else []
@@ -106,10 +117,11 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         shown,
         found.stages,
         # What was found out about the whole plan says nothing about its beginning.
-        found.claims if len(shown) == len(dealt.waves) else (),
+        found.claims if len(shown) == len(dealt.waves) and not restricted else (),
         curve=points,
         notes=(
             *_notes(board, movable),
+            *_jobs(movable, shown),
             *left.why(evict_only=evict_only),
             *(
                 left.with_cordons(with_cordons, dealt.excess)
@@ -119,7 +131,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
             *_chosen(problem, left_alone),
             *_misjudged(misjudged),
             *_rest(dealt.waves, shown),
-            *(_why_not(board, movable, dealt, dealing) if explain and dealt.excess[0] else ()),
+            *(_why_not(board, movable, dealt, dealing, jobs=jobs) if explain and dealt.excess[0] else ()),
         ),
     ).cut_while(meter.cut or dealing.cut)
 
@@ -127,6 +139,29 @@ def rebalance(  # noqa: PLR0913 - the options of the command
 def _failure(board: TrialCluster, dealt: Dealt, protections: Protections) -> str | None:
     """What goes otherwise than planned when the waves are played through."""
     return first_failure(board, dealt.waves, soft=SOFT in protections.kinds) if dealt.waves else None
+
+
+def _overdrawn(movable: Movable, dealt: Dealt) -> Iterator[int]:
+    """Pods of Jobs that would not survive all of their evictions, as many as have to stay for that.
+
+    The search heeds how many a Job bears; a pod may move more than once, though.
+    """
+    pods = [landing.move.pod for wave in dealt.waves for landing in wave]
+    times, controllers = Counter(pods), movable.controllers
+    for job, impact in controllers.impacts(pods):
+        if impact.outcome == "Fails":
+            own = [pod for pod in times if controllers.job_of(pod) is job]
+            kept = [pod for pod in own if times[pod] == 1][: controllers.jobs.retries(job)]
+            every = np.flatnonzero(movable.weights).tolist()
+            yield from (pod for pod in every if pod not in kept and controllers.job_of(pod) is job)
+
+
+def _jobs(movable: Movable, waves: Sequence[Sequence[Landing]]) -> Iterator[str]:
+    """What the plan costs Jobs, and which pods of theirs are left alone."""
+    impacts = [*movable.controllers.impacts([landing.move.pod for wave in waves for landing in wave])]
+    yield from job_notes.lost(impacts)
+    yield from job_notes.presumed(impacts)
+    yield from job_notes.left_alone(movable.reasons.values())
 
 
 def _misjudged(failure: str | None) -> Iterator[str]:
@@ -156,7 +191,9 @@ def _chosen(problem: Problem, left_alone: Mapping[int, str]) -> Iterator[str]:
         yield f"{_pods(pods)} {reason}: left alone, and so are constraints that count only such"
 
 
-def _why_not(board: TrialCluster, movable: Movable, dealt: Dealt, meter: Meter) -> Iterator[str]:
+def _why_not(
+    board: TrialCluster, movable: Movable, dealt: Dealt, meter: Meter, *, jobs: bool
+) -> Iterator[str]:
     """Why constraints stay broken when all moves are made, and which small changes would help."""
     mark = board.state.mark()
     for wave in dealt.waves:
@@ -167,7 +204,7 @@ def _why_not(board: TrialCluster, movable: Movable, dealt: Dealt, meter: Meter) 
     yield from (f"stays broken: {reason.text}" for reason in found)
     problem = board.problem
     if len(problem.pods) * problem.nodes.size <= effort.TRIED_PLACES:
-        enough = partial(rebalance, time_limit=effort.REMEDY_SECONDS, explain=False)
+        enough = partial(rebalance, time_limit=effort.REMEDY_SECONDS, explain=False, jobs=jobs)
         possible = takewhile(
             lambda _: not meter.stopped and meter.seconds() > effort.REMEDY_SECONDS,
             remedies(problem.cluster, found),

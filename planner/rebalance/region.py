@@ -85,13 +85,13 @@ class Regions:
             {} if roomy else self._room(nodes, group, rows),
             wants,
             tuple(faces),
-            () if roomy else tuple(self._limits(leaving)),
+            () if roomy else tuple(self._limits(leaving, moved or set())),
         )
 
     def _limits(
-        self, leaving: Mapping[int, Mapping[int, tuple[int, ...]]]
+        self, leaving: Mapping[int, Mapping[int, tuple[int, ...]]], moved: set[int]
     ) -> Iterable[tuple[tuple[tuple[int, int], ...], int]]:
-        """The policy's limits for each node and each namespace."""
+        """The policy's limits for each node and each namespace, and what Jobs bear after earlier moves."""
         rules, keys = self._protections, [(t, site) for t, sites in leaving.items() for site in sites]
         if rules.most_per_node is not None:
             for site in sorted({site for _, site in keys}):
@@ -101,6 +101,11 @@ class Regions:
             for namespace in sorted({templates[t].namespace for t, _ in keys}):
                 same = tuple(key for key in keys if templates[key[0]].namespace == namespace)
                 yield same, rules.most_per_namespace
+        for several, most in self._movable.quotas:
+            found = tuple(key for key in keys if key[0] in several)
+            if found:
+                gone = sum(self._board.template(pod) in several for pod in moved)
+                yield found, max(0, most - gone)
 
     def _alike(self, templates: Sequence[int], demands: Sequence[Demand]) -> Codes:
         """A site for every node; nodes with pods of the templates are sites of their own."""

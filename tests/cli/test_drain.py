@@ -5,6 +5,7 @@ from pathlib import Path
 from tests.builders import node, pod
 from tests.cli.conftest import Planner
 from tests.cli.manifests import write
+from tests.planner.eviction.jobs import job, of_job
 from tests.planner.test_drain import evicting_each_other
 
 
@@ -30,3 +31,19 @@ def test_a_drain_without_an_end_is_1(planner: Planner, tmp_path: Path) -> None:
     ended = planner("drain", name, "-f", write(tmp_path / "c.json", *objects))
     assert ended.code == 1
     assert "Pods evict each other in turn" in ended.err
+
+
+def test_a_job_that_fails_by_it_is_1(planner: Planner, tmp_path: Path) -> None:
+    """The verdict and a table say so, and the script beside the pod; a loss of retries is no finding."""
+    pods = [of_job("sums-0", "n1", spread=[])]
+    path = write(tmp_path / "c.json", node("n1"), node("n2"), job(parallelism=1, backoffLimit=0), *pods)
+    ended = planner("drain", "n1", "-f", path)
+    assert (ended.code, ended.out.splitlines()[0]) == (
+        1,
+        "1 of 1 node emptied in 1 wave; 1 eviction; 1 Job fails.",
+    )
+    assert "FAILS (BackoffLimitExceeded)" in ended.out
+    assert "# its Job fails" in planner("drain", "n1", "-f", path, "-o", "script").out
+    path = write(tmp_path / "d.json", node("n1"), node("n2"), job(parallelism=1, backoffLimit=1), *pods)
+    ended = planner("drain", "n1", "-f", path)
+    assert (ended.code, "loses retries: 0 of 1 left" in ended.out) == (0, True)

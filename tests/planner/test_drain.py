@@ -15,6 +15,7 @@ from planner import drain
 from planner.documents.drain import DrainPlan
 from planner.proof import effort
 from tests.builders import Object, node, pod, spread, workload
+from tests.planner.eviction.jobs import IGNORES, job, of_job, policy
 from tests.planner.rollout.running import budget, running, web, zones
 
 RECORDED = Path(__file__).parents[1] / "data/conformance/preemption.jsonl.gz"
@@ -199,3 +200,26 @@ def test_bare_pods_are_told_apart() -> None:
     (note,) = plan.notes
     assert note.startswith("default/tool and 1 more have no controller")
     assert {row.pod: row.lands for row in plan.steps[0].evictions}["default/tool"] is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"backoffLimit": 1}, ("Fails", "BackoffLimitExceeded", 0)),
+        ({"backoffLimit": 5}, ("LosesRetries", "", 3)),
+        (policy(IGNORES), ("KeepsRunning", "", None)),
+    ],
+)
+def test_what_becomes_of_jobs(spec: dict[str, Any], expected: tuple[str, str, int | None]) -> None:
+    """All pods go, as `kubectl drain` has it; of a Job that fails by it nothing comes back."""
+    pods = [of_job(f"sums-{n}", "n1", spread=[]) for n in range(2)]
+    plan = drained([node("n1"), node("n2"), job(parallelism=2, **spec), *pods], "n1")
+    (row,) = plan.jobs
+    assert (row.namespace, row.job, row.evictions) == ("default", "sums", 2)
+    assert (row.outcome, row.reason, row.retries_left) == expected
+    fails = row.outcome == "Fails"
+    lands = None if fails else "n2"
+    assert [found.lands for step in plan.steps for found in step.evictions] == [lands, lands]
+    note = "Job default/sums: 2 evictions, and it fails (BackoffLimitExceeded)"
+    assert (note in plan.notes) == fails
+    assert plan.after.pending == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import groupby
 
 from cli.page import counted
@@ -49,9 +49,10 @@ def _plan(document: DrainPlan, snapshot: Snapshot) -> Iterator[str]:
         yield from (command("returns", *key) for key in returning)
     yield "# drains NODE; goes NODE NAMESPACE POD UID; owner NAMESPACE KIND/NAME PODS-READY-AFTERWARDS"
     ready = _ready(document, snapshot)
+    failing = {(row.namespace, f"Job/{row.job}") for row in document.jobs if row.outcome == "Fails"}
     for wave, steps in groupby(document.steps, key=lambda step: step.wave):
         yield command("wave", str(wave))
-        yield from _wave([*steps], pods, ready)
+        yield from _wave([*steps], pods, ready, failing)
 
 
 def _comes_back(pod: Pod) -> bool:
@@ -60,14 +61,18 @@ def _comes_back(pod: Pod) -> bool:
 
 
 def _wave(
-    steps: list[DrainStep], pods: Mapping[str, Pod], ready: Mapping[tuple[str, str], int]
+    steps: list[DrainStep],
+    pods: Mapping[str, Pod],
+    ready: Mapping[tuple[str, str], int],
+    failing: Collection[tuple[str, str]],
 ) -> Iterator[str]:
     owners: dict[tuple[str, str], None] = {}
     for step in steps:
         yield command("drains", step.node)
         for row in step.evictions:
             pod = pods[row.pod]
-            yield f"# {one_line(_lands(pod, row.lands))}"
+            fails = (pod.namespace, owner_of(pod)) in failing
+            yield f"# {'its Job fails' if fails else one_line(_lands(pod, row.lands))}"
             yield command("goes", step.node, pod.namespace, pod.name, pod.metadata.uid)
             owners[pod.namespace, owner_of(pod)] = None
     for key in owners:

@@ -1,0 +1,211 @@
+"""Whether the controller of an evicted pod makes another one like it: the policy of every engine that evicts.
+
+A controller that is gone or being deleted makes no pod, nor does one that has too many.  During a rollout
+the next pod may be another one.  A StatefulSet with OrderedReady makes a pod only when all lower ordinals
+are ready.  To a Job an evicted pod is a failed one (`jobs.py`).
+
+That a controller is gone is said where the snapshot has others of its kind in the same namespace, or in any
+namespace when it is that of a live cluster: many snapshots are nodes and pods alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+from models import Cluster
+from models.controllers.jobs import wanted_of
+from models.controllers.owners import ByController, Workloads, is_live
+from models.controllers.replicas import emptied
+from models.controllers.templates import stand_in_uid
+from models.objects.pod import Pod
+from models.objects.workload import (
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+    Workload,
+)
+from planner.eviction.jobs import Impact, JobDisruptions, is_of_job
+from planner.eviction.ordinals import Ordinals
+from planner.problem.problem import Problem
+
+GONE = "whose controller is gone"
+DELETED = "whose controller is being deleted"
+#: Why pods of an old revision stay: their time is over anyhow.
+EMPTIED = "of a ReplicaSet that a rollout is emptying"
+UNSEEN = "of a workload whose newest change has not been acted on yet"
+SURPLUS = "of a workload that has more pods than it wants"
+ROLLED_OUT = "of a DaemonSet that is being rolled out"
+#: The Job would survive the eviction, and it was not said that its pods may be moved.
+OF_JOB = "of a Job"
+JOB_FAILS = "of a Job that would not survive it"
+JOB_UNKNOWN = "of a Job that is not in the snapshot"
+
+_Owner = tuple[str, str, str]
+
+
+class Controllers:
+    """For every pod why nothing like it would come of its eviction, if so."""
+
+    def __init__(self, problem: Problem, *, jobs: bool = False) -> None:
+        """With `jobs` pods of Jobs may go whose Job survives it."""
+        self._problem = problem
+        self._may_move_jobs = jobs
+        self._workloads = Workloads(_all_of(problem.cluster))
+        self._ordinals = Ordinals(problem.cluster)
+        self._emptied = {id(found) for found in _emptied(problem.cluster)}
+        self._of_template: dict[int, str] = {}
+        self.jobs = JobDisruptions(problem.cluster)
+
+    def why_not(self, pod: int) -> str:
+        """Why a pod is left where it is; empty where its controller has no objection."""
+        number = int(self._problem.template_of[pod])
+        if number not in self._of_template:
+            self._of_template[number] = self._why_none_of_template(number)
+        found = self._problem.pods[pod]
+        if is_of_job(found.metadata.controller):
+            return self._of_template[number] or self._why_not_of_job(found)
+        return self._of_template[number] or self._ordinals.why_not(found)
+
+    def is_made_again(self, pod: int) -> bool:
+        """Whether there is a controller that makes pods in place of this one at all."""
+        found = self._problem.pods[pod]
+        return found.metadata.controller is not None and self._why_none(found) not in {GONE, DELETED}
+
+    def limits(self, pods: Iterable[int]) -> Iterator[tuple[frozenset[int], int]]:
+        """Those of the pods that share a Job, and how many evictions it bears, where not all of them."""
+        for job, several in self._by_job(pods):
+            retries = self.jobs.retries(job)
+            if retries is not None and len(several) > retries:
+                yield frozenset(several), retries
+
+    def one_at_a_time(self, pods: Iterable[int]) -> Iterator[frozenset[int]]:
+        """Those of the pods that are made again in the order of their ordinals, set by set."""
+        members: dict[_Owner, set[int]] = defaultdict(set)
+        for number in pods:
+            pod = self._problem.pods[number]
+            owner = pod.metadata.controller
+            if owner is not None and self._ordinals.is_ordered(pod):
+                members[pod.namespace, owner.name, owner.uid].add(number)
+        return (frozenset(several) for several in members.values())
+
+    def job_of(self, pod: int) -> Job | None:
+        """The Job that made a pod, if the snapshot has it."""
+        return self.jobs.job_of(self._problem.pods[pod])
+
+    def impacts(self, pods: Sequence[int]) -> Iterator[tuple[Job, Impact]]:
+        """What evictions do to the Jobs of some pods, in the order of the Jobs' names."""
+        found = self._problem.pods
+        for job, several in sorted(self._by_job(pods), key=lambda item: item[0].key):
+            yield job, self.jobs.impact(job, [found[pod] for pod in pods if pod in several])
+
+    def _by_job(self, pods: Iterable[int]) -> Iterator[tuple[Job, set[int]]]:
+        """The Jobs of some pods, each with those that are its own."""
+        members: dict[str, set[int]] = defaultdict(set)
+        known: dict[str, Job] = {}
+        for number in pods:
+            job = self.job_of(number)
+            if job is not None:
+                known[job.key] = job
+                members[job.key].add(number)
+        return ((known[key], several) for key, several in members.items())
+
+    def _why_none_of_template(self, number: int) -> str:
+        return self._why_none(self._problem.templates[number].pod)
+
+    def _why_none(self, pod: Pod) -> str:
+        """What speaks against all pods of a controller alike."""
+        owner = self._workloads.controller_of(pod)
+        if owner is None:
+            return GONE if self._is_gone(pod) else ""
+        above = self._workloads.above(pod)
+        if any(item is not None and item.metadata.deletion_timestamp for item in (owner, above)):
+            return DELETED
+        if id(owner) in self._emptied:
+            return EMPTIED
+        if _is_unseen(above):
+            return UNSEEN
+        if self._live[pod.namespace, owner.kind, owner.name] > self._wanted(owner):
+            return SURPLUS
+        return ROLLED_OUT if isinstance(owner, DaemonSet) and _is_rolled_out(owner) else ""
+
+    def _is_gone(self, pod: Pod) -> bool:
+        """Whether the snapshot would have the pod's controller if there was one."""
+        owner = pod.metadata.controller
+        if owner is None:
+            return False
+        live = self._problem.cluster.origin is not None
+        return (
+            self._workloads.has_other(pod)
+            or (owner.kind if live else (owner.kind, pod.namespace)) in self._read
+        )
+
+    @cached_property
+    def _read(self) -> set[object]:
+        """The kinds of workloads that were read, and those of every namespace; stand-ins were not."""
+        read = [item for item in self._workloads.known if not _is_stand_in(item)]
+        return {item.kind for item in read} | {(item.kind, item.namespace) for item in read}
+
+    @cached_property
+    def _live(self) -> Counter[_Owner]:
+        """How many pods every controller has that count for it."""
+        found: Counter[_Owner] = Counter()
+        counts = self._problem.pods_per_template.tolist()
+        for template, pods in zip(self._problem.templates, counts, strict=True):
+            if template.owner is not None and is_live(template.pod):
+                found[template.namespace, template.owner.kind, template.owner.name] += pods
+        return found
+
+    def _wanted(self, owner: Workload) -> float:
+        """How many pods a controller keeps up; those of a StatefulSet are told by their ordinals."""
+        if isinstance(owner, ReplicaSet | ReplicationController):
+            return owner.spec.replicas
+        return wanted_of(owner, self.jobs.pods_of(owner)) if isinstance(owner, Job) else float("inf")
+
+    def _why_not_of_job(self, pod: Pod) -> str:
+        """Pods of Jobs stay, unless the Job survives it and it was said that they may be moved."""
+        job = self.jobs.job_of(pod)
+        if job is None:
+            return JOB_UNKNOWN
+        if not self.jobs.survives(job, pod):
+            return JOB_FAILS
+        return "" if self._may_move_jobs else OF_JOB
+
+
+def _all_of(cluster: Cluster) -> Iterator[Workload]:
+    """Everything that makes pods, and the Deployments above."""
+    yield from cluster.deployments
+    yield from cluster.replica_sets
+    yield from cluster.stateful_sets
+    yield from cluster.daemon_sets
+    yield from cluster.replication_controllers
+    yield from cluster.jobs
+
+
+def _emptied(cluster: Cluster) -> Iterator[ReplicaSet]:
+    """The ReplicaSets whose pods a rollout takes away by and by."""
+    sets = ByController(cluster.replica_sets)
+    for deployment in cluster.deployments:
+        yield from emptied(sets.of(deployment))
+
+
+def _is_stand_in(item: Workload) -> bool:
+    """Whether a workload was made here, where a controller would make it."""
+    return item.metadata.uid == stand_in_uid(item.kind, item.key)
+
+
+def _is_unseen(owner: Workload | None) -> bool:
+    """Whether the spec has changed since its controller last looked, where both say so."""
+    if not isinstance(owner, Deployment | StatefulSet | DaemonSet):
+        return False
+    seen = owner.status.observed_generation
+    return seen is not None and seen < owner.metadata.generation
+
+
+def _is_rolled_out(owner: DaemonSet) -> bool:
+    updated = owner.status.updated_number_scheduled
+    return updated is not None and updated < owner.status.desired_number_scheduled

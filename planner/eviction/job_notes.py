@@ -1,0 +1,61 @@
+"""What is said of Jobs beside a plan: pods that are left alone, retries that are lost, what is presumed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from models.objects.workload import Job
+from planner.eviction.controllers import JOB_FAILS, JOB_UNKNOWN, OF_JOB
+from planner.eviction.jobs import Impact, depends_on_exit_codes
+
+_MOST_NAMED = 3
+
+
+def left_alone(reasons: Iterable[str]) -> Iterator[str]:
+    """One line about the pods of Jobs that are left alone, given why each pod is."""
+    found = Counter(reasons)
+    total = found[OF_JOB] + found[JOB_FAILS] + found[JOB_UNKNOWN]
+    if not total:
+        return
+    pods = "1 pod of a Job is" if total == 1 else f"{total} pods of Jobs are"
+    if found[OF_JOB]:
+        yield (
+            f"{pods} left alone, as an eviction may fail a Job: with --jobs {found[OF_JOB]} of them may be "
+            "moved, as far as their Jobs survive it"
+        )
+    else:
+        yield f"{pods} left alone, with --jobs or without: the Jobs would not survive it, or are not known"
+
+
+def presumed(impacts: Sequence[tuple[Job, Impact]]) -> Iterator[str]:
+    """What is taken for granted of the containers of Jobs, where that decides."""
+    keys = [job.key for job, _ in impacts if depends_on_exit_codes(job)]
+    if keys:
+        yield (
+            f"{_named(keys)}: containers that are told to stop are taken to end with 143 or 137; rules of "
+            "the podFailurePolicy treat other exit codes worse"
+        )
+
+
+def lost(impacts: Sequence[tuple[Job, Impact]]) -> Iterator[str]:
+    """The retries that evictions cost Jobs, and the Jobs that fail."""
+    for job, impact in impacts[:_MOST_NAMED]:
+        yield f"Job {job.key}: {sentence(impact)}"
+    if len(impacts) > _MOST_NAMED:
+        yield f"evictions touch {len(impacts) - _MOST_NAMED} Jobs more"
+
+
+def sentence(impact: Impact) -> str:
+    """What becomes of a Job, in a few words."""
+    evictions = f"{impact.evictions} {'eviction' if impact.evictions == 1 else 'evictions'}"
+    if impact.outcome == "KeepsRunning":
+        return f"{evictions}, which its podFailurePolicy ignores"
+    if impact.outcome == "Fails":
+        return f"{evictions}, and it fails ({impact.reason})"
+    return f"{evictions}, {impact.retries_left} of {impact.retries} retries left"
+
+
+def _named(keys: Sequence[str]) -> str:
+    more = f" and {len(keys) - _MOST_NAMED} more" if len(keys) > _MOST_NAMED else ""
+    return ", ".join(keys[:_MOST_NAMED]) + more

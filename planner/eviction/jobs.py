@@ -1,0 +1,161 @@
+"""What evictions do to Jobs: kube-controller-manager's job controller, as of 1.36.
+
+An evicted pod of a Job has failed: at once, or with `podReplacementPolicy: Failed` or a podFailurePolicy
+when it has ended.  The first rule of the podFailurePolicy that matches says what that counts for; without
+one it is a failure, and the Job fails when there are more than `backoffLimit` of them.  With
+`backoffLimitPerIndex` an index fails for good in the same way, and the Job in the end.
+
+Exit codes are not known beforehand.  A container that is told to stop is taken to end with 143 (SIGTERM)
+or 137 (SIGKILL), whichever is worse; `depends_on_exit_codes` says where another one would be worse still.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from models import Cluster
+from models.controllers.jobs import backoff_limit_of, failed_indexes_of, failures_of, failures_of_index
+from models.controllers.owners import ByController, is_controlled_by
+from models.objects.base import OwnerReference
+from models.objects.pod import Pod
+from models.objects.workload import Job, OnExitCodes, PodFailureRule
+
+Action = Literal["Ignore", "Count", "FailIndex", "FailJob"]
+Outcome = Literal["KeepsRunning", "LosesRetries", "Fails"]
+
+#: What containers end with that are told to stop.
+_EXIT_CODES = (143, 137)
+#: What the conditions of an evicted pod say when it has ended.
+_CONDITIONS = {
+    ("DisruptionTarget", "True"),
+    ("Ready", "False"),
+    ("ContainersReady", "False"),
+    ("PodScheduled", "True"),
+    ("Initialized", "True"),
+}
+_WORST: tuple[Action, ...] = ("FailJob", "FailIndex", "Count", "Ignore")
+
+
+def is_of_job(owner: OwnerReference | None) -> bool:
+    """Whether a pod with this controller is one of a Job; others than those of the batch API are included."""
+    return owner is not None and owner.kind == "Job"
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """What some evictions do to a Job; the retries left are those after them, None where none are lost."""
+
+    evictions: int
+    outcome: Outcome
+    reason: str = ""
+    retries: int | None = None
+    retries_left: int | None = None
+
+
+class JobDisruptions:
+    """The Jobs of a snapshot, and what evictions of their pods do to them."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._jobs = {job.key: job for job in cluster.jobs}
+        self._cluster = cluster
+
+    @cached_property
+    def _pods(self) -> ByController[Pod]:
+        return ByController(pod for pod in self._cluster.pods if is_of_job(pod.metadata.controller))
+
+    def job_of(self, pod: Pod) -> Job | None:
+        """The Job that made a pod, if the snapshot has it: the very one, not one made anew."""
+        owner = pod.metadata.controller
+        if owner is None or not is_of_job(owner) or "." in owner.api_version.partition("/")[0]:
+            return None
+        job = self._jobs.get(f"{pod.namespace}/{owner.name}")
+        return job if job is not None and is_controlled_by(pod, job) else None
+
+    def pods_of(self, job: Job) -> Sequence[Pod]:
+        """All pods that a Job controls."""
+        return self._pods.of(job)
+
+    def retries(self, job: Job) -> int | None:
+        """How many of its pods may be evicted, all in all, before it fails; None for any number."""
+        action = action_of(job)
+        if action == "Ignore":
+            return None
+        if action in {"FailJob", "FailIndex"}:
+            return 0
+        return max(0, backoff_limit_of(job) - failures_of(job, self.pods_of(job)))
+
+    def survives(self, job: Job, pod: Pod) -> bool:
+        """Whether the Job and the pod's index bear this one eviction."""
+        return self.impact(job, [pod]).outcome != "Fails"
+
+    def impact(self, job: Job, evicted: Sequence[Pod]) -> Impact:
+        """What the evictions of these pods do to their Job; one that is named twice is evicted twice."""
+        action, number = action_of(job), len(evicted)
+        if action == "Ignore":
+            return Impact(number, "KeepsRunning")
+        if action == "FailJob":
+            return Impact(number, "Fails", "PodFailurePolicy")
+        limit, retries = backoff_limit_of(job), self.retries(job)
+        if action == "Count" and retries is not None and number > retries:
+            return Impact(number, "Fails", "BackoffLimitExceeded", limit, 0)
+        worn = _worn_out(job, evicted) if action == "Count" else number
+        if worn:
+            most = job.spec.max_failed_indexes
+            over = most is not None and failed_indexes_of(job) + worn > most
+            return Impact(number, "Fails", "MaxFailedIndexesExceeded" if over else "FailedIndexes")
+        if job.spec.backoff_limit_per_index is not None:
+            per_index = job.spec.backoff_limit_per_index
+            left = min(per_index - failures for failures in _failures_per_index(evicted))
+            return Impact(number, "LosesRetries", "", per_index, left)
+        return Impact(number, "LosesRetries", "", limit, (retries or 0) - number)
+
+
+def _worn_out(job: Job, evicted: Sequence[Pod]) -> int:
+    """How many of these pods are the last that their index may have."""
+    most = job.spec.backoff_limit_per_index
+    return 0 if most is None else sum(failures > most for failures in _failures_per_index(evicted))
+
+
+def _failures_per_index(evicted: Sequence[Pod]) -> Iterator[int]:
+    """The failures of every index after the evictions."""
+    times = Counter(pod.name for pod in evicted)
+    for pod in {pod.name: pod for pod in evicted}.values():
+        yield failures_of_index(pod) + times[pod.name]
+
+
+def action_of(job: Job) -> Action:
+    """What the eviction of a pod counts for, in the worse case where that depends on exit codes."""
+    return min((_action(job, code) for code in _EXIT_CODES), key=_WORST.index)
+
+
+def depends_on_exit_codes(job: Job) -> bool:
+    """Whether another exit code of a container that is told to stop could count for something worse."""
+    rules = () if job.spec.pod_failure_policy is None else job.spec.pod_failure_policy.rules
+    action = action_of(job)
+    for rule in rules:
+        if rule.on_exit_codes is None and _matches(rule, _EXIT_CODES[0]):
+            return False
+        if rule.on_exit_codes is not None and _WORST.index(rule.action) < _WORST.index(action):
+            return True
+    return False
+
+
+def _action(job: Job, exit_code: int) -> Action:
+    """The first rule that matches decides."""
+    policy = job.spec.pod_failure_policy
+    rules = () if policy is None else policy.rules
+    return next((rule.action for rule in rules if _matches(rule, exit_code)), "Count")
+
+
+def _matches(rule: PodFailureRule, exit_code: int) -> bool:
+    if rule.on_exit_codes is not None:
+        return _has(rule.on_exit_codes, exit_code)
+    return any((asked.type, asked.status) in _CONDITIONS for asked in rule.on_pod_conditions)
+
+
+def _has(asked: OnExitCodes, exit_code: int) -> bool:
+    return (exit_code in asked.values) == (asked.operator == "In")

@@ -1,0 +1,115 @@
+"""StatefulSets: which of their pods come back like they were, and at once.
+
+The StatefulSet controller, as of 1.36: with `OrderedReady` no pod is made while one of a lower ordinal is
+missing, ending or not ready.  A pod comes back from the update revision, unless `partition` keeps its
+ordinal at the current one.  An ordinal that is not wanted any more does not come back.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+
+from models import Cluster
+from models.controllers.owners import is_controlled_by, is_live
+from models.controllers.stateful import REVISION_LABEL
+from models.objects.pod import Pod
+from models.objects.workload import StatefulSet
+
+OTHER_REVISION = "of a StatefulSet that would make it again from another revision"
+WAITS = "of a StatefulSet that makes it again only when lower ordinals are ready"
+NOT_WANTED = "of a StatefulSet that has no such ordinal any more"
+
+_Key = tuple[str, str]
+
+
+class Ordinals:
+    """The StatefulSets of a snapshot, with their pods by ordinal."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._sets = {(item.namespace, item.name): item for item in cluster.stateful_sets}
+        self._lowest: dict[_Key, int | None] = {}
+
+    def why_not(self, pod: Pod) -> str:
+        """Why a pod of a StatefulSet does not come back as it is, if so."""
+        key, ordinal = _key(pod), ordinal_of(pod)
+        if key is None or ordinal is None:
+            return ""
+        found = self._set_of(pod)
+        if found is not None and not _has(found, ordinal):
+            return NOT_WANTED
+        if found is not None and _is_of_other_revision(found, pod, ordinal):
+            return OTHER_REVISION
+        lowest = self._lowest_unready(key) if self.is_ordered(pod) else None
+        return WAITS if lowest is not None and lowest < ordinal else ""
+
+    def is_ordered(self, pod: Pod) -> bool:
+        """Whether the set makes a pod only when those of lower ordinals are ready, the default."""
+        if _key(pod) is None:
+            return False
+        found = self._set_of(pod)
+        return found is None or found.spec.pod_management_policy == "OrderedReady"
+
+    def _set_of(self, pod: Pod) -> StatefulSet | None:
+        key = _key(pod)
+        found = None if key is None else self._sets.get(key)
+        return found if found is not None and is_controlled_by(pod, found) else None
+
+    def _lowest_unready(self, key: _Key) -> int | None:
+        """The lowest ordinal that is missing or not ready; where the set is unknown, of those there are."""
+        if key not in self._lowest:
+            there, owner = self._pods[key], self._sets.get(key)
+            wanted = range(owner.spec.ordinals.start, _end(owner)) if owner is not None else sorted(there)
+            missing = (n for n in wanted if n not in there or not _is_ready(there[n]))
+            self._lowest[key] = next(missing, None)
+        return self._lowest[key]
+
+    @cached_property
+    def _pods(self) -> dict[_Key, dict[int, Pod]]:
+        found: dict[_Key, dict[int, Pod]] = defaultdict(dict)
+        for pod in self._cluster.pods:
+            key, ordinal = _key(pod), ordinal_of(pod)
+            if key is not None and ordinal is not None:
+                found[key][ordinal] = pod
+        return found
+
+
+def ordinal_of(pod: Pod) -> int | None:
+    """The number at the end of the pod's name."""
+    digits = pod.name.rpartition("-")[2]
+    return int(digits) if digits.isascii() and digits.isdigit() else None
+
+
+def _key(pod: Pod) -> _Key | None:
+    """The StatefulSet that the pod names as its controller."""
+    owner = pod.metadata.controller
+    return (pod.namespace, owner.name) if owner is not None and owner.kind == "StatefulSet" else None
+
+
+def _end(owner: StatefulSet) -> int:
+    return owner.spec.ordinals.start + owner.spec.replicas
+
+
+def _has(owner: StatefulSet, ordinal: int) -> bool:
+    return owner.spec.ordinals.start <= ordinal < _end(owner)
+
+
+def _is_of_other_revision(owner: StatefulSet, pod: Pod, ordinal: int) -> bool:
+    """Whether the next pod of this ordinal is made from another revision than this one."""
+    strategy, status = owner.spec.update_strategy, owner.status
+    kept = strategy.type == "RollingUpdate" and (
+        ordinal < owner.spec.ordinals.start + strategy.rolling_update.partition
+    )
+    following, running = (
+        status.current_revision if kept else status.update_revision,
+        pod.metadata.labels.get(REVISION_LABEL),
+    )
+    return bool(following and running) and following != running
+
+
+def _is_ready(pod: Pod) -> bool:
+    """Whether a pod is there, and nothing says that it is not ready."""
+    starting = "phase" in pod.status.model_fields_set and pod.status.phase == "Pending"
+    unready = any(item.type == "Ready" and item.status != "True" for item in pod.status.conditions)
+    return bool(pod.node_name) and is_live(pod) and not starting and not unready

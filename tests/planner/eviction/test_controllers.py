@@ -1,0 +1,158 @@
+"""Controllers that wait, roll out or are gone: why a pod like the evicted one would not come at once."""
+
+from typing import Any
+
+import pytest
+
+from planner import drain, rebalance
+from planner.eviction.controllers import DELETED, EMPTIED, GONE, ROLLED_OUT, SURPLUS, UNSEEN, Controllers
+from planner.eviction.ordinals import NOT_WANTED, OTHER_REVISION, WAITS
+from planner.problem.problem import Problem
+from tests.builders import LONG_AGO, Object, cluster, node, pod, revision, scaled, spread, workload
+
+READY = [{"type": "Ready", "status": "True"}]
+UNREADY = [{"type": "Ready", "status": "False"}]
+ORIGIN = {"apiVersion": "planner/v1alpha1", "kind": "SnapshotOrigin", "cluster": "c"}
+
+
+def reasons(*objects: Object) -> list[str]:
+    """Why each pod of a cluster is left where it is, in their order."""
+    problem = Problem(cluster(node("n1"), *objects))
+    controllers = Controllers(problem)
+    return [controllers.why_not(number) for number in range(len(problem.pods))]
+
+
+def numbered(ordinal: int, on: str = "n1", **words: Any) -> Object:
+    """A running pod of the StatefulSet w."""
+    return pod(f"w-{ordinal}", on, owner="StatefulSet/w", **{"conditions": READY, "app": "w", **words})
+
+
+def stateful(replicas: int = 3, status: Object | None = None, **spec: Any) -> Object:
+    """The StatefulSet w, without a template."""
+    found = workload("StatefulSet", "w")
+    return {**found, "spec": {**found["spec"], "replicas": replicas, **spec}, "status": status or {}}
+
+
+def test_ordered_ready_waits_for_lower_ordinals() -> None:
+    """The pod that is not ready may go itself, and those below it; the one above would not be made again."""
+    pods = [numbered(0), numbered(1, conditions=UNREADY), numbered(2)]
+    assert reasons(stateful(), *pods) == ["", "", WAITS]
+    assert reasons(*pods) == ["", "", WAITS], "it is the default, also where the set is not known"
+    assert reasons(stateful(podManagementPolicy="Parallel"), *pods) == ["", "", ""]
+
+
+@pytest.mark.parametrize("first", [(), (numbered(0, gone=True),), (numbered(0, on="", conditions=[]),)])
+def test_a_lower_ordinal_that_is_missing_ending_or_pending(first: tuple[Object, ...]) -> None:
+    """All of these are waited for; an ordinal below the first one is not."""
+    assert reasons(stateful(), *first, numbered(1), numbered(2))[-2:] == [WAITS, WAITS]
+    assert reasons(stateful(2, ordinals={"start": 1}), numbered(1), numbered(2)) == ["", ""]
+
+
+def test_an_ordinal_that_is_not_wanted_any_more() -> None:
+    """Above the replicas or below the start: what goes stays away."""
+    assert reasons(stateful(2), *(numbered(n) for n in range(3))) == ["", "", NOT_WANTED]
+    found = reasons(stateful(2, ordinals={"start": 1}), *(numbered(n) for n in range(3)))
+    assert found == [NOT_WANTED, "", ""]
+
+
+def test_a_stateful_set_that_is_rolled_out_makes_pods_from_the_new_revision() -> None:
+    """Unless its partition keeps the ordinal at the old one; with OnDelete every pod that goes is updated."""
+    status = {"currentRevision": "w-1", "updateRevision": "w-2"}
+    old, new = {"controller-revision-hash": "w-1"}, {"controller-revision-hash": "w-2"}
+    pods = [numbered(0, labels=old), numbered(1, labels=old), numbered(2, labels=new)]
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
+    assert reasons(stateful(status=status), *pods) == [OTHER_REVISION, OTHER_REVISION, ""]
+    assert reasons(stateful(status=status, updateStrategy=strategy), *pods) == ["", OTHER_REVISION, ""]
+    found = reasons(stateful(status=status, updateStrategy={"type": "OnDelete"}), *pods)
+    assert found == [OTHER_REVISION, OTHER_REVISION, ""]
+
+
+def replicas(owner: str = "web", many: int = 2, **words: Any) -> list[Object]:
+    """Running pods of a ReplicaSet."""
+    return [pod(f"{owner}-{n}", "n1", owner=f"ReplicaSet/{owner}", app="web", **words) for n in range(many)]
+
+
+def replica_set(name: str = "web", many: int = 2, **metadata: Any) -> Object:
+    """A ReplicaSet that wants so many pods."""
+    found = workload("ReplicaSet", name, **metadata)
+    return {**found, "spec": {**found["spec"], "replicas": many}}
+
+
+def test_a_controller_that_is_gone() -> None:
+    """It is known to be gone where others of its kind were read in its namespace, and else is not."""
+    assert reasons(*replicas()) == ["", ""]
+    assert reasons(replica_set("api", 0), *replicas()) == [GONE, GONE]
+    assert reasons(replica_set("api", 0, namespace="other"), *replicas()) == ["", ""]
+    assert reasons(ORIGIN, replica_set("api", 0, namespace="other"), *replicas()) == [GONE, GONE]
+    assert reasons(stateful(0), *replicas()) == ["", ""]
+
+
+def test_a_replica_set_that_is_made_up_for_a_manifest_is_no_evidence() -> None:
+    """A Deployment without a ReplicaSet gets one here; what was read of the cluster had none."""
+    assert reasons(scaled("Deployment", "api", 1), *replicas())[:2] == ["", ""]
+
+
+def test_a_controller_that_was_made_anew_or_is_being_deleted() -> None:
+    """The name alone does not make pods again."""
+    assert reasons(replica_set(uid="later"), *replicas()) == [GONE, GONE]
+    assert reasons(replica_set(deletionTimestamp=LONG_AGO), *replicas()) == [DELETED, DELETED]
+
+
+def test_a_replica_set_with_more_pods_than_it_wants() -> None:
+    """The one that goes is not made again; pods that are ending do not count."""
+    assert reasons(replica_set(many=1), *replicas()) == [SURPLUS, SURPLUS]
+    ending = pod("web-x", "n1", owner="ReplicaSet/web", app="web", gone=True)
+    assert reasons(replica_set(), *replicas(), ending) == ["", "", ""]
+
+
+def deployed(deployment: dict[str, Any], **status: Any) -> list[Object]:
+    """A Deployment with two revisions, and a pod of each."""
+    found = scaled("Deployment", "web", 2)
+    found = {**found, "metadata": {**found["metadata"], **deployment}, "status": status}
+    old, new = revision(found, 1), revision(found, 2)
+    for item in (old, new):
+        item["spec"]["replicas"] = 1
+    return [found, old, new, *replicas("web-r1", 1), *replicas("web-r2", 1)]
+
+
+def test_a_deployment_that_is_rolled_out() -> None:
+    """The old revision is emptied, the new one makes its pods again; what has not been seen yet holds all."""
+    assert reasons(*deployed({})) == [EMPTIED, ""]
+    assert reasons(*deployed({"generation": 3}, observedGeneration=3)) == [EMPTIED, ""]
+    assert reasons(*deployed({"generation": 3}, observedGeneration=2)) == [EMPTIED, UNSEEN]
+
+
+def test_an_orphaned_replica_set_makes_pods_again() -> None:
+    """Its Deployment is gone; it is not."""
+    _, _, *rest = deployed({})
+    assert reasons(*rest)[-1] == ""
+
+
+def test_a_daemon_set_that_is_rolled_out() -> None:
+    """For policies that evict pods of DaemonSets at all."""
+    agent = pod("agent", "n1", owner="DaemonSet/agent", app="agent")
+    status = {"desiredNumberScheduled": 2, "updatedNumberScheduled": 1}
+    assert reasons({**workload("DaemonSet", "agent"), "status": status}, agent) == [ROLLED_OUT]
+
+
+def test_rebalance_gives_the_reason() -> None:
+    """w-1 could repair the spread, and nothing would bring it back before w-0 is ready."""
+    words: dict[str, Any] = {"spread": [spread(app="w")]}
+    pods = [numbered(0, "a1", conditions=UNREADY, **words), *(numbered(n, "a1", **words) for n in (1, 2))]
+    objects = [node("a1", zone="a"), node("b1", zone="b"), stateful(), *pods]
+    plan = rebalance(cluster(*objects))
+    assert [step.pod for step in plan.steps] == ["default/w-0"]
+    bound = [{**item, "metadata": {**item["metadata"], "annotations": {}}} for item in pods]
+    bound[0]["metadata"]["annotations"] = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+    plan = rebalance(cluster(*objects[:3], *bound))
+    assert (plan.steps, plan.stays[WAITS]) == ((), 2)
+
+
+def test_a_drain_tells_what_does_not_come_back() -> None:
+    """Nothing is made in place of a pod whose controller is gone; another may have to wait."""
+    given = cluster(node("n1"), node("n2"), replica_set("api", 0), *replicas(many=1))
+    plan = drain(given, ["n1"])
+    assert [row.lands for step in plan.steps for row in step.evictions] == [None]
+    assert plan.notes == (f"default/web-0, {GONE}: may not come back as it was",)
+    given = cluster(node("n1"), node("n2"), stateful(), numbered(0, "n2", conditions=UNREADY), numbered(1))
+    assert f"default/w-1, {WAITS}: may not come back as it was" in drain(given, ["n1"]).notes
