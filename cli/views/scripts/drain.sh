@@ -51,15 +51,14 @@ $found
 END
 }
 
-# The pods on some nodes that have not run to their end: P|NODE|NAMESPACE|NAME|UID|DELETED|KIND/NAME|MIRROR
+# The pods on some nodes: P|NODE|NAMESPACE|NAME|UID|DELETED|KIND/NAME|MIRROR|PHASE|GRACE|GRACE OF THE SPEC|FINALIZERS
 read_pods() {
     line="{.spec.nodeName}|{.metadata.namespace}|{.metadata.name}|{.metadata.uid}|{.metadata.deletionTimestamp}"
     line="$line|{.metadata.ownerReferences[?(@.controller==true)].kind}/{.metadata.ownerReferences[?(@.controller==true)].name}"
-    line="$line|{.metadata.annotations.kubernetes\\.io/config\\.mirror}"
+    line="$line|{.metadata.annotations.kubernetes\\.io/config\\.mirror}|{.status.phase}|$GRACE_FIELDS"
     read=''
     for node; do
-        found=$(k get pods --all-namespaces \
-            --field-selector="spec.nodeName=$node,status.phase!=Succeeded,status.phase!=Failed" \
+        found=$(k get pods --all-namespaces --field-selector="spec.nodeName=$node" \
             -o "jsonpath={range .items[*]}P|$line{'\n'}{end}" 2>&1) || {
             TROUBLE=$(one_line "$found")
             return 1
@@ -70,17 +69,19 @@ read_pods() {
     PODS=$read
 }
 
-# Of the pods that were read:  here|NODE|NAMESPACE|POD|UID|DELETED  is to go,  back|NAMESPACE/POD  tolerates
-# the cordon and was made again here,  ?|...  is not as planned.
+# Of the pods that were read:  here|NODE|NAMESPACE|POD|UID  is to go,  E|a row of ENDING  is going, whoever said so,
+# back|NAMESPACE/POD  tolerates the cordon and was made again here,  ?|...  is not as planned.
 assess() {
     printf '%s\n' "$PLAN" "$PODS" | awk -F'|' '
         $1 == "G" { planned[$4 "/" $5] = 1; uid[$4 "/" $5] = $6 }
         $1 == "R" { back[$2 "/" $3] = 1 }
         $1 == "P" && $7 !~ /^DaemonSet\// && $8 == "" {
             id = $3 "/" $4
-            if (id in planned && (uid[id] == "" || uid[id] == $5)) print "here|" $2 "|" $3 "|" $4 "|" $5 "|" $6
+            if ($6 != "") print "E|" $3 "|" $4 "|" $5 "|" $2 "|" $10 "|" $11 "|" $12
+            else if ($9 == "Succeeded" || $9 == "Failed") next
+            else if (id in planned && (uid[id] == "" || uid[id] == $5)) print "here|" $2 "|" $3 "|" $4 "|" $5
             else if (($3 "/" $7) in back) print "back|" id
-            else if ($6 == "") print "?|" id " is new on " $2 ", and not by this plan"
+            else print "?|" id " is new on " $2 ", and not by this plan"
         }'
 }
 
@@ -125,14 +126,16 @@ drain_wave() {
             wrong=$(printf '%s\n' "$STATE" | sed -n 's/^?|//p')
             [ -z "$wrong" ] || stop "$(first_of "$wrong")"
             left=$(printf '%s\n' "$STATE" | sed -n 's/^here|//p')
-            [ -z "$left" ] || [ -n "$told" ] || say "wave $number of $WAVES: $*"
+            ENDING=$(printf '%s\n' "$STATE" | sed -n 's/^E|//p')
+            [ -z "$left$ENDING" ] || [ -n "$told" ] || say "wave $number of $WAVES: $*"
             told=yes
             missing=''
-            [ -n "$left" ] || missing=$(behind "$number" 2>&1) || TROUBLE=$(one_line "$missing")
-            [ -n "$left$missing" ] || return 0
-            [ "$left$missing" = "$before" ] || waited=0
-            before=$left$missing
+            [ -n "$left$ENDING" ] || missing=$(behind "$number" 2>&1) || TROUBLE=$(one_line "$missing")
+            [ -n "$left$ENDING$missing" ] || return 0
+            [ "$left$ENDING$missing" = "$before" ] || waited=0
+            before=$left$ENDING$missing
             evict_all
+            if are_ending; then waited=0; fi
         fi
         [ "$waited" -lt "$TIMEOUT" ] ||
             stop "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}${missing:+: $(first_of "$missing") ready}"
@@ -142,8 +145,8 @@ drain_wave() {
 }
 
 evict_all() {
-    while IFS='|' read -r node namespace pod uid deleted; do
-        if [ -z "$pod" ] || [ -n "$deleted" ]; then continue; fi
+    while IFS='|' read -r node namespace pod uid; do
+        [ -n "$pod" ] || continue
         if evict "$namespace" "$pod" "$uid"; then say "evicted $namespace/$pod from $node"; fi
     done <<END
 $left
@@ -158,7 +161,7 @@ put_back() {
     [ -z "$DONE" ] || exit "$code"
     open=$(marked_nodes 2>/dev/null) || complain "whether all nodes are open that were is not known: start this again"
     for node in $open; do
-        if read_pods "$node" 2>/dev/null && [ -z "$(assess | sed -n '/^here|/p')" ]; then continue; fi
+        if read_pods "$node" 2>/dev/null && [ -z "$(assess | sed -n '/^here|/p;/^E|/p')" ]; then continue; fi
         unmark "$node" '"spec":{"unschedulable":null},' 2>/dev/null ||
             complain "$node is still cordoned: start this again, or kubectl uncordon $node"
     done
@@ -190,8 +193,8 @@ check_draining() {
 rehearse() {
     cordon_all
     left=$(printf '%s\n' "$STATE" | sed -n 's/^here|//p')
-    while IFS='|' read -r node namespace pod uid deleted; do
-        if [ -z "$pod" ] || [ -n "$deleted" ]; then continue; fi
+    while IFS='|' read -r node namespace pod uid; do
+        [ -n "$pod" ] || continue
         if evict "$namespace" "$pod" "$uid"; then say "$namespace/$pod would go from $node"; fi
     done <<END
 $left

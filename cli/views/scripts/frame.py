@@ -22,7 +22,8 @@ _HELP = """\
 # they were, and whether this user may do all that is to be done.
 # It ends with 0: done; 1: the cluster is not as planned, plan again; 2: refused, nothing was changed;
 # 128 and more: stopped by a signal.
-# KUBECTL, KUBECONFIG, CONTEXT and TIMEOUT (seconds without any progress, 600) may be set from outside."""
+# KUBECTL, KUBECONFIG, CONTEXT, TIMEOUT (seconds without any progress, 600) and GRACE_MARGIN (seconds that an
+# evicted pod may take to end beyond its grace period, 60) may be set from outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def script(
     yield "plan() {"
     yield from (f"    {line}" if line else "" for line in rows)
     yield "}"
-    for part in ("frame", *frame.parts):
+    for part in ("frame", "ending", *frame.parts):
         yield ""
         yield from files(__package__).joinpath(f"{part}.sh").read_text().splitlines()
     yield ""

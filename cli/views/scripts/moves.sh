@@ -8,11 +8,12 @@ owner() { printf 'O|%s|%s|%s|%s\n' "$@"; }
 wave() { WAVE=$1; }
 move() { printf 'M|%s|%s|%s|%s|%s|%s|%s|%s\n' "$WAVE" "$1" "$2" "$3" "$4" "$5" "$6" "${7-}"; }
 
-# Every pod of the namespaces that has not run to its end: P|NAMESPACE|UID|NAME|NODE|DELETED|READY|KIND/NAME|UID of the controller
+# Every pod of the namespaces that has not run to its end:
+# P|NAMESPACE|UID|NAME|NODE|DELETED|READY|KIND/NAME|UID of the controller|GRACE|GRACE OF THE SPEC|FINALIZERS
 read_pods() {
     by='.metadata.ownerReferences[?(@.controller==true)]'
     line="{.metadata.uid}|{.metadata.name}|{.spec.nodeName}|{.metadata.deletionTimestamp}"
-    line="$line|{.status.conditions[?(@.type=='Ready')].status}|{$by.kind}/{$by.name}|{$by.uid}"
+    line="$line|{.status.conditions[?(@.type=='Ready')].status}|{$by.kind}/{$by.name}|{$by.uid}|$GRACE_FIELDS"
     read=''
     for namespace in $NAMESPACES; do
         found=$(k get pods -n "$namespace" --field-selector='status.phase!=Succeeded,status.phase!=Failed' \
@@ -38,12 +39,14 @@ read_sets() {
 # `done` (and ready); the rows that come out are those of the wave that is due, and of the one before:
 #   T|MOVES DONE|MOVES|WAVE DUE|WAVES     ?|WHAT IS NOT AS PLANNED
 #   todo|NAMESPACE|POD|UID|FROM|KIND/NAME|TO|REPLACEMENT|ITS NODE|PIN     (away, landed, done alike)
+#   E|a row of ENDING, for every evicted pod that is still there
 assess() {
     printf '%s\n' "$SETS" "$PODS" "$PLAN" | awk -F'|' -v told="$TOLD_WAVE" '
         $1 == "S" { n = split($3, names, " "); sets[$2] = 1; for (i = 1; i <= n; i++) member[$2, names[i]] = 1 }
         $1 == "P" {
             id = $2 "/" $4; there[id] = 1; uid_now[id] = $3; node_now[id] = $5; leaving[id] = $6 != ""; ready[id] = $7 == "True"
             if ($6 == "") { live[$2 " " $8] = live[$2 " " $8] " " $4; by[$2 " " $8] = $9 }
+            else ending[id] = $2 "|" $4 "|" $3 "|" $5 "|" $10 "|" $11 "|" $12
         }
         $1 == "O" { owners[++o] = $2 " " $3; owner_uid[$2 " " $3] = $4; known[$2 " " $3] = $5 }
         $1 == "M" {
@@ -55,9 +58,9 @@ assess() {
             return set in sets ? (set, node) in member : index("," set ",", "," node ",") > 0
         }
         function wrong(what) { print "?|" what; troubles++ }
-        # Whether the very pod that was planned is still there.
-        function stays(i, id) {
-            return id in there && (uid[i] == "" ? node_now[id] == from[i] : uid_now[id] == uid[i]) && !leaving[id]
+        # Whether it is the very pod that was planned.
+        function same(i, id) {
+            return id in there && (uid[i] == "" ? node_now[id] == from[i] : uid_now[id] == uid[i])
         }
         # The oldest new pod of the owner, not yet taken, that is in the set, waiting, or anywhere.
         function newcomer(i, how,    n, names, j, id) {
@@ -75,7 +78,8 @@ assess() {
         END {
             for (i = 1; i <= m; i++) {
                 id = space[i] "/" pod[i]
-                state[i] = stays(i, id) ? "todo" : "away"
+                state[i] = same(i, id) && !leaving[id] ? "todo" : "away"
+                if (same(i, id) && leaving[id]) print "E|" ending[id]
                 if (state[i] == "todo" && node_now[id] != from[i]) wrong(id " is on " node_now[id] ", not on " from[i])
             }
             for (j = 1; j <= o; j++) {
@@ -128,6 +132,7 @@ look() {
     read_pods || return 1
     STATE=$(assess)
     NOT_AS_PLANNED=$(printf '%s\n' "$STATE" | sed -n 's/^?|//p')
+    ENDING=$(printf '%s\n' "$STATE" | sed -n 's/^E|//p')
     total=$(printf '%s\n' "$STATE" | sed -n 's/^T|//p')
     DONE=${total%%|*} total=${total#*|}
     MOVES=${total%%|*} total=${total#*|}
@@ -158,6 +163,16 @@ picture() {
             why=$(k get pod "$pod" -n "$namespace" -o "jsonpath={.status.conditions[?(@.type=='PodScheduled')].message}")
             complain "  $namespace/$pod has no node: $why"
         done
+    if read_ending "$(evicted_until "$DUE")"; then
+        printf '%s\n' "$ENDING" | awk -F'|' 'NF {
+            print "  " $1 "/" $2 " is still terminating on " $4 ($7 == "" ? "" : ", finalizers: " $7)
+        }' >&2
+    fi
+}
+
+# What waves were to evict, up to and with one of them: NAMESPACE|POD|UID|NODE, one a line
+evicted_until() {
+    printf '%s\n' "$PLAN" | awk -F'|' -v wave="$1" '$1 == "M" && $2 <= wave + 0 { print $3 "|" $4 "|" $5 "|" $6 }'
 }
 
 astray() {
@@ -242,12 +257,21 @@ carry_out() {
         if look_twice; then
             settle
             [ -z "$NOT_AS_PLANNED" ] || astray "$(first_of "$NOT_AS_PLANNED")"
-            [ "$DONE" -lt "$MOVES" ] || return 0
-            [ "$DUE" -eq "$TOLD_WAVE" ] || say "wave $DUE of $WAVES"
-            TOLD_WAVE=$DUE
+            if [ "$DONE" -eq "$MOVES" ]; then
+                await_gone "$(evicted_until "$WAVES")"
+                return 0
+            fi
+            if [ "$DUE" -ne "$TOLD_WAVE" ]; then
+                await_gone "$(evicted_until "$((DUE - 1))")"
+                say "wave $DUE of $WAVES"
+                TOLD_WAVE=$DUE waited=0
+                [ "$DUE" -eq 1 ] || continue # time has passed: the pods are looked at once more
+            fi
             [ "$STATE" = "$before" ] || waited=0
             before=$STATE
             act
+            # A replacement may be made, or find room, only when the old pod is gone.
+            if are_ending; then waited=0; fi
         fi
         [ "$waited" -lt "$TIMEOUT" ] || astray "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}"
         sleep 1

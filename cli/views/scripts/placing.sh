@@ -57,15 +57,18 @@ $found
 END
 }
 
-# One pod as it is: sets NOW_ON, GATES and UID; empty UID when there is none.
+# One pod as it is: sets NOW_ON, GATES and UID_NOW, which is empty when there is none, and ENDING if it is on its way out.
 look_at() {
     found=$(k get pod "$2" -n "$1" --ignore-not-found \
-        -o 'jsonpath={.metadata.uid}|{.spec.nodeName}|{.spec.schedulingGates[*].name}' 2>/dev/null) || {
+        -o "jsonpath={.metadata.uid}|{.spec.nodeName}|{.spec.schedulingGates[*].name}|{.metadata.deletionTimestamp}|$GRACE_FIELDS" 2>/dev/null) || {
         TROUBLE=$(one_line "$(k get pod "$2" -n "$1" 2>&1)")
         return 1
     }
     UID_NOW=${found%%|*} found=${found#*|}
-    NOW_ON=${found%%|*} GATES=${found#*|}
+    NOW_ON=${found%%|*} found=${found#*|}
+    GATES=${found%%|*} found=${found#*|}
+    ENDING=''
+    case $found in '' | '|'*) ;; *) ENDING="$1|$2|$UID_NOW|$NOW_ON|${found#*|}" ;; esac
 }
 
 give_up() {
@@ -110,13 +113,17 @@ do_bind() {
     [ -n "$DRY_RUN" ] || await_pod "$1" "$2" "$4"
 }
 
-# Evicts, with new pods of the controller held back until their turn: NAMESPACE POD UID OWNER PATCH
+# Evicts, with new pods of the controller held back until their turn, and waits until the pod is gone:
+# NAMESPACE POD UID OWNER PATCH
 do_evict() {
     waited=0
     while :; do
         if look_at "$1" "$2"; then
             if [ "$UID_NOW" != "$3" ]; then return 0; fi
-            if evict "$1" "$2" "$3" "only ask"; then
+            if [ -n "$ENDING" ]; then
+                if [ -n "$DRY_RUN" ] || ! are_ending; then return 0; fi
+                waited=0
+            elif evict "$1" "$2" "$3" "only ask"; then
                 pin "$1" "$4" "$2" "$5"
                 if [ -n "$DRY_RUN" ]; then return 0; fi
                 evict "$1" "$2" "$3" || :

@@ -14,9 +14,10 @@ scale() { printf 'W|%s|%s|%s|%s\n' "$@"; }
 
 rows() { printf '%s\n' "$PLAN" | sed -n "s/^$1|//p"; }
 
-# Every pod of the namespaces: P|NAMESPACE|NAME|UID|DELETED|MARK
+# Every pod of the namespaces: P|NAMESPACE|NAME|UID|DELETED|MARK|NODE|GRACE|GRACE OF THE SPEC|FINALIZERS
 read_pods() {
     line="{.metadata.name}|{.metadata.uid}|{.metadata.deletionTimestamp}|{.metadata.annotations.$MARK}"
+    line="$line|{.spec.nodeName}|$GRACE_FIELDS"
     read=''
     for namespace in $NAMESPACES; do
         found=$(k get pods -n "$namespace" -o "jsonpath={range .items[*]}P|$namespace|$line{'\n'}{end}" 2>&1) || {
@@ -29,11 +30,13 @@ read_pods() {
     PODS=$read
 }
 
-# GOING: how many of the pods that shall go are still there.  LOST: what is gone and should not be.
+# GOING: how many of the pods that shall go are still to be deleted.  LOST: what is gone and should not be.
 look() {
     read_pods || return 1
     found=$(printf '%s\n' "$PODS" "$PLAN" | awk -F'|' '
         $1 == "P" && $5 == "" { uid[$2 "/" $3] = $4 }
+        $1 == "P" && $5 != "" { leaving[$2 "/" $3] = $4; ending[$2 "/" $3] = $2 "|" $3 "|" $4 "|" $7 "|" $8 "|" $9 "|" $10 }
+        $1 == "G" && ($2 "/" $3) in leaving && ($4 == "" || leaving[$2 "/" $3] == $4) { lost = lost "E|" ending[$2 "/" $3] "\n" }
         $1 == "G" || $1 == "K" { here = ($2 "/" $3) in uid && ($4 == "" || uid[$2 "/" $3] == $4) }
         $1 == "G" { going += here; if (!here) gone = gone "gone " $2 "/" $3 "\n" }
         $1 == "K" && !here { lost = lost "lost " $2 "/" $3 "\n" }
@@ -41,6 +44,7 @@ look() {
     GOING=$(printf '%s\n' "$found" | sed -n 1p)
     LOST=$(printf '%s\n' "$found" | sed -n 's/^lost //p')
     GONE=$(printf '%s\n' "$found" | sed -n 's/^gone //p')
+    ENDING=$(printf '%s\n' "$found" | sed -n 's/^E|//p')
 }
 
 field_of() {
@@ -121,6 +125,8 @@ await() {
             [ "$GOING" -gt 0 ] || return 0
             [ "$GOING" = "$before" ] || waited=0
             before=$GOING
+            # A StatefulSet deletes the next one when this one is gone.
+            if are_ending; then waited=0; fi
         fi
         [ "$waited" -lt "$TIMEOUT" ] || stop "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}"
         sleep 1
@@ -196,5 +202,8 @@ main() {
     SCALING=yes
     set_replicas
     await
+    restore_costs || stop "deletion costs could not be put back"
+    COSTS_SET=''
+    await_gone "$(rows G)"
     say "done: every pod that was to go has gone"
 }
