@@ -9,6 +9,7 @@ from tests.e2e.contact_stories import (
     GRACE_SECONDS,
     Filler,
     Story,
+    Unready,
     apart,
     job,
     workload_of,
@@ -54,7 +55,10 @@ def _late_zone(subject: Manifest, *flags: str) -> Story:
 def _waiting() -> Story:
     """Of an OrderedReady StatefulSet nothing is made again as long as its first pod is not ready."""
     found = workload_of("db", 4, _words("db"), _linger(1), kind="StatefulSet")
-    return _story([node("a1"), node("a2")], [node("b1", zone="b")], found, unready=("db",))
+    found["spec"]["podManagementPolicy"] = "OrderedReady"
+    return _story(
+        [node("a1"), node("a2")], [node("b1", zone="b")], found, unready=(Unready("db-0", movable=False),)
+    )
 
 
 def _preempting() -> Story:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.contact_record import Event, Recorder
-from tests.e2e.contact_stories import Filler, Shrunk, Story, priority_classes
+from tests.e2e.contact_stories import Filler, Shrunk, Story, Unready, priority_classes
 from tests.e2e.control_plane import ControlPlane, Manifest, wait_for
 from tests.e2e.manifests import ZONE
 from tests.e2e.stories import carried_out, left_behind
@@ -112,8 +112,8 @@ def prepare(live: ControlPlane, story: Story) -> None:
     for filler in story.fillers:
         pods += _fill(live, filler)
         _running(live, pods)
-    for name in story.unready:
-        _stop_being_ready(live, f"{name}-0")
+    for unready in story.unready:
+        _stop_being_ready(live, unready)
     if story.held:
         live.create(*story.held)
     wait_for("a count of every budget", lambda: _budgets_are_counted(live) or None)
@@ -183,9 +183,11 @@ def cpu_milli(pod: Manifest) -> int:
     return int(text.removesuffix("m")) if text.endswith("m") else int(text) * 1000
 
 
-def _stop_being_ready(live: ControlPlane, name: str) -> None:
+def _stop_being_ready(live: ControlPlane, unready: Unready) -> None:
+    if not unready.movable:
+        live.kubectl("annotate", "pod", unready.name, "cluster-autoscaler.kubernetes.io/safe-to-evict=false")
     change = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
-    words = ("pod", name, "-n", "default", "--subresource=status", "--type=strategic")
+    words = ("pod", unready.name, "-n", "default", "--subresource=status", "--type=strategic")
     live.kubectl("patch", *words, "-p", json.dumps(change))
 
 

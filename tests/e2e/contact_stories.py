@@ -55,6 +55,14 @@ class Shrunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Unready:
+    """A pod that stops being ready; one that is not movable says that it is not safe to evict."""
+
+    name: str
+    movable: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Story:
     """What there is, in the order in which it comes, and what is asked."""
 
@@ -65,8 +73,7 @@ class Story:
     shrunk: tuple[Shrunk, ...]
     late: tuple[Manifest, ...]
     fillers: tuple[Filler, ...]
-    #: StatefulSets whose first pod stops being ready.
-    unready: tuple[str, ...]
+    unready: tuple[Unready, ...]
     held: tuple[Manifest, ...]
     command: tuple[str, ...]
 
@@ -131,7 +138,7 @@ class _Draw:
             shrunk=tuple(self._shrunk(found)),
             late=self.late,
             fillers=tuple(self._fillers()),
-            unready=tuple(name for item in found if (name := self._unready(item))),
+            unready=tuple(self._unready(found)),
             held=tuple(self._held()),
             command=self._asked(),
         )
@@ -236,9 +243,11 @@ class _Draw:
             manifest = workload_of(f"filler{number}", 0, words, self._linger())
             yield Filler(manifest, milli, self.chance.choice((0.4, 0.7, 1.0)), zone)
 
-    def _unready(self, item: Manifest) -> str | None:
-        waits = item["spec"].get("podManagementPolicy") == "OrderedReady"
-        return item["metadata"]["name"] if waits and self.chance.random() < 0.5 else None
+    def _unready(self, found: list[Manifest]) -> Iterator[Unready]:
+        for item in found:
+            waits = item["spec"].get("podManagementPolicy") == "OrderedReady"
+            if waits and self.chance.random() < 0.5:
+                yield Unready(f"{item['metadata']['name']}-0", self.chance.random() < 0.5)
 
     def _held(self) -> Iterator[Manifest]:
         if self.command[0] != "solve":
