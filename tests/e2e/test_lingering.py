@@ -118,12 +118,8 @@ def test_the_next_wave_waits(live: ControlPlane, tmp_path: Path) -> None:
 
 
 def test_the_next_nodes_wait(live: ControlPlane, tmp_path: Path) -> None:
-    """drain: the second node comes when the first is empty; what somebody else has deleted has to go, too."""
+    """drain: the second node comes when the first one is empty."""
     old_pool(live, linger=3, grace=10)
-    other = pod("other", nodeName="old2", terminationGracePeriodSeconds=30)
-    live.create({**other, "metadata": {**other["metadata"], "annotations": lingering(8)}})
-    live.at_rest(5)
-    live.kubectl("delete", "pod", "other", "--wait=false")
     script = planned(live, tmp_path, "drain", "old1", "old2")
     with watched(live) as happened:
         ended = carried_out(live, script)
@@ -131,6 +127,23 @@ def test_the_next_nodes_wait(live: ControlPlane, tmp_path: Path) -> None:
     assert_apart(script, happened)
     assert {item["spec"]["nodeName"] for item in live.get("pods")} == {"new1", "new2"}
     assert set(cordoned(live)) == {"old1", "old2"}
+
+
+def test_a_node_is_not_empty_before_all_are_gone(live: ControlPlane, tmp_path: Path) -> None:
+    """drain: what somebody else has deleted is not in the plan, and has to go, too."""
+    live.create(node("old1"), pod("other", nodeName="old1"), workload("web", 1))
+    live.at_rest(2)
+    live.kubectl("patch", "pod", "other", "--type=merge", "-p", HELD)
+    live.kubectl("delete", "pod", "other", "--wait=false")
+    live.create(node("new1"))
+    with started(live, planned(live, tmp_path, "drain", "old1")) as running:
+        wait_for("a node with the other alone", lambda: names_on(live, "old1") == ["other"] or None)
+        with pytest.raises(subprocess.TimeoutExpired):
+            running.wait(4)
+        assert set(cordoned(live)) == {"old1"}
+        live.kubectl("patch", "pod", "other", "--type=merge", "-p", RELEASED)
+        assert running.wait(60) == 0
+    assert where(live) == {"new1"}
 
 
 def test_the_next_step_of_a_batch_waits(live: ControlPlane, tmp_path: Path) -> None:
@@ -187,6 +200,27 @@ def test_a_pod_that_never_ends(live: ControlPlane, tmp_path: Path) -> None:
     assert (ended.returncode, too_many(live)) == (0, 0), ended.stderr
 
 
+def test_a_pod_that_has_run_to_its_end_and_stays(live: ControlPlane, tmp_path: Path) -> None:
+    """The name of a StatefulSet's pod is not free before it is gone: the picture says what holds it."""
+    lopsided(live, kind="StatefulSet", annotations=lingering(600))
+    for name in ("web-0", "web-1", "web-2", "web-3"):
+        live.kubectl("patch", "pod", name, "--type=merge", "-p", HELD)
+    script = planned(live, tmp_path, "rebalance", "--evict-only")
+    with started(live, script, TIMEOUT="3") as running:
+        leaving = wait_for("an eviction", lambda: leaving_pods(live) or None)
+        ended = json.dumps({"status": {"phase": "Failed"}})
+        live.kubectl("patch", "pod", leaving[0], "--subresource=status", "--type=merge", "-p", ended)
+        assert running.wait(60) == 1
+    said = script.with_name("said").read_text()
+    assert f"  default/{leaving[0]} is still terminating on a" in said
+    assert ", finalizers: example.com/keep\n" in said
+
+
+def leaving_pods(live: ControlPlane) -> list[str]:
+    """The pods that are told to go and still there."""
+    return [item["metadata"]["name"] for item in live.get("pods") if "deletionTimestamp" in item["metadata"]]
+
+
 def test_a_kubelet_that_is_away(live: ControlPlane, tmp_path: Path) -> None:
     """drain: nothing ends its pods; it stops, says that, and opens the nodes.  The next start goes on."""
     old_pool(live, linger=600, grace=1)
@@ -229,13 +263,25 @@ def test_interrupted_while_it_waits(live: ControlPlane, tmp_path: Path, name: st
 
 def struck_while_waiting(live: ControlPlane, script: Path, number: signal.Signals) -> int:
     """Start a script, and send it a signal when it says that it waits; its exit code."""
-    said = script.with_name("said")
-    with (
-        said.open("w") as told,
-        subprocess.Popen(
-            ["sh", str(script)], env=live.environment, stdout=subprocess.DEVNULL, stderr=told
-        ) as running,
-    ):
+    with started(live, script) as running:
+        said = script.with_name("said")
         wait_for("its waiting", lambda: "waiting for" in said.read_text() or None)
         running.send_signal(number)
         return running.wait(60)
+
+
+@contextmanager
+def started(live: ControlPlane, script: Path, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A script at work; what it says on standard error is in the file `said` beside it."""
+    with script.with_name("said").open("w") as told:
+        running = subprocess.Popen(
+            ["sh", str(script)],
+            env={**live.environment, **settings},
+            stdout=subprocess.DEVNULL,
+            stderr=told,
+        )
+    try:
+        yield running
+    finally:
+        running.kill()
+        running.wait()
