@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 
-from tests.e2e.contact_play import Played, cpu_milli
+from tests.e2e.contact_facts import Facts, name_of
+from tests.e2e.contact_play import cpu_milli
 from tests.e2e.contact_record import Event
-from tests.e2e.control_plane import Manifest, is_ready
+from tests.e2e.control_plane import is_ready
 
 
-class Findings:
-    """The events of a story as the checks look at them."""
-
-    def __init__(self, played: Played) -> None:
-        self.played = played
-        self.uids = {_name(pod): _uid(pod) for pod in played.pods_before}
-        self.first = {_uid(pod) for pod in played.pods_before}
+class Findings(Facts):
+    """The checks of one story."""
 
     def lines(self) -> list[str]:
         """Everything that is wrong."""
@@ -44,54 +40,6 @@ class Findings:
             "solve": [self.binds, self.traces],
         }
         return [line for check in (*common, *own[self.played.story.command[0]]) for line in check()]
-
-    @cached_property
-    def planned(self) -> dict[str, int]:
-        """Uid to wave of the pods that the plan evicts; a plan of binds has no waves."""
-        steps, command = self.played.document["steps"], self.played.story.command[0]
-        if command == "drain":
-            rows = [(eviction["pod"], step["wave"]) for step in steps for eviction in step["evictions"]]
-        elif command == "solve":
-            rows = [(step["pod"], 0) for step in steps if step["action"] == "evict"]
-        else:
-            rows = [(step["pod"], step["wave"]) for step in steps]
-        return {self.uids[pod]: wave for pod, wave in rows}
-
-    @cached_property
-    def left(self) -> dict[str, tuple[int, Event]]:
-        """Uid to place and event of the first that told each pod to go."""
-        found: dict[str, tuple[int, Event]] = {}
-        for place, event in enumerate(self.played.events):
-            if event.ending:
-                found.setdefault(event.uid, (place, event))
-        return found
-
-    @cached_property
-    def gone(self) -> dict[str, int]:
-        """Uid to place of the last event of each pod that is gone."""
-        return {event.uid: place for place, event in enumerate(self.played.events) if event.gone}
-
-    @cached_property
-    def ready(self) -> dict[str, int]:
-        """Uid to place of the first event at which each pod is ready."""
-        found: dict[str, int] = {}
-        for place, event in enumerate(self.played.events):
-            if event.ready:
-                found.setdefault(event.uid, place)
-        return found
-
-    @cached_property
-    def replacements(self) -> dict[str, str | None]:
-        """Uid of each planned pod to that of its replacement, in the order in which both come and go."""
-        made: dict[str, list[str]] = defaultdict(list)
-        for event in self.played.events:
-            if event.uid not in self.first and event.uid not in made[event.owner]:
-                made[event.owner].append(event.uid)
-        found: dict[str, str | None] = {}
-        for uid, (_, event) in self.left.items():
-            if uid in self.planned:
-                found[uid] = made[event.owner].pop(0) if made[event.owner] else None
-        return found
 
     def script(self) -> Iterator[str]:
         """The script comes to its end; on the way it may say what it waits for."""
@@ -121,16 +69,6 @@ class Findings:
         for _, event in self.left.values():
             if event.disruption == "PreemptionByScheduler":
                 yield f"{event.name} was preempted on {event.node}"
-
-    @cached_property
-    def failed_jobs(self) -> dict[str, str]:
-        """The Jobs that have failed, and why; they take their pods with them."""
-        return {
-            f"Job/{job['metadata']['name']}": condition["reason"]
-            for job in self.played.jobs
-            for condition in job.get("status", {}).get("conditions", ())
-            if condition["type"] in ("FailureTarget", "Failed")
-        }
 
     def jobs(self) -> Iterator[str]:
         """No Job fails, or `drain` has said so; without --jobs no pod of a Job is moved at all."""
@@ -164,28 +102,16 @@ class Findings:
         """No budget has fewer healthy pods than it asks for, or than it had."""
         for item in self.played.budgets:
             app, asked = item["spec"]["selector"]["matchLabels"]["app"], item["status"]["desiredHealthy"]
-            least, start = self._fewest_ready(partial(_is_of_app, app))
+            least, start = self.fewest_ready(partial(_is_of_app, app))
             if least < min(asked, start):
                 yield f"budget {app}: {least} healthy, {asked} asked for"
 
     def availability(self) -> Iterator[str]:
         """Of no workload more than one replica is down at a time."""
         for owner in {event.owner for event in self.played.events}:
-            least, start = self._fewest_ready(partial(_is_of_owner, owner))
+            least, start = self.fewest_ready(partial(_is_of_owner, owner))
             if least < start - 1:
                 yield f"{owner}: {least} of {start} were ready at some moment"
-
-    def _fewest_ready(self, counted: Callable[[Event], bool]) -> tuple[int, int]:
-        """The fewest ready pods of some at any moment, and how many there were at the beginning."""
-        states: dict[str, bool] = {}
-        numbers: list[int] = []
-        for event in self.played.events:
-            if counted(event):
-                states[event.uid] = event.ready
-            numbers.append(sum(states.values()))
-        # Before that the watch lists the pods that are there.
-        since = numbers[len(self.first) - 1 :] or [0]
-        return min(since), since[0]
 
     def waves(self) -> Iterator[str]:
         """A wave begins when the old pods of those before are gone and their replacements are ready.
@@ -198,11 +124,11 @@ class Findings:
             begun = f"wave {wave}: {event.name} goes while"
             ending = [other for other in before if self.gone.get(other, place) >= place]
             if ending:
-                yield f"{begun} {', '.join(map(self._name, ending))} of earlier ones still end"
+                yield f"{begun} {', '.join(map(self.name, ending))} of earlier ones still end"
             if self.played.story.command[0] == "rebalance":
                 waiting = [other for other in before if self._is_awaited(other, place)]
                 if waiting:
-                    yield f"{begun} the replacements of {', '.join(map(self._name, waiting))} are not ready"
+                    yield f"{begun} the replacements of {', '.join(map(self.name, waiting))} are not ready"
 
     def _is_awaited(self, uid: str, place: int) -> bool:
         replacement = self.replacements[uid]
@@ -254,7 +180,7 @@ class Findings:
         """Nothing waits that did not before, but what the document leaves over."""
         if self.played.script_code is None:
             return
-        waiting = [_name(pod) for pod in self.played.pods_after if not pod["spec"].get("nodeName")]
+        waiting = [name_of(pod) for pod in self.played.pods_after if not pod["spec"].get("nodeName")]
         document = self.played.document
         before = sum(not pod["spec"].get("nodeName") for pod in self.played.pods_before)
         allowed = document["after"]["pending"] if "after" in document else len(document["unplaced"])
@@ -279,22 +205,11 @@ class Findings:
             return
         for pod in self.played.pods_after:
             if pod["spec"].get("nodeName") in self.played.document["nodes"]:
-                yield f"{_name(pod)} is on {pod['spec']['nodeName']}"
+                yield f"{name_of(pod)} is on {pod['spec']['nodeName']}"
 
     def traces(self) -> Iterator[str]:
         """Nothing is left paused, pinned, cordoned or marked."""
         yield from (f"left behind: {line}" for line in self.played.left_behind)
-
-    def _name(self, uid: str) -> str:
-        return next(name for name, found in self.uids.items() if found == uid)
-
-
-def _name(pod: Manifest) -> str:
-    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
-
-
-def _uid(pod: Manifest) -> str:
-    return str(pod["metadata"]["uid"])
 
 
 def _is_of_app(app: str, event: Event) -> bool:
