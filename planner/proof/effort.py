@@ -258,6 +258,8 @@ MOST_CORDONED = 3
 CORDONS_TOLD = 3
 #: A pin names so many nodes at most: nobody reads more.
 PIN_NAMES = 100
+#: On so many nodes it is tried out whether a replacement could preempt there; on more it is taken to.
+PREEMPTION_TRIALS = 64
 
 # Drains
 

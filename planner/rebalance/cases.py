@@ -92,7 +92,11 @@ class Cases:
             self._stage.put(move, phase)
             sure = sure & self._asked(rules, template)
         self._stage.put_all(wave, Phase.GONE)
-        may = self._asked(rules, template)
+        may = board.problem.nodes.none
+        for phase in self._stage.own_phases(move):
+            # As long as the old pod ends, a node may be open for its company alone.
+            self._stage.put(move, phase)
+            may = may | self._asked(rules, template)
         board.state.rollback(mark)
         return may, sure & may
 

@@ -7,7 +7,7 @@ tie-break.
 Moves of a wave touch different nodes.  So each of them sees a node that another one touches in one of
 two loads, with that pod or without, and asking with all others before their move, on their way and at
 their goal covers every mixture.  Moves that are kin by a count that both change are few in a wave and
-looked at in all combinations.
+looked at in all combinations, with old pods that end before their replacements have landed, and after that.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from planner.rebalance.interference import Interference
 from planner.rebalance.landing import Landing
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.places import Places
+from planner.rebalance.preemption_risk import PreemptionRisk
 from planner.rebalance.trial_cluster import Move
 from planner.rebalance.waves import WaveRules
 
@@ -73,6 +74,7 @@ class CertainWaves:
         self._reserved = reserved
         self._strict = strict
         self._interference = Interference(self._board)
+        self._risk = PreemptionRisk(self._board)
         #: What was found out about the next move of a pod since the last wave.
         self._known: dict[int, tuple[bool, int | None]] = {}
         self.waves: list[list[Landing]] = []
@@ -221,28 +223,46 @@ class CertainWaves:
 
     def _landing(self, move: Move, *, own: bool) -> Landing:
         """A landing on one node: of the scheduler's own accord, or pinned."""
-        only: Mask = self._stage.problem.nodes.none.copy()
-        only[move.target] = True
+        only = self._only(move)
         return Landing(move, "scores" if own else "pinned", only, self._places.named(only))
+
+    def _only(self, move: Move) -> Mask:
+        """The target, as a set of nodes."""
+        found: Mask = self._stage.problem.nodes.none.copy()
+        found[move.target] = True
+        return found
 
     def _lands(self, move: Move, kin: Sequence[Move], *, wants_first: bool) -> tuple[bool, bool]:
         """Whether the target accepts the replacement, and is the first choice, however far its kin are.
 
-        As long as its pod still ends, it may also be that no node is open to it: then it waits for that.
+        As long as its pod still ends, it may also be that no node is open to it: then it waits for that,
+        unless it would preempt others.
         """
         template, natural = self._board.template(move.pod), wants_first
+        only = self._only(move)
+        leaves = not self._stage.waits_for_the_end(move)
+        preempts = self._risk.is_possible(template)
         for phases in product(Phase, repeat=len(kin)):
             for other, phase in zip(kin, phases, strict=True):
                 self._stage.put(other, phase)
-            if natural and not self._stage.waits_for_the_end(move):
+            if leaves and (natural or preempts):
                 self._stage.put(move, Phase.LEAVING)
-                first = self._board.first_choice(template)
-                natural = first == move.target or (first is None and not self._board.open_to(template).any())
+                natural = natural and self._comes_or_waits(template, move.target)
+                held = natural or not preempts or self._board.accepts_pinned(template, move.target)
+                if not held and self._risk.threatens(template, only):
+                    return False, False
             self._stage.put(move, Phase.GONE)
             natural = natural and self._board.first_choice(template) == move.target
             if not (natural or self._board.accepts_pinned(template, move.target)):
                 return False, False
         return True, natural
+
+    def _comes_or_waits(self, template: int, target: int) -> bool:
+        """Whether a pod comes to the target now, or finds no node at all and preempts nothing."""
+        first = self._board.first_choice(template)
+        if first is not None or self._board.open_to(template).any():
+            return first == target
+        return not self._risk.threatens(template)
 
     def _steady(self, wave: Sequence[Move]) -> list[bool]:
         """For every move whether no constraint is worse than before at any time, together with its kin."""

@@ -14,6 +14,7 @@ from planner.proof.meter import Meter
 from planner.rebalance.deals import Dealt
 from planner.rebalance.landing import Landing
 from planner.rebalance.phases import Phase, Stage
+from planner.rebalance.preemption_risk import PreemptionRisk
 from planner.rebalance.single_file import SingleFile
 from planner.rebalance.steerable import Steering
 from planner.rebalance.trial_cluster import Move, TrialCluster
@@ -30,20 +31,32 @@ class LeftOut:
     dealing: Meter
 
     def why(self, *, evict_only: bool) -> Iterator[str]:
-        """How many moves have no turn, and why; apart those that would have to be pinned, and cannot be."""
+        """How many moves have no turn, and why.
+
+        Told apart are those whose replacements could preempt, and those that would have to be pinned, and
+        cannot be.
+        """
         left, total = len(self.dealt.left), len(self.dealt.left) + sum(map(len, self.dealt.waves))
         if not left:
             return
         if self.dealing.cut is not None:
             yield f"{_are(left, total)} left out: the time was up before they had a turn"
             return
-        if evict_only:
+        risky = self._turns_with_preemption()
+        for workload, number in self._by_workload(risky):
+            yield (
+                f"{_are(number, total)} left out: as long as the old pod ends, a replacement of {workload} "
+                "could find no node and preempt pods of lower priority"
+            )
+        others = [move for move in self.dealt.left if move not in risky]
+        left = len(others)
+        if evict_only and left:
             yield f"{_are(left, total)} left out: their pods would not land there by themselves"
+        if evict_only or not left:
             return
-        turns = [*dropwhile(lambda found: not self._is_impossible(found), self._turns_with_pins())]
+        turns = [*dropwhile(lambda found: not self._is_impossible(found), self._turns_with_pins(others))]
         held = [landing.move for landing in turns if self._is_impossible(landing)]
-        workloads = Counter(self.board.workloads[self.board.template(move.pod)] for move in held)
-        for workload, number in sorted(workloads.items()):
+        for workload, number in self._by_workload(held):
             yield (
                 f"{_are(number, total)} left out: replacements of {workload} would have to be pinned, "
                 "which takes a ReplicaSet or ReplicationController if nothing is to be rolled out"
@@ -52,6 +65,10 @@ class LeftOut:
             yield f"{_are(len(turns) - len(held), total)} left out: they come after those"
         if left > len(turns):
             yield f"{_are(left - len(turns), total)} left out: no safe order was found for them"
+
+    def _by_workload(self, moves: Sequence[Move]) -> Sequence[tuple[str, int]]:
+        """How many of some moves each workload has."""
+        return sorted(Counter(self.board.workloads[self.board.template(move.pod)] for move in moves).items())
 
     def with_cordons(self, plan: Callable[[], MovePlan], excess: tuple[int, int]) -> Iterator[str]:
         """What a plan leaves that may cordon nodes: on small clusters tried, else only the flag is told."""
@@ -80,16 +97,30 @@ class LeftOut:
         pinnable = self.rules.steering.pinnable
         return landing.kind == "pinned" and self.board.template(landing.move.pod) not in pinnable
 
-    def _turns_with_pins(self) -> Sequence[Landing]:
+    def _turns_with_pins(self, left: Sequence[Move]) -> Sequence[Landing]:
         """The turns that moves find after the others, one by one, if everybody can be pinned."""
+        every = Steering(frozenset(range(len(self.board.problem.templates))))
+        return self._single_file(left, replace(self.rules, steering=every)) if self._unpinnable else ()
+
+    def _turns_with_preemption(self) -> Sequence[Move]:
+        """The moves that find a turn after the others only if their replacements may preempt."""
+        risk = PreemptionRisk(self.board)
+        left = self.dealt.left
+        if not any(risk.is_possible(self.board.template(move.pod)) for move in left):
+            return ()
+        known = {landing.move for landing in self._single_file(left, self.rules)}
+        loose = self._single_file(left, replace(self.rules, lets_preempt=True))
+        return [landing.move for landing in loose if landing.move not in known]
+
+    def _single_file(self, left: Sequence[Move], rules: WaveRules) -> Sequence[Landing]:
+        """The turns that moves find after the others, one by one; none are looked for in large clusters."""
         board = self.board
-        if not self._unpinnable or len(self.dealt.left) * board.problem.nodes.size > effort.SINGLE_FILE:
+        if len(left) * board.problem.nodes.size > effort.SINGLE_FILE:
             return ()
         done = [landing.move for wave in self.dealt.waves for landing in wave]
-        stage = Stage(board.problem, [*done, *self.dealt.left], board)
+        stage = Stage(board.problem, [*done, *left], board)
         stage.put_all(done, Phase.LANDED)
-        every = Steering(frozenset(range(len(board.problem.templates))))
-        file = SingleFile(stage, self.dealt.left, replace(self.rules, steering=every))
+        file = SingleFile(stage, left, rules)
         file.deal(_never)
         return [landing for wave in file.waves for landing in wave]
 

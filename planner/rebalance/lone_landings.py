@@ -1,11 +1,12 @@
 """A replacement that lands alone: what holds it to one certain node, if anything does.
 
-One that finds no node as long as its pod still ends waits for that, as the scheduler lets it wait.
+One that finds no node as long as its pod still ends waits for that, as the scheduler lets it wait, unless it
+would preempt others instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 
 import numpy as np
@@ -17,6 +18,7 @@ from planner.rebalance.landing import Landing
 from planner.rebalance.movable import Movable
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.places import Places
+from planner.rebalance.preemption_risk import PreemptionRisk
 from planner.rebalance.steerable import Steering
 from planner.rebalance.trial_cluster import Move, TrialCluster
 
@@ -24,12 +26,16 @@ from planner.rebalance.trial_cluster import Move, TrialCluster
 class LoneLandings:
     """Answers for single moves on a stage where all others have ended."""
 
-    def __init__(self, stage: Stage, steering: Steering) -> None:
-        """Landings on a stage; pinned, or kept off cordoned nodes, only as `steering` allows."""
+    def __init__(self, stage: Stage, steering: Steering, *, lets_preempt: bool = False) -> None:
+        """Landings on a stage; pinned, or kept off cordoned nodes, only as `steering` allows.
+
+        Where a replacement could preempt others it does not land, unless told so.
+        """
         self._stage = stage
         self.board = stage.board
         self._places = Places(stage.board)
         self._steering = steering
+        self._risk = None if lets_preempt else PreemptionRisk(stage.board)
 
     @classmethod
     def of_all(cls, board: TrialCluster, movable: Movable, steering: Steering) -> LoneLandings:
@@ -67,7 +73,7 @@ class LoneLandings:
         template = self.board.template(move.pod)
         for pin in (only, ~self._astray(move, only)):
             open_now = partial(self.board.open_to, template, pin)
-            if int(pin.sum()) <= effort.PIN_NAMES and self._stays_inside(move, only, open_now):
+            if int(pin.sum()) <= effort.PIN_NAMES and self._stays_inside(move, only, open_now, pinned=pin):
                 yield self._places.named(pin)
 
     def _cordoned(self, move: Move, only: Mask) -> Landing | None:
@@ -75,17 +81,30 @@ class LoneLandings:
         wrong = self._astray(move, only)
         cordon = tuple(np.flatnonzero(wrong).tolist())
         if 0 < len(cordon) <= effort.MOST_CORDONED and self._stays_inside(
-            move, only, lambda: self.board.open_to(self.board.template(move.pod)) & ~wrong
+            move, only, lambda: self.board.open_to(self.board.template(move.pod)) & ~wrong, cordoned=cordon
         ):
             return Landing(move, "cordoned", only, self._places.named(only), cordon=cordon)
         return None
 
-    def _stays_inside(self, move: Move, only: Mask, nodes: Callable[[], Mask]) -> bool:
-        """Whether some nodes are never others than these, and one of these when the pod has ended."""
-        found = only
+    def _stays_inside(
+        self,
+        move: Move,
+        only: Mask,
+        nodes: Callable[[], Mask],
+        *,
+        pinned: Mask | None = None,
+        cordoned: Collection[int] = (),
+    ) -> bool:
+        """Whether some nodes are never others than these, and one of these when the pod has ended.
+
+        Nor may the replacement preempt others as long as there are none.
+        """
+        found, template = only, self.board.template(move.pod)
         for _ in self._own_phases(move):
             found = nodes()
             if (found & ~only).any():
+                return False
+            if not found.any() and self._risk and self._risk.threatens(template, pinned, cordoned=cordoned):
                 return False
         return bool(found.any())
 

@@ -1,9 +1,12 @@
 """How far moves are: a board on which every pod that moves has a double for the time while it leaves.
 
-before   the pod runs on its source
-leaving  it was told to go: its double holds room, ports and claims there, and does not count for spread
-gone     neither is there; the replacement waits for the scheduler
-landed   the replacement runs on the target
+before     the pod runs on its source
+leaving    it was told to go: its double holds room, ports and claims there, and does not count for spread
+gone       neither is there; the replacement waits for the scheduler
+lingering  the replacement runs on the target, and its old pod still ends on the source
+landed     the replacement runs on the target, and its old pod is gone
+
+An old pod may end at any time until its wave is over; when the next one begins it is gone.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ class Phase(Enum):
     BEFORE = auto()
     LEAVING = auto()
     GONE = auto()
+    LINGERING = auto()
     LANDED = auto()
 
 
@@ -58,15 +62,19 @@ class Stage:
                 state.unbind(pod)
         if phase is Phase.BEFORE:
             state.bind(move.pod, move.source)
-        elif phase is Phase.LEAVING:
+        if phase in {Phase.LEAVING, Phase.LINGERING}:
             state.bind(self._double[move.pod], move.source)
-        elif phase is Phase.LANDED:
+        if phase in {Phase.LINGERING, Phase.LANDED}:
             state.bind(move.pod, move.target)
 
     def put_all(self, moves: Iterable[Move], phase: Phase) -> None:
         """Let all of them be as far as this."""
         for move in moves:
             self.put(move, phase)
+
+    def has_ended(self, move: Move) -> bool:
+        """Whether the pod that moves has been told to go, and is gone."""
+        return bool(self.board.state.node_of[self._double[move.pod]] < 0)
 
     def waits_for_the_end(self, move: Move) -> bool:
         """Whether the replacement comes only when the pod is gone: a StatefulSet's pods keep their names."""

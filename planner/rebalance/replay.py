@@ -1,23 +1,33 @@
 """A plan played through once more from the start, in the order it is printed and in others.
 
 Every eviction, end and landing is one event; within a wave they come in any order that nature allows,
-and every replacement lands on any node that its kind of landing leaves it.
+and every replacement lands on any node that its kind of landing leaves it.  An old pod may end at any time
+until its wave is over, also when all replacements have landed.  One that finds no node may preempt others:
+then the plan does not hold.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from planner.constraints.family import Verdict
 from planner.problem.nodes import Mask
 from planner.proof import effort
 from planner.rebalance.excess_ledger import levels, worse
-from planner.rebalance.landing import Landing
+from planner.rebalance.landing import STEERED, Landing
 from planner.rebalance.phases import Phase, Stage
 from planner.rebalance.places import Places
 from planner.rebalance.trial_cluster import Move, TrialCluster
+from planner.scheduler.framework import Diagnosis, Rejection
+from planner.scheduler.nominations import Nominations
+from planner.scheduler.preemption import Preemption
+
+#: In this share of the draws pods end as late as they can: what they hold is in the way for longest.
+_LATE = 1 / 3
 
 
 def first_failure(board: TrialCluster, waves: Sequence[Sequence[Landing]], *, soft: bool) -> str | None:
@@ -63,14 +73,21 @@ def failures(
             for landing in wave
         }
         before = {pod: levels(found) for pod, found in demands.items()}
-        for landing, phase in _events(stage, wave, draw):
-            move = landing.move
-            if phase is Phase.LANDED:
-                move = _landed(stage, landing, draw)
-                if not landing.nodes[move.target]:
-                    yield f"wave {number}: {_name(stage, landing)} does not land where it was told"
+        landed: dict[int, Move] = {}
+        for landing, following in _events(stage, wave, draw):
+            move, phase = landing.move, following
+            if move.pod in landed:
+                # Its old pod ends.
+                move = landed[move.pod]
+            elif phase in {Phase.LINGERING, Phase.LANDED}:
+                preempted = _preempted(stage, landing)
+                move = landed[move.pod] = _landed(stage, landing, draw)
+                if preempted is not None or not landing.nodes[move.target]:
+                    name = _name(stage, landing)
+                    yield f"wave {number}: {name} {preempted or 'does not land where it was told'}"
                     stage.board.state.rollback(start)
                     return
+                phase = Phase.LANDED if stage.has_ended(move) else phase
             stage.put(move, phase)
             # No other constraint than those of its own template can be worse by this event.
             if worse(before[move.pod], demands[move.pod]):
@@ -99,20 +116,28 @@ def _standing(stage: Stage, *, soft: bool) -> tuple[int, int, int]:
 def _events(
     stage: Stage, wave: Sequence[Landing], draw: random.Random | None
 ) -> Iterator[tuple[Landing, Phase]]:
-    """What happens in a wave, and when; a pod may end before or after its replacement has landed."""
-    lines = [[(landing, phase) for phase in _phases(stage, landing, draw)] for landing in wave]
+    """What happens in a wave, and when; a pod may end before or after its replacement has landed.
+
+    In one of three draws every pod that can ends after all replacements have landed.
+    """
+    late = draw is not None and draw.random() < _LATE
+    lines = [[(landing, phase) for phase in _phases(stage, landing, draw, late=late)] for landing in wave]
     if draw is None:
         for line in lines:
             yield from line
         return
+    last = [line.pop() for line in lines if late and line[-2][1] is Phase.LINGERING]
     while any(lines):
         yield draw.choice([line for line in lines if line]).pop(0)
+    yield from last
 
 
-def _phases(stage: Stage, landing: Landing, draw: random.Random | None) -> list[Phase]:
+def _phases(stage: Stage, landing: Landing, draw: random.Random | None, *, late: bool) -> list[Phase]:
+    """The phases of a move: its pod ends before its replacement has landed, or when it has, or later."""
     waits = stage.waits_for_the_end(landing.move)
-    ends_first = waits or (draw is not None and draw.random() < 0.5)  # noqa: PLR2004
-    return [Phase.LEAVING, *((Phase.GONE,) if ends_first else ()), Phase.LANDED]
+    if waits or (draw is not None and not late and draw.random() < 0.5):  # noqa: PLR2004
+        return [Phase.LEAVING, Phase.GONE, Phase.LANDED]
+    return [Phase.LEAVING, *(() if draw is None else (Phase.LINGERING,)), Phase.LANDED]
 
 
 def _landed(stage: Stage, landing: Landing, draw: random.Random | None) -> Move:
@@ -130,6 +155,34 @@ def _landed(stage: Stage, landing: Landing, draw: random.Random | None) -> Move:
         return landing.move
     target = nodes[0] if draw is None else draw.choice(nodes.tolist())
     return Move(landing.move.pod, landing.move.source, int(target))
+
+
+def _preempted(stage: Stage, landing: Landing) -> str | None:
+    """What a replacement for which no node is open makes room by, as the scheduler would."""
+    board, move = stage.board, landing.move
+    if _choices(board, landing).any():
+        return None
+    framework, plan = board.framework(board.template(move.pod)), board.plan(board.template(move.pod))
+    if framework.profile.preemption is None:
+        return None
+    preemption = Preemption(framework, Nominations(board.problem, board.state), framework.profile.preemption)
+    outcome = preemption.attempt(plan, move.pod, _held(framework.diagnose(plan), board, landing))
+    if outcome.node is None:
+        return None
+    victims = ", ".join(board.problem.pods[victim].key for victim in outcome.victims) or "pods that leave"
+    return f"finds no node, and preempts {victims} on {board.problem.nodes.names[outcome.node]}"
+
+
+def _held(diagnosis: Diagnosis, board: TrialCluster, landing: Landing) -> Diagnosis:
+    """The same for a replacement that is pinned or kept off nodes: elsewhere evictions do not help."""
+    if landing.kind not in STEERED:
+        return diagnosis
+    shut = np.isin(np.arange(diagnosis.nodes), landing.cordon)
+    if landing.kind == "pinned":
+        shut = ~Places(board).mask(landing.pin or landing.place)
+    never = Rejection("", Verdict((), unresolvable=True))
+    first = np.where(shut, len(diagnosis.rejections), diagnosis.first)
+    return replace(diagnosis, rejections=(*diagnosis.rejections, never), first=first)
 
 
 def _choices(board: TrialCluster, landing: Landing) -> Mask:

@@ -21,7 +21,7 @@ class SingleFile:
     def __init__(self, stage: Stage, moves: Sequence[Move], rules: WaveRules) -> None:
         self._stage = stage
         self._left = list(moves)
-        self._landings = LoneLandings(stage, rules.steering)
+        self._landings = LoneLandings(stage, rules.steering, lets_preempt=rules.lets_preempt)
         self.waves: list[list[Landing]] = []
 
     def deal(self, is_over: Callable[[], bool]) -> Sequence[Move]:

@@ -29,7 +29,8 @@ from planner.rebalance.trial_cluster import Move
 class WaveRules:
     """What may be under way at the same time, what may be steered, and which constraints matter.
 
-    `weights` says what each pod's move costs.
+    `weights` says what each pod's move costs.  No replacement may preempt others, unless it is to be found
+    out which moves that prevents.
     """
 
     budgets: Budgets
@@ -37,6 +38,7 @@ class WaveRules:
     max_unavailable: int = 1
     steering: Steering = UNSTEERED
     kinds: frozenset[str] = frozenset(("DoNotSchedule",))
+    lets_preempt: bool = False
 
     @property
     def evict_only(self) -> bool:
