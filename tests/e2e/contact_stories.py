@@ -22,7 +22,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     *[("rebalance", "--evict-only")] * 3,
     *[("rebalance", "--jobs")] * 4,
     *[("drain",)] * 3,
-    *[("solve", "--gated", "--allow-moves")] * 3,
+    *[("solve", "--gated", "--allow-moves")] * 2,
+    ("solve", "--gated", "--allow-moves", "--jobs"),
 )
 #: How a cluster comes out of balance: a zone or single nodes that come late, or replicas that are taken away.
 WAYS = ("late zone", "late zone", "late nodes", "scaled down")
