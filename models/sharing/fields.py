@@ -53,7 +53,7 @@ class ReadField:
 
 
 #: Whether these were said, or left to their defaults, makes a difference to somebody.
-_SAID = {"namespace", "parallelism", "preemption_policy", "status"}
+_SAID = {"namespace", "parallelism", "preemption_policy", "replicas", "status"}
 #: Fields whose texts are words of Kubernetes, of a vendor, keys, identities or addresses.
 _FIXED = {
     "action",

@@ -5,11 +5,13 @@ the next pod may be another one.  A StatefulSet with OrderedReady makes a pod on
 are ready.  To a Job an evicted pod is a failed one (`jobs.py`).
 
 That a controller is gone is said where the snapshot has others of its kind in the same namespace, or in any
-namespace when it is that of a live cluster: many snapshots are nodes and pods alone.
+namespace when it is that of a live cluster: many snapshots are nodes and pods alone.  Workloads without a
+uid or without replicas were written by hand and say nothing about others.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -46,6 +48,7 @@ JOB_FAILS = "of a Job that would not survive it"
 JOB_UNKNOWN = "of a Job that is not in the snapshot"
 
 _Owner = tuple[str, str, str]
+_COUNTED = Deployment | ReplicaSet | ReplicationController
 
 
 class Controllers:
@@ -129,7 +132,7 @@ class Controllers:
             return EMPTIED
         if _is_unseen(above):
             return UNSEEN
-        if self._live[pod.namespace, owner.kind, owner.name] > self._wanted(owner):
+        if self._live[pod.namespace, owner.kind, owner.name] > self._wanted(owner, above):
             return SURPLUS
         return ROLLED_OUT if isinstance(owner, DaemonSet) and _is_rolled_out(owner) else ""
 
@@ -146,8 +149,8 @@ class Controllers:
 
     @cached_property
     def _read(self) -> set[object]:
-        """The kinds of workloads that were read, and those of every namespace; stand-ins were not."""
-        read = [item for item in self._workloads.known if not _is_stand_in(item)]
+        """The kinds of workloads that an API server told, and those of every namespace."""
+        read = [item for item in self._workloads.known if _is_told(item)]
         return {item.kind for item in read} | {(item.kind, item.namespace) for item in read}
 
     @cached_property
@@ -160,11 +163,16 @@ class Controllers:
                 found[template.namespace, template.owner.kind, template.owner.name] += pods
         return found
 
-    def _wanted(self, owner: Workload) -> float:
-        """How many pods a controller keeps up; those of a StatefulSet are told by their ordinals."""
-        if isinstance(owner, ReplicaSet | ReplicationController):
-            return owner.spec.replicas
-        return wanted_of(owner, self.jobs.pods_of(owner)) if isinstance(owner, Job) else float("inf")
+    def _wanted(self, owner: Workload, above: Workload | None) -> float:
+        """How many pods a controller keeps up at most, where that is told; StatefulSets tell by ordinals."""
+        if isinstance(owner, Job):
+            told = "parallelism" in owner.spec.model_fields_set or owner.is_finished or owner.spec.suspend
+            return wanted_of(owner, self.jobs.pods_of(owner)) if told else math.inf
+        scaled = [item for item in (owner, above) if isinstance(item, _COUNTED)]
+        if not scaled or any("replicas" not in item.spec.model_fields_set for item in scaled):
+            return math.inf
+        # A Deployment that wants more than its ReplicaSet is about to scale that up.
+        return max(item.spec.replicas for item in scaled)
 
     def _why_not_of_job(self, pod: Pod) -> str:
         """Pods of Jobs stay, unless the Job survives it and it was said that they may be moved."""
@@ -193,9 +201,10 @@ def _emptied(cluster: Cluster) -> Iterator[ReplicaSet]:
         yield from emptied(sets.of(deployment))
 
 
-def _is_stand_in(item: Workload) -> bool:
-    """Whether a workload was made here, where a controller would make it."""
-    return item.metadata.uid == stand_in_uid(item.kind, item.key)
+def _is_told(item: Workload) -> bool:
+    """Whether a workload looks like one of an API server: not made up here, with a uid and its replicas."""
+    counted = not isinstance(item, _COUNTED | StatefulSet) or "replicas" in item.spec.model_fields_set
+    return counted and item.metadata.uid not in ("", stand_in_uid(item.kind, item.key))
 
 
 def _is_unseen(owner: Workload | None) -> bool:

@@ -60,7 +60,8 @@ class Ordinals:
         """The lowest ordinal that is missing or not ready; where the set is unknown, of those there are."""
         if key not in self._lowest:
             there, owner = self._pods[key], self._sets.get(key)
-            wanted = range(owner.spec.ordinals.start, _end(owner)) if owner is not None else sorted(there)
+            told = owner is not None and _tells_replicas(owner)
+            wanted = range(owner.spec.ordinals.start, _end(owner)) if owner and told else sorted(there)
             missing = (n for n in wanted if n not in there or not _is_ready(there[n]))
             self._lowest[key] = next(missing, None)
         return self._lowest[key]
@@ -91,8 +92,13 @@ def _end(owner: StatefulSet) -> int:
     return owner.spec.ordinals.start + owner.spec.replicas
 
 
+def _tells_replicas(owner: StatefulSet) -> bool:
+    """Whether the manifest says how many there are, as the API server does."""
+    return "replicas" in owner.spec.model_fields_set
+
+
 def _has(owner: StatefulSet, ordinal: int) -> bool:
-    return owner.spec.ordinals.start <= ordinal < _end(owner)
+    return not _tells_replicas(owner) or owner.spec.ordinals.start <= ordinal < _end(owner)
 
 
 def _is_of_other_revision(owner: StatefulSet, pod: Pod, ordinal: int) -> bool:

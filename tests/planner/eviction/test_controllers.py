@@ -85,6 +85,7 @@ def test_a_controller_that_is_gone() -> None:
     assert reasons(replica_set("api", 0, namespace="other"), *replicas()) == ["", ""]
     assert reasons(ORIGIN, replica_set("api", 0, namespace="other"), *replicas()) == [GONE, GONE]
     assert reasons(stateful(0), *replicas()) == ["", ""]
+    assert reasons(replica_set("api", 0, uid=""), *replicas()) == ["", ""], "a manifest tells nothing"
 
 
 def test_a_replica_set_that_is_made_up_for_a_manifest_is_no_evidence() -> None:

@@ -70,7 +70,6 @@ def pinned(plan: MovePlan) -> list[str]:
         ("ReplicaSet/x", "Rollout/x", False),
         ("ReplicationController/x", "DeploymentConfig/x", False),
         ("StatefulSet/x", None, False),
-        ("Job/x", None, False),
     ],
 )
 def test_only_templates_that_roll_nothing_out_are_narrowed(
