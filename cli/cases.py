@@ -89,6 +89,9 @@ def _nodes(document: DrainPlan) -> Iterator[Case]:
     for node in document.nodes:
         row = blocked.get(node)
         yield Case("drain", "", f"Node/{node}", f"{row.pod} stays: {row.message}" if row else "")
+    for job in document.jobs:
+        wrong = f"fails by its evictions ({job.reason})" if job.outcome == "Fails" else ""
+        yield Case("drain", job.namespace, f"Job/{job.job}", wrong)
     for reason in document.pending:
         namespace, _, name = reason.example.partition("/")
         pods = "1 pod" if reason.pods == 1 else f"{reason.pods} pods"

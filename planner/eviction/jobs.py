@@ -62,6 +62,7 @@ class JobDisruptions:
     def __init__(self, cluster: Cluster) -> None:
         self._jobs = {job.key: job for job in cluster.jobs}
         self._cluster = cluster
+        self._retries: dict[str, int | None] = {}
 
     @cached_property
     def _pods(self) -> ByController[Pod]:
@@ -81,6 +82,11 @@ class JobDisruptions:
 
     def retries(self, job: Job) -> int | None:
         """How many of its pods may be evicted, all in all, before it fails; None for any number."""
+        if job.key not in self._retries:
+            self._retries[job.key] = self._count_retries(job)
+        return self._retries[job.key]
+
+    def _count_retries(self, job: Job) -> int | None:
         action = action_of(job)
         if action == "Ignore":
             return None

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from planner import drain, rebalance
+from models.sharing.kept import kept
+from planner import drain, rebalance, solve
 from planner.eviction.controllers import DELETED, EMPTIED, GONE, ROLLED_OUT, SURPLUS, UNSEEN, Controllers
 from planner.eviction.ordinals import NOT_WANTED, OTHER_REVISION, WAITS
 from planner.problem.problem import Problem
@@ -157,3 +158,23 @@ def test_a_drain_tells_what_does_not_come_back() -> None:
     assert plan.notes == (f"default/web-0, {GONE}: may not come back as it was",)
     given = cluster(node("n1"), node("n2"), stateful(), numbered(0, "n2", conditions=UNREADY), numbered(1))
     assert f"default/w-1, {WAITS}: may not come back as it was" in drain(given, ["n1"]).notes
+
+
+@pytest.mark.parametrize(("management", "evictions"), [("OrderedReady", 1), ("Parallel", 2)])
+def test_solve_evicts_one_pod_of_an_ordered_set(management: str, evictions: int) -> None:
+    """Two would have to go, and the second is made again only when the first is ready on its node."""
+    pods = [numbered(n, f"n{n + 1}", cpu="2") for n in range(2)]
+    nodes = [node("n1"), node("n2"), node("n3", cpu="2"), node("n4", cpu="2")]
+    waiting = [pod(f"big-{n}", cpu="4") for n in range(2)]
+    given = cluster(*nodes, stateful(2, podManagementPolicy=management), *pods, *waiting)
+    plan = solve(given, allow_moves=True)
+    assert sum(step.action == "evict" for step in plan.steps) == evictions
+
+
+def test_a_snapshot_keeps_what_decides_about_controllers() -> None:
+    """The same reasons from the objects with nothing in them but what is read."""
+    status = {"currentRevision": "w-1", "updateRevision": "w-2", "observedGeneration": 2}
+    one = {**stateful(1, status=status), "metadata": {"name": "w", "uid": "w", "generation": 2}}
+    labels = {"controller-revision-hash": "w-1"}
+    objects = [one, numbered(0, labels=labels), *deployed({"generation": 3}, observedGeneration=2)]
+    assert reasons(*map(kept, objects)) == reasons(*objects) == [OTHER_REVISION, EMPTIED, UNSEEN]

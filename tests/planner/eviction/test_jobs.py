@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from models import Cluster, InputError
+from models.sharing.kept import kept
 from planner import rebalance, solve
 from planner.eviction.jobs import Impact, JobDisruptions, action_of, depends_on_exit_codes
 from tests.builders import Object, cluster, node, pod
@@ -213,3 +214,20 @@ def test_solve_asks_the_same_policy(retries: int, evictions: int) -> None:
     assert sum(step.action == "evict" for step in plan.steps) == evictions
     with pytest.raises(InputError):
         solve(given, jobs=True)
+
+
+def test_a_snapshot_keeps_what_decides_about_jobs() -> None:
+    """Also under other names: the same impact, of a Job with every field that is looked at."""
+    notes = {"batch.kubernetes.io/job-index-failure-count": "1"}
+    rules = policy(on_exit("FailJob", "In", 42), {"action": "Count", "onPodConditions": [{"type": "X"}]})
+    found = job(
+        completionMode="Indexed",
+        status={"failed": 1, "failedIndexes": "0,4-5", "uncountedTerminatedPods": {"failed": ["u"]}},
+        **{"backoffLimit": 4, "backoffLimitPerIndex": 1, "maxFailedIndexes": 3, **rules},
+        podReplacementPolicy="Failed",
+    )
+    objects = [found, of_job("sums-1-x", "n1", annotations=notes), of_job("sums-2-x", "n1", gone=True)]
+    snapshots = [cluster(*(kept(item) for item in objects)), cluster(*objects)]
+    impacts = [JobDisruptions(item).impact(item.jobs[0], item.pods[:1]) for item in snapshots]
+    assert impacts == [Impact(1, "Fails", "MaxFailedIndexesExceeded")] * 2
+    assert snapshots[0].jobs == snapshots[1].jobs
