@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
@@ -104,18 +104,15 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         if (still := _failure(board, dealt, protections)) is not None:
             raise InternalError(f"a plan did not hold when it was played through: {still}")
     left = LeftOut(board, without_turn, rules, dealing)
+    again = partial(rebalance, time_limit=effort.REMEDY_SECONDS, explain=False, clock=whole, jobs=jobs)
     with_cordons = partial(
-        rebalance,
+        again,
         cluster,
-        time_limit=effort.REMEDY_SECONDS,
         max_moves=max_moves,
         max_unavailable=max_unavailable,
         cordon=True,
         soft=soft,
         choice=choice,
-        explain=False,
-        jobs=jobs,
-        clock=whole,
     )
     shown = dealt.waves[:first_waves]
     points = [*_curve(board, movable, protections, meter, len(found.moves))] if curve else []
@@ -139,11 +136,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
             *_chosen(problem, left_alone),
             *_misjudged(misjudged),
             *_rest(dealt.waves, shown),
-            *(
-                _why_not(board, movable, dealt, dealing, whole, jobs=jobs)
-                if explain and dealt.excess[0]
-                else ()
-            ),
+            *(_why_not(board, movable, dealt, dealing, again) if explain and dealt.excess[0] else ()),
         ),
     ).cut_while(meter.cut or dealing.cut)
 
@@ -204,7 +197,7 @@ def _chosen(problem: Problem, left_alone: Mapping[int, str]) -> Iterator[str]:
 
 
 def _why_not(
-    board: TrialCluster, movable: Movable, dealt: Dealt, meter: Meter, clock: Clock, *, jobs: bool
+    board: TrialCluster, movable: Movable, dealt: Dealt, meter: Meter, again: Callable[[Cluster], MovePlan]
 ) -> Iterator[str]:
     """Why constraints stay broken when all moves are made, and which small changes would help."""
     mark = board.state.mark()
@@ -217,10 +210,9 @@ def _why_not(
     problem = board.problem
     if len(problem.pods) * problem.nodes.size <= effort.TRIED_PLACES:
         meter.look_for("what would help")
-        enough = partial(rebalance, time_limit=effort.REMEDY_SECONDS, explain=False, clock=clock, jobs=jobs)
         # Before and after every try: what the clock ended has come to nothing, and the document says so.
         possible = takewhile(lambda _: not meter.over(), remedies(problem.cluster, found))
-        yield from tried(possible, enough, dealt.excess[0], len(problem.queue()))
+        yield from tried(possible, again, dealt.excess[0], len(problem.queue()))
         meter.over()
 
 
