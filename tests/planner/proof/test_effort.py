@@ -11,6 +11,7 @@ ROOT = Path(planner.__file__).parent
 #: somebody is told, how much a reader is shown, and what Kubernetes says.
 ROOMS = ("batch", "cpsat", "explain", "rebalance", "scaledown")
 NO_BUDGETS = {
+    "_BITS_OF_SOLVER",
     "_FLOOR",
     "_GLANCE",
     "_GONE",
@@ -18,6 +19,7 @@ NO_BUDGETS = {
     "_LOWEST",
     "_MOST_COUNTED",
     "_MOST_NAMED",
+    "_MOST_PERCENT",
     "_MOST_PODS",
     "_NEVER",
     "_NOTHING",
