@@ -126,6 +126,8 @@ class Digits:
         covering = self.covering(pod)
         if len(covering) > 1 or (covering and self.budgets[covering[0]][1] < 1):
             return False
+        if any(manifests.waits_for(pod, other) for other in self.pods):
+            return False
         return manifests.may_be_evicted(pod)
 
     def _kinds(self) -> list[Kind]:
