@@ -69,10 +69,13 @@ class Controllers:
         number = int(self._problem.template_of[pod])
         if number not in self._of_template:
             self._of_template[number] = self._why_none_of_template(number)
-        found = self._problem.pods[pod]
-        if is_of_job(found.metadata.controller):
-            return self._of_template[number] or self._why_not_of_job(found)
-        return self._of_template[number] or self._ordinals.why_not(found)
+        owner = self._problem.templates[number].owner
+        if self._of_template[number] or owner is None:
+            return self._of_template[number]
+        if is_of_job(owner):
+            return self._why_not_of_job(self._problem.pods[pod])
+        # Tens of thousands of pods are asked, and most are of ReplicaSets.
+        return self._ordinals.why_not(self._problem.pods[pod]) if owner.kind == "StatefulSet" else ""
 
     def is_made_again(self, pod: int) -> bool:
         """Whether there is a controller that makes pods in place of this one at all."""

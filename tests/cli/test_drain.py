@@ -43,6 +43,9 @@ def test_a_job_that_fails_by_it_is_1(planner: Planner, tmp_path: Path) -> None:
         "1 of 1 node emptied in 1 wave; 1 eviction; 1 Job fails.",
     )
     assert "FAILS (BackoffLimitExceeded)" in ended.out
+    told = planner("drain", "n1", "-f", path, "-o", "github").out
+    assert "Job/sums" in told
+    assert "fails by its evictions (BackoffLimitExceeded)" in told
     assert "# its Job fails" in planner("drain", "n1", "-f", path, "-o", "script").out
     path = write(tmp_path / "d.json", node("n1"), node("n2"), job(parallelism=1, backoffLimit=1), *pods)
     ended = planner("drain", "n1", "-f", path)

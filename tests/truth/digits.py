@@ -140,6 +140,8 @@ class Digits:
         drawn = self.drawn(pod)
         if drawn and self.budgets[drawn[0]][1] < 1:
             return False
+        if any(manifests.waits_for(pod, other) for other in self.pods):
+            return False
         return manifests.may_be_evicted(pod) and self._is_made_again(pod)
 
     def _is_made_again(self, pod: Object) -> bool:

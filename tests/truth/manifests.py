@@ -289,6 +289,26 @@ def may_be_evicted(pod: Object) -> bool:
     )
 
 
+def ordered_set(pod: Object) -> tuple[str, str] | None:
+    """The StatefulSet that makes the pod again only when all lower ordinals are ready."""
+    owner = controller(pod)
+    if owner is None or owner["kind"] != "StatefulSet":
+        return None
+    return pod["metadata"]["namespace"], owner["name"]
+
+
+def waits_for(pod: Object, other: Object) -> bool:
+    """Whether a pod would not be made again as long as another one of its set is as it is."""
+    name, lower = ordered_set(pod), other["metadata"]["name"].rpartition("-")[2]
+    if name is None or ordered_set(other) != name or not lower.isdigit():
+        return False
+    above = int(lower) < int(pod["metadata"]["name"].rpartition("-")[2])
+    conditions = other.get("status", {}).get("conditions") or ()
+    unready = any(item["type"] == "Ready" and item["status"] != "True" for item in conditions)
+    starting = other.get("status", {}).get("phase") == "Pending"
+    return above and (not other["spec"].get("nodeName") or not is_live(other) or unready or starting)
+
+
 def covers(budget: Object, pod: Object) -> bool:
     """Whether a PodDisruptionBudget is about a pod."""
     same = budget["metadata"]["namespace"] == pod["metadata"]["namespace"]
