@@ -1,4 +1,6 @@
-"""The most pods of a batch that can stand together in the end, whatever order leads there: every placement.
+"""The most pods of a batch that can stand together in the end, whatever order leads there.
+
+Every placement is gone through.
 
 What is asked of the batch is asked of the whole state: room, ports, required anti-affinity of either side, and
 the spread of each pod's own constraints.  Required affinity is left out: such cases are not searched.
