@@ -156,7 +156,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--no-shrink", dest="shrink", action="store_false")
     parser.add_argument("--without", nargs="+", default=[], choices=wide.FEATURES, help="features left out")
     parser.add_argument(
-        "--with", dest="forced", nargs="+", default=[], choices=wide.FEATURES, help="features of all wide cases"
+        "--with",
+        dest="forced",
+        nargs="+",
+        default=[],
+        choices=wide.FEATURES,
+        help="features of all wide cases",
     )
     found = parser.parse_args()
     wide.FORCED |= {*found.forced}
