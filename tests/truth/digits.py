@@ -12,7 +12,7 @@ from functools import cached_property
 
 from tests.truth import manifests
 from tests.truth.manifests import Labels, Object
-from tests.truth.profiles import Profile, defaulted, profile_of, profiles_of
+from tests.truth.search_profiles import Profile, defaulted, profile_of, profiles_of
 
 #: Nodes as the bits of a number.
 Nodes = int
