@@ -141,9 +141,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="the first seed; drawn and printed without it")
     parser.add_argument("--command", choices=COMMANDS, help="one command only")
     parser.add_argument("--draw", choices=DRAWS, default="mixed", help="how clusters are drawn")
-    parser.add_argument(
-        "--large", type=float, default=0.0, help="this share takes the paths of large clusters"
-    )
+    parser.add_argument("--large", type=float, default=0.0, help="the share on paths of large clusters")
     parser.add_argument("--time-limit", type=float, default=TIME_LIMIT)
     parser.add_argument("--save", type=Path, help="a folder for the clusters that show a fault")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false")

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from tests.truth import manifests
 from tests.truth.manifests import Labels, Object
-from tests.truth.profiles import Profile, defaulted, profile_of, profiles_of
+from tests.truth.search_profiles import Profile, defaulted, profile_of, profiles_of
 
 #: Nodes as the bits of a number.
 Nodes = int
@@ -142,23 +142,7 @@ class Digits:
             return False
         if any(manifests.waits_for(pod, other) for other in self.pods):
             return False
-        return manifests.may_be_evicted(pod) and self._is_made_again(pod)
-
-    def _is_made_again(self, pod: Object) -> bool:
-        """A StatefulSet with OrderedReady makes a pod again only when all lower ordinals are ready."""
-        owner = manifests.controller(pod)
-        found = (
-            None
-            if owner is None
-            else self._controllers.get((owner["kind"], pod["metadata"]["namespace"], owner["name"]))
-        )
-        if found is None or found["kind"] != "StatefulSet":
-            return True
-        if found["spec"].get("podManagementPolicy", "OrderedReady") != "OrderedReady":
-            return True
-        ready = {item["metadata"]["name"] for item in self.pods if manifests.is_ready(item)}
-        ordinal = int(pod["metadata"]["name"].rpartition("-")[2])
-        return all(f"{owner['name']}-{number}" in ready for number in range(ordinal)) if owner else True
+        return manifests.may_be_evicted(pod)
 
     def _kinds(self) -> list[Kind]:
         groups: dict[str, list[Object]] = {}

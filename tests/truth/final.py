@@ -2,8 +2,8 @@
 
 Every placement is gone through.
 
-What is asked of the batch is asked of the whole state: room, ports, required anti-affinity of either side, and
-the spread of each pod's own constraints.  Required affinity is left out: such cases are not searched.
+What is asked of the batch is asked of the whole state: room, ports, required anti-affinity of either side,
+and the spread of each pod's own constraints.  Required affinity is left out: such cases are not searched.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class FinalPlacing:
         number = self._batch[place]
         yield from self._of_kind(state, place, number, 0, self._world.kinds[number].waiting, best)
 
-    def _of_kind(
+    def _of_kind(  # noqa: PLR0913, PLR0917 - how far a placement is
         self, state: State, place: int, number: int, node: int, left: int, best: Final
     ) -> Iterator[State]:
         """So many more of a kind on this node and those after it; what has no room has none later."""

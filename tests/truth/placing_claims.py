@@ -30,9 +30,8 @@ def judge_final(case: Case, time_limit: float, found: Judgement) -> Iterator[Fin
     """The pods of `solve --final-state`, against every placement that holds when all are placed."""
     cluster = Cluster.from_objects(case.objects)
     started = time.perf_counter()
-    plan = solve(
-        cluster, time_limit=time_limit, final_state=True, prefer=case.options.get("prefer", "spread")
-    )
+    prefer = case.options.get("prefer", "spread")
+    plan = solve(cluster, time_limit=time_limit, final_state=True, prefer=prefer)
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
     world = World(case.objects)

@@ -166,7 +166,8 @@ class _Crowded:
                 for key in keys
             ]
         if one((False, False, False, True)):
-            term = {"topologyKey": one((ZONE, HOST)), "labelSelector": {"matchLabels": {"app": one("abc")}}}
+            app = one((labels["app"], labels["app"], "a", "b", "c"))
+            term = {"topologyKey": one((ZONE, HOST)), "labelSelector": {"matchLabels": {"app": app}}}
             kind = one(("podAffinity", "podAntiAffinity"))
             spec["affinity"] = {kind: {manifests.REQUIRED: [term]}}
         owner = {"kind": one(("ReplicaSet", "ReplicaSet", "StatefulSet")), "name": f"w{number}"}

@@ -8,7 +8,7 @@ from tests.truth import manifests
 from tests.truth.affinity import Affinity
 from tests.truth.digits import Digits, Nodes, Reading, State
 from tests.truth.manifests import Object
-from tests.truth.profiles import Profile
+from tests.truth.search_profiles import Profile
 from tests.truth.spread import Spread
 
 
