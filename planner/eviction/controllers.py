@@ -42,6 +42,8 @@ EMPTIED = "of a ReplicaSet that a rollout is emptying"
 UNSEEN = "of a workload whose newest change has not been acted on yet"
 SURPLUS = "of a workload that has more pods than it wants"
 ROLLED_OUT = "of a DaemonSet that is being rolled out"
+#: The claim goes with the pod; the next pod has a claim of its own, which binds wherever that pod lands.
+EPHEMERAL = "with an ephemeral volume"
 #: The Job would survive the eviction, and it was not said that its pods may be moved.
 OF_JOB = "of a Job"
 JOB_FAILS = "of a Job that would not survive it"
@@ -121,7 +123,9 @@ class Controllers:
         return ((known[key], several) for key, several in members.items())
 
     def _why_none_of_template(self, number: int) -> str:
-        return self._why_none(self._problem.templates[number].pod)
+        pod = self._problem.templates[number].pod
+        ephemeral = any(volume.ephemeral is not None for volume in pod.spec.volumes)
+        return self._why_none(pod) or (EPHEMERAL if ephemeral else "")
 
     def _why_none(self, pod: Pod) -> str:
         """What speaks against all pods of a controller alike."""

@@ -276,3 +276,7 @@ DRAIN_EVENTS_PER_POD, DRAIN_LEAST_EVENTS = 50, 2_000
 ROLLOUT_EVENTS_PER_POD, ROLLOUT_LEAST_EVENTS = 100, 10_000
 #: So many fixes are told, and so many of those that `explain` finds are tried out in every draw.
 ROLLOUT_FIXES_TOLD, ROLLOUT_FIXES_TRIED = 3, 6
+
+#: In this share of the draws with which a plan is replayed pods end as late as they can: what they hold is
+#: in the way for longest.
+LATE_ENDS = 1 / 3

@@ -26,9 +26,6 @@ from planner.scheduler.framework import Diagnosis, Rejection
 from planner.scheduler.nominations import Nominations
 from planner.scheduler.preemption import Preemption
 
-#: In this share of the draws pods end as late as they can: what they hold is in the way for longest.
-_LATE = 1 / 3
-
 
 def first_failure(board: TrialCluster, waves: Sequence[Sequence[Landing]], *, soft: bool) -> str | None:
     """What goes otherwise when waves are played through from the start; None when they hold."""
@@ -120,7 +117,7 @@ def _events(
 
     In one of three draws every pod that can ends after all replacements have landed.
     """
-    late = draw is not None and draw.random() < _LATE
+    late = draw is not None and draw.random() < effort.LATE_ENDS
     lines = [[(landing, phase) for phase in _phases(stage, landing, draw, late=late)] for landing in wave]
     if draw is None:
         for line in lines:

@@ -142,7 +142,7 @@ class Digits:
             return False
         if any(manifests.waits_for(pod, other) for other in self.pods):
             return False
-        return manifests.may_be_evicted(pod)
+        return profile_of(self.profiles, pod) is not None and manifests.may_be_evicted(pod)
 
     def _kinds(self) -> list[Kind]:
         groups: dict[str, list[Object]] = {}
@@ -163,7 +163,7 @@ class Digits:
             key = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
             if pod["spec"].get("nodeName"):
                 running.setdefault(self.names.index(pod["spec"]["nodeName"]), []).append(key)
-            elif manifests.is_live(pod) and not pod["spec"].get("schedulingGates"):
+            elif self._is_waiting(pod):
                 waiting.append(key)
         return Kind(
             pods[0],
@@ -172,6 +172,11 @@ class Digits:
             tuple(waiting),
             {node: tuple(names) for node, names in running.items()},
         )
+
+    def _is_waiting(self, pod: Object) -> bool:
+        """Whether some profile schedules the pod now."""
+        held = bool(pod["spec"].get("schedulingGates"))
+        return manifests.is_live(pod) and not held and profile_of(self.profiles, pod) is not None
 
     # The digits
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import pytest
 
-from models import Cluster
+from models import Cluster, InputError
 from planner import rebalance
 from planner.documents.move_plan import Balance, MovePlan, MoveStep
 from planner.documents.plan import Verdicts
@@ -18,7 +18,16 @@ from tests.truth.adversary.plans import against_moves
 from tests.truth.adversary.waves import Limits
 from tests.truth.manifests import HARD, REQUIRED, Object
 
-_SEEN: set[str] = set()
+#: The kinds of failure that some test below plants, and sees caught.
+_PLANTED: set[str] = set()
+
+_Test = TypeVar("_Test", bound=Callable[..., None])
+
+
+def plants(*kinds: str) -> Callable[[_Test], _Test]:
+    """Mark a test that plants failures of these kinds."""
+    _PLANTED.update(kinds)
+    return lambda test: test
 
 
 def _node(name: str, zone: str, cpu: str = "4") -> Object:
@@ -101,9 +110,7 @@ def _plan(*steps: MoveStep, excess: int = 0) -> MovePlan:
 
 
 def _failures(objects: Sequence[Object], plan: MovePlan, **options: Any) -> list[Failure]:
-    found = against_moves(objects, plan, **options).failures
-    _SEEN.update(failure.kind for failure in found)
-    return found
+    return against_moves(objects, plan, **options).failures
 
 
 def _kinds(objects: Sequence[Object], plan: MovePlan, **options: Any) -> set[str]:
@@ -120,16 +127,19 @@ def test_a_right_plan_has_no_failure() -> None:
     assert _failures([*_NODES, *_WEB], _plan(_step("web-0", "a1", "b1"))) == []
 
 
+@plants("end")
 def test_an_end_that_is_not_as_said() -> None:
     """The document says that one is too many, and none is."""
     assert _kinds([*_NODES, *_WEB], _plan(_step("web-0", "a1", "b1"), excess=1)) == {"end"}
 
 
+@plants("elsewhere")
 def test_a_landing_outside_the_set() -> None:
     """Two nodes of zone b are open, and the plan knows of one."""
     assert _kinds([*_NODES, _node("b2", "b"), *_WEB], _plan(_step("web-0", "a1", "b1"))) == {"elsewhere"}
 
 
+@plants("pending")
 def test_a_replacement_that_finds_no_node() -> None:
     """Zone b has no room, and zone a may take no more."""
     nodes = [*_NODES[:2], _node("b1", "b", cpu="0")]
@@ -149,6 +159,7 @@ def test_a_second_move_takes_the_room_of_the_first() -> None:
     assert _kinds([*nodes, *pods], together) == {"pending"}
 
 
+@plants("preempts")
 def test_a_replacement_that_preempts_while_its_old_pod_lingers() -> None:
     """As long as the old pod holds the only room, a pod of lower priority is evicted for the replacement."""
     nodes = [_node("a1", "a", cpu="2"), _node("b1", "b", cpu="1"), _node("b2", "b", cpu="1")]
@@ -164,6 +175,7 @@ def test_a_replacement_that_preempts_while_its_old_pod_lingers() -> None:
     assert _kinds([*nodes, *pods], _plan(_step("web-0", "a1", "b1"))) == {"pending"}
 
 
+@plants("budget")
 def test_evictions_beyond_a_budget() -> None:
     """Two pods under a budget that allows one, in a wave."""
     budget = {
@@ -177,6 +189,7 @@ def test_evictions_beyond_a_budget() -> None:
     assert _kinds([*_NODES, *pods, budget], _plan(*steps), max_unavailable=2) == {"budget"}
 
 
+@plants("unavailable")
 def test_too_many_replicas_down() -> None:
     """Two of a workload in a wave where one may be down."""
     pods = [_pod(f"web-{number}", "a1") for number in range(2)]
@@ -185,6 +198,7 @@ def test_too_many_replicas_down() -> None:
     assert _kinds([*_NODES, *pods], _plan(*steps), max_unavailable=2) == set()
 
 
+@plants("worse")
 def test_a_constraint_that_gets_worse_on_the_way() -> None:
     """The only replica of zone b leaves before one comes: all is well in the end, and not in between."""
     pods = [_pod("web-0", "a1", **_spread()), _pod("web-1", "a2"), _pod("web-2", "b1")]
@@ -192,6 +206,7 @@ def test_a_constraint_that_gets_worse_on_the_way() -> None:
     assert _kinds([*_NODES, *pods], plan) == {"worse"}
 
 
+@plants("job")
 @pytest.mark.parametrize(
     ("spec", "failing"),
     [
@@ -223,6 +238,7 @@ def test_a_job_that_an_eviction_ends(spec: Object, failing: bool) -> None:
     assert _kinds([*_NODES, *pods, job], plan) == ({"job"} if failing else set())
 
 
+@plants("not made")
 @pytest.mark.parametrize(("policy", "expected"), [("OrderedReady", {"not made"}), ("Parallel", set())])
 def test_a_controller_that_waits_for_a_lower_ordinal(policy: str, expected: set[str]) -> None:
     """A StatefulSet with OrderedReady does not make db-1 again while db-0 is not ready."""
@@ -244,6 +260,7 @@ def test_a_controller_that_waits_for_a_lower_ordinal(policy: str, expected: set[
     assert _kinds([*_NODES, *pods, owner], _plan(_step("db-1", "a1", "a1", "b1"))) == expected
 
 
+@plants("step")
 def test_a_step_that_contradicts_the_snapshot() -> None:
     """The pod is not where the step takes it from."""
     assert _kinds([*_NODES, *_WEB], _plan(_step("web-0", "a2", "b1"))) == {"step"}
@@ -256,32 +273,20 @@ def test_random_ways_find_what_all_ways_find() -> None:
     assert found == {"elsewhere"}
 
 
-def test_every_kind_was_seen() -> None:
-    """Each kind of failure but a crash was planted above, and caught; to be run with the whole file."""
-    assert set(KINDS) - _SEEN == {"crash"}
+def test_every_kind_is_planted() -> None:
+    """Each kind of failure but a crash is planted by a test of this file."""
+    assert set(KINDS) - _PLANTED == {"crash"}
 
 
 def test_fresh_plans_hold() -> None:
-    """A few plans for fresh clusters without what other tests are about."""
-    seed, played = seeds.fresh(), 0
+    """A few plans for fresh clusters."""
+    seed = seeds.fresh()
     for number in range(seed, seed + 40):
         case = wide.draw(number, "rebalance")
-        if any(word in str(case.objects) for word in _ELSEWHERE):
+        try:
+            plan = rebalance(Cluster.from_objects(case.objects), time_limit=5)
+        except InputError:
+            # Amounts near 2^63 are refused, with a line.
             continue
-        plan = rebalance(Cluster.from_objects(case.objects), time_limit=5)
         verdict = against_moves(case.objects, plan)
         assert not verdict.failures, f"seed {number}: {verdict.failures}"
-        played += 1
-    assert played
-
-
-#: What is known to be wrong so far; the benchmark plays it, and a word leaves this when it is mended.
-_ELSEWHERE = (
-    "Job",
-    "'StatefulSet', 'metadata'",
-    "KubeSchedulerConfiguration",
-    "ephemeral",
-    "priority",
-    "Ei",
-    "E'",
-)

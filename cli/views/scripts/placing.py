@@ -15,11 +15,14 @@ from cli.views.scripts.affinity import narrowed, plain
 from cli.views.scripts.frame import Frame, checked, command, one_line, script
 from cli.views.scripts.moves import template_affinity
 from cli.views.scripts.surroundings import budgets, exists, nodes, owner_of, owners
+from models import Cluster
 from models.errors import InputError
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
+from planner.batch.narrowed_binds import refused_when_narrowed
 from planner.documents.move_plan import OnNodes, Place
 from planner.documents.plan import PlacementPlan, PlanStep
+from planner.whatif import open_gates
 
 #: The gate of pods that are to wait for a plan.
 GATE = "planner/hold"
@@ -29,14 +32,31 @@ _AFFINITY = "/spec/affinity"
 _TEMPLATE_AFFINITY = "/spec/template/spec/affinity"
 
 
-def lines(document: PlacementPlan, snapshot: Snapshot, again: str) -> Iterator[str]:
+def lines(document: PlacementPlan, snapshot: Cluster, again: str) -> Iterator[str]:
     """The script for pods as they are in the snapshot, their gates included."""
     pods = {pod.key: pod for pod in snapshot.pods}
+    _check_narrowed(document, pods, snapshot)
     there = [step for step in document.steps if exists(pods[step.pod])]
     missing = [step for step in document.steps if not exists(pods[step.pod])]
     title = f"{counted(len(there), 'step')}, planned by `planner solve`."
     plan = (*_fragments(missing, pods, snapshot), *_plan(there, pods, snapshot))
     return script(Frame(title, ("pins", "placing"), again), snapshot, plan)
+
+
+def _check_narrowed(document: PlacementPlan, pods: dict[str, Pod], snapshot: Cluster) -> None:
+    """Refuse a plan of which a pod would stay pending once it is narrowed to its node."""
+    narrow = {
+        step.pod for step in document.steps if step.source is not None or pods[step.pod].spec.scheduling_gates
+    }
+    refused = refused_when_narrowed(open_gates(snapshot), document.steps) if narrow else ()
+    problems = [
+        f"{step.pod} would be led to {step.node} by a node affinity, with which its spread constraint sees "
+        "fewer domains than minDomains and refuses the node (with nodeAffinityPolicy: Ignore it does not)"
+        for step in refused
+        if step.pod in narrow
+    ]
+    if problems:
+        raise InputError(problems)
 
 
 def _plan(steps: Sequence[PlanStep], pods: dict[str, Pod], snapshot: Snapshot) -> Iterator[str]:

@@ -6,7 +6,16 @@ import pytest
 
 from models.sharing.kept import kept
 from planner import drain, rebalance, solve
-from planner.eviction.controllers import DELETED, EMPTIED, GONE, ROLLED_OUT, SURPLUS, UNSEEN, Controllers
+from planner.eviction.controllers import (
+    DELETED,
+    EMPTIED,
+    EPHEMERAL,
+    GONE,
+    ROLLED_OUT,
+    SURPLUS,
+    UNSEEN,
+    Controllers,
+)
 from planner.eviction.ordinals import NOT_WANTED, OTHER_REVISION, WAITS
 from planner.problem.problem import Problem
 from tests.builders import LONG_AGO, Object, cluster, node, pod, revision, scaled, spread, workload
@@ -32,6 +41,14 @@ def stateful(replicas: int = 3, status: Object | None = None, **spec: Any) -> Ob
     """The StatefulSet w, without a template."""
     found = workload("StatefulSet", "w")
     return {**found, "spec": {**found["spec"], "replicas": replicas, **spec}, "status": status or {}}
+
+
+def test_an_ephemeral_volume_does_not_move_along() -> None:
+    """What the claim of the old pod is bound to says nothing about where the next pod may run."""
+    template = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+    scratch = {"name": "data", "ephemeral": {"volumeClaimTemplate": template}}
+    pods = [pod("a", "n1", owner="ReplicaSet/a", volumes=[scratch]), pod("b", "n1", owner="ReplicaSet/b")]
+    assert reasons(*pods) == [EPHEMERAL, ""]
 
 
 def test_ordered_ready_waits_for_lower_ordinals() -> None:

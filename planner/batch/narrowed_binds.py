@@ -1,0 +1,41 @@
+"""Binds that the filters refuse once the pod may run on that one node only, as the script of a plan has it.
+
+A spread constraint that honours node affinity sees no domain but that of the node.  With minDomains that is
+too few: the global minimum is 0, and the node is refused where maxSkew pods are counted there already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from models import Cluster
+from planner.batch.pending import Pending
+from planner.documents.plan import PlanStep
+from planner.problem.problem import Problem
+
+
+def refused_when_narrowed(cluster: Cluster, steps: Sequence[PlanStep]) -> Iterator[PlanStep]:
+    """Those of a plan's binds that do not come about where the pod is narrowed to its node."""
+    problem = Problem(cluster)
+    pending = Pending(problem)
+    number_of = {pod.key: number for number, pod in enumerate(problem.pods)}
+    for step in steps:
+        pod = number_of[step.pod]
+        if step.node is None:
+            pending.state.unbind(pod)
+            continue
+        node = problem.nodes.index[step.node]
+        if _refuses(pending, int(problem.template_of[pod]), node):
+            yield step
+        pending.state.bind(pod, node)
+
+
+def _refuses(pending: Pending, number: int, node: int) -> bool:
+    """Whether a filter refuses the node to a pod of a template that may run nowhere else."""
+    only = pending.problem.nodes.none.copy()
+    only[node] = True
+    template = pending.template(number)
+    refusals = (
+        plugin.narrowed(template, only) for plugin in pending.framework(number).plan(template).changing
+    )
+    return any(refused is not None and bool(refused[node]) for refused in refusals)
