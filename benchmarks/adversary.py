@@ -19,7 +19,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from models import Cluster
+from models import Cluster, InputError
 from planner import rebalance, solve
 from planner.errors import PlannerError
 from tests.truth import generator, plain, wide
@@ -96,6 +96,8 @@ def answer(question: Question, time_limit: float) -> tuple[int, Verdict]:
             evictions = sum(step.action == "evict" for step in placed.steps)
             return evictions, Verdict(against_placement(objects, placed) if evictions else [])
         plan = rebalance(Cluster.from_objects(objects), time_limit=time_limit, **options)
+    except InputError:
+        return 0, Verdict([])
     except (PlannerError, LookupError, ValueError, ArithmeticError, AssertionError) as error:
         return 0, Verdict([Failure("crash", 0, f"{type(error).__name__}: {error}")])
     verdict = against_moves(

@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from models import Cluster
+from models import Cluster, InputError
 from planner import scale_down
 from planner.documents.plan import ScaleDown
 from planner.errors import NoAnswer, PlannerError
 from tests.truth import removing
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
+from tests.truth.manifests import Object
 from tests.truth.moving_claims import judge_rebalance, judge_unsearched
 from tests.truth.placing_claims import judge_final, judge_moves, judge_solve, judge_with_claims
+from tests.truth.search_profiles import profiles_of
 from tests.truth.world import World
 
 TIME_LIMIT = 10.0
 
 
 def judge(case: Case, time_limit: float = TIME_LIMIT) -> Judgement:
-    """Ask the planner and the search, and compare."""
+    """Ask the planner and the search, and compare; what is refused with a line is not searched."""
     found = Judgement()
     try:
+        if _makes_pods(case.objects):
+            return Judgement(complete=False)
         found.findings += _judge_of(case)(case, time_limit, found)
     except NoAnswer as error:
         found.findings.append(Finding("cut", str(error)))
+    except InputError:
+        found.complete = False
     except PlannerError as error:
         found.findings.append(Finding("crash", f"{type(error).__name__}: {error}"))
     return found
+
+
+def _makes_pods(objects: Sequence[Object]) -> bool:
+    """Whether a workload lacks pods, which the planner adds and the search does not know."""
+    given = [item for item in objects if item["kind"] == "Pod"]
+    return len(Cluster.from_objects(objects).pods) > len(given)
 
 
 def _judge_scale_down(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
@@ -66,12 +78,22 @@ def removing_findings(
 
 
 def _judge_of(case: Case) -> Callable[[Case, float, Judgement], Iterator[Finding]]:
-    """The judge of a command; claims of volumes have one of their own, and rebalance has none for them."""
+    """The judge of a command; claims of volumes have one of their own, and rebalance has none for them.
+
+    Nor has it one for profiles without some filter: `rebalance` leaves pods of these alone.
+    """
+    if case.command == "rebalance" and _leaves_filters_out(case.objects):
+        return judge_unsearched
     if not any(item["kind"] == "PersistentVolumeClaim" for item in case.objects):
         return _JUDGES[case.command]
     if case.command == "solve --final-state":
         return judge_final
     return judge_unsearched if case.command == "rebalance" else judge_with_claims
+
+
+def _leaves_filters_out(objects: Sequence[Object]) -> bool:
+    """Whether some profile does not run a filter other than that of spread."""
+    return any(profile.off - {"PodTopologySpread"} for profile in profiles_of(objects).values())
 
 
 _JUDGES = {

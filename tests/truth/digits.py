@@ -140,9 +140,26 @@ class Digits:
         drawn = self.drawn(pod)
         if drawn and self.budgets[drawn[0]][1] < 1:
             return False
-        if any(manifests.waits_for(pod, other) for other in self.pods):
+        if self._is_ordered(pod) and any(manifests.waits_for(pod, other) for other in self.pods):
             return False
-        return profile_of(self.profiles, pod) is not None and manifests.may_be_evicted(pod)
+        if self._is_orphan(pod) or profile_of(self.profiles, pod) is None:
+            return False
+        return manifests.may_be_evicted(pod)
+
+    def _is_orphan(self, pod: Object) -> bool:
+        """Whether the controller is missing where others of its kind are in the namespace."""
+        owner, namespace = manifests.controller(pod) or {}, pod["metadata"]["namespace"]
+        known = [
+            name for kind, space, name in self._controllers if (kind, space) == (owner.get("kind"), namespace)
+        ]
+        return bool(known) and owner["name"] not in known
+
+    def _is_ordered(self, pod: Object) -> bool:
+        """Whether the StatefulSet of a pod makes its pods in the order of ordinals, the default."""
+        owner = manifests.controller(pod) or {}
+        key = (owner.get("kind", ""), pod["metadata"]["namespace"], owner.get("name", ""))
+        spec = self._controllers.get(key, {}).get("spec", {})
+        return bool(spec.get("podManagementPolicy", "OrderedReady") == "OrderedReady")
 
     def _kinds(self) -> list[Kind]:
         groups: dict[str, list[Object]] = {}

@@ -246,7 +246,8 @@ def named_after(pods: Iterable[Object], objects: Iterable[Object]) -> dict[str, 
     for pod in pods:
         labels = {k: v for k, v in (pod["metadata"].get("labels") or {}).items() if k in selected}
         spec = {k: v for k, v in pod["spec"].items() if k not in ("nodeName", "volumes")}
-        key = spelled([pod["metadata"]["namespace"], labels, spec, is_live(pod), controller(pod)])
+        volumes = [item for item in pod["spec"].get("volumes") or () if "emptyDir" not in item]
+        key = spelled([pod["metadata"]["namespace"], labels, spec, volumes, is_live(pod), controller(pod)])
         found[bare_key(pod)] = first.setdefault(key, pod["metadata"]["name"])
     return found
 

@@ -17,6 +17,8 @@ class Profile:
     """What filters of one profile ask for; `off` names those that it does not run."""
 
     off: frozenset[str] = frozenset()
+    #: Plugins that are off altogether, for scores as well.
+    absent: frozenset[str] = frozenset()
     #: Required node affinity that every pod has besides its own.
     added: Object | None = None
     ignored: frozenset[str] = frozenset()
@@ -48,11 +50,14 @@ def profile_of(profiles: Mapping[str, Profile], pod: Object) -> Profile | None:
 
 def _read(item: Object) -> Profile:
     plugins = item.get("plugins") or {}
-    off = {
-        plugin["name"]
-        for point in ("filter", "multiPoint")
-        for plugin in (plugins.get(point) or {}).get("disabled") or ()
-    }
+    off, unscored = (
+        {
+            plugin["name"]
+            for point in (own, "multiPoint")
+            for plugin in (plugins.get(point) or {}).get("disabled") or ()
+        }
+        for own in ("filter", "score")
+    )
     args: dict[str, dict[str, Any]] = {
         config["name"]: config.get("args") or {} for config in item.get("pluginConfig") or ()
     }
@@ -61,6 +66,7 @@ def _read(item: Object) -> Profile:
     listed = spread.get("defaultingType") == "List"
     return Profile(
         frozenset(off),
+        frozenset(off & unscored),
         added,
         frozenset(fit.get("ignoredResources") or ()),
         frozenset(fit.get("ignoredResourceGroups") or ()),

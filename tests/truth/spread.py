@@ -158,6 +158,8 @@ class Spread:
         found: dict[str, tuple[Reading, Reading]] = {}
         for number in batch:
             kind = self._world.kinds[number]
+            if "PodTopologySpread" in self._world.profile(kind).absent:
+                continue
             constraints = self._constraints(kind, False)
             keys = [item["topologyKey"] for item in constraints]
             for item in constraints:

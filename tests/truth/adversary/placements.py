@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from models import Cluster
+from planner.batch.narrowed_binds import refused_when_narrowed
 from planner.documents.move_plan import OnNodes
 from planner.documents.plan import PlacementPlan
 from tests.truth import manifests
@@ -21,7 +23,12 @@ from tests.truth.manifests import Object
 
 
 def against_placement(objects: Sequence[Object], plan: PlacementPlan) -> list[Failure]:
-    """What goes otherwise than the steps say; the first of the landings, and all about Jobs and budgets."""
+    """What goes otherwise than the steps say; the first of the landings, and all about Jobs and budgets.
+
+    Of a plan for which no script is printed nothing is carried out.
+    """
+    if any(refused_when_narrowed(Cluster.from_objects(objects), plan.steps)):
+        return []
     objects = manifests.complete(objects)
     controllers = Controllers(objects)
     evicted = [step.pod for step in plan.steps if step.action == "evict"]
