@@ -17,7 +17,7 @@ from typing import NamedTuple, TypedDict, TypeVar
 
 from models import Cluster
 from planner.problem.problem import Problem
-from planner.scheduler.scheduler import Decision, Scheduler
+from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ def measure(snapshot: Path, repeats: int) -> Measurement:
 class Run(NamedTuple):
     """One pass over the pending pods."""
 
-    decisions: list[Decision]
+    decisions: list[SchedulingDecision]
     compile_seconds: float
     run_seconds: float
 

@@ -39,8 +39,8 @@ class Shape:
         self._zone_of = np.arange(nodes) % _ZONES
         self._workloads = nodes // 10
         self._quotas = [self._quota(number) for number in range(self._workloads)]
-        demand = sum(self._size(number) * sum(quota) for number, quota in enumerate(self._quotas))
-        self._capacity = int(demand / nodes / fill)
+        constraint = sum(self._size(number) * sum(quota) for number, quota in enumerate(self._quotas))
+        self._capacity = int(constraint / nodes / fill)
         self._load = np.zeros(nodes, np.int64)
 
     def objects(self) -> list[Object]:
@@ -65,14 +65,14 @@ class Shape:
         """Each on a node of its zone drawn among those with room and the fewest of its kind."""
         size = self._size(number)
         made: list[Object] = []
-        crowd = np.zeros(self._nodes, np.int64)
+        coupled = np.zeros(self._nodes, np.int64)
         for zone, replicas in enumerate(self._quotas[number]):
             for _ in range(replicas):
                 fits = np.flatnonzero((self._zone_of == zone) & (self._load + size <= self._capacity))
                 if fits.size:
-                    node = int(self._draw.choice(fits[crowd[fits] == crowd[fits].min()]))
+                    node = int(self._draw.choice(fits[coupled[fits] == coupled[fits].min()]))
                     self._load[node] += size
-                    crowd[node] += 1
+                    coupled[node] += 1
                     made.append(_pod(number, len(made), f"n{node:05}", size))
         return made
 

@@ -16,7 +16,7 @@ from batches import SIZES, batch
 from browser import Browser
 from rebalance import Shape
 
-from cli.report.publish import html
+from cli.output.report.publish import html
 from models import Cluster
 from planner import check, rebalance, solve
 from planner.documents.plan import Document

@@ -16,20 +16,20 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import typer
 from typer.main import get_command
 
-from cli import again, options
-from cli.compare import compare
-from cli.completion import completion, help_of, version
-from cli.diff import diff
-from cli.drain import drain
-from cli.explain import explain
-from cli.help import Command, Group, help_text
-from cli.outcome import Exit, ending
-from cli.rebalance import rebalance
-from cli.rollout import rollout
-from cli.scale_down import scale_down
-from cli.snapshot import snapshot
-from cli.solve import solve
-from cli.what_if import Changes, InOrder, what_if
+from cli.commands.compare import compare
+from cli.commands.completion import completion, help_of, version
+from cli.commands.diff import diff
+from cli.commands.drain import drain
+from cli.commands.explain import explain
+from cli.commands.rebalance import rebalance
+from cli.commands.rollout import rollout
+from cli.commands.scale_down import scale_down
+from cli.commands.snapshot import snapshot
+from cli.commands.solve import solve
+from cli.input import again, options
+from cli.input.what_if import Changes, InOrder, what_if
+from cli.output.help import Command, Group, help_text
+from cli.output.outcome import Exit, ending
 
 if TYPE_CHECKING:
     from planner.documents.survival import Survival
@@ -46,7 +46,7 @@ app = typer.Typer(
 
 def complete(words: Sequence[str] | None = None) -> None:
     """The entry point of `kubectl_complete-planner`; `planner __complete` hands its words on."""
-    from cli.complete import tell
+    from cli.input.complete import tell
 
     tell(get_command(app), sys.argv[1:] if words is None else words)
 
@@ -144,12 +144,12 @@ def check(
 
     --metrics writes both for Prometheus into a file that is whole at any time.
     """
-    from cli.changes import changed
-    from cli.progress import doing
-    from cli.render import Page, show, write_junit
-    from cli.report.publish import publish
-    from cli.scope import Scope
-    from cli.source import load
+    from cli.input.changes import changed
+    from cli.input.source import load
+    from cli.output.progress import doing
+    from cli.output.render import Page, show, write_junit
+    from cli.output.report.publish import publish
+    from cli.output.scope import Scope
     from planner import check as audit
 
     scope = Scope.of(namespace, all_namespaces, selector)
@@ -166,7 +166,7 @@ def check(
     with doing("counting pods by domain"):
         found = scope.of_check(audit(cluster), cluster)
     if metrics is not None:
-        from cli.metrics import write_metrics
+        from cli.output.metrics import write_metrics
 
         write_metrics(metrics, found, surveys, time.time())
     shown = together(surveys) if surveys else found
@@ -204,11 +204,11 @@ def simulate(
     Exit code 1 when a pod stays pending. `-o name` prints the pods that do, and nothing when all
     are placed.
     """
-    from cli.changes import changed
-    from cli.progress import meter
-    from cli.render import Page, show, write_junit
-    from cli.scope import Scope
-    from cli.source import load
+    from cli.input.changes import changed
+    from cli.input.source import load
+    from cli.output.progress import meter
+    from cli.output.render import Page, show, write_junit
+    from cli.output.scope import Scope
     from planner import simulate as schedule
     from planner.whatif import open_gates
 

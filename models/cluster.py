@@ -9,7 +9,7 @@ from models.collector import collector_paused
 from models.errors import InputError
 from models.objects.kubernetes_version import KubernetesVersion
 from models.reading.assemble import assemble
-from models.reading.documents import Document, place_in
+from models.reading.documents import ManifestDocument, place_in
 from models.reading.manifests import read_files, read_objects
 from models.snapshot import Snapshot
 
@@ -63,7 +63,7 @@ def read(  # noqa: PLR0913 - doors, each by its name
     namespace: str | None = None,
     stdin: bytes | None = None,
     partial: bool = False,
-    more: Sequence[Document] = (),
+    more: Sequence[ManifestDocument] = (),
 ) -> Cluster:
     """The cluster in these files and folders, and in documents read elsewhere.
 
@@ -76,6 +76,6 @@ def read(  # noqa: PLR0913 - doors, each by its name
         return _cluster(documents, partial=partial)
 
 
-def _cluster(documents: Sequence[Document], *, partial: bool = False) -> Cluster:
+def _cluster(documents: Sequence[ManifestDocument], *, partial: bool = False) -> Cluster:
     snapshot = assemble(documents, partial=partial)
     return Cluster(**{field.name: getattr(snapshot, field.name) for field in fields(snapshot)})

@@ -12,11 +12,11 @@ from typing import TypeVar
 
 _T = TypeVar("_T")
 #: How often a long computation is asked whether it should stop, in seconds.
-_GLANCE = 0.05
+_POLL_SECONDS = 0.05
 
 
 @dataclass
-class Sight:
+class SearchProgress:
     """What a search shows to whoever looks on: what it looks for, what it has, and when its limit ends.
 
     Nothing is ever decided by it.
@@ -28,43 +28,43 @@ class Sight:
 
 
 #: The sight of the search that runs; None where nobody looks on.
-SIGHT: ContextVar[Sight | None] = ContextVar("sight", default=None)
+SEARCH_PROGRESS: ContextVar[SearchProgress | None] = ContextVar("sight", default=None)
 
 
 def looking_for(what: str) -> None:
     """Say to whoever looks on what is looked for."""
-    if (sight := SIGHT.get()) is not None:
-        sight.looking_for = what
+    if (progress := SEARCH_PROGRESS.get()) is not None:
+        progress.looking_for = what
 
 
-def having(best: str) -> None:
+def report_best(best: str) -> None:
     """Say to whoever looks on what the best answer so far is, and what none betters."""
-    if (sight := SIGHT.get()) is not None:
-        sight.best = best
+    if (progress := SEARCH_PROGRESS.get()) is not None:
+        progress.best = best
 
 
-def is_rung(bell: threading.Event | None) -> bool:
+def is_stop_requested(stop_event: threading.Event | None) -> bool:
     """Whether somebody wants the answer now, however good."""
-    return bell is not None and bell.is_set()
+    return stop_event is not None and stop_event.is_set()
 
 
 class Clock:
     """A limit on the time from now on, and a bell that may ring before."""
 
-    def __init__(self, seconds: float, bell: threading.Event | None = None) -> None:
+    def __init__(self, seconds: float, stop_event: threading.Event | None = None) -> None:
         self._end = time.monotonic() + seconds
-        if (sight := SIGHT.get()) is not None:
-            sight.ends = max(self._end, sight.ends or 0.0)
-        self._bell = threading.Event() if bell is None else bell
+        if (progress := SEARCH_PROGRESS.get()) is not None:
+            progress.ends = max(self._end, progress.ends or 0.0)
+        self._stop_event = threading.Event() if stop_event is None else stop_event
 
     def left(self) -> float:
         """The seconds that are left; 0 once the bell has rung."""
-        return 0.0 if self._bell.is_set() else max(0.0, self._end - time.monotonic())
+        return 0.0 if self._stop_event.is_set() else max(0.0, self._end - time.monotonic())
 
     @property
     def stopped(self) -> bool:
         """Whether somebody wants the answer now, however good."""
-        return self._bell.is_set()
+        return self._stop_event.is_set()
 
     def over(self) -> bool:
         """Whether it is time to stop."""
@@ -79,8 +79,8 @@ class Clock:
             future = pool.submit(work)
             try:
                 while not future.done():
-                    wait([future], timeout=_GLANCE)
-                    if self._bell.is_set():
+                    wait([future], timeout=_POLL_SECONDS)
+                    if self._stop_event.is_set():
                         stop()
             finally:
                 if not future.done():

@@ -15,7 +15,7 @@ from planner.audit.tie_runs import Progress, Runs
 from planner.documents.comparison import (
     Comparison,
     Difference,
-    DomainCounts,
+    DomainPods,
     Optimum,
     PriorityDifference,
     Reference,
@@ -38,23 +38,23 @@ def compare(
     replays: int = 5,
     time_limit: float = 30.0,
     progress: Progress | None = None,
-    bell: threading.Event | None = None,
+    stop_event: threading.Event | None = None,
 ) -> Comparison:
     """What kube-scheduler does with the pending pods, beside the best plan that `solve` finds.
 
     The scheduler runs once with all nodes scored and ties going to the smallest name, and `replays`
     times as the program does: nodes are sampled, and ties drawn.
     `time_limit` is for the search for the plan.  `progress` is told about pods: those that
-    were scheduled in all runs, then those that the plan places so far.  When `bell` is set, there are
+    were scheduled in all runs, then those that the plan places so far.  When `stop_event` is set, there are
     no further replays, and the best plan so far is compared.
     """
     if replays < 1:
         raise InputError([f"replays: at least 1 is needed, not {replays}"])
     problem = Problem(cluster)
-    runs = Runs(problem, replays, progress, bell)
+    runs = Runs(problem, replays, progress, stop_event)
     scheduled = summary(problem, runs.queue, runs.scheduled())
     reference = Reference(**dict(scheduled), replays=runs.drawn())
-    found = solve(cluster, time_limit=time_limit, watch=progress, bell=bell)
+    found = solve(cluster, time_limit=time_limit, watch=progress, stop_event=stop_event)
     planned = summary(problem, runs.queue, _placement(problem, found))
     best = Optimum(**dict(planned), status=found.status, objective=found.objective)
     return Comparison(
@@ -105,7 +105,7 @@ def _difference(reference: Summary, best: Summary) -> Difference:
     )
 
 
-def _of_spread(ours: DomainCounts, theirs: DomainCounts) -> SpreadDifference:
+def _of_spread(ours: DomainPods, theirs: DomainPods) -> SpreadDifference:
     return SpreadDifference(
         namespace=ours.namespace,
         workload=ours.workload,

@@ -17,7 +17,7 @@ from planner.rollout import rollout
 from planner.rollout.replaced import taken_apart
 from planner.scheduler.draws import sampled
 from planner.scheduler.profile import profiles_of, unmodelled
-from planner.scheduler.scheduler import Decision, Explanation, Scheduler
+from planner.scheduler.scheduler import DecisionDetails, Scheduler, SchedulingDecision
 
 #: Told how many pods are decided, of how many.
 Progress = Callable[[int, int], None]
@@ -80,7 +80,7 @@ def _drawn(scheduler: Scheduler, seed: int | None, preemption: bool) -> Iterator
     )
 
 
-def _decision(problem: Problem, owners: spread_counts.Owners, decision: Decision) -> plan.Decision:
+def _decision(problem: Problem, owners: spread_counts.Owners, decision: SchedulingDecision) -> plan.Decision:
     names = problem.nodes.names
     return plan.Decision(
         pod=problem.pods[decision.pod].key,
@@ -93,7 +93,7 @@ def _decision(problem: Problem, owners: spread_counts.Owners, decision: Decision
     )
 
 
-def _explained(problem: Problem, known: Explanation) -> dict[str, object]:
+def _explained(problem: Problem, known: DecisionDetails) -> dict[str, object]:
     """The refusals and scores behind a decision, by node name."""
     names, diagnosis = problem.nodes.names, known.diagnosis
     feasible = [(names[node], node) for node in np.flatnonzero(known.feasible).tolist()]
@@ -102,7 +102,7 @@ def _explained(problem: Problem, known: Explanation) -> dict[str, object]:
         for plugin, score in known.scores.items()
     }
     rejected = {
-        names[node]: plan.Rejection(plugin=found.plugin, reasons=found.verdict.reasons)
+        names[node]: plan.NodeRejection(plugin=found.plugin, reasons=found.verdict.reasons)
         for node, number in enumerate(diagnosis.first.tolist())
         if number >= 0 and (found := diagnosis.rejections[number])
     }

@@ -6,10 +6,10 @@ import threading
 
 from models import Cluster
 from planner.batch.document import document
-from planner.batch.goals import Shape
+from planner.batch.goals import PlanShape
 from planner.batch.incumbent import Watch
 from planner.batch.move_document import move_document
-from planner.batch.moves import MoveSearch
+from planner.batch.moves import EvictionSearch
 from planner.batch.pending import Pending
 from planner.batch.search import BatchSearch
 from planner.documents import plan
@@ -31,7 +31,7 @@ def solve(
     allow_moves: bool = False,
     jobs: bool = False,
     watch: Watch | None = None,
-    bell: threading.Event | None = None,
+    stop_event: threading.Event | None = None,
 ) -> plan.PlacementPlan:
     """The best placement of all pending pods, how good it is, and an order that a cluster accepts.
 
@@ -41,7 +41,7 @@ def solve(
     With `allow_moves` running pods may be evicted to let others in, and are bound elsewhere where they
     can be: as few as possible, after the pods placed and instead of what `prefer` asks for.  With `jobs`
     those of Jobs are among them, where the Job survives it.
-    `watch` is told the pods placed so far and the bound; when `bell` is set, the best plan so far is
+    `watch` is told the pods placed so far and the bound; when `stop_event` is set, the best plan so far is
     the answer.
     """
     if allow_moves and final_state:
@@ -49,12 +49,12 @@ def solve(
     if jobs and not allow_moves:
         raise InputError(["--jobs says which pods --allow-moves may evict: it needs that"])
     if allow_moves:
-        movable, meter = Pending(Problem(cluster), moves=True, jobs=jobs), Meter.of(time_limit, bell)
-        return move_document(movable, MoveSearch(movable, meter, watch).run()).cut_while(meter.cut)
+        movable, meter = Pending(Problem(cluster), moves=True, jobs=jobs), Meter.of(time_limit, stop_event)
+        return move_document(movable, EvictionSearch(movable, meter, watch).run()).cut_while(meter.cut)
     pending = Pending(Problem(cluster))
     pods = sum(pending.wanted.values())
-    meter = Meter.of(time_limit, bell, kept=min(_CHECK * pods, _MOST_CHECK * time_limit))
-    search = BatchSearch(pending, meter, Shape(prefer), watch)
+    meter = Meter.of(time_limit, stop_event, kept=min(_CHECK * pods, _MOST_CHECK * time_limit))
+    search = BatchSearch(pending, meter, PlanShape(prefer), watch)
     found = search.final_state() if final_state else search.sequence()
     return document(pending, found, final_state=final_state).cut_while(meter.cut)
 
@@ -62,5 +62,5 @@ def solve(
 def solve_as_part(cluster: Cluster, meter: Meter) -> plan.PlacementPlan:
     """The same for one question of many, whose work is counted together."""
     pending = Pending(Problem(cluster))
-    found = BatchSearch(pending, meter, Shape.SPREAD).sequence()
+    found = BatchSearch(pending, meter, PlanShape.SPREAD).sequence()
     return document(pending, found, final_state=False)

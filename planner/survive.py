@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from models import Cluster
 from models.objects.pod import Pod
 from planner.audit.spread_counts import Owners
-from planner.clock import having
+from planner.clock import report_best
 from planner.documents.survival import DomainLoss, LostPending, Survival, WorkloadLoss
 from planner.errors import InputError
 from planner.explain.at_rest import AtRest
-from planner.explain.blockers import Case
+from planner.explain.blockers import PendingCase
 from planner.explain.report import fix_of
 from planner.explain.search import FixSearch
 from planner.problem.problem import Problem
@@ -43,7 +43,7 @@ def survive(cluster: Cluster, key: str, *, preemption: bool = True) -> Survival:
 def _told(domains: Sequence[str]) -> Iterator[str]:
     """The domains one by one, which whoever looks on is told."""
     for number, domain in enumerate(domains):
-        having(f"{number} of {len(domains)} done, now {domain}")
+        report_best(f"{number} of {len(domains)} done, now {domain}")
         yield domain
 
 
@@ -103,9 +103,9 @@ def _counts(pod: Pod) -> bool:
     return not pod.is_terminating and (owner is None or owner.kind not in {"DaemonSet", "Node"})
 
 
-def _workload(settled: AtRest, owners: Owners, pod: int) -> Workload:
-    found = settled.problem.pods[pod]
-    return found.namespace, owners.workload_of(found, settled.problem.template(pod))
+def _workload(static: AtRest, owners: Owners, pod: int) -> Workload:
+    found = static.problem.pods[pod]
+    return found.namespace, owners.workload_of(found, static.problem.template(pod))
 
 
 def _pending(after: AtRest, left: list[int]) -> Iterator[LostPending]:
@@ -117,7 +117,7 @@ def _pending(after: AtRest, left: list[int]) -> Iterator[LostPending]:
     for number, pods in enumerate(groups.values()):
         first = pods[0]
         namespace, workload = _workload(after, owners, first)
-        case = Case.of(after, first)
+        case = PendingCase.of(after, first)
         found = FixSearch(case).run().fixes if number < effort.LOSSES_EXPLAINED else ()
         yield LostPending(
             namespace=namespace,

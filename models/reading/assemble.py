@@ -11,7 +11,7 @@ from models.controllers.expand import expand, new_claims
 from models.errors import InputError
 from models.objects.base import NamespacedObject
 from models.objects.pod import Pod
-from models.reading.documents import Document
+from models.reading.documents import ManifestDocument
 from models.reading.object_index import ObjectIndex
 from models.snapshot import Snapshot
 
@@ -44,7 +44,7 @@ _MOST_NAMES = 3
 _MAKERS = frozenset({"CloneSet", "LeaderWorkerSet", "RayCluster", "Rollout", "SparkApplication"})
 
 
-def assemble(documents: Sequence[Document], *, partial: bool = False) -> Snapshot:
+def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) -> Snapshot:
     """The snapshot that the documents make; an InputError with all that contradicts itself.
 
     A partial one is only what was read: it is to be applied to another, so nothing is added to it.
@@ -101,7 +101,7 @@ def _admitted(
     shelf.problems += sorted(unknown)
 
 
-def _skipped(documents: Iterable[Document], found: Snapshot) -> Iterator[str]:
+def _skipped(documents: Iterable[ManifestDocument], found: Snapshot) -> Iterator[str]:
     """Notes about objects of kinds that the planner does not read: those that make pods, and all others."""
     skipped = sum((document.skipped for document in documents), Counter[str]())
     makers = _MAKERS.union(kind for kind in skipped if kind not in _FIELDS)

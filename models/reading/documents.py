@@ -33,7 +33,7 @@ class BrokenJson(InputError):
 
 
 @dataclass(slots=True)
-class Document:
+class ManifestDocument:
     """The objects of one JSON or YAML document, what was left out, and what is wrong with it."""
 
     place: str
@@ -91,12 +91,12 @@ class Document:
         self.problems.append(", ".join(parts) + separator + what)
 
 
-def read_document(text: bytes, place: str) -> Document:
+def read_document(text: bytes, place: str) -> ManifestDocument:
     """The objects in one JSON document, which is a single object or any kind of List."""
     listed = _read_list(text, place)
     if listed is not None:
         return listed
-    document = Document(place)
+    document = ManifestDocument(place)
     try:
         head = read_head(text)
     except ValidationError as error:
@@ -110,12 +110,12 @@ def read_document(text: bytes, place: str) -> Document:
     return document
 
 
-def read_value(value: Any, place: str) -> Document:
+def read_value(value: Any, place: str) -> ManifestDocument:
     """The objects in a document that is no text any more, such as a YAML document."""
     kind = value.get("kind") if isinstance(value, dict) else None
     if not (isinstance(kind, str) and kind.endswith("List")):
         return read_document(json.dumps(value).encode(), place)
-    document = Document(place, kind.removesuffix("List"))
+    document = ManifestDocument(place, kind.removesuffix("List"))
     items = value.get("items") or []
     if not isinstance(items, list):
         document.problems.append(f"{place}, items: expected a list, found {shown(items)}")
@@ -125,7 +125,7 @@ def read_value(value: Any, place: str) -> Document:
     return document
 
 
-def _read_list(text: bytes, place: str) -> Document | None:
+def _read_list(text: bytes, place: str) -> ManifestDocument | None:
     """The items of a List, read one by one; None when it is none, or not as printers write it."""
     begin = find_items(text)
     if begin is None:
@@ -133,7 +133,7 @@ def _read_list(text: bytes, place: str) -> Document | None:
     kinds = _LIST_KIND.findall(text[:begin]) or _LIST_KIND.findall(text[-_FOOTER_WITHIN:])
     if not kinds:
         return None
-    document = Document(place, kinds[-1].decode().removesuffix("List"))
+    document = ManifestDocument(place, kinds[-1].decode().removesuffix("List"))
     end = each_item(text, begin, counted(document.read, len(text)))
     try:
         head = read_head(text[:begin] + text[end:])
@@ -142,7 +142,7 @@ def _read_list(text: bytes, place: str) -> Document | None:
     return document if head.kind == f"{document.item_kind}List" else None
 
 
-def place_in(namespace: str, documents: Iterable[Document]) -> None:
+def place_in(namespace: str, documents: Iterable[ManifestDocument]) -> None:
     """Give the namespace to everything in the documents that lives in one and names none."""
     for document in documents:
         document.objects = [_placed(item, namespace) for item in document.objects]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from models.errors import InputError
-from models.reading.documents import Document, read_document
+from models.reading.documents import ManifestDocument, read_document
 from models.reading.texts import read_content
 
 STDIN = "-"
@@ -20,10 +20,10 @@ _SUFFIXES = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")
 
 def read_files(
     sources: Sequence[str | Path], *, recursive: bool = False, stdin: bytes | None = None
-) -> list[Document]:
+) -> list[ManifestDocument]:
     """The documents in these files and folders, in the order given; `-` is standard input."""
     problems: list[str] = []
-    documents: list[Document] = []
+    documents: list[ManifestDocument] = []
     for name, content in _all_contents(sources, recursive, stdin, problems):
         try:
             found = read_content(content, name)
@@ -46,7 +46,7 @@ def contents(sources: Sequence[str | Path], *, recursive: bool = False) -> list[
     return found
 
 
-def read_objects(objects: Iterable[Mapping[str, Any]]) -> list[Document]:
+def read_objects(objects: Iterable[Mapping[str, Any]]) -> list[ManifestDocument]:
     """Objects that are Python dictionaries already, taken through the same door as files."""
     listing = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
     try:

@@ -5,7 +5,7 @@ from typing import Any
 
 from models.controllers.apply import as_applied
 from models.objects.base import ClusterObject, KubeObject, NamespacedObject
-from models.reading.documents import Document
+from models.reading.documents import ManifestDocument
 
 _UNIQUE = {"Node", "Pod"}
 
@@ -20,7 +20,7 @@ class ObjectIndex:
         self.replaced: list[KubeObject] = []
         self._found: dict[str, dict[str, KubeObject]] = {}
 
-    def put_all(self, documents: Iterable[Document]) -> None:
+    def put_all(self, documents: Iterable[ManifestDocument]) -> None:
         """Take in the objects of all documents, in their order."""
         for document in documents:
             for item in document.objects:

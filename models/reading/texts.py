@@ -6,14 +6,14 @@ import zlib
 from collections.abc import Iterator
 
 from models.errors import InputError
-from models.reading.documents import BrokenJson, Document, read_document
+from models.reading.documents import BrokenJson, ManifestDocument, read_document
 from models.reading.json_split import json_values
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _JSON_NAMES = (".json", ".json.gz")
 
 
-def read_content(content: bytes, name: str) -> list[Document]:
+def read_content(content: bytes, name: str) -> list[ManifestDocument]:
     """The documents of a file, each with its own problems; the name is for messages."""
     plain = unpacked(content, name).removeprefix(codecs.BOM_UTF8)
     first = plain.lstrip()[:1] if plain[:1].isspace() else plain[:1]
@@ -32,17 +32,17 @@ def read_content(content: bytes, name: str) -> list[Document]:
         return list(_read_yaml(_text(plain, name), name))
 
 
-def _read_many(content: bytes, name: str) -> Iterator[Document]:
+def _read_many(content: bytes, name: str) -> Iterator[ManifestDocument]:
     """The documents of a file with one JSON value after the other."""
     for number, text in enumerate(json_values(content), start=1):
         place = f"{name}, document {number}"
         try:
             yield read_document(text, place)
         except BrokenJson as error:
-            yield Document(place, problems=list(error.problems))
+            yield ManifestDocument(place, problems=list(error.problems))
 
 
-def _read_yaml(text: str, name: str) -> Iterator[Document]:
+def _read_yaml(text: str, name: str) -> Iterator[ManifestDocument]:
     # PyYAML takes a tenth of a second to import, which a snapshot in JSON need not wait for.
     from models.reading.yaml_documents import read_yaml
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import yaml
 
-from models.reading.documents import Document, read_value
+from models.reading.documents import ManifestDocument, read_value
 from models.reading.yaml_text import yaml_values
 
 
-def read_yaml(text: str, name: str) -> Iterator[Document]:
+def read_yaml(text: str, name: str) -> Iterator[ManifestDocument]:
     """Each document of the text; where the YAML breaks off, one that says so."""
     values = []
     broken = None
@@ -16,14 +16,14 @@ def read_yaml(text: str, name: str) -> Iterator[Document]:
         for value in yaml_values(text):
             values.append(value)
     except yaml.YAMLError as error:
-        broken = Document(name, problems=[_yaml_problem(error, name)])
+        broken = ManifestDocument(name, problems=[_yaml_problem(error, name)])
     for number, value in enumerate(values, start=1):
         if value is not None:
             yield read_value(value, f"{name}, document {number}" if len(values) > 1 else name)
     if broken:
         yield broken
     elif all(value is None for value in values):
-        yield Document(name, problems=[f"{name}: is empty"])
+        yield ManifestDocument(name, problems=[f"{name}: is empty"])
 
 
 def _yaml_problem(error: yaml.YAMLError, name: str) -> str:

@@ -27,10 +27,10 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 
 def yaml_values(text: str) -> Iterator[Any]:
     """The value of each document; a yaml.MarkedYAMLError at the first thing that is wrong."""
-    document = _Document()
+    document = _YamlDocument()
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.DocumentStartEvent):
-            document = _Document()
+            document = _YamlDocument()
         elif isinstance(event, yaml.DocumentEndEvent):
             yield document.value
         elif isinstance(event, yaml.NodeEvent):
@@ -88,7 +88,7 @@ class _Collection:
         return merged
 
 
-class _Document:
+class _YamlDocument:
     """The document that is being read, as a stack of open collections."""
 
     def __init__(self) -> None:

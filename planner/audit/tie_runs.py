@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from planner.audit.summary import by_priority
-from planner.clock import is_rung
+from planner.clock import is_stop_requested
 from planner.documents.comparison import Replay, Replays
 from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem
@@ -28,13 +28,13 @@ class Runs:
         problem: Problem,
         replays: int,
         progress: Progress | None = None,
-        bell: threading.Event | None = None,
+        stop_event: threading.Event | None = None,
     ) -> None:
-        """`bell` says that somebody wants the answer now: then one replay is enough."""
+        """`stop_event` says that somebody wants the answer now: then one replay is enough."""
         self._problem = problem
         self._replays = replays
         self._progress = progress
-        self._bell = bell
+        self._stop_event = stop_event
         #: How many replays there were.
         self._played = 0
         self._done = 0
@@ -59,7 +59,7 @@ class Runs:
     def _replayed(self) -> Iterator[Replay]:
         """All replays that there is time for, at least one."""
         for seed in range(1, self._replays + 1):
-            if self._played and is_rung(self._bell):
+            if self._played and is_stop_requested(self._stop_event):
                 return
             yield self._replay(seed)
             self._played += 1

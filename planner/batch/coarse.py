@@ -88,12 +88,12 @@ class Coarse:
 
     def _solve(self, fullness: float, *, even: bool) -> tuple[Placement, Proof] | None:
         """How many pods of each template go to each cell."""
-        from planner.cpsat.model import Model
+        from planner.cpsat.model import BatchModel
         from planner.cpsat.variables import Batch
 
         pending = self._pending
         batch = Batch(pending.problem, pending.wanted, self._room, cells=self._cells)
-        model = Model(batch, pending.profiles(), fullness=fullness)
+        model = BatchModel(batch, pending.profiles(), fullness=fullness)
         if even:
             require_even(model.counts, self._soft)
         found = model.solve(model.pods_placed(effort.QUOTAS_WORK), None, self._meter)

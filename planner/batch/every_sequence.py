@@ -35,7 +35,7 @@ def are_few(pending: Pending) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSequence:
     """How many pods of each template leave each node at first, and the binds that follow."""
 
     evictions: Counter[Step]
@@ -59,7 +59,7 @@ class EverySequence:
         self._path: list[tuple[int, int]] = []
         self._least = self._most = 0
         #: The best that was found and is better than what was known.
-        self.best: Found | None = None
+        self.best: FoundSequence | None = None
 
     def _read_worth(self) -> list[int]:
         """A pod of a higher priority is worth more than all pods of lower ones."""
@@ -173,7 +173,7 @@ class EverySequence:
 
     def _keep(self, worth: int) -> None:
         binds = [(self._at.templates[rank], node) for rank, node in self._path]
-        self.best = Found(self._gone, binds)
+        self.best = FoundSequence(self._gone, binds)
         self._least = worth + 1
         if self._least > self._most:
             raise _EnoughError

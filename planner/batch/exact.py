@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from planner.batch.every_sequence import EverySequence, are_few
-from planner.batch.goals import Wish
+from planner.batch.goals import SoftGoal
 from planner.batch.incumbent import Incumbent, Proof
 from planner.batch.pending import Pending
 from planner.proof import effort
@@ -27,7 +27,7 @@ def is_small(pending: Pending) -> bool:
 class Exact:
     """Solves the batch and brings what it finds into an order."""
 
-    def __init__(self, pending: Pending, orderer: Orderer, wishes: Sequence[Wish], meter: Meter) -> None:
+    def __init__(self, pending: Pending, orderer: Orderer, wishes: Sequence[SoftGoal], meter: Meter) -> None:
         self._pending = pending
         self._orderer = orderer
         self._wishes = wishes
@@ -120,14 +120,14 @@ class Exact:
         pods: Mapping[str, int] | None = None,
     ) -> tuple[Sequence[Placement], Proof] | None:
         """The best placement, perhaps with just so many pods; None when none was found in time."""
-        from planner.cpsat.model import Goal, Model
+        from planner.cpsat.model import BatchModel, Goal
         from planner.cpsat.variables import Batch
 
         if self._meter.over():
             return None
         pending = self._pending
         batch = Batch(pending.problem, pending.wanted, pending.room(pending.wanted))
-        model = Model(batch, pending.profiles(), phases=phases, one_by_one=one_by_one)
+        model = BatchModel(batch, pending.profiles(), phases=phases, one_by_one=one_by_one)
         if pods is not None:
             model.exactly(pods)
         soft_work = effort.EXACT_PODS_WORK if one_by_one else effort.EXACT_SOFT_WORK
@@ -153,4 +153,4 @@ class Exact:
 
 
 def _pairs(pending: Pending) -> int:
-    return sum(int(mask.sum()) for mask in pending.settled.values())
+    return sum(int(mask.sum()) for mask in pending.static.values())

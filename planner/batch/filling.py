@@ -100,7 +100,9 @@ class Filling:
 
     def _repair(self, left: Codes, nodes: Codes) -> bool:
         """Whether the pods that are left found places on some nodes."""
-        tabu = Tabu(_Rest(self._v, left, nodes), np.full(len(left), len(nodes), np.intp), self._seed, 0.0)
+        tabu = Tabu(
+            _Remainder(self._v, left, nodes), np.full(len(left), len(nodes), np.intp), self._seed, 0.0
+        )
         for pod in np.argsort(-self._size[left], kind="stable").tolist():
             if not tabu.insert(pod):
                 return False
@@ -110,7 +112,7 @@ class Filling:
         return True
 
 
-class _Rest(Units):
+class _Remainder(Units):
     """Some pods and some nodes of a packing."""
 
     def __init__(self, whole: Units, pods: Codes, nodes: Codes) -> None:

@@ -36,7 +36,7 @@ _MOST_PERCENT = 10**12
 _BITS_OF_SOLVER = 58
 
 
-class Shape(StrEnum):
+class PlanShape(StrEnum):
     """What a plan looks like where all else is equal."""
 
     SPREAD = "spread"
@@ -44,7 +44,7 @@ class Shape(StrEnum):
     STABLE = "stable"
 
 
-class Wish(ABC):
+class SoftGoal(ABC):
     """One stage: to be made as small as possible, or as large."""
 
     name: ClassVar[str]
@@ -73,7 +73,7 @@ class Wish(ABC):
         return (self._pending.template(number) for number in self._pending.pods)
 
 
-class _Spread(Wish):
+class _SoftSpread(SoftGoal):
     def __init__(self, pending: Pending) -> None:
         super().__init__(pending)
         rules: dict[Any, Rule] = {}
@@ -83,7 +83,7 @@ class _Spread(Wish):
         self.rules = tuple(rules.values())
 
 
-class SpreadExcess(_Spread):
+class SpreadExcess(_SoftSpread):
     """Pods above what ScheduleAnyway constraints call even."""
 
     name = "softSpreadExcess"
@@ -95,7 +95,7 @@ class SpreadExcess(_Spread):
         return express(x, self.rules).excess
 
 
-class SpreadSkew(_Spread):
+class SpreadSkew(_SoftSpread):
     """The skew of ScheduleAnyway constraints."""
 
     name = "softSpreadSkew"
@@ -104,42 +104,44 @@ class SpreadSkew(_Spread):
         return int(unevenness(self.rules).skew)
 
     def bound_of_all(self) -> int | None:
-        return least_skew(self.rules, self._pending.wanted, self._pending.settled)
+        return least_skew(self.rules, self._pending.wanted, self._pending.static)
 
     def express(self, x: Counts) -> Any:
         return express(x, self.rules).skew
 
 
-class Preferences(Wish):
+class Preferences(SoftGoal):
     """The weights of preferred node and pod affinity terms that pods have met."""
 
     name = "preferredAffinity"
     largest = True
 
     def value(self, placement: Placement) -> int:
-        liking = {number: self._liking(number) for number in {template for template, _ in placement}}
-        return sum(int(liking[number][node]) * pods for (number, node), pods in placement.items())
+        preference_score = {
+            number: self._preference_scores(number) for number in {template for template, _ in placement}
+        }
+        return sum(int(preference_score[number][node]) * pods for (number, node), pods in placement.items())
 
-    def _liking(self, number: int) -> Ints:
+    def _preference_scores(self, number: int) -> Ints:
         profile, template = self._pending.framework(number).profile, self._pending.template(number)
         total = np.zeros(self._pending.problem.nodes.size, np.int64)
         for affinity in profile.of(NodeAffinity):
-            total += affinity.liking(template)
-        for company in profile.of(InterPodAffinity):
-            total += company.liking(template)
+            total += affinity.preference_score(template)
+        for affinity_peers in profile.of(InterPodAffinity):
+            total += affinity_peers.preference_score(template)
         return total
 
     def express(self, x: Counts) -> Any:
         parts: list[Any] = []
         for template in self._templates():
             profile = self._pending.framework(template.index).profile
-            parts += [family.express_liking(x, template) for family in profile.of(InterPodAffinity)]
+            parts += [family.express_preference(x, template) for family in profile.of(InterPodAffinity)]
             for family in profile.of(NodeAffinity):
-                liking = x.at_best(family.liking(template))
+                preference_score = x.at_best(family.preference_score(template))
                 parts += [
-                    liking[cell] * x.total({template.index: 1}, (cell,))
+                    preference_score[cell] * x.total({template.index: 1}, (cell,))
                     for cell in x.cells_of(template.index)
-                    if liking[cell]
+                    if preference_score[cell]
                 ]
         return sum(parts)
 
@@ -150,14 +152,14 @@ class Preferences(Wish):
         """Whether any pod prefers anything."""
         for template in self._templates():
             profile = self._pending.framework(template.index).profile
-            if any(family.liking(template).any() for family in profile.of(NodeAffinity)) or any(
+            if any(family.preference_score(template).any() for family in profile.of(NodeAffinity)) or any(
                 family.prefers_company(template) for family in profile.of(InterPodAffinity)
             ):
                 return True
         return False
 
 
-class FullestNode(Wish):
+class FullestNode(SoftGoal):
     """How full the fullest node is, by cpu or memory, in per cent."""
 
     name = "fullestNodePercent"
@@ -211,7 +213,7 @@ class FullestNode(Wish):
         return self._bound
 
 
-class NodesUsed(Wish):
+class NodesUsed(SoftGoal):
     """Nodes that hold any pod but those that every node has."""
 
     name = "nodesUsed"
@@ -232,7 +234,7 @@ class NodesUsed(Wish):
         return int(np.count_nonzero(self._used()))
 
 
-class Elsewhere(Wish):
+class MovedFromScheduler(SoftGoal):
     """Pods that come to another node than kube-scheduler would choose."""
 
     name = "podsElsewhere"
@@ -258,9 +260,9 @@ class Elsewhere(Wish):
         return sum(away)
 
 
-def wishes(pending: Pending, shape: Shape, reference: Counter[Step]) -> list[Wish]:
+def wishes(pending: Pending, shape: PlanShape, reference: Counter[Step]) -> list[SoftGoal]:
     """The stages that can make a difference, in their order."""
-    found: list[Wish] = []
+    found: list[SoftGoal] = []
     if SpreadExcess(pending).rules:
         found += [SpreadExcess(pending), SpreadSkew(pending)]
     preferences = Preferences(pending)
@@ -269,11 +271,11 @@ def wishes(pending: Pending, shape: Shape, reference: Counter[Step]) -> list[Wis
     return [*found, _shape(pending, shape, reference)] if pending.pods else found
 
 
-def _shape(pending: Pending, shape: Shape, reference: Counter[Step]) -> Wish:
+def _shape(pending: Pending, shape: PlanShape, reference: Counter[Step]) -> SoftGoal:
     match shape:
-        case Shape.SPREAD:
+        case PlanShape.SPREAD:
             return FullestNode(pending)
-        case Shape.PACK:
+        case PlanShape.PACK:
             return NodesUsed(pending)
-        case Shape.STABLE:
-            return Elsewhere(pending, reference)
+        case PlanShape.STABLE:
+            return MovedFromScheduler(pending, reference)

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.batch.goals import Wish
+from planner.batch.goals import SoftGoal
 from planner.batch.pending import Pending
-from planner.clock import SIGHT, having
+from planner.clock import SEARCH_PROGRESS, report_best
 from planner.documents.plan import PODS_PLACED
-from planner.proof.bounds import Bound, Claim, Measured, Stage, judge
+from planner.proof.bounds import Bound, Claim, Measured, ObjectiveStage, judge
 from planner.scheduler.order import Placement, Step
 
 #: Told the pods placed so far and the most that any plan could place.
@@ -39,7 +39,7 @@ class Proof:
 class Incumbent:
     """Keeps the best plan that was offered, and every proof."""
 
-    def __init__(self, pending: Pending, wishes: Sequence[Wish], watch: Watch | None) -> None:
+    def __init__(self, pending: Pending, wishes: Sequence[SoftGoal], watch: Watch | None) -> None:
         self._pending = pending
         self._wishes = wishes
         self._watch = watch
@@ -64,7 +64,7 @@ class Incumbent:
         pods = {
             number: found
             for number, found in self._pending.wanted.items()
-            if self._pending.settled[number].any()
+            if self._pending.static[number].any()
         }
         return self._pending.placed({(number, 0): found for number, found in pods.items()})
 
@@ -123,15 +123,15 @@ class Incumbent:
 
     def tell(self) -> None:
         """Show the best plan and its bound to whoever looks on."""
-        if self._watch is None and SIGHT.get() is None:
+        if self._watch is None and SEARCH_PROGRESS.get() is None:
             return
         most = sum(self.bounds())
         if self.steps is None:
-            having(f"no plan yet, at most {most} pods")
+            report_best(f"no plan yet, at most {most} pods")
             return
         if self._watch is not None:
             self._watch(len(self.steps), most)
-        having(f"{len(self.steps)} pods placed, at most {most}{self._in_words()}")
+        report_best(f"{len(self.steps)} pods placed, at most {most}{self._in_words()}")
 
     def _in_words(self) -> str:
         """The first of the softer stages that is open, where it is known what the plan has there."""
@@ -156,7 +156,7 @@ class Incumbent:
         """Whether there is a plan, and none is better in any stage."""
         return self.steps is not None and all(stage.proved for stage in self.stages())
 
-    def _pods(self) -> Iterator[Stage]:
+    def _pods(self) -> Iterator[ObjectiveStage]:
         return self._judged(self.steps or ())
 
     def pods(self) -> dict[str, int]:
@@ -167,12 +167,12 @@ class Incumbent:
         """The most pods that any plan could place, by stage, given what the plan has in the stages before."""
         return [stage.bound.value for stage in self._pods() if stage.bound is not None]
 
-    def _judged(self, placement: Placement | Iterable[Step]) -> Iterator[Stage]:
+    def _judged(self, placement: Placement | Iterable[Step]) -> Iterator[ObjectiveStage]:
         """The stages that count pods."""
         pods = zip(self._names, self._pending.placed(placement), strict=True)
         return judge([Measured(name, value) for name, value in pods], self._claims)
 
-    def stages(self) -> Iterator[Stage]:
+    def stages(self) -> Iterator[ObjectiveStage]:
         """Every stage of the objective with the tightest bound that is known for it."""
         pods = zip(self._names, self._pending.placed(self.steps or ()), strict=True)
         soft = zip(self._wishes, self._softness(), strict=True)

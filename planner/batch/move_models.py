@@ -11,10 +11,10 @@ from planner.proof import effort
 from planner.proof.meter import Meter
 
 if TYPE_CHECKING:
-    from planner.cpsat.model import FoundCounts, Model
+    from planner.cpsat.model import BatchModel, FoundCounts
 
 
-def exact_model(pending: Pending) -> Model:
+def exact_model(pending: Pending) -> BatchModel:
     """A number for every template and node, with every budget."""
     model = _model(pending, None)
     for pods, allowed in pending.budgets:
@@ -30,10 +30,10 @@ def relaxation(pending: Pending, known: Mapping[int, int], meter: Meter) -> Foun
     return model.solve(model.pods_placed(effort.RELAXATION_WORK), None, meter)
 
 
-def _model(pending: Pending, cells: NodeGroups | None) -> Model:
-    from planner.cpsat.model import Model
+def _model(pending: Pending, cells: NodeGroups | None) -> BatchModel:
+    from planner.cpsat.model import BatchModel
     from planner.cpsat.variables import Batch
 
     room, running = pending.room(pending.wanted), pending.running_counts()
     batch = Batch(pending.problem, pending.wanted, room, cells=cells, running=running)
-    return Model(batch, pending.profiles())
+    return BatchModel(batch, pending.profiles())

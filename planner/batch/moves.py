@@ -19,21 +19,21 @@ from planner.batch.aftermath import Aftermath
 from planner.batch.every_sequence import EverySequence, are_few
 from planner.batch.exact import is_small
 from planner.batch.filling import Filling
-from planner.batch.goals import Shape
-from planner.batch.homecoming import at_home
+from planner.batch.goals import PlanShape
 from planner.batch.incumbent import Watch
+from planner.batch.keep_on_current_node import kept_on_current_node
 from planner.batch.move_models import exact_model, relaxation
 from planner.batch.neighbourhoods import Neighbourhoods
 from planner.batch.packing import Packing
 from planner.batch.pending import Pending
 from planner.batch.questions import Questions
 from planner.batch.search import BatchSearch
-from planner.batch.steps import Action, Sequencer, arrangement_of
+from planner.batch.steps import Action, ActionOrder, arrangement_of
 from planner.batch.vectors import Arrangement, Vectors
 from planner.documents.plan import MOVES, PODS_PLACED
 from planner.problem.nodes import Codes
 from planner.proof import effort
-from planner.proof.bounds import Assumption, Bound, Claim, Measured, Stage, judge
+from planner.proof.bounds import Assumption, Bound, Claim, Measured, ObjectiveStage, judge
 from planner.proof.meter import Meter
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Moved:
     """Evictions and binds in their order, and the stages of the objective with their verdicts."""
 
     actions: Sequence[Action]
-    stages: Sequence[Stage]
+    stages: Sequence[ObjectiveStage]
 
 
 def work_of_round(number: int) -> float:
@@ -57,7 +57,7 @@ def work_of_round(number: int) -> float:
     return effort.QUESTION_WORK * 2.0 ** min(number, effort.ROUNDS_DOUBLED)
 
 
-class MoveSearch:
+class EvictionSearch:
     """Looks for the plan with the most pods, and among those for the fewest evictions."""
 
     def __init__(self, pending: Pending, meter: Meter, watch: Watch | None = None) -> None:
@@ -76,7 +76,7 @@ class MoveSearch:
         self._meter = meter
         #: For steps of fixed size, which only the clock ends.
         self._fixed = meter.step(math.inf)
-        self._sequencer = Sequencer(pending, self._fixed)
+        self._sequencer = ActionOrder(pending, self._fixed)
         self._aftermath = Aftermath(pending)
         self._source = "the model over cells of nodes"
         #: The seeds and bounds with which everybody was packed at once.
@@ -185,7 +185,7 @@ class MoveSearch:
         """The best plan of a large batch in which nothing moves."""
         plain = Pending(self._pending.problem)
         pods = {number: list(found) for number, found in plain.pods.items()}
-        steps = BatchSearch(plain, meter, Shape.SPREAD, self._watch).sequence().steps
+        steps = BatchSearch(plain, meter, PlanShape.SPREAD, self._watch).sequence().steps
         return [Action(pods[number].pop(), node, None) for number, node in steps]
 
     def _schedule(self, meter: Meter) -> list[Action]:
@@ -273,7 +273,7 @@ class MoveSearch:
                 return
             filled = Filling(self._vectors, self._meter, seed).place(pods)
             if filled is not None:
-                self._refine(self._vectors.arrangement(at_home(self._vectors, filled)))
+                self._refine(self._vectors.arrangement(kept_on_current_node(self._vectors, filled)))
                 return
 
     def _hopes(self) -> Iterator[dict[int, int]]:
@@ -289,8 +289,8 @@ class MoveSearch:
 
     def _pack_with_fewer_moves(self) -> None:
         """Offer packings of the same pods, staying at home being worth more and more."""
-        work = self._meter.step(effort.HOMES_WORK)
-        for seed, home in enumerate(effort.HOMES):
+        work = self._meter.step(effort.STAY_WORK)
+        for seed, home in enumerate(effort.STAY_WEIGHTS):
             if self._is_least() or self._fixed.over() or not self._may_pack:
                 return
             packing = Packing(self._vectors, work)

@@ -56,7 +56,7 @@ class Neighbourhoods:
 
     def _arranged(self, arrangement: Arrangement, nodes: Collection[int]) -> Arrangement | None:
         """All pods on the nodes, with as few evictions from them as possible."""
-        from planner.cpsat.model import Model
+        from planner.cpsat.model import BatchModel
         from planner.cpsat.variables import Batch
 
         wanted: Counter[int] = Counter()
@@ -69,7 +69,7 @@ class Neighbourhoods:
         batch = Batch(
             self._pending.problem, wanted, self._room(wanted, nodes), running=self._there(wanted, nodes)
         )
-        model = Model(batch, [(f, own & wanted.keys()) for f, own in self._pending.profiles()])
+        model = BatchModel(batch, [(f, own & wanted.keys()) for f, own in self._pending.profiles()])
         self._pending.state.rollback(mark)
         placed: Counter[int] = Counter()
         for number, count in wanted.items():

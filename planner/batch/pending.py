@@ -123,9 +123,9 @@ class Pending:
         return self.frameworks[self.problem.templates[number].pod.spec.scheduler_name]
 
     @cached_property
-    def settled(self) -> Mapping[int, Mask]:
+    def static(self) -> Mapping[int, Mask]:
         """For every template the nodes that no settled rule refuses, whatever the state."""
-        return {number: self.framework(number).plan(self.template(number)).settled for number in self.pods}
+        return {number: self.framework(number).plan(self.template(number)).static for number in self.pods}
 
     def wants(self, number: int) -> list[tuple[int, int]]:
         """What must be free on a node for a pod of a template: rows of the resource table and amounts."""
@@ -155,7 +155,7 @@ class Pending:
 
     def _room(self, number: int, wanted: Mapping[int, int]) -> Ints:
         plan = self.framework(number).plan(self.template(number))
-        room = np.where(plan.settled, PLENTY, 0)
+        room = np.where(plan.static, PLENTY, 0)
         for plugin in plan.changing:
             most = plugin.most(plan.template, wanted)
             if most is not None:
@@ -173,7 +173,7 @@ class Pending:
                 fits = np.minimum(fits, most)
             elif most is not None:
                 limit = np.minimum(limit, most)
-        return bool((plan.settled & (limit > 0) & (limit < fits)).any())
+        return bool((plan.static & (limit > 0) & (limit < fits)).any())
 
     def traits(self) -> Iterator[NDArray[Any]]:
         """What tells nodes apart: what rules look at first, then who may come, then what they offer."""
@@ -181,7 +181,7 @@ class Pending:
             for plugin in filters:
                 for number in templates:
                     yield from plugin.tells_apart(self.template(number))
-        yield from self.settled.values()
+        yield from self.static.values()
         yield from self.problem.allocatable
 
     def profiles(self) -> list[tuple[tuple[Filter, ...], frozenset[int]]]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from planner.batch.pending import Pending
 from planner.constraints import Filter
-from planner.problem.volume_claims import Choice
+from planner.problem.volume_claims import VolumeChoice
 from planner.scheduler.framework import Plan
 from planner.scheduler.order import Placement
 
@@ -42,14 +42,14 @@ class Positions:
         plans = [self._plan(number) for number in self.templates]
         self._near = [[p for p in plan.changing if not self._looks_far(p, plan)] for plan in plans]
         self._far = [[p for p in plan.changing if self._looks_far(p, plan)] for plan in plans]
-        self._settled = [np.flatnonzero(plan.settled).tolist() for plan in plans]
+        self._static = [np.flatnonzero(plan.static).tolist() for plan in plans]
         self._watched = [self._mask(far, plan) for far, plan in zip(self._far, plans, strict=True)]
         self._open: list[dict[Position, list[int]]] = [{} for _ in self.templates]
         self._room: list[list[dict[Position, int]]] = [[{} for _ in self._nodes] for _ in self.templates]
         self._above = self._width * len(self._nodes)
         self._claims = [self._state.claims.unbound(plan.template.pod) for plan in plans]
-        self._bindings: list[tuple[Choice, ...]] = [()]
-        self._number: dict[frozenset[Choice], int] = {frozenset(): 0}
+        self._bindings: list[tuple[VolumeChoice, ...]] = [()]
+        self._number: dict[frozenset[VolumeChoice], int] = {frozenset(): 0}
         self._then: dict[tuple[int, int, int], int] = {}
         self._mark = self._state.mark()
         self._stands: Position = 0
@@ -132,12 +132,12 @@ class Positions:
 
     def capacity(self, rank: int, position: Position) -> int:
         """At most so many more pods of a template find a node, whoever comes meanwhile."""
-        return sum(self.room(rank, node, position) for node in self._settled[rank])
+        return sum(self.room(rank, node, position) for node in self._static[rank])
 
     def _ask_far(self, rank: int, position: Position) -> list[int]:
         self.stand(position)
         template = self._pending.template(self.templates[rank])
-        nodes = np.array(self._settled[rank], np.intp)
+        nodes = np.array(self._static[rank], np.intp)
         for plugin in self._far[rank]:
             if nodes.size:
                 nodes = nodes[plugin.reject(template, nodes) == 0]

@@ -16,7 +16,7 @@ class Questions:
     """Whether so many pods of each priority can be packed, running ones anywhere they might come to."""
 
     def __init__(self, pending: Pending) -> None:
-        from planner.cpsat.packing import Kind, PackingModel
+        from planner.cpsat.packing import PackingKind, PackingModel
 
         self._pending = pending
         self._numbers = list(pending.pods)
@@ -39,7 +39,7 @@ class Questions:
             for row in np.flatnonzero(own).tolist():
                 fits = np.minimum(fits, free[row] // int(own[row]))
             most = np.minimum(fits, room[number] + self._running.get(number, nobody))
-            kinds.append(Kind(pending.wanted[number], pending.priority(number), own, most))
+            kinds.append(PackingKind(pending.wanted[number], pending.priority(number), own, most))
         self._kinds, self._free = kinds, free
         self._model = PackingModel(kinds, free)
 

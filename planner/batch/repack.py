@@ -89,7 +89,7 @@ class Repack:
 
     def _pack(self, nodes: Codes, wanted: Counter[int], placement: Counter[Step]) -> None:
         """Pack some nodes anew with as many of the wanted pods as possible beside all that they have."""
-        from planner.cpsat.model import Model
+        from planner.cpsat.model import BatchModel
         from planner.cpsat.variables import Batch
 
         inside = set(nodes.tolist())
@@ -100,7 +100,7 @@ class Repack:
         only = np.zeros(self._pending.problem.nodes.size, np.int64)
         only[nodes] = 1
         batch = Batch(self._pending.problem, pods, {number: self._room[number] * only for number in pods})
-        model = Model(batch, self._profiles)
+        model = BatchModel(batch, self._profiles)
         found = model.solve(model.pods_placed(effort.REPACK_ONCE_WORK, open=True), here, self._meter)
         if found is None or sum(found.phases[0].values()) <= sum(here.values()):
             return

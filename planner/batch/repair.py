@@ -61,7 +61,7 @@ class Repair:
         room = _Nodes(self._pending, nodes, wanted, on, self._capped, self._room)
         tabu = Tabu(room, room.at, seed=0, home=0.0)
         hopeless: set[int] = set()
-        for pod in range(room.settled, room.pods):
+        for pod in range(room.static, room.pods):
             template = room.templates[room.of[pod]]
             if template in hopeless or self._meter.over():
                 continue
@@ -109,15 +109,15 @@ class _Nodes(Units):
                 else:
                     of += [position[number]] * pods
                     at += [place] * pods
-        self.settled = len(of)
+        self.static = len(of)
         of += [position[number] for number, pods in sorted(wanted.items()) for _ in range(pods)]
-        at += [len(nodes)] * (len(of) - self.settled)
+        at += [len(nodes)] * (len(of) - self.static)
         self.of, self.at = np.array(of, np.intp), np.array(at, np.intp)
         self.free = np.maximum(self.free, 0)
         self.wanted = requests[:, rows][self.of]
         self.home = np.full(len(of), -1, np.intp)
         # No two pods outside are alike, so that none takes the place of another.
-        self.priority = np.maximum(np.arange(len(of)) - self.settled + 1, 0)
+        self.priority = np.maximum(np.arange(len(of)) - self.static + 1, 0)
         self.allowed = self._most > 0
         self._measure()
 
@@ -136,7 +136,7 @@ class _Nodes(Units):
         for pod, (place, kind) in enumerate(zip(at.tolist(), self.of.tolist(), strict=True)):
             if place < self.nodes:
                 on[int(self._names[place])][self.templates[kind]] += 1
-                if pod >= self.settled:
+                if pod >= self.static:
                     wanted[self.templates[kind]] -= 1
         for number in [number for number, pods in wanted.items() if not pods]:
             del wanted[number]

@@ -18,7 +18,7 @@ from planner.audit.findings import count_violations
 from planner.audit.spread_counts import asked
 from planner.batch.coarse import Coarse
 from planner.batch.exact import Exact, is_small, is_tiny
-from planner.batch.goals import Shape, wishes
+from planner.batch.goals import PlanShape, wishes
 from planner.batch.incumbent import Incumbent, Watch
 from planner.batch.pending import Pending
 from planner.constraints.pod_topology_spread import HARD, Rule
@@ -52,12 +52,12 @@ class Result:
 class BatchSearch:
     """Looks for the best plan until it is found, or the time is up."""
 
-    def __init__(self, pending: Pending, meter: Meter, shape: Shape, watch: Watch | None = None) -> None:
+    def __init__(self, pending: Pending, meter: Meter, shape: PlanShape, watch: Watch | None = None) -> None:
         self._pending = pending
         self._meter = meter
         self._watch = watch
         self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
-        stable = Counter(self._greedy) if shape == Shape.STABLE else Counter[Step]()
+        stable = Counter(self._greedy) if shape == PlanShape.STABLE else Counter[Step]()
         self._wishes = wishes(pending, shape, stable)
         self._best = Incumbent(pending, self._wishes, watch)
 

@@ -27,14 +27,14 @@ class Action:
     source: int | None
 
 
-class Course(NamedTuple):
+class ActionSequence(NamedTuple):
     """What to do in its order, and whether the same can be had with all evictions before the first bind."""
 
     actions: Sequence[Action]
     evicts_first: bool
 
 
-class Sequencer:
+class ActionOrder:
     """Brings arrangements into an order, on a state without the pods that may be evicted."""
 
     def __init__(self, pending: Pending, meter: Meter) -> None:
@@ -44,7 +44,7 @@ class Sequencer:
         self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
         self._homes = dict(pending.homes())
 
-    def course(self, arrangement: Arrangement, *, thorough: bool) -> Course:
+    def course(self, arrangement: Arrangement, *, thorough: bool) -> ActionSequence:
         """What to do, as far as an order was found; what is left over goes where it fits."""
         mark = self._state.mark()
         going = self._going(arrangement.staying)
@@ -56,9 +56,9 @@ class Sequencer:
         self._state.rollback(mark)
         actions = self._put_off(steps, going)
         planned = _is_as_planned(actions, steps, going)
-        return Course(actions, planned or _can_evict_first(actions, self._pending))
+        return ActionSequence(actions, planned or _can_evict_first(actions, self._pending))
 
-    def after(self, evictions: Mapping[Step, int], steps: Sequence[Step]) -> Course:
+    def after(self, evictions: Mapping[Step, int], steps: Sequence[Step]) -> ActionSequence:
         """A known order of binds that follow some evictions, each of them put off where it can be."""
         running = self._pending.running
         staying = {
@@ -69,11 +69,11 @@ class Sequencer:
         going = self._going(staying)
         late = self._put_off(steps, going)
         if _is_as_planned(late, steps, going):
-            return Course(late, evicts_first=True)
+            return ActionSequence(late, evicts_first=True)
         first = [Action(pod, None, node) for pod, node in going.items()]
         binds = self._named(steps, going)
         then = [Action(pod, node, going.get(pod)) for pod, node in binds]
-        return Course([*first, *then], evicts_first=True)
+        return ActionSequence([*first, *then], evicts_first=True)
 
     def _named(self, steps: Sequence[Step], going: dict[int, int]) -> list[tuple[int, int]]:
         """The pods that are bound, and where."""

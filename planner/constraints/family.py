@@ -63,7 +63,7 @@ class Filter(Family):
     """A plugin that refuses nodes."""
 
     #: Whether the answer never changes while pods come and go.
-    settled: ClassVar[bool] = False
+    static: ClassVar[bool] = False
 
     #: Whether the rule compares domains, so that what it says of one depends on what the others hold.
     compares: ClassVar[bool] = False
@@ -104,7 +104,7 @@ class Filter(Family):
         """The nodes refused to a pod that may run on these alone; None: no more than to any other."""
         return None
 
-    def company(self, template: Template) -> Iterable[DomainCounts]:
+    def affinity_peers(self, template: Template) -> Iterable[DomainCounts]:
         """Counts of pods of which each domain must hold some before a pod of the template comes there."""
         return ()
 
@@ -147,7 +147,7 @@ class Filter(Family):
 class NodeFilter(Filter):
     """A rule about one node and one pod alone: state the predicate, the rest follows."""
 
-    settled = True
+    static = True
 
     def __init__(self, problem: Problem, state: State) -> None:
         super().__init__(problem, state)

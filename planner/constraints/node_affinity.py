@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from models.objects.affinity import NodeAffinity as Wishes
+from models.objects.affinity import NodeAffinitySpec as Wishes
 from models.objects.affinity import PreferredSchedulingTerm
 from models.objects.selectors import NodeSelectorTerm
 from planner.constraints.family import NodeFilter, Rejects, Score, Verdict, normalized
@@ -76,9 +76,9 @@ class NodeAffinity(NodeFilter, Score):
         return bool(self._preferred(template))
 
     def score(self, template: Template, feasible: Feasible) -> Ints | int | None:
-        return normalized(self.liking(template), feasible)
+        return normalized(self.preference_score(template), feasible)
 
-    def liking(self, template: Template) -> Ints:
+    def preference_score(self, template: Template) -> Ints:
         """For every node the weights of the preferred terms that it matches."""
         return self._liked.get(template.index, lambda: self._sum_weights(self._preferred(template)))
 

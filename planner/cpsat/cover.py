@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.sat.python import cp_model
 
-from planner.cpsat.packing import Kind
+from planner.cpsat.packing import PackingKind
 from planner.cpsat.solver import solved
 from planner.problem.nodes import Ints
 from planner.proof.meter import Meter
@@ -32,7 +32,9 @@ class Alike:
 class CoverModel:
     """A number for every pattern of alike nodes, and one for the pods of every kind that are left over."""
 
-    def __init__(self, groups: Sequence[Alike], kinds: Sequence[Kind], least: Mapping[int, int]) -> None:
+    def __init__(
+        self, groups: Sequence[Alike], kinds: Sequence[PackingKind], least: Mapping[int, int]
+    ) -> None:
         self._groups = groups
         self._kinds = kinds
         self._cp = cp_model.CpModel()

@@ -20,7 +20,7 @@ _ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Objective:
+class StageGoal:
     """Something to make as small as possible, or as large."""
 
     name: str
@@ -38,7 +38,7 @@ class Reached:
     solver: cp_model.CpSolver
 
 
-_Goal = TypeVar("_Goal", bound=Objective)
+_Goal = TypeVar("_Goal", bound=StageGoal)
 
 
 def reach(

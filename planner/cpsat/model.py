@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ortools.sat.python import cp_model
 
 from planner.clock import looking_for
-from planner.cpsat.lexicographic import Objective, Reached, reach
+from planner.cpsat.lexicographic import Reached, StageGoal, reach
 from planner.cpsat.solver import Solved, solved
 from planner.cpsat.variables import Batch, Counts, Holds
 from planner.documents.plan import MOVES, PODS_PLACED
@@ -26,7 +26,7 @@ _SOUGHT, _SOFTER = {PODS_PLACED.removesuffix("/"): "the most pods", MOVES: "fewe
 
 
 @dataclass(frozen=True, slots=True)
-class Goal(Objective):
+class Goal(StageGoal):
     """One stage of the objective.
 
     `work` limits what is done about it, in the solver's own unit.  It is a step of fixed size; or, where
@@ -48,7 +48,7 @@ class FoundCounts:
     bounds: dict[str, int]
 
 
-class Model:
+class BatchModel:
     """A batch under all constraints of its profiles' families.
 
     Without phases the constraints are those that hold whatever the order of binds.  With phases they

@@ -15,8 +15,8 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
-from planner.cpsat.lexicographic import Objective, Reached, reach
-from planner.cpsat.region import Face, Place, Region
+from planner.cpsat.lexicographic import Reached, StageGoal, reach
+from planner.cpsat.region import Place, Region, RegionConstraint
 from planner.cpsat.solver import Solved, solved
 from planner.proof.meter import Meter
 
@@ -137,7 +137,7 @@ class MoveModel:
                 up += self._movable[t]
         return variables, signs, down, up
 
-    def _count(self, face: Face) -> None:
+    def _count(self, face: RegionConstraint) -> None:
         """The global minimum of a constraint, and a variable for what each domain has too much."""
         members, asking = sorted(face.members), sorted(face.members.intersection(face.carriers))
         changes = [self._change(members, place.sites) for place in face.places]
@@ -179,7 +179,7 @@ class MoveModel:
             self.cp.add(cp_model.LinearExpr.sum(coming) == 0).only_enforce_if(~some)
             self.cp.add(over == 0).only_enforce_if(some)
 
-    def _return(self, face: Face, changes: Sequence[Any]) -> None:
+    def _return(self, face: RegionConstraint, changes: Sequence[Any]) -> None:
         """Whoever stays in a domain that cannot spare a pod now leaves it when it can at the end."""
         counts = [
             place.pods + cp_model.LinearExpr.weighted_sum(variables, signs)
@@ -202,7 +202,7 @@ class MoveModel:
             self.cp.add(cp_model.LinearExpr.sum(come) == 0).only_enforce_if(stays)
             self.cp.add(count - 1 + face.max_skew >= most).only_enforce_if(spares)
 
-    def _minimum(self, face: Face, changes: Sequence[Any], least: int) -> Any:
+    def _minimum(self, face: RegionConstraint, changes: Sequence[Any], least: int) -> Any:
         most = min((p.pods + c[3] for p, c in zip(face.places, changes, strict=True)), default=0)
         if face.floor is not None:
             most = min(most, face.floor)
@@ -224,14 +224,14 @@ class MoveModel:
         self.cp.add(number <= 0).only_enforce_if(~held)
         self.cp.add(excess).only_enforce_if(held)
 
-    def _objectives(self, names: Sequence[str]) -> Iterator[Objective]:
+    def _objectives(self, names: Sequence[str]) -> Iterator[StageGoal]:
         every = {
             HARD_EXCESS: cp_model.LinearExpr.sum(self._excess[True]),
             SOFT_EXCESS: cp_model.LinearExpr.sum(self._excess[False]),
             MOVES: cp_model.LinearExpr.sum([*self._leave.values()]),
         }
         for name in names:
-            yield Objective(name, every[name] if name in every else self._disruption())
+            yield StageGoal(name, every[name] if name in every else self._disruption())
 
     def _disruption(self) -> Any:
         """The weights of the cheapest pods of every site, as many as leave."""

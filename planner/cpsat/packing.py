@@ -20,7 +20,7 @@ from planner.proof.meter import Meter
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PackingKind:
     """Pods that are alike: how many, how important, what each wants, how many each node may have."""
 
     pods: int
@@ -32,7 +32,7 @@ class Kind:
 class PackingModel:
     """Pods of several kinds on nodes with so much free; a row of `free` for every resource."""
 
-    def __init__(self, kinds: Sequence[Kind], free: Ints) -> None:
+    def __init__(self, kinds: Sequence[PackingKind], free: Ints) -> None:
         self._kinds = kinds
         self._free = free
 
@@ -65,7 +65,7 @@ class PackingModel:
             if (pods := result.solver.value(variable))
         }
 
-    def _variables(self, cp: cp_model.CpModel, kind: Kind) -> dict[int, cp_model.IntVar]:
+    def _variables(self, cp: cp_model.CpModel, kind: PackingKind) -> dict[int, cp_model.IntVar]:
         nodes = np.flatnonzero(kind.room).tolist()
         found = {node: cp.new_int_var(0, min(kind.pods, int(kind.room[node])), "") for node in nodes}
         cp.add(cp_model.LinearExpr.sum(list(found.values())) <= kind.pods)

@@ -28,7 +28,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class RegionConstraint:
     """One constraint inside a region, which counts pods of `members` and is asked for by `carriers`.
 
     `floor` is the fewest pods of any domain outside, if there are any; with `few_domains` the global minimum
@@ -58,7 +58,7 @@ class Region:
     room: Mapping[int, Mapping[int, int]]
     """For every site and resource what is free; empty in a relaxation."""
     wants: Mapping[int, Sequence[tuple[int, int]]]
-    faces: tuple[Face, ...]
+    faces: tuple[RegionConstraint, ...]
     limits: tuple[tuple[tuple[tuple[int, int], ...], int], ...] = ()
     """Pairs of template and site of which together only so many pods may leave."""
 

@@ -9,7 +9,7 @@ from models.objects.pod import Pod
 
 
 @dataclass(frozen=True, slots=True)
-class Lot:
+class ReplicaGroup:
     """Replicas of one controller that no constraint tells apart, `taken` of which the controller takes."""
 
     group: int
@@ -18,7 +18,7 @@ class Lot:
 
 
 @dataclass(frozen=True, slots=True)
-class LotDemand:
+class ReplicaConstraint:
     """One constraint over domains: what each holds before the choice, and which lots are in it.
 
     `carriers` are the lots whose pods ask for the constraint; a domain in `held` has a pod that does
@@ -29,7 +29,7 @@ class LotDemand:
     max_skew: int
     floor_is_zero: bool
     counts: Mapping[int, int]
-    lots: Mapping[int, Sequence[int]]
+    replica_groups: Mapping[int, Sequence[int]]
     carriers: Mapping[int, Sequence[int]]
     held: frozenset[int]
 
@@ -38,6 +38,6 @@ class LotDemand:
 class Removal:
     """All there is to choose from: lots, how many go of each group, and what they are judged by."""
 
-    lots: tuple[Lot, ...]
+    replica_groups: tuple[ReplicaGroup, ...]
     going: tuple[int, ...]
-    demands: tuple[LotDemand, ...]
+    demands: tuple[ReplicaConstraint, ...]

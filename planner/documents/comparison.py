@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from planner.documents.plan import Objective, Part, SearchDocument, Status
+from planner.documents.plan import DocumentPart, Objective, SearchDocument, Status
 
 
-class PriorityCount(Part):
+class PriorityCount(DocumentPart):
     """How many of the pending pods of one priority are placed."""
 
     priority: int
@@ -15,7 +15,7 @@ class PriorityCount(Part):
     placed: int
 
 
-class DomainCounts(Part):
+class DomainPods(DocumentPart):
     """One topology spread constraint, and its pods per domain."""
 
     namespace: str
@@ -28,7 +28,7 @@ class DomainCounts(Part):
     skew: int
 
 
-class Utilisation(Part):
+class Utilisation(DocumentPart):
     """What pods request of a resource, of all that nodes have, and on the node where it is the most."""
 
     resource: str
@@ -37,20 +37,20 @@ class Utilisation(Part):
     fullest_node: str
 
 
-class Summary(Part):
+class Summary(DocumentPart):
     """A placement in figures: the pending pods, and the cluster with those of them that were placed."""
 
     pods: int
     placed: int
     by_priority: tuple[PriorityCount, ...] = ()
     unplaced: tuple[str, ...] = ()
-    spread: tuple[DomainCounts, ...] = ()
+    spread: tuple[DomainPods, ...] = ()
     nodes: int
     nodes_used: int
     utilisation: tuple[Utilisation, ...] = ()
 
 
-class Replay(Part):
+class Replay(DocumentPart):
     """One run of the scheduler with ties drawn from this seed."""
 
     seed: int
@@ -58,7 +58,7 @@ class Replay(Part):
     by_priority: tuple[PriorityCount, ...] = ()
 
 
-class Replays(Part):
+class Replays(DocumentPart):
     """The worst, the median and the best of so many runs, the highest priority first."""
 
     runs: int
@@ -80,14 +80,14 @@ class Optimum(Summary):
     objective: tuple[Objective, ...]
 
 
-class PriorityDifference(Part):
+class PriorityDifference(DocumentPart):
     """How many more pods of one priority are placed."""
 
     priority: int
     placed: int
 
 
-class SpreadDifference(Part):
+class SpreadDifference(DocumentPart):
     """How many more pods the domains of a constraint have, where they differ, and how much the skew."""
 
     namespace: str
@@ -98,7 +98,7 @@ class SpreadDifference(Part):
     skew: int
 
 
-class UtilisationDifference(Part):
+class UtilisationDifference(DocumentPart):
     """By how many percentage points more of a resource is requested."""
 
     resource: str
@@ -106,7 +106,7 @@ class UtilisationDifference(Part):
     fullest_percent: float
 
 
-class Difference(Part):
+class Difference(DocumentPart):
     """The best plan less kube-scheduler, figure by figure."""
 
     placed: int

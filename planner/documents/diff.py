@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from planner.documents.move_plan import Balance
-from planner.documents.plan import Document, Part, SpreadChange
+from planner.documents.plan import Document, DocumentPart, SpreadChange
 
 
-class MovedPod(Part):
+class MovedPod(DocumentPart):
     """A pod that is on another node, under its own name or as the pod that its controller made instead."""
 
     pod: str
@@ -18,7 +18,7 @@ class MovedPod(Part):
     replacement: str | None = None
 
 
-class PendingPod(Part):
+class PendingPod(DocumentPart):
     """A pod that waits for a node; `was` is the node that it, or the pod it stands for, had before."""
 
     pod: str
@@ -26,7 +26,7 @@ class PendingPod(Part):
     was: str | None
 
 
-class PlacedPod(Part):
+class PlacedPod(DocumentPart):
     """A pod that waited before and has a node now."""
 
     pod: str
@@ -34,7 +34,7 @@ class PlacedPod(Part):
     node: str
 
 
-class WorkloadChange(Part):
+class WorkloadChange(DocumentPart):
     """How many pods of a workload are on nodes, and how many wait, before and after."""
 
     namespace: str
@@ -45,7 +45,7 @@ class WorkloadChange(Part):
     pending_after: int
 
 
-class NodeChanges(Part):
+class NodeChanges(DocumentPart):
     """Nodes that are new, gone, or cordoned or not since."""
 
     added: tuple[str, ...] = ()

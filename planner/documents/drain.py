@@ -6,10 +6,10 @@ from typing import Literal
 
 from planner.documents.explanation import Fix
 from planner.documents.move_plan import Balance
-from planner.documents.plan import Document, Part, PendingReason, SpreadChange
+from planner.documents.plan import Document, DocumentPart, PendingReason, SpreadChange
 
 
-class DrainEviction(Part):
+class DrainEviction(DocumentPart):
     """A pod that is evicted, and where its replacement lands when ties go to the smallest name.
 
     None where it stays pending, or where nothing makes it again.
@@ -19,7 +19,7 @@ class DrainEviction(Part):
     lands: str | None
 
 
-class DrainStep(Part):
+class DrainStep(DocumentPart):
     """A node that is drained, the wave in which it was last asked, and the evictions in their order."""
 
     wave: int
@@ -27,7 +27,7 @@ class DrainStep(Part):
     evictions: tuple[DrainEviction, ...]
 
 
-class BlockedNode(Part):
+class BlockedNode(DocumentPart):
     """A node that is not empty in the end: a pod that stays, the eviction API's words, and what frees it."""
 
     node: str
@@ -36,7 +36,7 @@ class BlockedNode(Part):
     fixes: tuple[Fix, ...] = ()
 
 
-class DrainedJob(Part):
+class DrainedJob(DocumentPart):
     """What the evictions of a drain do to a Job; the retries left are those after them.
 
     They are None where evictions are ignored.  Of a Job that counts retries by index they are those of the

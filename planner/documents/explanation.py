@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from planner.documents.plan import Document, Part, SearchDocument
+from planner.documents.plan import Document, DocumentPart, SearchDocument
 
 
-class BlockedNodes(Part):
+class BlockedNodes(DocumentPart):
     """The nodes that one plugin refused first for the same reasons; `pods` are those in the way there."""
 
     plugin: str
@@ -17,7 +17,7 @@ class BlockedNodes(Part):
     pods: tuple[str, ...] = ()
 
 
-class SpreadDomains(Part):
+class SpreadDomains(DocumentPart):
     """One DoNotSchedule constraint of the pod with its counts per domain, and where the minimum is from.
 
     A domain takes the pod while it holds no more than `limit` matching pods.
@@ -33,7 +33,7 @@ class SpreadDomains(Part):
     limit: int
 
 
-class FixChange(Part):
+class FixChange(DocumentPart):
     """One change: to which object, how kubectl makes it, and the fragment of the manifest."""
 
     action: str
@@ -44,7 +44,7 @@ class FixChange(Part):
     patch: dict[str, Any] | None = None
 
 
-class Fix(Part):
+class Fix(DocumentPart):
     """Changes that were tried out together: the pod got `node`, and whom it evicted for that.
 
     `replacements` are the places of the pods that controllers make for deleted ones; null is Pending.
@@ -71,7 +71,7 @@ class Explanation(Document):
     exhausted: bool
 
 
-class ConflictField(Part):
+class ConflictField(DocumentPart):
     """Something that some of the pods ask for, by field."""
 
     pods: tuple[str, ...]
@@ -79,7 +79,7 @@ class ConflictField(Part):
     value: str = ""
 
 
-class Conflict(Part):
+class Conflict(DocumentPart):
     """Pods that cannot be placed together because of these fields: without any one of them they could.
 
     `minimal` when each of that was proved in time.

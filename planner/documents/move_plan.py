@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from planner.documents.plan import Objective, Part, SearchDocument, SpreadChange, Status, Verdicts
+from planner.documents.plan import DocumentPart, Objective, SearchDocument, SpreadChange, Status, Verdicts
 
 
-class Balance(Part):
+class Balance(DocumentPart):
     """How far a cluster is from what its spread constraints ask for."""
 
     hard_violations: int
@@ -18,13 +18,13 @@ class Balance(Part):
     pending: int
 
 
-class OnNodes(Part):
+class OnNodes(DocumentPart):
     """Nodes by their names."""
 
     nodes: tuple[str, ...]
 
 
-class WithLabels(Part):
+class WithLabels(DocumentPart):
     """The nodes that have one of these values under every key, as far as the pod's own rules allow them."""
 
     labels: dict[str, tuple[str, ...]]
@@ -33,7 +33,7 @@ class WithLabels(Part):
 Place = OnNodes | WithLabels
 
 
-class MoveStep(Part):
+class MoveStep(DocumentPart):
     """A pod that is evicted, and the nodes that its replacement may land on: one is as good as another.
 
     `landing` says what holds it to them: `filters` when the scheduler's filters leave no other node,
@@ -57,7 +57,7 @@ class MoveStep(Part):
     why: str
 
 
-class CurvePoint(Part):
+class CurvePoint(DocumentPart):
     """The least that hard constraints have too much after so many moves, and whether no plan has less."""
 
     moves: int

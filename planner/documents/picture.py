@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from planner.documents.plan import Part, SpreadChange
+from planner.documents.plan import DocumentPart, SpreadChange
 
 
-class NodeUse(Part):
+class NodeUse(DocumentPart):
     """A node, and in per cent what pods request of it, now and after all steps: by resource."""
 
     name: str
@@ -14,7 +14,7 @@ class NodeUse(Part):
     percent: dict[str, tuple[int, int]]
 
 
-class SpreadStep(Part):
+class SpreadStep(DocumentPart):
     """A step, and by how much it changes which domain of which constraint, by its place in `spread`."""
 
     pod: str
@@ -23,7 +23,7 @@ class SpreadStep(Part):
     changes: tuple[tuple[int, str, int], ...]
 
 
-class Picture(Part):
+class Picture(DocumentPart):
     """Nodes and constraints before and after steps, and the steps one by one."""
 
     nodes: tuple[NodeUse, ...]

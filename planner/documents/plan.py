@@ -13,13 +13,13 @@ PODS_PLACED = "podsPlaced/"
 MOVES = "moves"
 
 
-class Part(BaseModel):
+class DocumentPart(BaseModel):
     """A frozen piece of a document; fields are camelCase outside, as in Kubernetes."""
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="forbid")
 
 
-class Kubernetes(Part):
+class Kubernetes(DocumentPart):
     """The release of kube-scheduler whose decisions were copied, and what that was found by.
 
     `asked`: by --kubernetes; `server`: by what the API server said when the snapshot was taken;
@@ -30,7 +30,7 @@ class Kubernetes(Part):
     source: Literal["asked", "server", "kubelets", "newest"]
 
 
-class Document(Part):
+class Document(DocumentPart):
     """What a command prints; `notes` are remarks for the reader, one sentence each."""
 
     api_version: Literal["planner/v1alpha1"] = "planner/v1alpha1"
@@ -63,14 +63,14 @@ class SearchDocument(Document):
         return self.model_copy(update={"cut": True, "notes": (*self.notes, note)})
 
 
-class Rejection(Part):
+class NodeRejection(DocumentPart):
     """The first plugin that refused a node, and its reasons."""
 
     plugin: str
     reasons: tuple[str, ...]
 
 
-class Decision(Part):
+class Decision(DocumentPart):
     """What became of one pending pod; the last three fields are filled with `-v`."""
 
     pod: str
@@ -79,12 +79,12 @@ class Decision(Part):
     message: str = ""
     nominated_node: str | None = None
     victims: tuple[str, ...] = ()
-    rejected: dict[str, Rejection] | None = None
+    rejected: dict[str, NodeRejection] | None = None
     scores: dict[str, dict[str, int]] | None = None
     totals: dict[str, int] | None = None
 
 
-class SpreadChange(Part):
+class SpreadChange(DocumentPart):
     """One topology spread constraint, and its pods per domain before and after."""
 
     namespace: str
@@ -99,7 +99,7 @@ class SpreadChange(Part):
     skew_after: int
 
 
-class PendingReason(Part):
+class PendingReason(DocumentPart):
     """A verdict line, and how many pods stayed pending with it."""
 
     message: str
@@ -120,7 +120,7 @@ class Simulation(Document):
         return None if self.verbose else {"decisions": {"__all__": {"rejected", "scores", "totals"}}}
 
 
-class ConstraintReport(Part):
+class ConstraintReport(DocumentPart):
     """One topology spread constraint of a workload, as the cluster stands."""
 
     namespace: str
@@ -137,7 +137,7 @@ class ConstraintReport(Part):
     ok: bool
 
 
-class Finding(Part):
+class Finding(DocumentPart):
     """Something else that a cluster should not contain: who shares what with whom, and where."""
 
     plugin: str
@@ -166,7 +166,7 @@ class CheckReport(Document):
 Status = Literal["Optimal", "ConditionallyOptimal", "Feasible"]
 
 
-class Objective(Part):
+class Objective(DocumentPart):
     """One stage of the objective: what the plan has, what any plan could have, and whether that is proved.
 
     The bound is None when nothing is known; `assumes` names what it takes for granted of all plans.
@@ -180,7 +180,7 @@ class Objective(Part):
     assumes: tuple[str, ...] = ()
 
 
-class PlanStep(Part):
+class PlanStep(DocumentPart):
     """One thing to do; steps are in the order in which a cluster accepts them.
 
     `from` is the node that a pod runs on before it is evicted, and also stands at its bind elsewhere.
@@ -192,14 +192,14 @@ class PlanStep(Part):
     source: str | None = Field(default=None, alias="from")
 
 
-class Unplaced(Part):
+class Unplaced(DocumentPart):
     """A pod that stays pending, and kube-scheduler's line about it when all else is placed."""
 
     pod: str
     message: str
 
 
-class Verdicts(Part):
+class Verdicts(DocumentPart):
     """Whether every step is admissible at its turn, and whether every constraint holds at the end."""
 
     sequence: bool
@@ -217,7 +217,7 @@ class PlacementPlan(SearchDocument):
     verdicts: Verdicts
 
 
-class ScaledWorkload(Part):
+class ScaledWorkload(DocumentPart):
     """A workload that is scaled down; the deletion cost of its pods decides only where it is steerable."""
 
     namespace: str
@@ -227,7 +227,7 @@ class ScaledWorkload(Part):
     steerable: bool
 
 
-class ScaleDownChoice(Part):
+class ScaleDownChoice(DocumentPart):
     """Pods that go, and how those that stay are spread over the workloads' own constraints."""
 
     victims: tuple[str, ...]
@@ -237,7 +237,7 @@ class ScaleDownChoice(Part):
     constraints: tuple[ConstraintReport, ...]
 
 
-class DeletionCost(Part):
+class DeletionCost(DocumentPart):
     """What a pod's annotation `controller.kubernetes.io/pod-deletion-cost` has to be."""
 
     pod: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from planner.documents.explanation import Fix
-from planner.documents.plan import Document, Part, Simulation, SpreadChange
+from planner.documents.plan import Document, DocumentPart, Simulation, SpreadChange
 
 
-class RolloutStep(Part):
+class RolloutStep(DocumentPart):
     """The pods that the old revisions and the new one are asked for after a sync, and all that are ready."""
 
     old: int
@@ -16,7 +16,7 @@ class RolloutStep(Part):
     ready: int
 
 
-class RolloutEnd(Part):
+class RolloutEnd(DocumentPart):
     """One way in which draws ended, and how many did: the workload's pods by domain of each key."""
 
     runs: int
@@ -24,7 +24,7 @@ class RolloutEnd(Part):
     domains: dict[str, dict[str, int]]
 
 
-class WorkloadRollout(Part):
+class WorkloadRollout(DocumentPart):
     """One workload: `stoppedAt` is the step after which nothing moves, `message` the scheduler's line then.
 
     After `givesUpAfter` seconds without progress a Deployment that stops says so. `completes` is said of all
@@ -44,7 +44,7 @@ class WorkloadRollout(Part):
     ends: tuple[RolloutEnd, ...] = ()
 
 
-class Replays(Part):
+class RolloutReplays(DocumentPart):
     """How many ways were drawn; how many completed, and how many ended with every hard constraint held."""
 
     runs: int
@@ -52,7 +52,7 @@ class Replays(Part):
     held: int
 
 
-class BrokenConstraint(Part):
+class BrokenConstraint(DocumentPart):
     """A DoNotSchedule constraint that some draws end with broken, and by how many pods at worst."""
 
     namespace: str
@@ -67,7 +67,7 @@ class Rollout(Document):
 
     kind: Literal["Rollout"] = "Rollout"
     completes: bool
-    replays: Replays
+    replays: RolloutReplays
     workloads: tuple[WorkloadRollout, ...]
     spread: tuple[SpreadChange, ...] = ()
     broken: tuple[BrokenConstraint, ...] = ()
@@ -80,7 +80,7 @@ class AppliedSimulation(Simulation):
     rollouts: tuple[WorkloadRollout, ...]
 
 
-class CourseStep(Part):
+class CourseStep(DocumentPart):
     """A number of replicas on a workload's course, and what had become of it when nothing moved any more.
 
     `completed` and `lopsided` count runs: all replicas ready; a DoNotSchedule constraint of the workload with
@@ -95,7 +95,7 @@ class CourseStep(Part):
     ends: tuple[RolloutEnd, ...]
 
 
-class Course(Part):
+class ScalingPath(DocumentPart):
     """A workload that is scaled to one number of replicas after the other."""
 
     namespace: str
@@ -109,4 +109,4 @@ class Trajectory(Document):
     kind: Literal["Trajectory"] = "Trajectory"
     runs: int
     rebalance: int
-    courses: tuple[Course, ...]
+    courses: tuple[ScalingPath, ...]

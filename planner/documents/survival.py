@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from planner.documents.explanation import Fix
-from planner.documents.plan import Document, Part
+from planner.documents.plan import Document, DocumentPart
 
 
-class WorkloadLoss(Part):
+class WorkloadLoss(DocumentPart):
     """A workload that has pods in the lost domain: `replicas` ran before, `lost` of them there.
 
     `replaced` is how many get another node, `pending` how many do not.
@@ -24,7 +24,7 @@ class WorkloadLoss(Part):
     ok: bool
 
 
-class LostPending(Part):
+class LostPending(DocumentPart):
     """Pods alike that find no node when the domain is gone, why, and the least bad way out."""
 
     namespace: str
@@ -35,7 +35,7 @@ class LostPending(Part):
     fix: Fix | None = None
 
 
-class DomainLoss(Part):
+class DomainLoss(DocumentPart):
     """One domain gone.
 
     `meanwhile` is who finds no node as long as the domain's nodes stay, unreachable, where that is more.

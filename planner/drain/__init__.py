@@ -12,7 +12,7 @@ from typing import NamedTuple
 from models import Cluster
 from models.objects.workload import Job
 from planner.audit.spread_counts import SpreadCounts, take
-from planner.clock import having, is_rung, looking_for
+from planner.clock import is_stop_requested, looking_for, report_best
 from planner.documents.drain import BlockedNode, DrainedJob, DrainEviction, DrainPlan, DrainStep
 from planner.documents.move_plan import Balance
 from planner.documents.plan import PendingReason
@@ -26,8 +26,8 @@ from planner.eviction.jobs import Impact
 from planner.eviction.ordinals import NOT_WANTED, OTHER_REVISION, WAITS
 from planner.problem.problem import Problem
 from planner.proof import effort
+from planner.rollout.cluster_simulation import ClusterSimulation
 from planner.rollout.report import spread_changes
-from planner.rollout.world import World
 from planner.whatif.nodes import add_nodes, cordon
 
 __all__ = ["drain"]
@@ -41,12 +41,12 @@ def drain(
     surge: int = 0,
     preemption: bool = True,
     fixes: bool = True,
-    bell: threading.Event | None = None,
+    stop_event: threading.Event | None = None,
 ) -> DrainPlan:
     """The nodes drained in waves of `at_once`, with `surge` new nodes like the first of them before.
 
     Where somebody is in the way or stays pending, or a constraint ends worse, other orders are tried, and
-    changes that free who is blocked; with `fixes` False neither.  When `bell` is set, no more is tried.
+    changes that free who is blocked; with `fixes` False neither.  When `stop_event` is set, no more is tried.
     """
     if not nodes:
         raise InputError(["there is no node to drain"])
@@ -55,7 +55,7 @@ def drain(
     for name in nodes:
         grown = cordon(grown, name)
     # Whether a change frees a node is asked of the order that was asked for.
-    plan = _Course(grown, nodes, at_once, preemption=preemption).best(bell, others=fixes)
+    plan = DrainRun(grown, nodes, at_once, preemption=preemption).best(stop_event, others=fixes)
     plan = plan.model_copy(
         update={"surge": tuple(node.name for node in grown.nodes if node.name not in known)}
     )
@@ -64,18 +64,20 @@ def drain(
 
     def is_free(changed: Cluster, node: str) -> bool:
         """Whether a node is emptied in a changed cluster."""
-        if is_rung(bell):
+        if is_stop_requested(stop_event):
             return False
         looking_for(f"what frees {node}")
         again = drain(changed, nodes, at_once=at_once, surge=surge, preemption=preemption, fixes=False)
         return all(row.node != node for row in again.blocked)
 
     freed = [row.model_copy(update={"fixes": tuple(freeing(cluster, row, is_free))}) for row in plan.blocked]
-    stopped = ("stopped: not all was tried out that could free a node",) if is_rung(bell) else ()
+    stopped = (
+        ("stopped: not all was tried out that could free a node",) if is_stop_requested(stop_event) else ()
+    )
     return plan.model_copy(update={"blocked": tuple(freed), "notes": (*plan.notes, *stopped)})
 
 
-class _Outcome(NamedTuple):
+class _DrainOutcome(NamedTuple):
     """What comes of an order, and which pods may be preempted on the way, each with the pod that does it."""
 
     plan: DrainPlan
@@ -94,7 +96,7 @@ class _Outcome(NamedTuple):
         return not self.plan.played_to_end, *self.harm, len(self.preempted)
 
 
-class _Course:
+class DrainRun:
     """A drain of some nodes, in one order or another; all of them are cordoned."""
 
     def __init__(self, cluster: Cluster, nodes: Sequence[str], at_once: int, *, preemption: bool) -> None:
@@ -107,14 +109,14 @@ class _Course:
         self._controllers = Controllers(self._problem, jobs=True)
         self._for_good = set(_for_good(self._controllers, self._moving))
 
-    def best(self, bell: threading.Event | None, *, others: bool) -> DrainPlan:
+    def best(self, stop_event: threading.Event | None, *, others: bool) -> DrainPlan:
         """What comes of the order that was asked for; where that does harm, of the best of `others` too."""
         found = self._outcome(self._numbers)
         for order in self._others() if others else ():
-            if not any(found.rank) or is_rung(bell):
+            if not any(found.rank) or is_stop_requested(stop_event):
                 break
             looking_for("an order that does less harm")
-            having(
+            report_best(
                 "{} nodes not emptied, {} pods left over, {} more too many; at least 0".format(*found.harm)
             )
             found = min(found, self._outcome(order), key=lambda one: one.rank)
@@ -129,13 +131,13 @@ class _Course:
             for seed in range(1, effort.DRAIN_ORDERS):
                 yield random.Random(seed).sample(self._numbers, len(self._numbers))
 
-    def _outcome(self, order: Sequence[int]) -> _Outcome:
+    def _outcome(self, order: Sequence[int]) -> _DrainOutcome:
         """What comes of an order; where pods could preempt, also with old pods that end late."""
         plan, preempted = self._play(order)
         if self._preemption and self._has_lower:
             _, late = self._play(order, late=True)
             preempted = max(preempted, late, key=len)
-        return _Outcome(plan, preempted)
+        return _DrainOutcome(plan, preempted)
 
     @cached_property
     def _has_lower(self) -> bool:
@@ -149,26 +151,26 @@ class _Course:
         """The plan of an order, and what is preempted meanwhile."""
         problem, doubled = self._problem, self._doubled
         doubles = {pod: len(problem.pods) + place for place, pod in enumerate(self._moving)}
-        world = World(doubled, doubles, (), preemption=self._preemption, seed=None)
+        simulation = ClusterSimulation(doubled, doubles, (), preemption=self._preemption, seed=None)
         played = Drain(
-            world, Allowances(problem, range(len(problem.pods))), self._going, self._for_good, late=late
+            simulation, Allowances(problem, range(len(problem.pods))), self._going, self._for_good, late=late
         )
         played.settle()
-        before, spread = _balance(doubled, world), take(doubled, world.scheduler.state)
-        already = len(world.preempted)
+        before, spread = _balance(doubled, simulation), take(doubled, simulation.scheduler.state)
+        already = len(simulation.preempted)
         found = played.run(order, self._at_once)
         evicted = [pod for pods in found.evicted.values() for pod in pods]
         impacts = [*self._controllers.impacts(evicted)]
         plan = DrainPlan(
             nodes=tuple(self._nodes),
-            steps=tuple(_steps(doubled, world, found)),
+            steps=tuple(_steps(doubled, simulation, found)),
             blocked=tuple(_blocked(doubled, found)),
             played_to_end=not found.restless,
             before=before,
-            after=_balance(doubled, world),
+            after=_balance(doubled, simulation),
             jobs=tuple(_job(job, impact) for job, impact in impacts),
-            pending=tuple(_pending(doubled, world)),
-            spread=tuple(spread_changes(spread, take(doubled, world.scheduler.state))),
+            pending=tuple(_pending(doubled, simulation)),
+            spread=tuple(spread_changes(spread, take(doubled, simulation.scheduler.state))),
             kubernetes=problem.kubernetes.document,
             notes=(
                 *self._cluster.notes,
@@ -177,11 +179,11 @@ class _Course:
                 *_not_made_again(problem, self._controllers, evicted),
                 *job_notes.lost([item for item in impacts if item[1].outcome == "Fails"]),
                 *job_notes.presumed(impacts),
-                *_returned(doubled, world, found, self._numbers),
+                *_returned(doubled, simulation, found, self._numbers),
                 *((RESTLESS,) if found.restless else ()),
             ),
         )
-        return plan, world.preempted[already:]
+        return plan, simulation.preempted[already:]
 
 
 def _forced(problem: Problem, moving: Sequence[int]) -> Iterator[str]:
@@ -233,9 +235,14 @@ def _preempted(problem: Problem, preempted: Sequence[tuple[int, int]]) -> Iterat
         yield f"{victim} may be preempted by the replacement of {by}{more}: no node is open to it then"
 
 
-def _returned(problem: Problem, world: World, found: Drained, nodes: Sequence[int]) -> Iterator[str]:
+def _returned(
+    problem: Problem, simulation: ClusterSimulation, found: Drained, nodes: Sequence[int]
+) -> Iterator[str]:
     """Whose replacements land on a node that is being drained."""
-    node_of, evicted = world.scheduler.state.node_of, [pod for pods in found.evicted.values() for pod in pods]
+    node_of, evicted = (
+        simulation.scheduler.state.node_of,
+        [pod for pods in found.evicted.values() for pod in pods],
+    )
     drained = {*nodes}
     back = [pod for pod in evicted if node_of[pod] in drained]
     if back:
@@ -244,8 +251,8 @@ def _returned(problem: Problem, world: World, found: Drained, nodes: Sequence[in
         yield f"{first} tolerates the cordon and lands on {on}{more}: nobody is evicted twice"
 
 
-def _steps(problem: Problem, world: World, found: Drained) -> Iterator[DrainStep]:
-    names, node_of = problem.nodes.names, world.scheduler.state.node_of
+def _steps(problem: Problem, simulation: ClusterSimulation, found: Drained) -> Iterator[DrainStep]:
+    names, node_of = problem.nodes.names, simulation.scheduler.state.node_of
     last = {node: wave for wave, nodes in enumerate(found.waves) for node in nodes}
     for number, wave in enumerate(sorted(set(last.values())), start=1):
         for node in (node for node in found.waves[wave] if last[node] == wave):
@@ -263,13 +270,13 @@ def _blocked(problem: Problem, found: Drained) -> Iterator[BlockedNode]:
         yield BlockedNode(node=problem.nodes.names[node], pod=problem.pods[pod].key, message=message)
 
 
-def _balance(problem: Problem, world: World) -> Balance:
-    counts = take(problem, world.scheduler.state)
+def _balance(problem: Problem, simulation: ClusterSimulation) -> Balance:
+    counts = take(problem, simulation.scheduler.state)
     return Balance(
         hard_violations=sum(len(item.surplus) for item in counts if item.hard),
         hard_excess=_excess(counts, hard=True),
         soft_excess=_excess(counts, hard=False),
-        pending=len(world.waiting),
+        pending=len(simulation.waiting),
     )
 
 
@@ -277,9 +284,9 @@ def _excess(counts: Sequence[SpreadCounts], *, hard: bool) -> int:
     return sum(sum(item.surplus.values()) for item in counts if item.hard == hard)
 
 
-def _pending(problem: Problem, world: World) -> Iterator[PendingReason]:
+def _pending(problem: Problem, simulation: ClusterSimulation) -> Iterator[PendingReason]:
     """Why pods are left without a node, the most frequent reason first."""
-    left = [pod for pod in world.waiting if pod in world.messages]
-    examples = {world.messages[pod]: problem.pods[pod].key for pod in reversed(left)}
-    for message, pods in Counter(world.messages[pod] for pod in left).most_common():
+    left = [pod for pod in simulation.waiting if pod in simulation.messages]
+    examples = {simulation.messages[pod]: problem.pods[pod].key for pod in reversed(left)}
+    for message, pods in Counter(simulation.messages[pod] for pod in left).most_common():
         yield PendingReason(message=message, pods=pods, example=examples[message])

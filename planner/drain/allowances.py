@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from planner.eviction.budgets import Budgets
 from planner.problem.problem import Problem
-from planner.rollout.world import World
+from planner.rollout.cluster_simulation import ClusterSimulation
 
 #: What the eviction API answers.
 _TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -32,16 +32,16 @@ class Allowances:
             return self._budgets.allowed[number]
         return min(status.disruptions_allowed, status.current_healthy - status.desired_healthy)
 
-    def refusal(self, world: World, pod: int) -> str:
+    def refusal(self, simulation: ClusterSimulation, pod: int) -> str:
         """Why the eviction API refuses the pod now; empty when it does not."""
         covering = self._of[pod]
         if len(covering) > 1:
             return _TWO
-        if not covering or int(world.scheduler.state.node_of[pod]) < 0:
+        if not covering or int(simulation.scheduler.state.node_of[pod]) < 0:
             return ""
         budget = self._budgets.budgets[covering[0]]
         left = self._left[covering[0]]
-        if not world.ready[pod]:
+        if not simulation.ready[pod]:
             always = budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow"
             return "" if always or left >= 0 else _TOO_MANY
         if left > 0:

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from planner.clock import having
+from planner.clock import report_best
 from planner.drain.allowances import Allowances
 from planner.problem.problem import Problem
 from planner.proof import effort
-from planner.rollout.world import World
+from planner.rollout.cluster_simulation import ClusterSimulation
 
 RESTLESS = "Pods evict each other in turn, so that the drain was not played to an end"
 
@@ -40,7 +40,7 @@ class Drain:
 
     def __init__(
         self,
-        world: World,
+        simulation: ClusterSimulation,
         allowances: Allowances,
         pods_on: Mapping[int, Sequence[int]],
         for_good: Collection[int] = (),
@@ -51,14 +51,14 @@ class Drain:
 
         Nothing comes in place of those that go `for_good`.  With `late` pods end as late as they can.
         """
-        self._world = world
+        self._simulation = simulation
         self._for_good = for_good
         self._late = late
         self._allowances = allowances
         self._pods_on = pods_on
         self._found = Drained()
         self._asked: set[int] = set()
-        pods = len(world.waiting) + sum(map(len, pods_on.values()))
+        pods = len(simulation.waiting) + sum(map(len, pods_on.values()))
         self._most = max(effort.DRAIN_LEAST_EVENTS, effort.DRAIN_EVENTS_PER_POD * pods)
 
     def settle(self) -> None:
@@ -73,7 +73,7 @@ class Drain:
             left = []
             for wave in _waves(waiting, at_once):
                 left += self._wave(wave)
-                having(f"{len(self._found.waves)} waves done, {len(left)} nodes to be tried again")
+                report_best(f"{len(self._found.waves)} waves done, {len(left)} nodes to be tried again")
             if len(left) == len(waiting):
                 break
             waiting = left
@@ -102,44 +102,44 @@ class Drain:
             staying = self._staying(node)
             if staying:
                 left.append(node)
-                self._found.stuck[node] = (staying[0], self._allowances.refusal(self._world, staying[0]))
+                self._found.stuck[node] = (staying[0], self._allowances.refusal(self._simulation, staying[0]))
         return left
 
     def _staying(self, node: int) -> list[int]:
         """The pods of a node that are there and have not been evicted yet."""
-        node_of, alive = self._world.scheduler.state.node_of, self._world.alive
+        node_of, alive = self._simulation.scheduler.state.node_of, self._simulation.alive
         left = [pod for pod in self._pods_on[node] if pod not in self._asked]
         return [pod for pod in left if alive[pod] and node_of[pod] == node]
 
     def _evict(self, node: int) -> bool:
         """Whoever may go now goes; what a controller makes again waits for a node at once."""
-        world, gone = self._world, False
+        simulation, gone = self._simulation, False
         for pod in self._staying(node):
-            if self._allowances.refusal(world, pod):
+            if self._allowances.refusal(simulation, pod):
                 continue
-            if world.ready[pod]:
+            if simulation.ready[pod]:
                 self._allowances.lose(pod)
-            world.delete(pod)
+            simulation.delete(pod)
             self._asked.add(pod)
             self._found.evicted.setdefault(node, []).append(pod)
             if pod not in self._for_good:
-                world.create(pod)
+                simulation.create(pod)
             gone = True
         return gone
 
     def _let_others_act(self) -> bool:
         """Replacements are scheduled and become ready, old pods end; whether anything happened."""
-        world = self._world
-        moved = world.schedule(self._most)
-        if len(world.happened) >= self._most:
+        simulation = self._simulation
+        moved = simulation.schedule(self._most)
+        if len(simulation.happened) >= self._most:
             self._found.restless = True
             return False
-        for pod in list(world.starting):
-            world.become_ready(pod)
+        for pod in list(simulation.starting):
+            simulation.become_ready(pod)
             self._allowances.regain(pod)
             moved = True
-        for double in [] if self._late and moved else list(world.leaving):
-            world.end(double)
+        for double in [] if self._late and moved else list(simulation.leaving):
+            simulation.end(double)
             moved = True
         return moved
 

@@ -25,7 +25,7 @@ from models.objects.pod import Pod
 from models.objects.workload import Job, OnExitCodes, PodFailureRule
 
 Action = Literal["Ignore", "Count", "FailIndex", "FailJob"]
-Outcome = Literal["KeepsRunning", "LosesRetries", "Fails"]
+JobOutcome = Literal["KeepsRunning", "LosesRetries", "Fails"]
 
 #: What containers end with that are told to stop.
 _EXIT_CODES = (143, 137)
@@ -50,7 +50,7 @@ class Impact:
     """What some evictions do to a Job; the retries left are those after them, None where none are lost."""
 
     evictions: int
-    outcome: Outcome
+    outcome: JobOutcome
     reason: str = ""
     retries: int | None = None
     retries_left: int | None = None

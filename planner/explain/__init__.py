@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterator
 
 from models import Cluster
 from planner.audit.spread_counts import Owners
-from planner.clock import is_rung, looking_for
+from planner.clock import is_stop_requested, looking_for
 from planner.documents.explanation import Conflict, Explanation, ExplanationList
 from planner.documents.explanation import Fix as FixDocument
 from planner.errors import InputError
 from planner.explain.at_rest import AtRest
-from planner.explain.blockers import Case
+from planner.explain.blockers import PendingCase
 from planner.explain.conflict import conflict
 from planner.explain.report import explanation
 from planner.explain.search import FixSearch
@@ -33,86 +33,91 @@ def explain(
     *,
     preemption: bool = True,
     batch: float = 0.0,
-    bell: threading.Event | None = None,
+    stop_event: threading.Event | None = None,
 ) -> ExplanationList:
     """The explanations of all pending pods, or of those named (`namespace/name`); one for pods alike.
 
     With `batch` so many seconds may go into a minimal set of pods and fields that exclude each other.
-    When `bell` is set, no more changes are tried out.
+    When `stop_event` is set, no more changes are tried out.
     """
-    settled = AtRest.of(cluster, preemption)
+    static = AtRest.of(cluster, preemption)
     wanted = None if pods is None else set(pods)
-    _check_names(settled, wanted)
-    items = tuple(_explanations(settled, wanted, Owners(cluster), bell))
+    _check_names(static, wanted)
+    items = tuple(_explanations(static, wanted, Owners(cluster), stop_event))
     meter = Meter.of(batch) if batch > 0 else None
-    found = None if meter is None else _conflict(cluster, settled, wanted, meter)
+    found = None if meter is None else _conflict(cluster, static, wanted, meter)
     cut = meter is not None and meter.cut is not None
     return ExplanationList(
         items=items,
         conflict=found,
         cut=cut,
-        kubernetes=settled.problem.kubernetes.document,
+        kubernetes=static.problem.kubernetes.document,
         notes=(
-            *(*cluster.notes, *settled.problem.notes, *_placed(settled, wanted or set()), *_stopped(bell)),
+            *(
+                *cluster.notes,
+                *static.problem.notes,
+                *_placed(static, wanted or set()),
+                *_stopped(stop_event),
+            ),
             *((_CUT,) if cut else ()),
         ),
     )
 
 
-def _conflict(cluster: Cluster, settled: AtRest, wanted: set[str] | None, meter: Meter) -> Conflict | None:
+def _conflict(cluster: Cluster, static: AtRest, wanted: set[str] | None, meter: Meter) -> Conflict | None:
     """What keeps the pending pods of the snapshot from being placed together."""
-    gated = {settled.problem.pods[pod].key for pod in settled.left if settled.is_gated(pod)}
+    gated = {static.problem.pods[pod].key for pod in static.left if static.is_gated(pod)}
     pods = {pod.key for pod in cluster.pods if not pod.node_name and not pod.is_finished} - gated
     return conflict(cluster, frozenset(pods if wanted is None else pods & wanted), meter)
 
 
-def _check_names(settled: AtRest, wanted: set[str] | None) -> None:
+def _check_names(static: AtRest, wanted: set[str] | None) -> None:
     """Everybody asked about is there and pending."""
-    problem, known = settled.problem, settled.problem.pod_index
+    problem, known = static.problem, static.problem.pod_index
     problems = []
     for name in sorted(wanted or ()):
         if name not in known:
             problems.append(f"there is no pod {name}")
         elif problem.pods[known[name]].node_name:
             problems.append(f"pod {name} is not pending: it is on {problem.pods[known[name]].node_name}")
-        elif problem.pods[known[name]].spec.scheduler_name not in settled.scheduler.schedulers:
+        elif problem.pods[known[name]].spec.scheduler_name not in static.scheduler.schedulers:
             scheduler = problem.pods[known[name]].spec.scheduler_name
             problems.append(f"pod {name} asks for scheduler {scheduler}, which has no profile here")
     if problems:
         raise InputError(problems)
 
 
-def _stopped(bell: threading.Event | None) -> Iterator[str]:
-    if is_rung(bell):
+def _stopped(stop_event: threading.Event | None) -> Iterator[str]:
+    if is_stop_requested(stop_event):
         yield "stopped: not every change was tried out"
 
 
 def _explanations(
-    settled: AtRest, wanted: set[str] | None, owners: Owners, bell: threading.Event | None
+    static: AtRest, wanted: set[str] | None, owners: Owners, stop_event: threading.Event | None
 ) -> Iterator[Explanation]:
     """One for each template, for the first pod in the queue that is asked about; at last who only waits."""
-    problem = settled.problem
+    problem = static.problem
     groups: dict[int, list[int]] = {}
-    for pod in settled.left:
+    for pod in static.left:
         if wanted is None or problem.pods[pod].key in wanted:
             groups.setdefault(int(problem.template_of[pod]), []).append(pod)
     for number, (pod, *alike) in enumerate(groups.values(), start=1):
         looking_for(f"what helps {problem.pods[pod].key}, kind {number} of {len(groups)}")
-        case = Case.of(settled, pod)
-        yield explanation(case, FixSearch(case, bell).run(), alike, owners)
-    for pod, node in settled.late.items():
+        case = PendingCase.of(static, pod)
+        yield explanation(case, FixSearch(case, stop_event).run(), alike, owners)
+    for pod, node in static.late.items():
         if wanted is None or problem.pods[pod].key in wanted:
-            yield _waiting(settled, pod, node, owners)
+            yield _waiting(static, pod, node, owners)
 
 
-def _placed(settled: AtRest, wanted: set[str]) -> Iterator[str]:
+def _placed(static: AtRest, wanted: set[str]) -> Iterator[str]:
     """Those asked about that wait for nothing but their first turn."""
-    problem, node_of = settled.problem, settled.scheduler.state.node_of
+    problem, node_of = static.problem, static.scheduler.state.node_of
     placed = {name: node_of[problem.pod_index[name]] for name in sorted(wanted)}
     found = {
         name: problem.nodes.names[node]
         for name, node in placed.items()
-        if node >= 0 and problem.pod_index[name] not in settled.late
+        if node >= 0 and problem.pod_index[name] not in static.late
     }
     for name, where in [*found.items()][:1]:
         if len(found) == 1:
@@ -124,13 +129,13 @@ def _placed(settled: AtRest, wanted: set[str]) -> Iterator[str]:
             )
 
 
-def _waiting(settled: AtRest, pod: int, node: int, owners: Owners) -> Explanation:
+def _waiting(static: AtRest, pod: int, node: int, owners: Owners) -> Explanation:
     """A pod that needs nothing but another try."""
     return Explanation(
-        pod=settled.problem.pods[pod].key,
-        workload=owners.workload_of(settled.problem.pods[pod], settled.problem.template(pod)),
-        message=settled.messages[pod],
-        fixes=(FixDocument(changes=(), node=settled.problem.nodes.names[node]),),
+        pod=static.problem.pods[pod].key,
+        workload=owners.workload_of(static.problem.pods[pod], static.problem.template(pod)),
+        message=static.messages[pod],
+        fixes=(FixDocument(changes=(), node=static.problem.nodes.names[node]),),
         tried=0,
         exhausted=True,
     )

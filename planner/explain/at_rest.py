@@ -15,7 +15,7 @@ from models import Cluster
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.proof import effort
-from planner.scheduler.scheduler import GATED, Decision, Scheduler
+from planner.scheduler.scheduler import GATED, Scheduler, SchedulingDecision
 
 
 @dataclass(slots=True)
@@ -35,9 +35,9 @@ class AtRest:
     def of(cls, cluster: Cluster, preemption: bool) -> AtRest:
         """Run the queue until it has nothing more to give."""
         problem = Problem(cluster)
-        settled = cls(problem, Scheduler(problem, preemption=preemption), preemption)
-        settled._run()
-        return settled
+        static = cls(problem, Scheduler(problem, preemption=preemption), preemption)
+        static._run()
+        return static
 
     def _run(self) -> None:
         asked: dict[int, int] = {}
@@ -50,7 +50,7 @@ class AtRest:
             if self._changes == before:
                 break
 
-    def _take(self, decision: Decision, asked: dict[int, int]) -> None:
+    def _take(self, decision: SchedulingDecision, asked: dict[int, int]) -> None:
         pod, node = decision.pod, decision.node
         self._changes += bool(decision.victims)
         if decision.message:

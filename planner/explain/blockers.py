@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.explain.at_rest import AtRest
-from planner.explain.change import Change
+from planner.explain.change import ClusterChange
 from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.scheduler.framework import Framework, Plan
 from planner.state.state import State
 
-Proposal = Callable[[int], Iterator[Change]]
+Proposal = Callable[[int], Iterator[ClusterChange]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,29 +34,29 @@ class Blocker:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class PendingCase:
     """A pending pod in a cluster at rest, with all that is asked about it."""
 
-    settled: AtRest
+    static: AtRest
     pod: int
     framework: Framework
     plan: Plan
 
     @classmethod
-    def of(cls, settled: AtRest, pod: int) -> Case:
+    def of(cls, static: AtRest, pod: int) -> PendingCase:
         """The case of one pod."""
-        framework = settled.scheduler.framework_of(pod)
-        return cls(settled, pod, framework, framework.plan(settled.problem.template(pod)))
+        framework = static.scheduler.framework_of(pod)
+        return cls(static, pod, framework, framework.plan(static.problem.template(pod)))
 
     @property
     def problem(self) -> Problem:
         """The compiled cluster."""
-        return self.settled.problem
+        return self.static.problem
 
     @property
     def state(self) -> State:
         """Who is where."""
-        return self.settled.scheduler.state
+        return self.static.scheduler.state
 
     @property
     def template(self) -> Template:
@@ -79,6 +79,6 @@ class Case:
         return fixed, found.priority, owner is None, found.key
 
 
-def nothing(_: int) -> Iterator[Change]:
+def nothing(_: int) -> Iterator[ClusterChange]:
     """No proposal: what the catalogue has for a rule that cannot be changed."""
     return iter(())

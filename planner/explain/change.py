@@ -37,7 +37,7 @@ class Cost(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ClusterChange:
     """A change to the pod's spec, to a node, or to who is there; `command` is how kubectl does it."""
 
     action: str
@@ -61,12 +61,12 @@ class Change:
         return self.node_edit is not None or bool(self.new_nodes) or self.peer is not None
 
 
-Candidate = tuple[Change, ...]
+Candidate = tuple[ClusterChange, ...]
 
 
 def without_repetition(candidate: Candidate) -> Candidate:
     """The changes without those that delete only pods that another one deletes anyway."""
-    kept: list[Change] = []
+    kept: list[ClusterChange] = []
     for change in sorted(candidate, key=lambda change: -len(change.gone)):
         others = {pod for other in kept for pod in other.gone}
         if not change.gone or not others.issuperset(change.gone):

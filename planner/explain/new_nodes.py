@@ -13,8 +13,8 @@ from models.objects.affinity import Taint
 from models.objects.node import Node
 from models.objects.quantity import parse_quantity
 from planner.constraints.pod_topology_spread import Rule
-from planner.explain.blockers import Case
-from planner.explain.change import Change, Cost
+from planner.explain.blockers import PendingCase
+from planner.explain.change import ClusterChange, Cost
 from planner.explain.node_rules import labelled, missing_labels
 from planner.explain.room_changes import with_room
 from planner.explain.trials import node_copy
@@ -25,7 +25,7 @@ _UNITS = {CPU: 1000, MEMORY: 1 << 30, EPHEMERAL_STORAGE: 1 << 30}
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _NodeNeed:
     """What a node to order has that its model has not."""
 
     taints: tuple[Taint, ...]
@@ -47,14 +47,14 @@ class _Wish:
         return with_room(labelled(node, self.labels), room)
 
 
-def like(case: Case, number: int = 1) -> Iterator[Change]:
+def like(case: PendingCase, number: int = 1) -> Iterator[ClusterChange]:
     """So many nodes like each kind that there is, with what the pod needs besides."""
     for position in _kinds(case):
         node = case.problem.nodes.nodes[position]
         yield _order(case, position, _wish(case, node, position), number)
 
 
-def in_new_domain(case: Case, rule: Rule) -> Iterator[Change]:
+def in_new_domain(case: PendingCase, rule: Rule) -> Iterator[ClusterChange]:
     """The same in a domain that does not exist yet, where a constraint has too few."""
     key = rule.constraint.topology_key
     if not rule.few_domains or key == HOSTNAME:
@@ -62,14 +62,14 @@ def in_new_domain(case: Case, rule: Rule) -> Iterator[Change]:
     value = f"{key.rpartition('/')[2]}-{len(rule.column.values) + 1}"
     for position in _kinds(case)[:2]:
         wish = _wish(case, case.problem.nodes.nodes[position], position)
-        yield _order(case, position, _Wish(wish.taints, {**wish.labels, key: value}, wish.room))
+        yield _order(case, position, _NodeNeed(wish.taints, {**wish.labels, key: value}, wish.room))
 
 
-def _order(case: Case, position: int, wish: _Wish, number: int = 1) -> Change:
+def _order(case: PendingCase, position: int, wish: _NodeNeed, number: int = 1) -> ClusterChange:
     node, words = case.problem.nodes.nodes[position], wish.words
     names = islice(_free_names(case, node.name), number)
     what = "one more node" if number == 1 else f"{number} more nodes"
-    return Change(
+    return ClusterChange(
         "AddNode",
         (Cost.OTHER_NODE + len(words) if words else Cost.NODE) + 5 * (number - 1),
         ", ".join([f"{what} like {node.name}", *words]),
@@ -78,7 +78,7 @@ def _order(case: Case, position: int, wish: _Wish, number: int = 1) -> Change:
     )
 
 
-def _kinds(case: Case) -> list[int]:
+def _kinds(case: PendingCase) -> list[int]:
     """One node for each set of labels, taints and room; what only one node has is its name."""
     kinds: dict[Hashable, int] = {}
     for position, node in enumerate(case.problem.nodes.nodes):
@@ -88,13 +88,13 @@ def _kinds(case: Case) -> list[int]:
     return list(kinds.values())
 
 
-def _free_names(case: Case, name: str) -> Iterator[str]:
+def _free_names(case: PendingCase, name: str) -> Iterator[str]:
     """Names for other nodes."""
     candidates = (f"{name}-{number}" for number in count(2))
     return (found for found in candidates if found not in case.problem.nodes.index)
 
 
-def _wish(case: Case, node: Node, position: int) -> _Wish:
+def _wish(case: PendingCase, node: Node, position: int) -> _NodeNeed:
     tolerations = case.template.pod.spec.tolerations
     repelling = tuple(
         taint
@@ -103,10 +103,10 @@ def _wish(case: Case, node: Node, position: int) -> _Wish:
         and not taint.key.startswith("node.kubernetes.io/")
         and not any(toleration.tolerates(taint) for toleration in tolerations)
     )
-    return _Wish(repelling, missing_labels(case, node), _bigger(case, position))
+    return _NodeNeed(repelling, missing_labels(case, node), _bigger(case, position))
 
 
-def _bigger(case: Case, position: int) -> dict[str, int]:
+def _bigger(case: PendingCase, position: int) -> dict[str, int]:
     """What a node would have to have to hold its daemons and the pod, where it has less."""
     problem = case.problem
     daemons = [pod for pod in case.state.pods_on[position] if case.worth(pod)[0]]

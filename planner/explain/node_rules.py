@@ -15,8 +15,8 @@ from models.objects.selectors import NodeSelector, NodeSelectorRequirement, Node
 from planner.constraints.node_affinity import NodeAffinity
 from planner.constraints.node_unschedulable import NodeUnschedulable
 from planner.constraints.taint_toleration import TaintToleration
-from planner.explain.blockers import Blocker, Case
-from planner.explain.change import Change, Cost
+from planner.explain.blockers import Blocker, PendingCase
+from planner.explain.change import ClusterChange, Cost
 from planner.problem.eligibility import wishes_of
 from planner.problem.nodes import Mask
 
@@ -25,7 +25,7 @@ _REPELLING = ("NoSchedule", "NoExecute")
 _FACTS = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "beta.kubernetes.io/")
 
 
-def blockers(case: Case) -> Iterator[Blocker]:
+def blockers(case: PendingCase) -> Iterator[Blocker]:
     """The rules about one node and one pod alone."""
     for plugin in case.framework.profile.filters:
         if isinstance(plugin, NodeUnschedulable):
@@ -36,9 +36,9 @@ def blockers(case: Case) -> Iterator[Blocker]:
             yield Blocker(plugin.name, plugin.reject(case.template) != 0, partial(_match, case))
 
 
-def _uncordon(case: Case, node: int) -> Iterator[Change]:
+def _uncordon(case: PendingCase, node: int) -> Iterator[ClusterChange]:
     name = case.problem.nodes.names[node]
-    yield Change(
+    yield ClusterChange(
         "Uncordon",
         Cost.UNCORDON,
         f"uncordon node {name}",
@@ -56,7 +56,7 @@ def _uncordoned(node: Node) -> Node:
     return node.model_copy(update={"spec": spec})
 
 
-def _tainted(case: Case) -> Mask:
+def _tainted(case: PendingCase) -> Mask:
     """The nodes with a taint of their own; the one of a cordon goes with the cordon."""
     nodes = case.problem.nodes
     bare = nodes.by_taints(lambda taints: len(_untolerated(case, taints, cordon=False)))
@@ -65,7 +65,7 @@ def _tainted(case: Case) -> Mask:
     return found
 
 
-def _untolerated(case: Case, taints: Iterable[Taint], *, cordon: bool) -> list[Taint]:
+def _untolerated(case: PendingCase, taints: Iterable[Taint], *, cordon: bool) -> list[Taint]:
     tolerations = case.template.pod.spec.tolerations
     return [
         taint
@@ -76,18 +76,18 @@ def _untolerated(case: Case, taints: Iterable[Taint], *, cordon: bool) -> list[T
     ]
 
 
-def _tolerate(case: Case, position: int) -> Iterator[Change]:
+def _tolerate(case: PendingCase, position: int) -> Iterator[ClusterChange]:
     node = case.problem.nodes.nodes[position]
     taints = _untolerated(case, node.spec.taints, cordon=not node.spec.unschedulable)
     spelled = ", ".join(_spelled(taint) for taint in taints)
     new = tuple(Toleration(key=t.key, value=t.value, effect=t.effect) for t in taints)
-    yield Change(
+    yield ClusterChange(
         "AddToleration",
         Cost.TOLERATION + len(taints) - 1,
         f"tolerate {spelled}",
         edit=lambda spec: spec.model_copy(update={"tolerations": (*spec.tolerations, *new)}),
     )
-    yield Change(
+    yield ClusterChange(
         "RemoveTaint",
         Cost.REMOVE_TAINT,
         f"take {spelled} off node {node.name}",
@@ -111,7 +111,7 @@ def _spelled(taint: Taint) -> str:
     return f"{taint.key}{value}:{taint.effect}"
 
 
-def _match(case: Case, position: int) -> Iterator[Change]:
+def _match(case: PendingCase, position: int) -> Iterator[ClusterChange]:
     """Labels that the node lacks, or what the pod would have to stop asking for."""
     node = case.problem.nodes.nodes[position]
     yield from _label(case, position, node)
@@ -119,17 +119,17 @@ def _match(case: Case, position: int) -> Iterator[Change]:
     yield from _drop_term(case, node)
 
 
-def _label(case: Case, position: int, node: Node) -> Iterator[Change]:
+def _label(case: PendingCase, position: int, node: Node) -> Iterator[ClusterChange]:
     wanted = missing_labels(case, node)
     if wanted and not any(key.startswith(_FACTS) for key in wanted):
         yield label(node.name, position, wanted)
 
 
-def label(name: str, position: int, wanted: dict[str, str | None], *, more: int = 0) -> Change:
+def label(name: str, position: int, wanted: dict[str, str | None], *, more: int = 0) -> ClusterChange:
     """Label a node; None takes a label away."""
     words = [f"{key}-" if value is None else f"{key}={value}" for key, value in wanted.items()]
     overwrite = " --overwrite" if any(value is not None for value in wanted.values()) else ""
-    return Change(
+    return ClusterChange(
         "LabelNode",
         Cost.LABEL + len(wanted) - 1 + more,
         f"label node {name} {' '.join(words)}",
@@ -147,7 +147,7 @@ def labelled(node: Node, wanted: dict[str, str | None]) -> Node:
     return node.model_copy(update={"metadata": node.metadata.model_copy(update={"labels": kept})})
 
 
-def missing_labels(case: Case, node: Node) -> dict[str, str | None]:
+def missing_labels(case: PendingCase, node: Node) -> dict[str, str | None]:
     """What a node's labels would have to be; empty when labels cannot do it."""
     own = node.metadata.labels
     wanted: dict[str, str | None] = {
@@ -166,7 +166,7 @@ def missing_labels(case: Case, node: Node) -> dict[str, str | None]:
     return wanted
 
 
-def _required(case: Case) -> Iterator[NodeSelector]:
+def _required(case: PendingCase) -> Iterator[NodeSelector]:
     """The pod's required node affinity, and what its profile adds."""
     wishes = wishes_of(case.template.pod)
     if wishes is not None and wishes.required is not None:
@@ -205,12 +205,12 @@ def _value_for(item: NodeSelectorRequirement) -> str | None:
             return None
 
 
-def _drop_keys(case: Case, node: Node) -> Iterator[Change]:
+def _drop_keys(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
     """Drop the nodeSelector's keys that a node does not match; its affinity, if any, may stay."""
     selector = case.template.pod.spec.node_selector
     keys = [key for key, value in selector.items() if node.metadata.labels.get(key) != value]
     if keys:
-        yield Change(
+        yield ClusterChange(
             "DropNodeRequirement",
             Cost.DROP_REQUIREMENT + len(keys) - 1,
             "drop " + ", ".join(f"nodeSelector {key}={selector[key]}" for key in keys),
@@ -218,7 +218,7 @@ def _drop_keys(case: Case, node: Node) -> Iterator[Change]:
         )
         wishes = wishes_of(case.template.pod)
         if wishes is not None and wishes.required is not None:
-            yield Change(
+            yield ClusterChange(
                 "DropNodeRequirement",
                 Cost.DROP_REQUIREMENT + len(keys) + 1,
                 "drop "
@@ -233,7 +233,7 @@ def _without_keys(spec: PodSpec, keys: Iterable[str]) -> PodSpec:
     return spec.model_copy(update={"node_selector": kept})
 
 
-def _drop_term(case: Case, node: Node) -> Iterator[Change]:
+def _drop_term(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
     """Drop the expressions of one term that a node does not meet, or all of the required affinity."""
     wishes = wishes_of(case.template.pod)
     if wishes is None or wishes.required is None:
@@ -253,13 +253,13 @@ def _drop_term(case: Case, node: Node) -> Iterator[Change]:
                 for i in (*term.match_expressions, *term.match_fields)
                 if i not in (*kept.match_expressions, *kept.match_fields)
             ]
-            yield Change(
+            yield ClusterChange(
                 "DropNodeRequirement",
                 Cost.DROP_REQUIREMENT + len(failing),
                 "drop node affinity " + ", ".join(_requirement(item) for item in failing),
                 edit=partial(_with_required, selector=new),
             )
-    yield Change(
+    yield ClusterChange(
         "DropNodeRequirement",
         Cost.DROP_REQUIREMENT + 2,
         "drop the required node affinity",

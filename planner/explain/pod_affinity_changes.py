@@ -14,14 +14,14 @@ from models.objects.pod import Pod, PodSpec
 from models.objects.selectors import LabelSelector
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.inter_pod_affinity.plugin import Around
-from planner.explain.blockers import Blocker, Case
-from planner.explain.change import Change, Cost
+from planner.explain.blockers import Blocker, PendingCase
+from planner.explain.change import ClusterChange, Cost
 from planner.explain.room_changes import delete
 from planner.problem.nodes import ALL
 from planner.proof import effort
 
 
-def blockers(case: Case) -> Iterator[Blocker]:
+def blockers(case: PendingCase) -> Iterator[Blocker]:
     """Missing company as one blocker, every term about company to avoid as another."""
     for plugin in case.framework.profile.of(InterPodAffinity):
         if not plugin.concerns(case.template):
@@ -30,7 +30,9 @@ def blockers(case: Case) -> Iterator[Blocker]:
         if rules.needs:
             yield Blocker(plugin.name, plugin.lacks_company(case.template), partial(_bring_together, case))
         for number, around in enumerate(rules.shuns):
-            yield Blocker(plugin.name, around.here(ALL), partial(_shun, case, number, around), _crowd(around))
+            yield Blocker(
+                plugin.name, around.here(ALL), partial(_anti_affinity, case, number, around), _crowd(around)
+            )
         for around in rules.shunned_by:
             yield Blocker(plugin.name, around.here(ALL), partial(_disperse, case, around), _crowd(around))
 
@@ -39,7 +41,7 @@ def _crowd(around: Around) -> np.ndarray:
     return around.counts.padded()[around.column.codes]
 
 
-def _disperse(case: Case, around: Around, node: int) -> Iterator[Change]:
+def _disperse(case: PendingCase, around: Around, node: int) -> Iterator[ClusterChange]:
     """Delete those in the domain."""
     code = int(around.column.codes[node])
     if code < 0 or int(around.counts.sums()[code]) > effort.MOST_VICTIMS:
@@ -50,25 +52,25 @@ def _disperse(case: Case, around: Around, node: int) -> Iterator[Change]:
         yield delete(case, pods)
 
 
-def _shun(case: Case, number: int, around: Around, node: int) -> Iterator[Change]:
+def _anti_affinity(case: PendingCase, number: int, around: Around, node: int) -> Iterator[ClusterChange]:
     yield from _disperse(case, around, node)
     terms = _avoided(case)
     if terms:
         yield _without(terms[number])
 
 
-def dropped(case: Case) -> Iterator[Change]:
+def dropped(case: PendingCase) -> Iterator[ClusterChange]:
     """Every required anti-affinity given up, whether it is in the way now or will be later."""
     yield from map(_without, _avoided(case))
 
 
-def _avoided(case: Case) -> tuple[PodAffinityTerm, ...]:
+def _avoided(case: PendingCase) -> tuple[PodAffinityTerm, ...]:
     wishes = case.template.pod.spec.affinity
     return wishes.pod_anti_affinity.required if wishes and wishes.pod_anti_affinity else ()
 
 
-def _without(term: PodAffinityTerm) -> Change:
-    return Change(
+def _without(term: PodAffinityTerm) -> ClusterChange:
+    return ClusterChange(
         "DropAffinityTerm",
         Cost.DROP_REQUIREMENT,
         f"drop the anti-affinity to {_told(term)}",
@@ -85,7 +87,7 @@ def _without_shun(spec: PodSpec, dropped: PodAffinityTerm) -> PodSpec:
     return spec.model_copy(update={"affinity": affinity.model_copy(update={"pod_anti_affinity": apart})})
 
 
-def _bring_together(case: Case, node: int) -> Iterator[Change]:
+def _bring_together(case: PendingCase, node: int) -> Iterator[ClusterChange]:
     affinity = case.template.pod.spec.affinity
     if affinity is None or affinity.pod_affinity is None:
         return
@@ -96,7 +98,7 @@ def _bring_together(case: Case, node: int) -> Iterator[Change]:
     peer = _peer(case, terms, node)
     if peer is not None:
         labels = ",".join(f"{key}={value}" for key, value in peer.metadata.labels.items())
-        yield Change(
+        yield ClusterChange(
             "StartPeer",
             Cost.PEER,
             f"start a pod with {labels or 'any labels'} in namespace {peer.namespace} "
@@ -105,7 +107,7 @@ def _bring_together(case: Case, node: int) -> Iterator[Change]:
         )
 
 
-def _drop_needs(near: PodAffinity, terms: tuple[PodAffinityTerm, ...]) -> Change:
+def _drop_needs(near: PodAffinity, terms: tuple[PodAffinityTerm, ...]) -> ClusterChange:
     told = " and to ".join(_told(term) for term in terms)
 
     def edit(spec: PodSpec) -> PodSpec:
@@ -115,12 +117,12 @@ def _drop_needs(near: PodAffinity, terms: tuple[PodAffinityTerm, ...]) -> Change
         wishes = spec.affinity.pod_affinity.model_copy(update={"required": kept})
         return spec.model_copy(update={"affinity": spec.affinity.model_copy(update={"pod_affinity": wishes})})
 
-    return Change(
+    return ClusterChange(
         "DropAffinityTerm", Cost.DROP_REQUIREMENT + len(terms) - 1, f"drop the affinity to {told}", edit=edit
     )
 
 
-def _peer(case: Case, terms: tuple[PodAffinityTerm, ...], node: int) -> Pod | None:
+def _peer(case: PendingCase, terms: tuple[PodAffinityTerm, ...], node: int) -> Pod | None:
     """A pod that all terms mean, on a node; None where labels alone cannot make one."""
     labels: dict[str, str] = {}
     for term in terms:

@@ -17,9 +17,9 @@ from planner.constraints.pod_topology_spread import Rule
 from planner.documents.explanation import BlockedNodes, Explanation, FixChange, SpreadDomains
 from planner.documents.explanation import Fix as FixDocument
 from planner.explain import patches
-from planner.explain.blockers import Case
-from planner.explain.change import Change, edited
-from planner.explain.search import Fix, FoundFixes
+from planner.explain.blockers import PendingCase
+from planner.explain.change import ClusterChange, edited
+from planner.explain.search import FoundFixes, TestedFix
 from planner.explain.spread_rules import rules_of
 from planner.problem.nodes import Mask
 
@@ -27,14 +27,14 @@ _MOST_PODS = 10
 _MOST_NAMED = 3
 
 
-def explanation(case: Case, found: FoundFixes, alike: list[int], owners: Owners) -> Explanation:
+def explanation(case: PendingCase, found: FoundFixes, alike: list[int], owners: Owners) -> Explanation:
     """The document of one pod."""
     pods = case.problem.pods
     return Explanation(
         pod=pods[case.pod].key,
         workload=owners.workload_of(pods[case.pod], case.template),
         alike=tuple(pods[other].key for other in alike),
-        message=case.settled.messages[case.pod],
+        message=case.static.messages[case.pod],
         nodes=tuple(_blocked(case)),
         domains=tuple(_domains(case, rule) for rule in rules_of(case)),
         fixes=tuple(fix_of(case, fix, owners) for fix in found.fixes),
@@ -43,7 +43,7 @@ def explanation(case: Case, found: FoundFixes, alike: list[int], owners: Owners)
     )
 
 
-def _blocked(case: Case) -> Iterator[BlockedNodes]:
+def _blocked(case: PendingCase) -> Iterator[BlockedNodes]:
     """The nodes by who refused them first and why, the largest group first."""
     diagnosis, names = case.framework.diagnose(case.plan), case.problem.nodes.names
     groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
@@ -63,7 +63,7 @@ def _blocked(case: Case) -> Iterator[BlockedNodes]:
         )
 
 
-def _in_the_way(case: Case, plugin: str, nodes: Mask) -> Iterator[str]:
+def _in_the_way(case: PendingCase, plugin: str, nodes: Mask) -> Iterator[str]:
     """The pods that hold a port, or whose company is the trouble, a few of them."""
     found: list[int] = []
     if plugin == NodePorts.name:
@@ -84,7 +84,7 @@ def _in_the_way(case: Case, plugin: str, nodes: Mask) -> Iterator[str]:
     yield from dict.fromkeys(case.problem.pods[pod].key for pod in found[:_MOST_PODS])
 
 
-def _domains(case: Case, rule: Rule) -> SpreadDomains:
+def _domains(case: PendingCase, rule: Rule) -> SpreadDomains:
     constraint, values, sums = rule.constraint, rule.column.values, rule.counts.sums()
     selector = rule.counted.selection.selector
     counts = {values[code]: int(sums[code]) for code in np.flatnonzero(rule.counts.domains).tolist()}
@@ -100,7 +100,7 @@ def _domains(case: Case, rule: Rule) -> SpreadDomains:
     )
 
 
-def _minimum_from(case: Case, rule: Rule, counts: dict[str, int]) -> str:
+def _minimum_from(case: PendingCase, rule: Rule, counts: dict[str, int]) -> str:
     """Why the global minimum is what it is."""
     if rule.few_domains:
         there = len(counts)
@@ -113,7 +113,7 @@ def _minimum_from(case: Case, rule: Rule, counts: dict[str, int]) -> str:
     return f"{lowest[0]}, {_state_of(case, rule, lowest[0])}"
 
 
-def _state_of(case: Case, rule: Rule, value: str) -> str:
+def _state_of(case: PendingCase, rule: Rule, value: str) -> str:
     """What is special about the emptiest domain: that the pod can go to none of its nodes, or nothing."""
     inside = (rule.column.codes == rule.column.code_of[value]) & rule.counts.eligible
     open_to = case.problem.eligibility.by_taints(case.template)
@@ -131,7 +131,7 @@ def _state_of(case: Case, rule: Rule, value: str) -> str:
     return "which has the fewest"
 
 
-def fix_of(case: Case, fix: Fix, owners: Owners) -> FixDocument:
+def fix_of(case: PendingCase, fix: TestedFix, owners: Owners) -> FixDocument:
     """A fix as documents have it."""
     return FixDocument(
         changes=tuple(told for change in fix.changes for told in _changes(case, change, owners)),
@@ -141,7 +141,7 @@ def fix_of(case: Case, fix: Fix, owners: Owners) -> FixDocument:
     )
 
 
-def _changes(case: Case, change: Change, owners: Owners) -> Iterator[FixChange]:
+def _changes(case: PendingCase, change: ClusterChange, owners: Owners) -> Iterator[FixChange]:
     """A change as its user makes it: several objects when there are several new nodes."""
     if change.edit is not None:
         yield _in_manifest(case, change, owners)
@@ -158,7 +158,7 @@ def _changes(case: Case, change: Change, owners: Owners) -> Iterator[FixChange]:
         yield _plain(change, f"Node/{name}", "", change.node_fragment)
 
 
-def _in_manifest(case: Case, change: Change, owners: Owners) -> FixChange:
+def _in_manifest(case: PendingCase, change: ClusterChange, owners: Owners) -> FixChange:
     namespace = case.template.namespace
     workload = owners.workload_of(case.problem.pods[case.pod], case.template)
     spec = case.problem.pods[case.pod].spec
@@ -189,7 +189,9 @@ def _node(node: Node) -> dict[str, Any]:
     }
 
 
-def _plain(change: Change, target: str, namespace: str, patch: dict[str, object] | None = None) -> FixChange:
+def _plain(
+    change: ClusterChange, target: str, namespace: str, patch: dict[str, object] | None = None
+) -> FixChange:
     return FixChange(
         action=change.action,
         target=target,

@@ -14,15 +14,15 @@ from planner.constraints import Filter
 from planner.constraints.node_ports import NodePorts, clash
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.volumes import NodeVolumeLimits, VolumeBinding, VolumeRestrictions, VolumeZone
-from planner.explain.blockers import Blocker, Case, nothing
-from planner.explain.change import Change, Cost
+from planner.explain.blockers import Blocker, PendingCase, nothing
+from planner.explain.change import ClusterChange, Cost
 from planner.explain.smaller_requests import lower
 from planner.problem.nodes import Ints, Mask
 from planner.problem.requests import PODS, in_words
 from planner.proof import effort
 
 
-def blockers(case: Case) -> Iterator[Blocker]:
+def blockers(case: PendingCase) -> Iterator[Blocker]:
     """What a node has no room for."""
     for plugin in case.framework.profile.filters:
         if not plugin.concerns(case.template):
@@ -47,12 +47,12 @@ def blockers(case: Case) -> Iterator[Blocker]:
                 pass
 
 
-def _refused(case: Case, plugin: Filter) -> Mask:
+def _refused(case: PendingCase, plugin: Filter) -> Mask:
     refused: Mask = np.asarray(plugin.reject(case.template) != 0)
     return refused
 
 
-def _missing(case: Case, fit: NodeResourcesFit) -> Ints:
+def _missing(case: PendingCase, fit: NodeResourcesFit) -> Ints:
     """How much of each wanted resource every node lacks."""
     rows, amounts = map(list, zip(*fit.wants(case.template), strict=True))
     free = case.problem.allocatable[rows] - case.state.used[rows]
@@ -60,7 +60,7 @@ def _missing(case: Case, fit: NodeResourcesFit) -> Ints:
     return missing
 
 
-def _make_room(case: Case, fit: NodeResourcesFit, node: int) -> Iterator[Change]:
+def _make_room(case: PendingCase, fit: NodeResourcesFit, node: int) -> Iterator[ClusterChange]:
     names = [case.problem.resources[row] for row, _ in fit.wants(case.template)]
     short = {
         name: int(amount) for name, amount in zip(names, _missing(case, fit)[:, node], strict=True) if amount
@@ -72,7 +72,7 @@ def _make_room(case: Case, fit: NodeResourcesFit, node: int) -> Iterator[Change]
         yield lowered
 
 
-def _evict(case: Case, short: dict[str, int], node: int) -> Iterator[Change]:
+def _evict(case: PendingCase, short: dict[str, int], node: int) -> Iterator[ClusterChange]:
     """The fewest pods that free what is short: one if one is enough, else the largest first."""
     state, problem = case.state, case.problem
     here = sorted(state.pods_on[node], key=case.worth)
@@ -87,7 +87,7 @@ def _evict(case: Case, short: dict[str, int], node: int) -> Iterator[Change]:
         yield delete(case, victims, f"free {what} on node {problem.nodes.names[node]}: ")
 
 
-def _victims(case: Case, here: list[int], wanted: dict[int, int]) -> list[int]:
+def _victims(case: PendingCase, here: list[int], wanted: dict[int, int]) -> list[int]:
     amounts = {pod: case.problem.template(pod).amounts for pod in here}
     alone = [pod for pod in here if all(amounts[pod][row] >= need for row, need in wanted.items())]
     if alone:
@@ -112,11 +112,11 @@ def _size(amounts: tuple[int, ...], wanted: dict[int, int]) -> float:
     )
 
 
-def delete(case: Case, victims: list[int], why: str = "") -> Change:
+def delete(case: PendingCase, victims: list[int], why: str = "") -> ClusterChange:
     """Delete some pods."""
     pods = [case.problem.pods[victim] for victim in victims]
     names = ", ".join(pod.key for pod in pods)
-    return Change(
+    return ClusterChange(
         "DeletePod",
         Cost.POD + 10 * (len(pods) - 1),
         f"{why}delete pod{'s' if len(pods) > 1 else ''} {names}",
@@ -125,11 +125,11 @@ def delete(case: Case, victims: list[int], why: str = "") -> Change:
     )
 
 
-def _more_slots(case: Case, node: int) -> Change:
+def _more_slots(case: PendingCase, node: int) -> ClusterChange:
     name = case.problem.nodes.names[node]
     row = case.problem.resource_index[PODS]
     slots = int(case.state.used[row, node]) + 1
-    return Change(
+    return ClusterChange(
         "MorePodSlots",
         Cost.POD_SLOTS,
         f"let node {name} run {slots} pods (maxPods in its kubelet's configuration)",
@@ -145,7 +145,7 @@ def with_room(node: Node, room: dict[str, int]) -> Node:
     return node.model_copy(update={"status": node.status.model_copy(update={"allocatable": allocatable})})
 
 
-def _free_port(case: Case, node: int) -> Iterator[Change]:
+def _free_port(case: PendingCase, node: int) -> Iterator[ClusterChange]:
     mine = list(case.template.pod.spec.host_ports())
     holders = [
         pod
@@ -164,7 +164,7 @@ def _free_port(case: Case, node: int) -> Iterator[Change]:
         yield delete(case, sorted(holders, key=case.worth), f"free host port {ports} on node {name}: ")
     if not case.template.pod.spec.host_network:
         clashing = [a for a in mine if any(clash(a, b) for b in taken)]
-        yield Change(
+        yield ClusterChange(
             "DropHostPort",
             Cost.DROP_PORT,
             f"do without host port {ports}",
@@ -191,7 +191,9 @@ def _without_ports(spec: PodSpec, ports: set[tuple[str, int]]) -> PodSpec:
     )
 
 
-def _free_volume(case: Case, plugin: VolumeRestrictions | NodeVolumeLimits, node: int) -> Iterator[Change]:
+def _free_volume(
+    case: PendingCase, plugin: VolumeRestrictions | NodeVolumeLimits, node: int
+) -> Iterator[ClusterChange]:
     """Delete one pod whose going lets the plugin accept the node."""
     state, here = case.state, np.array([node])
     candidates = list(case.state.pods_on[node])

@@ -15,12 +15,12 @@ from itertools import product
 import numpy as np
 
 from models.controllers.templates import is_stand_in
-from planner.clock import having, is_rung
+from planner.clock import is_stop_requested, report_best
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.explain import new_nodes, node_rules, pod_affinity_changes, room_changes, spread_rules
-from planner.explain.blockers import Blocker, Case
-from planner.explain.change import Candidate, Change, Cost, cost_of, without_repetition
-from planner.explain.trials import Landing, Trials
+from planner.explain.blockers import Blocker, PendingCase
+from planner.explain.change import Candidate, ClusterChange, Cost, cost_of, without_repetition
+from planner.explain.trials import TrialResult, Trials
 from planner.problem.nodes import Ints
 from planner.proof import effort
 from planner.scheduler.scheduler import GATED
@@ -29,23 +29,23 @@ _RELATIONAL = {"PodTopologySpread", "InterPodAffinity"}
 
 
 @dataclass(frozen=True, slots=True)
-class Fix:
+class TestedFix:
     """Changes that were tried out, and where the pod went."""
 
     changes: Candidate
-    landing: Landing
+    landing: TrialResult
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFixes:
     """What was found, what was tried, and whether that was all that the catalogue has."""
 
-    fixes: tuple[Fix, ...]
+    fixes: tuple[TestedFix, ...]
     tried: int
     exhausted: bool
 
 
-def blockers_of(case: Case) -> list[Blocker]:
+def blockers_of(case: PendingCase) -> list[Blocker]:
     """Every rule that refuses the pod some node."""
     families = (node_rules, room_changes, spread_rules, pod_affinity_changes)
     found = [blocker for family in families for blocker in family.blockers(case)]
@@ -59,17 +59,17 @@ Pattern = tuple[tuple[Blocker, ...], Ints]
 class FixSearch:
     """The fixes of one pod."""
 
-    def __init__(self, case: Case, bell: threading.Event | None = None) -> None:
-        """When `bell` is set, nothing more is tried out."""
+    def __init__(self, case: PendingCase, stop_event: threading.Event | None = None) -> None:
+        """When `stop_event` is set, nothing more is tried out."""
         self._case = case
-        self._bell = bell
-        self._trials = Trials(case.settled, case.pod)
+        self._stop_event = stop_event
+        self._trials = Trials(case.static, case.pod)
         self._blockers = blockers_of(case)
-        self._preempts = case.settled.preemption and bool(
+        self._preempts = case.static.preemption and bool(
             (case.problem.priorities < case.template.priority).any()
         )
         self._gates = tuple(_without_gates(case))
-        self._fixes: list[Fix] = []
+        self._fixes: list[TestedFix] = []
         self._kinds: Counter[tuple[str, ...]] = Counter()
         self._seen: set[tuple[str, ...]] = set()
         self._tried = 0
@@ -98,14 +98,14 @@ class FixSearch:
         ):
             if not self._fixes and (small or more == self._with_new_node):
                 self._try(more())
-        stopped = is_rung(self._bell)
+        stopped = is_stop_requested(self._stop_event)
         done = bool(self._fixes) or (small and not self._cut)
         return FoundFixes(tuple(self._best()), self._tried, done and not stopped)
 
     def _enough(self, size: int) -> bool:
         return len(self._fixes) >= (effort.FIXES_WANTED if size == 1 else 1)
 
-    def _best(self) -> list[Fix]:
+    def _best(self) -> list[TestedFix]:
         by_cost = sorted(self._fixes, key=lambda fix: (bool(fix.landing.victims), cost_of(fix.changes)))
         return by_cost[: effort.FIXES_ENOUGH]
 
@@ -179,7 +179,7 @@ class FixSearch:
 
     def _try(self, candidates: Iterable[Candidate]) -> None:
         """Try out what was not seen before, the cheapest first, as long as there is room for more."""
-        if is_rung(self._bell):
+        if is_stop_requested(self._stop_event):
             self._cut = True
             return
         fresh: dict[tuple[str, ...], Candidate] = {}
@@ -191,20 +191,20 @@ class FixSearch:
         ordered = sorted(fresh.values(), key=cost_of)
         run = self._trials.run(ordered, self._wanted)
         for candidate, landing in run:
-            if is_rung(self._bell):
+            if is_stop_requested(self._stop_event):
                 self._cut = True
                 break
             self._tried += 1
-            having(f"{self._tried} changes tried out, {len(self._fixes)} help")
+            report_best(f"{self._tried} changes tried out, {len(self._fixes)} help")
             if landing is not None and not self._only_swaps(candidate, landing):
-                self._fixes.append(Fix(candidate, landing))
+                self._fixes.append(TestedFix(candidate, landing))
                 self._kinds[_kind(candidate)] += 1
 
-    def _is_yet_to_come(self, change: Change) -> bool:
+    def _is_yet_to_come(self, change: ClusterChange) -> bool:
         """Whether it deletes a pod that a workload of a manifest would only make."""
         return any(is_stand_in(self._case.problem.pods[pod]) for pod in change.gone)
 
-    def _only_swaps(self, candidate: Candidate, landing: Landing) -> bool:
+    def _only_swaps(self, candidate: Candidate, landing: TrialResult) -> bool:
         """Whether it deletes a replica of the same workload whose replacement then waits instead."""
         problem, owner = self._case.problem, self._case.template.owner
         siblings = any(problem.template(pod).owner == owner for change in candidate for pod in change.gone)
@@ -237,10 +237,10 @@ def _easiest(rules: tuple[Blocker, ...], where: Ints, number: int) -> list[int]:
     return list(picked)[: max(number, len(orders))]
 
 
-def _without_gates(case: Case) -> Iterator[Change]:
-    if case.settled.messages.get(case.pod) == GATED:
+def _without_gates(case: PendingCase) -> Iterator[ClusterChange]:
+    if case.static.messages.get(case.pod) == GATED:
         gates = case.template.pod.spec.scheduling_gates
-        yield Change(
+        yield ClusterChange(
             "RemoveSchedulingGate",
             Cost.GATE,
             "remove the scheduling gate " + ", ".join(gate.name for gate in gates),

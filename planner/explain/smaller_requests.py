@@ -6,14 +6,14 @@ from functools import partial
 
 from models.objects.containers import Container, ResourceRequirements
 from models.objects.pod import Pod, PodSpec
-from planner.explain.blockers import Case
-from planner.explain.change import Change, Cost
+from planner.explain.blockers import PendingCase
+from planner.explain.change import ClusterChange, Cost
 from planner.problem.requests import CPU, in_words, pod_requests
 
 _NANO = {CPU: 10**6}
 
 
-def lower(case: Case, short: dict[str, int]) -> Change | None:
+def lower(case: PendingCase, short: dict[str, int]) -> ClusterChange | None:
     """Ask for no more than fits; None when that would be nothing at all."""
     pod = case.template.pod
     wanted = pod_requests(pod)
@@ -27,7 +27,7 @@ def lower(case: Case, short: dict[str, int]) -> Change | None:
             return None
         spec = lowered
     what = ", ".join(f"{in_words(n, g)} {n} instead of {in_words(n, wanted[n])}" for n, g in goals.items())
-    return Change("LowerRequest", Cost.LOWER_REQUEST, f"request {what}", edit=_takes_requests_of(spec))
+    return ClusterChange("LowerRequest", Cost.LOWER_REQUEST, f"request {what}", edit=_takes_requests_of(spec))
 
 
 def _takes_requests_of(lowered: PodSpec) -> partial[PodSpec]:

@@ -11,8 +11,8 @@ from models.objects.affinity import TopologySpreadConstraint
 from models.objects.pod import PodSpec
 from planner.constraints.pod_topology_spread import SOFT, PodTopologySpread, Rule
 from planner.constraints.pod_topology_spread.rule import NO_LABEL
-from planner.explain.blockers import Blocker, Case
-from planner.explain.change import Change, Cost
+from planner.explain.blockers import Blocker, PendingCase
+from planner.explain.change import ClusterChange, Cost
 from planner.explain.node_rules import label
 from planner.explain.room_changes import delete
 from planner.problem.nodes import ALL, HOSTNAME
@@ -22,13 +22,13 @@ _ZONE = "topology.kubernetes.io/zone"
 Terms = TopologySpreadConstraint
 
 
-def rules_of(case: Case) -> list[Rule]:
+def rules_of(case: PendingCase) -> list[Rule]:
     """The pod's DoNotSchedule constraints."""
     plugins = case.framework.profile.of(PodTopologySpread)
     return [rule for plugin in plugins for rule in plugin.hard(case.template)]
 
 
-def blockers(case: Case) -> Iterator[Blocker]:
+def blockers(case: PendingCase) -> Iterator[Blocker]:
     """Every DoNotSchedule constraint: where a label is missing, and where the skew would be too much."""
     for rule in rules_of(case):
         codes = rule.rejects(ALL)
@@ -39,7 +39,7 @@ def blockers(case: Case) -> Iterator[Blocker]:
         yield Blocker(name, (codes != 0) & (codes != NO_LABEL), partial(_relax, case, rule), skews)
 
 
-def _label(case: Case, rule: Rule, node: int) -> Iterator[Change]:
+def _label(case: PendingCase, rule: Rule, node: int) -> Iterator[ClusterChange]:
     """Put the node into a domain, the emptiest, or drop the constraint."""
     key, name = rule.constraint.topology_key, case.problem.nodes.names[node]
     values = rule.column.values
@@ -52,12 +52,12 @@ def _label(case: Case, rule: Rule, node: int) -> Iterator[Change]:
     yield _anyway(case, rule)
 
 
-def _relax(case: Case, rule: Rule, node: int) -> Iterator[Change]:
+def _relax(case: PendingCase, rule: Rule, node: int) -> Iterator[ClusterChange]:
     yield from _own_manifest(case, rule, int(rule.column.codes[node]))
     yield from _fewer_pods(case, rule, int(rule.column.codes[node]))
 
 
-def _own_manifest(case: Case, rule: Rule, domain: int) -> Iterator[Change]:
+def _own_manifest(case: PendingCase, rule: Rule, domain: int) -> Iterator[ClusterChange]:
     constraint, key = rule.constraint, rule.constraint.topology_key
     skew = int(rule.counts.sums()[domain]) + rule.own - rule.minimum()
     yield _changed(
@@ -99,7 +99,7 @@ def _own_manifest(case: Case, rule: Rule, domain: int) -> Iterator[Change]:
     yield _anyway(case, rule)
 
 
-def _anyway(case: Case, rule: Rule) -> Change:
+def _anyway(case: PendingCase, rule: Rule) -> ClusterChange:
     key = rule.constraint.topology_key
     return _changed(
         case,
@@ -112,18 +112,20 @@ def _anyway(case: Case, rule: Rule) -> Change:
     )
 
 
-def dropped(case: Case) -> Iterator[Change]:
+def dropped(case: PendingCase) -> Iterator[ClusterChange]:
     """Every constraint made soft, whether it is in the way now or will be after another change."""
     for rule in rules_of(case):
         yield _anyway(case, rule)
 
 
-def _changed(case: Case, rule: Rule, action: str, cost: int, summary: str, **terms: object) -> Change:
+def _changed(
+    case: PendingCase, rule: Rule, action: str, cost: int, summary: str, **terms: object
+) -> ClusterChange:
     key = rule.constraint.topology_key
-    return Change(action, cost, summary, subject=key, edit=_edit(case, rule, terms))
+    return ClusterChange(action, cost, summary, subject=key, edit=_edit(case, rule, terms))
 
 
-def _edit(case: Case, rule: Rule, terms: dict[str, object]) -> Callable[[PodSpec], PodSpec]:
+def _edit(case: PendingCase, rule: Rule, terms: dict[str, object]) -> Callable[[PodSpec], PodSpec]:
     """Change one constraint where it stands; the profile's defaults become the pod's own."""
     asked = rule.constraint
     defaults = () if case.template.pod.spec.topology_spread_constraints else _spelled_out(case)
@@ -149,7 +151,7 @@ def _merged(constraints: tuple[Terms, ...]) -> tuple[Terms, ...]:
     return tuple(found.values())
 
 
-def _spelled_out(case: Case) -> tuple[Terms, ...]:
+def _spelled_out(case: PendingCase) -> tuple[Terms, ...]:
     """The profile's default constraints as the pod would have to write them."""
     plugins = case.framework.profile.of(PodTopologySpread)
     rules = [
@@ -160,13 +162,13 @@ def _spelled_out(case: Case) -> tuple[Terms, ...]:
     )
 
 
-def members(case: Case, rule: Rule, domain: int) -> list[int]:
+def members(case: PendingCase, rule: Rule, domain: int) -> list[int]:
     """The pods that a constraint counts in a domain, the one to give up first first."""
     nodes = (rule.column.codes == domain) & rule.counts.eligible
     return case.pods_on(nodes, lambda number: number in rule.tally.members)
 
 
-def _fewer_pods(case: Case, rule: Rule, domain: int) -> Iterator[Change]:
+def _fewer_pods(case: PendingCase, rule: Rule, domain: int) -> Iterator[ClusterChange]:
     """Take the surplus out of the domain."""
     surplus = int(rule.counts.sums()[domain]) + rule.own - rule.minimum() - rule.constraint.max_skew
     pods = members(case, rule, domain)

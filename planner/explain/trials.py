@@ -15,7 +15,7 @@ from planner.scheduler.scheduler import Scheduler
 
 
 @dataclass(frozen=True, slots=True)
-class Landing:
+class TrialResult:
     """Where a pod went, whom it evicted, and where the replacements of deleted pods went."""
 
     node: str
@@ -26,14 +26,14 @@ class Landing:
 class Trials:
     """What becomes of one pod when something is changed in a cluster at rest."""
 
-    def __init__(self, settled: AtRest, pod: int) -> None:
-        self._settled = settled
+    def __init__(self, static: AtRest, pod: int) -> None:
+        self._static = static
         self._pod = pod
-        self._ahead = settled.ahead_of(pod)
+        self._ahead = static.ahead_of(pod)
 
     def run(
         self, candidates: Sequence[Candidate], wanted: Callable[[Candidate], bool]
-    ) -> Iterator[tuple[Candidate, Landing | None]]:
+    ) -> Iterator[tuple[Candidate, TrialResult | None]]:
         """Try those still wanted out, in their order; what leaves the nodes alone shares a problem."""
         light = [found for found in candidates if not _of_cluster(found)]
         variant_of = {id(found): number for number, found in enumerate(light)}
@@ -50,10 +50,10 @@ class Trials:
             yield candidate, self._decide(bench, first + variant_of[id(candidate)], candidate)
 
     def _variant(self, candidate: Candidate) -> Pod:
-        pod = self._settled.problem.pods[self._pod]
+        pod = self._static.problem.pods[self._pod]
         return pod.model_copy(update={"spec": edited(pod.spec, candidate)})
 
-    def _alone(self, candidate: Candidate) -> Landing | None:
+    def _alone(self, candidate: Candidate) -> TrialResult | None:
         """A trial that changes nodes, or brings pods that have a node."""
         nodes, more = self._changed_nodes(candidate), [self._variant(candidate)]
         for change in candidate:
@@ -64,7 +64,7 @@ class Trials:
         return self._decide(scheduler, len(scheduler.problem.pods) - len(more), candidate)
 
     def _changed_nodes(self, candidate: Candidate) -> list[Node]:
-        nodes = list(self._settled.problem.nodes.nodes)
+        nodes = list(self._static.problem.nodes.nodes)
         for change in candidate:
             if change.node_edit is not None and change.node is not None:
                 nodes[change.node] = change.node_edit(nodes[change.node])
@@ -72,26 +72,26 @@ class Trials:
 
     def _daemons(self, like: int, new: Node) -> Iterator[Pod]:
         """The DaemonSet pods that a new node gets, as the node that it is like has them."""
-        for number in self._settled.scheduler.state.pods_on[like]:
-            pod = self._settled.problem.pods[number]
+        for number in self._static.scheduler.state.pods_on[like]:
+            pod = self._static.problem.pods[number]
             owner = pod.metadata.controller
             if owner is not None and owner.kind == "DaemonSet":
                 yield daemon_copy(pod, new)
 
     def _scheduler(self, nodes: Iterable[Node] | None, more: Sequence[Pod]) -> Scheduler:
-        node_of, claiming = self._settled.places
-        base: Problem = self._settled.problem
+        node_of, claiming = self._static.places
+        base: Problem = self._static.problem
         problem = base.varied(node_of, nodes, more)
-        scheduler = Scheduler(problem, preemption=self._settled.preemption)
+        scheduler = Scheduler(problem, preemption=self._static.preemption)
         for pod, node in claiming:
             scheduler.state.bind(pod, problem.nodes.index[base.nodes.names[node]])
         return scheduler
 
-    def _decide(self, scheduler: Scheduler, variant: int, candidate: Candidate) -> Landing | None:
+    def _decide(self, scheduler: Scheduler, variant: int, candidate: Candidate) -> TrialResult | None:
         """The pod's turn after everybody's ahead; the state is as before afterwards."""
         state = scheduler.state
         mark = state.mark()
-        scheduler.restore_nominations([*(pod for pod in self._settled.left if pod != self._pod), variant])
+        scheduler.restore_nominations([*(pod for pod in self._static.left if pod != self._pod), variant])
         gone = list(dict.fromkeys(pod for change in candidate for pod in change.gone))
         for pod in gone:
             state.unbind(pod)
@@ -107,17 +107,17 @@ class Trials:
             places |= {pod: _place(scheduler, pod) for pod in back if pod not in places}
             victims = tuple(scheduler.problem.pods[victim].key for victim in decision.victims)
             replaced = tuple(places[pod] for pod in back)
-            landing = Landing(scheduler.problem.nodes.names[decision.node], victims, replaced)
+            landing = TrialResult(scheduler.problem.nodes.names[decision.node], victims, replaced)
         scheduler.forget_nominations([variant])
         state.rollback(mark)
         return landing
 
     def _let_others_go_first(self, scheduler: Scheduler) -> None:
         alike: dict[int, list[int]] = {}
-        for pod in self._settled.left[: self._settled.left.index(self._pod)]:
-            alike.setdefault(int(self._settled.problem.template_of[pod]), []).append(pod)
+        for pod in self._static.left[: self._static.left.index(self._pod)]:
+            alike.setdefault(int(self._static.problem.template_of[pod]), []).append(pod)
         for first in self._ahead:
-            for pod in alike[int(self._settled.problem.template_of[first])]:
+            for pod in alike[int(self._static.problem.template_of[first])]:
                 if scheduler.decide(pod).node is None:
                     break
 

@@ -33,7 +33,7 @@ class ClaimUse(NamedTuple):
     ephemeral: bool
 
 
-class Choice(NamedTuple):
+class VolumeChoice(NamedTuple):
     """What an unbound claim gets on a node: a volume, or (None) a provisioned one."""
 
     claim: str
@@ -88,19 +88,19 @@ class Claims:
         self._taken: dict[str, str] = {}
         self._given: dict[str, PersistentVolume] = {}
         self._selected: dict[str, int] = {}
-        self._journal: list[Choice] = []
+        self._journal: list[VolumeChoice] = []
         self._reachable: dict[str, Mask] = {}
         self.version = 0
 
     @property
-    def bindings(self) -> tuple[Choice, ...]:
+    def bindings(self) -> tuple[VolumeChoice, ...]:
         """What claims were given since the snapshot, in order."""
         return tuple(self._journal)
 
     def is_bound(self, claim: PersistentVolumeClaim) -> bool:
         """Whether a claim has its volume for good."""
-        settled = BIND_COMPLETED in claim.metadata.annotations or claim.status.phase == "Bound"
-        return bool(claim.spec.volume_name) and settled
+        static = BIND_COMPLETED in claim.metadata.annotations or claim.status.phase == "Bound"
+        return bool(claim.spec.volume_name) and static
 
     def storage_class(self, claim: PersistentVolumeClaim) -> StorageClass | None:
         """The class of a claim, where the snapshot has it."""
@@ -168,11 +168,11 @@ class Claims:
         waiting = [claim for claim in found if not self.is_bound(claim) and self.waits(claim)]
         return sorted(waiting, key=lambda claim: claim.spec.resources.requests.get("storage", 0))
 
-    def choose(self, pod: Pod, node: int) -> list[Choice]:
+    def choose(self, pod: Pod, node: int) -> list[VolumeChoice]:
         """What each waiting claim of a pod would get on a node."""
         return list(self._choose(self.unbound(pod), node))
 
-    def _choose(self, waiting: list[PersistentVolumeClaim], node: int) -> Iterator[Choice]:
+    def _choose(self, waiting: list[PersistentVolumeClaim], node: int) -> Iterator[VolumeChoice]:
         taken: set[str] = set()
         for claim in waiting:
             if self.selected_node(claim) is not None or claim.key in self._given:
@@ -183,7 +183,7 @@ class Claims:
                 taken.add(volume)
             # A pod that was bound without asking for its volumes has none provisioned on such a node.
             if volume is not None or self.provisionable(claim)[node]:
-                yield Choice(claim.key, volume, node)
+                yield VolumeChoice(claim.key, volume, node)
 
     def fits(self, pod: Pod) -> Mask:
         """The nodes on which every waiting claim of a pod finds or gets a volume."""
@@ -237,7 +237,7 @@ class Claims:
         self.bind(choices)
         return len(choices)
 
-    def bind(self, choices: Sequence[Choice]) -> None:
+    def bind(self, choices: Sequence[VolumeChoice]) -> None:
         """Give claims what they get; `forget` takes it back."""
         for choice in choices:
             if choice.volume is not None:

@@ -63,7 +63,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class ObjectiveStage:
     """What a plan has in one stage, and the tightest bound; None where nothing is known."""
 
     measured: Measured
@@ -94,7 +94,7 @@ class Stage:
 
 def judge(
     plan: Iterable[Measured], claims: Sequence[Claim], *, breaks: Collection[Assumption] = ()
-) -> Iterator[Stage]:
+) -> Iterator[ObjectiveStage]:
     """The stages of a plan, the most important first, each with its verdict.
 
     Claims whose assumptions the plan `breaks` do not speak of it.
@@ -111,11 +111,11 @@ def judge(
         ]
         bound = _tightest(measured, known)
         proved = proved and bound is not None and bound.value == measured.value
-        yield Stage(measured, bound, proved)
+        yield ObjectiveStage(measured, bound, proved)
         values[measured.name] = measured.value
 
 
-def status_of(stages: Iterable[Stage]) -> Status:
+def status_of(stages: Iterable[ObjectiveStage]) -> Status:
     """What a document says of a plan with these stages in one word."""
     stages = [*stages]
     if not all(stage.proved for stage in stages):

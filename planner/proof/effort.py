@@ -138,9 +138,9 @@ RELAXATION_WORK = 1.0
 #: Few moves: first a glance, then a look after packings and neighbourhoods gave a better start.
 MOVES_GLANCE_WORK, MOVES_WORK = 0.1, 0.4
 #: What staying at home is worth, one packing after the other.
-HOMES = (0.002, 0.002, 0.005, 0.005, 0.01, 0.01, 0.02, 0.04)
+STAY_WEIGHTS = (0.002, 0.002, 0.005, 0.005, 0.01, 0.01, 0.02, 0.04)
 #: All packings with fewer moves together.
-HOMES_WORK = 2.0
+STAY_WORK = 2.0
 #: So many nodes are arranged anew, so many of them with a move, so often, each with so much work; and
 #: all of it together.
 NEARBY_NODES, NEARBY_MOVING, NEARBY_TRIES, NEARBY_ONCE_WORK, NEARBY_WORK = 5, 4, 40, 0.1, 2.0
@@ -153,7 +153,7 @@ EXHAUSTED_PODS, EXHAUSTED_NODES = 16, 8
 PRICE_OF_PLACEMENT, PRICE_OF_COUNT = 1e-4, 1e-6
 #: The first glance at all placements of a tiny cluster, quicker than loading the solver; and at those of a
 #: larger one, where it sees when nobody has room to move.
-GLANCE_WORK, GLIMPSE_WORK = 0.3, 0.05
+TINY_PREVIEW_WORK, SMALL_PREVIEW_WORK = 0.3, 0.05
 #: Up to so many pairs of a template and a site a region is solved as a whole.
 REGION_VARIABLES = 20_000
 #: Every stage of a relaxation, and of a model with all nodes; most are proved in a hundredth of it.
@@ -214,16 +214,16 @@ SEARCH_SHARE = 0.8
 #: The part of what is left of a search that the solver has for what chains of moves leave broken.
 NEARBY_SHARE = 0.1
 #: So many moves of a wave may change the same counts: all their interleavings are looked at.
-KIN_IN_A_WAVE = 3
+COUPLED_IN_A_WAVE = 3
 #: How often waves are dealt, each time with more care for what found no turn.
-DEALS = 3
+WAVE_PLANS = 3
 #: So often again with those first that found nothing but a pin: each time fewer do.
-DEALS_FIRST = 4
+FAILED_FIRST = 4
 #: Unless this share of all moves more finds no turn then.
-ASTRAY = 0.1
+MORE_UNSCHEDULED = 0.1
 #: Up to so many moves times nodes that is done again and again, and other moves are looked for where pins, or
 #: other wishes, are left; beyond, a deal takes seconds.
-DEALT_ONCE = 30_000
+PLANNED_ONCE = 30_000
 #: Beyond DEALT_ONCE, room is scarce if so large a part of the moves have few nodes to come to.
 SCARCE_MOVES = 0.5
 #: Then so many landings are judged for each move; where that is not enough, the order does not serve.
@@ -247,9 +247,9 @@ DRAWS_PLAYED = ((20_000, 24), (200_000, 6), (1 << 62, 1))
 #: Where no more than this part of the nodes has room, everybody keeps off what others are to have.
 SCARCE_ROOM = 0.3
 #: So many counts that may have come about are kept apart, and so many ways that ties may have been broken.
-TABLEAUS_KEPT, WORLDS_KEPT = 256, 96
+HISTOGRAMS_KEPT, SCENARIOS_KEPT = 256, 96
 #: Up to so many are remembered by the pods on all nodes, 40 KB each on 5,000.
-TABLEAUS_SEEN = 8
+HISTOGRAMS_SEEN = 8
 #: Domains of up to so many are followed one by one, and up to so many are few.
 DOMAINS_FOLLOWED, FEW_DOMAINS = 64, 8
 #: So many nodes are cordoned for a replacement at most.

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from planner.clock import Clock, having, looking_for
+from planner.clock import Clock, looking_for, report_best
 from planner.proof import effort
 
 _T = TypeVar("_T")
@@ -27,9 +27,9 @@ class Meter:
         self._cut: str | None = None
 
     @classmethod
-    def of(cls, seconds: float, bell: threading.Event | None = None, kept: float = 0.0) -> Meter:
+    def of(cls, seconds: float, stop_event: threading.Event | None = None, kept: float = 0.0) -> Meter:
         """The work of so many seconds, and a clock that leaves some of them for what comes after."""
-        return cls(seconds * effort.WORK_PER_SECOND, Clock(seconds - kept, bell))
+        return cls(seconds * effort.WORK_PER_SECOND, Clock(seconds - kept, stop_event))
 
     def part(self, work: float) -> Meter:
         """A part of the work: so much at most, and never more than the whole has."""
@@ -79,7 +79,7 @@ class Meter:
 
     def have(self, best: str) -> None:
         """Say what the best answer so far is, and what none betters, to whoever looks on."""
-        having(best)
+        report_best(best)
 
     def seconds(self) -> float:
         """The seconds until the clock ends the search: for the solver, which has to know beforehand."""

@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from planner.moves.constraint_counts import TrackedConstraint
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import Move
 from planner.proof import effort
 from planner.proof.bounds import Assumption, Bound, Claim
 from planner.proof.meter import Meter
-from planner.rebalance.excess_ledger import Demand
-from planner.rebalance.large_repair import Group
-from planner.rebalance.movable import Movable
-from planner.rebalance.region import Regions
-from planner.rebalance.trial_cluster import Move
+from planner.rebalance.search.large_repair import Group
+from planner.rebalance.search.regions import Regions
 
 if TYPE_CHECKING:
     from planner.cpsat.moves import Shift
@@ -39,21 +39,23 @@ class LowerBounds:
         #: What counting says of every group.
         self._counted: dict[int, Counter[str]] = {}
 
-    def groups(self, broken: Iterable[Demand]) -> list[Group]:
+    def groups(self, broken: Iterable[TrackedConstraint]) -> list[Group]:
         """The broken constraints with all that share pods with them."""
         groups: list[Group] = []
         seen: set[int] = set()
-        for demand in broken:
-            if demand.number not in seen:
-                groups.append(self._regions.related([demand]))
+        for constraint in broken:
+            if constraint.number not in seen:
+                groups.append(self._regions.related([constraint]))
                 seen.update(other.number for other in groups[-1][1])
         return groups
 
     def counted(self, groups: Sequence[Group]) -> Iterator[Claim]:
         """What counting alone says: the moves that the constraint that needs most of each group needs."""
         total = Counter(dict.fromkeys(self._stages, 0))
-        for number, (templates, demands) in enumerate(groups):
-            least = max((_least_moves(demand) for demand in demands if demand.hard), default=0)
+        for number, (templates, constraints) in enumerate(groups):
+            least = max(
+                (_least_moves(constraint) for constraint in constraints if constraint.hard), default=0
+            )
             weights = [int(self._movable.weights[self._movable.of(t)].min()) for t in templates]
             self._counted[number] = Counter(moves=least, disruption=least * min(weights, default=0))
             total.update(self._counted[number])
@@ -62,10 +64,12 @@ class LowerBounds:
     def loose(self, groups: Sequence[Group], moves: Sequence[Move]) -> list[int]:
         """The groups with more moves than counting says, or still broken on the board."""
         found = []
-        for number, (templates, demands) in enumerate(groups):
+        for number, (templates, constraints) in enumerate(groups):
             pods = [move.pod for move in moves if self._template_of[move.pod] in templates]
             has = Counter(moves=len(pods), disruption=int(self._movable.weights[pods].sum()) if pods else 0)
-            open_still = any(demand.excess() for demand in demands if demand.hard or _SOFT in self._stages)
+            open_still = any(
+                constraint.excess() for constraint in constraints if constraint.hard or _SOFT in self._stages
+            )
             if has != self._counted[number] or open_still:
                 found.append(number)
         return found
@@ -73,11 +77,11 @@ class LowerBounds:
     def relaxed(self, groups: Sequence[Group], loose: Sequence[int], meter: Meter) -> Iterator[Claim]:
         """What a relaxed model of each group says, where counting leaves it loose and it is small enough."""
         total = Counter(dict.fromkeys(self._stages, 0))
-        for number, (templates, demands) in enumerate(groups):
+        for number, (templates, constraints) in enumerate(groups):
             if number not in loose:
                 total.update(self._counted[number])
                 continue
-            region = self._regions.relaxed(templates, demands)
+            region = self._regions.relaxed(templates, constraints)
             total.update(self._bound(region, meter) if region.size <= effort.REGION_VARIABLES else {})
         return chained(self._stages, total, "a relaxation without room")
 
@@ -119,6 +123,6 @@ def certain(soft_excess: int) -> Iterator[Claim]:
     yield Claim("softExcess", Bound(soft_excess, "nothing moves"), {"moves": 0})
 
 
-def _least_moves(demand: Demand) -> int:
+def _least_moves(constraint: TrackedConstraint) -> int:
     """The moves that a constraint needs at least before nothing is too much."""
-    return (demand.moves_needed(closed=False) or 0) if demand.excess() else 0
+    return (constraint.moves_needed(closed=False) or 0) if constraint.excess() else 0

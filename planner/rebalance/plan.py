@@ -20,23 +20,23 @@ from planner.eviction import job_notes
 from planner.eviction.budgets import Budgets
 from planner.eviction.controllers import EMPTIED, JOB_FAILS
 from planner.eviction.protections import HARD, SOFT, Protections, protections_of, unmodelled
+from planner.landing.landing import Landing
+from planner.moves.movable import Movable
+from planner.moves.pin_policy import NO_PINS, PinPolicy
+from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.meter import Meter
-from planner.rebalance.choice import Choice
-from planner.rebalance.deals import Deals, Dealt
-from planner.rebalance.document import document
-from planner.rebalance.landing import Landing
-from planner.rebalance.left_out import LeftOut
-from planner.rebalance.movable import Movable
-from planner.rebalance.remedies import remedies, tried
-from planner.rebalance.replay import first_failure
-from planner.rebalance.search import MoveSearch, stages_of
-from planner.rebalance.steerable import UNSTEERED, Steering
-from planner.rebalance.trial_cluster import TrialCluster
-from planner.rebalance.turns import Turns
-from planner.rebalance.waves import WaveRules
-from planner.rebalance.why_not import WhyNot
+from planner.rebalance.alternatives import Alternatives
+from planner.rebalance.report.document import document
+from planner.rebalance.report.remedies import remedies, tried
+from planner.rebalance.report.unscheduled import UnscheduledMoves
+from planner.rebalance.report.why_not import WhyNot
+from planner.rebalance.scope import MoveScope
+from planner.rebalance.search.search import MoveSearch, stages_of
+from planner.waves.open_waves import WaveRules
+from planner.waves.replay import first_failure
+from planner.waves.wave_planner import WavePlan, WavePlanner
 
 
 def rebalance(  # noqa: PLR0913 - the options of the command
@@ -48,10 +48,10 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     evict_only: bool = False,
     cordon: bool = False,
     soft: bool = False,
-    choice: Choice | None = None,
+    choice: MoveScope | None = None,
     curve: bool = False,
     first_waves: int | None = None,
-    bell: threading.Event | None = None,
+    stop_event: threading.Event | None = None,
     explain: bool = True,
     jobs: bool = False,
     clock: Clock | None = None,
@@ -66,44 +66,44 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     to it explains what stays broken, and tries what would help.  A plan that is a part of another one has
     the other's `clock`: then its own limit says only how much work it may do.
     """
-    whole = Clock(time_limit, bell) if clock is None else clock
+    whole = Clock(time_limit, stop_event) if clock is None else clock
     # Moves are dealt out in steps of fixed size; only the clock ends that early.
-    dealing = Meter(math.inf, whole)
+    wave_meter = Meter(math.inf, whole)
     problem = Problem(cluster)
     protections, budgets = protections_of(cluster), Budgets(problem)
     if soft:
         protections = replace(protections, kinds=frozenset((HARD, SOFT)))
-    left_alone = (choice or Choice()).left_alone(problem)
-    board = _board(problem, left_alone)
+    left_alone = (choice or MoveScope()).left_alone(problem)
+    trial = _trial(problem, left_alone)
     most = _least(max_moves, protections.most)
-    if not board.ledger.broken(protections.kinds):
+    if not trial.ledger.broken(protections.kinds):
         notes = (*unmodelled(cluster.descheduler_policy), *_chosen(problem, left_alone))
-        return document(board, None, (), stages_of(protections), (), notes=notes)
+        return document(trial, None, (), stages_of(protections), (), notes=notes)
     movable = Movable(problem, protections, budgets, left_alone, jobs=jobs)
     meter = (
-        Meter.of(time_limit, bell, kept=time_limit * (1 - effort.SEARCH_SHARE))
+        Meter.of(time_limit, stop_event, kept=time_limit * (1 - effort.SEARCH_SHARE))
         if clock is None
         else Meter(time_limit * effort.WORK_PER_SECOND, clock)
     )
-    steering = UNSTEERED if evict_only else Steering.of(board, movable.templates, cordon=cordon)
+    pin_policy = NO_PINS if evict_only else PinPolicy.of(trial, movable.templates, cordon=cordon)
     restricted = False
     while True:
-        search = MoveSearch(board, movable, protections, meter, most)
-        rules = WaveRules(budgets, movable.weights, max_unavailable, steering, protections.kinds)
+        search = MoveSearch(trial, movable, protections, meter, most)
+        rules = WaveRules(budgets, movable.weights, max_unavailable, pin_policy, protections.kinds)
         found = search.run()
-        turns = Turns(board, movable, protections, rules, most, meter, dealing)
-        dealt, without_turn = turns.of(search, found)
-        overdrawn = [*_overdrawn(movable, dealt)]
+        turns = Alternatives(trial, movable, protections, rules, most, meter, wave_meter)
+        planned_waves, unscheduled = turns.of(search, found)
+        overdrawn = [*_overdrawn(movable, planned_waves)]
         if not overdrawn:
             break
         # Bounds that were found with fewer pods say nothing about all of them.
         movable, restricted = movable.without(overdrawn, JOB_FAILS), True
-    misjudged = _failure(board, dealt, protections)
+    misjudged = _failure(trial, planned_waves, protections)
     if misjudged is not None:
-        dealt = Deals(board, rules, dealing).single_file(found.moves)
-        if (still := _failure(board, dealt, protections)) is not None:
+        planned_waves = WavePlanner(trial, rules, wave_meter).single_file(found.moves)
+        if (still := _failure(trial, planned_waves, protections)) is not None:
             raise InternalError(f"a plan did not hold when it was played through: {still}")
-    left = LeftOut(board, without_turn, rules, dealing)
+    left = UnscheduledMoves(trial, unscheduled, rules, wave_meter)
     again = partial(rebalance, time_limit=effort.REMEDY_SECONDS, explain=False, clock=whole, jobs=jobs)
     with_cordons = partial(
         again,
@@ -114,44 +114,52 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         soft=soft,
         choice=choice,
     )
-    shown = dealt.waves[:first_waves]
-    points = [*_curve(board, movable, protections, meter, len(found.moves))] if curve else []
+    shown = planned_waves.waves[:first_waves]
+    points = [*_curve(trial, movable, protections, meter, len(found.moves))] if curve else []
     return document(
-        board,
+        trial,
         movable,
         shown,
         found.stages,
         # What was found out about the whole plan says nothing about its beginning.
-        found.claims if len(shown) == len(dealt.waves) and not restricted else (),
+        found.claims if len(shown) == len(planned_waves.waves) and not restricted else (),
         curve=points,
         notes=(
-            *_notes(board, movable),
+            *_notes(trial, movable),
             *_jobs(movable, shown),
             *left.why(evict_only=evict_only),
             *(
-                left.with_cordons(with_cordons, dealt.excess)
+                left.with_cordons(with_cordons, planned_waves.excess)
                 if explain and not (cordon or evict_only)
                 else ()
             ),
             *_chosen(problem, left_alone),
             *_misjudged(misjudged),
-            *_rest(dealt.waves, shown),
-            *(_why_not(board, movable, dealt, dealing, again) if explain and dealt.excess[0] else ()),
+            *_rest(planned_waves.waves, shown),
+            *(
+                _why_not(trial, movable, planned_waves, wave_meter, again)
+                if explain and planned_waves.excess[0]
+                else ()
+            ),
         ),
-    ).cut_while(meter.cut or dealing.cut)
+    ).cut_while(meter.cut or wave_meter.cut)
 
 
-def _failure(board: TrialCluster, dealt: Dealt, protections: Protections) -> str | None:
+def _failure(trial: TrialCluster, planned_waves: WavePlan, protections: Protections) -> str | None:
     """What goes otherwise than planned when the waves are played through."""
-    return first_failure(board, dealt.waves, soft=SOFT in protections.kinds) if dealt.waves else None
+    return (
+        first_failure(trial, planned_waves.waves, soft=SOFT in protections.kinds)
+        if planned_waves.waves
+        else None
+    )
 
 
-def _overdrawn(movable: Movable, dealt: Dealt) -> Iterator[int]:
+def _overdrawn(movable: Movable, planned_waves: WavePlan) -> Iterator[int]:
     """Pods of Jobs that would not survive all of their evictions, as many as have to stay for that.
 
     The search heeds how many a Job bears; a pod may move more than once, though.
     """
-    pods = [landing.move.pod for wave in dealt.waves for landing in wave]
+    pods = [landing.move.pod for wave in planned_waves.waves for landing in wave]
     times, controllers = Counter(pods), movable.controllers
     for job, impact in controllers.impacts(pods):
         if impact.outcome == "Fails":
@@ -175,15 +183,15 @@ def _misjudged(failure: str | None) -> Iterator[str]:
         yield f"the moves go one by one: waves that had been judged to hold were not safe ({failure})"
 
 
-def _board(problem: Problem, left_alone: Mapping[int, str]) -> TrialCluster:
+def _trial(problem: Problem, left_alone: Mapping[int, str]) -> TrialCluster:
     """The cluster with the constraints that the chosen pods carry or are counted by."""
-    board = TrialCluster(problem)
+    trial = TrialCluster(problem)
     if not left_alone:
-        return board
+        return trial
     placed = np.flatnonzero(problem.node_of >= 0)
     chosen = np.setdiff1d(placed, np.fromiter(left_alone, np.intp))
     templates = np.unique(problem.template_of[chosen]).tolist()
-    return TrialCluster(problem, board.ledger.concerned(templates))
+    return TrialCluster(problem, trial.ledger.concerned(templates))
 
 
 def _pods(number: int) -> str:
@@ -197,22 +205,26 @@ def _chosen(problem: Problem, left_alone: Mapping[int, str]) -> Iterator[str]:
 
 
 def _why_not(
-    board: TrialCluster, movable: Movable, dealt: Dealt, meter: Meter, again: Callable[[Cluster], MovePlan]
+    trial: TrialCluster,
+    movable: Movable,
+    planned_waves: WavePlan,
+    meter: Meter,
+    again: Callable[[Cluster], MovePlan],
 ) -> Iterator[str]:
     """Why constraints stay broken when all moves are made, and which small changes would help."""
-    mark = board.state.mark()
-    for wave in dealt.waves:
+    mark = trial.state.mark()
+    for wave in planned_waves.waves:
         for landing in wave:
-            board.make(landing.move)
-    found = [*WhyNot(board, movable).reasons()]
-    board.state.rollback(mark)
+            trial.make(landing.move)
+    found = [*WhyNot(trial, movable).reasons()]
+    trial.state.rollback(mark)
     yield from (f"stays broken: {reason.text}" for reason in found)
-    problem = board.problem
+    problem = trial.problem
     if len(problem.pods) * problem.nodes.size <= effort.TRIED_PLACES:
         meter.look_for("what would help")
         # Before and after every try: what the clock ended has come to nothing, and the document says so.
         possible = takewhile(lambda _: not meter.over(), remedies(problem.cluster, found))
-        yield from tried(possible, again, dealt.excess[0], len(problem.queue()))
+        yield from tried(possible, again, planned_waves.excess[0], len(problem.queue()))
         meter.over()
 
 
@@ -228,19 +240,19 @@ def _rest(waves: Sequence[Sequence[Landing]], shown: Sequence[Sequence[Landing]]
 
 
 def _curve(
-    board: TrialCluster, movable: Movable, protections: Protections, meter: Meter, moves: int
+    trial: TrialCluster, movable: Movable, protections: Protections, meter: Meter, moves: int
 ) -> Iterator[CurvePoint]:
     """The least excess for every number of moves up to those of the plan."""
     for most in range(moves + 1):
-        found = MoveSearch(board, movable, protections, meter, most).run()
+        found = MoveSearch(trial, movable, protections, meter, most).run()
         excess = next(found.judged())
         yield CurvePoint(moves=most, hard_excess=excess.value, proved=excess.proved)
         if meter.over():
             return
 
 
-def _notes(board: TrialCluster, movable: Movable) -> Iterator[str]:
-    problem, protections = board.problem, movable.protections
+def _notes(trial: TrialCluster, movable: Movable) -> Iterator[str]:
+    problem, protections = trial.problem, movable.protections
     yield from unmodelled(problem.cluster.descheduler_policy)
     if protections.min_age is not None and movable.now is not None:
         yield f"minPodAge counts up to {movable.now.isoformat()}, the newest time of any pod in the snapshot"

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from models import Cluster
 from models.objects.selectors import LabelSelector
 from models.snapshot import Snapshot
-from planner.clock import having, is_rung
-from planner.documents.rollout import Replays, Rollout
+from planner.clock import is_stop_requested, report_best
+from planner.documents.rollout import Rollout, RolloutReplays
 from planner.errors import InputError
-from planner.rollout.course import trajectory
 from planner.rollout.draw import Ended, play
 from planner.rollout.fixes import fixes_of
 from planner.rollout.prepare import Prepared, prepare, pruned
 from planner.rollout.report import broken_constraints, counts_at, spread_changes, workload_reports
 from planner.rollout.restart import all_restarted, unchanged
+from planner.rollout.scaling_path import trajectory
 from planner.state.state import State
 
 Progress = Callable[[int, int], None]
@@ -34,27 +34,27 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
     prune: LabelSelector | None = None,
     fixes: bool = True,
     progress: Progress | None = None,
-    bell: threading.Event | None = None,
+    stop_event: threading.Event | None = None,
 ) -> Rollout:
     """How applying the manifests to what runs goes on and ends.
 
     The first draw gives ties to the smallest name; of `replays` more everything that a cluster leaves to
     chance is drawn: ties, which controller is first, and when pods become ready or have ended. With
     `restart` every template is taken for changed; `prune` chooses workloads that go when no manifest has
-    them. When `bell` is set, there are no further draws.
+    them. When `stop_event` is set, there are no further draws.
     """
     manifests = all_restarted(manifests) if restart else manifests
     gone = [] if prune is None else pruned(cluster, manifests, prune)
     prepared = prepare(cluster, manifests, gone)
     if not prepared.makers:
         raise InputError(["the manifests have no workload: nothing would be rolled out"])
-    draws = draws_of(prepared, replays, preemption=preemption, progress=progress, bell=bell)
-    ends = [counts_at(prepared.problem, draw.world.scheduler.state) for draw in draws]
+    draws = draws_of(prepared, replays, preemption=preemption, progress=progress, stop_event=stop_event)
+    ends = [counts_at(prepared.problem, draw.simulation.scheduler.state) for draw in draws]
     workloads = tuple(workload_reports(prepared, draws))
     completed = [*map(_completes, draws)]
     found = Rollout(
         completes=all(completed),
-        replays=Replays(
+        replays=RolloutReplays(
             runs=len(draws),
             completed=sum(completed),
             held=sum(not any(item.hard and item.surplus for item in counts) for counts in ends),
@@ -78,23 +78,23 @@ def draws_of(
     *,
     preemption: bool,
     progress: Progress | None = None,
-    bell: threading.Event | None = None,
+    stop_event: threading.Event | None = None,
 ) -> list[Ended]:
     """The draw without chance, and so many with it, until somebody wants the answer."""
     found: list[Ended] = []
     for seed in (None, *range(1, replays + 1)):
-        if found and is_rung(bell):
+        if found and is_stop_requested(stop_event):
             break
         found.append(play(prepared, seed, preemption=preemption))
         if progress is not None:
             progress(len(found), replays + 1)
-        having(f"{len(found)} of {replays + 1} runs, {sum(map(_completes, found))} of them complete")
+        report_best(f"{len(found)} of {replays + 1} runs, {sum(map(_completes, found))} of them complete")
     return found
 
 
 def _completes(draw: Ended) -> bool:
     """Whether everything is rolled out in the end."""
-    return draw.at_rest and all(run.completes(draw.world) for run in draw.runs)
+    return draw.at_rest and all(run.completes(draw.simulation) for run in draw.runs)
 
 
 def _missing(draws: Sequence[Ended], replays: int) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from planner.problem.nodes import Ints
-from planner.rollout.world import World
+from planner.rollout.cluster_simulation import ClusterSimulation
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Controller(ABC):
         """The pods of which it wants to know what happens to them."""
 
     @abstractmethod
-    def turn(self, world: World) -> Iterator[Sequence[Controller]]:
+    def turn(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
         """Its writes one by one, time passing in between; each says whom else it concerns."""
 
 
@@ -50,7 +50,7 @@ class Run(ABC):
         """The control loops that make it roll, the one that sees the apply first."""
 
     @abstractmethod
-    def completes(self, world: World) -> bool:
+    def completes(self, simulation: ClusterSimulation) -> bool:
         """Whether all is as the manifest asks, and ready."""
 
     @abstractmethod
@@ -72,22 +72,24 @@ class Run(ABC):
         """Pods, and how many seconds they have to be ready until they are available."""
         return ()
 
-    def ready(self, world: World) -> int:
+    def ready(self, simulation: ClusterSimulation) -> int:
         """How many of its pods are ready."""
-        return int(np.count_nonzero(world.ready[self._numbers]))
+        return int(np.count_nonzero(simulation.ready[self._numbers]))
 
-    def nodes(self, world: World) -> Ints:
+    def nodes(self, simulation: ClusterSimulation) -> Ints:
         """The nodes of its pods, -1 for those that have none."""
-        return world.scheduler.state.node_of[self._numbers[world.alive[self._numbers]]].astype(np.int64)
+        return simulation.scheduler.state.node_of[self._numbers[simulation.alive[self._numbers]]].astype(
+            np.int64
+        )
 
-    def observe(self, world: World) -> None:
+    def observe(self, simulation: ClusterSimulation) -> None:
         """Remember the fewest pods that were ready."""
-        ready = self.ready(world)
+        ready = self.ready(simulation)
         self.least_ready = ready if self.least_ready is None else min(self.least_ready, ready)
 
-    def note(self, old: int, new: int, world: World) -> None:
+    def note(self, old: int, new: int, simulation: ClusterSimulation) -> None:
         """Remember the sizes after a write."""
-        self.steps.append(Sync(old, new, self.ready(world)))
+        self.steps.append(Sync(old, new, self.ready(simulation)))
 
 
 @dataclass(slots=True)
@@ -102,18 +104,18 @@ class Due:
     def __bool__(self) -> bool:
         return bool(self.made or self.gone)
 
-    def carried_out(self, world: World) -> Iterator[None]:
+    def carried_out(self, simulation: ClusterSimulation) -> Iterator[None]:
         """Do it, one write after the other; what has become idle in the meantime is left out."""
         if not self.ordered:
-            world.shuffle(self.made)
-            world.shuffle(self.gone)
+            simulation.shuffle(self.made)
+            simulation.shuffle(self.gone)
         for pod in self.made:
-            if not world.alive[pod] and not world.is_leaving(pod):
-                world.create(pod)
+            if not simulation.alive[pod] and not simulation.is_leaving(pod):
+                simulation.create(pod)
                 yield
         for pod in self.gone:
-            if world.alive[pod]:
-                world.delete(pod)
+            if simulation.alive[pod]:
+                simulation.delete(pod)
                 yield
 
 
@@ -131,17 +133,17 @@ class PodRun(Run, Controller):
         return self.pods
 
     @abstractmethod
-    def due(self, world: World) -> Due:
+    def due(self, simulation: ClusterSimulation) -> Due:
         """What is to be made and taken now."""
 
     @abstractmethod
-    def sizes(self, world: World) -> tuple[int, int]:
+    def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:
         """The pods of old revisions and of the new one."""
 
-    def turn(self, world: World) -> Iterator[Sequence[Controller]]:
+    def turn(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
         """Whatever is due."""
-        due = self.due(world)
-        for _ in due.carried_out(world):
+        due = self.due(simulation)
+        for _ in due.carried_out(simulation):
             yield ()
         if due:
-            self.note(*self.sizes(world), world)
+            self.note(*self.sizes(simulation), simulation)

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from models.objects.share import pods_of_share
 from models.objects.workload import DaemonSet
 from planner.errors import InternalError
+from planner.rollout.cluster_simulation import ClusterSimulation
 from planner.rollout.controllers import Due, PodRun
-from planner.rollout.world import World
 
 
 class DaemonSetRun(PodRun):
@@ -28,56 +28,58 @@ class DaemonSetRun(PodRun):
         """One number for all of its pods."""
         return [(self.pods, self.owner.spec.min_ready_seconds)]
 
-    def due(self, world: World) -> Due:
+    def due(self, simulation: ClusterSimulation) -> Due:
         """Pods for nodes without one, away with those of nodes not to be served; then old ones go."""
         due = Due()
-        self._serve(world, due)
+        self._serve(simulation, due)
         if self.owner.spec.update_strategy.type != "OnDelete":
-            self._update(world, due)
+            self._update(simulation, due)
         return due
 
     def scale(self, replicas: int) -> None:
         """A DaemonSet has a pod on every node that it serves, not a number of them."""
         raise InternalError(f"DaemonSet {self.owner.key} was asked for {replicas} replicas")
 
-    def completes(self, world: World) -> bool:
+    def completes(self, simulation: ClusterSimulation) -> bool:
         """Whether every node to be served has an available pod, a new one unless OnDelete says no."""
-        served = all(self._is_available(world, node) for node in self.new)
-        fresh = all(world.available[pod] for pod in self.new.values())
+        served = all(self._is_available(simulation, node) for node in self.new)
+        fresh = all(simulation.available[pod] for pod in self.new.values())
         return served and (fresh or self.owner.spec.update_strategy.type == "OnDelete")
 
-    def sizes(self, world: World) -> tuple[int, int]:
+    def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:
         """The pods that are there of the old revision and of the new one."""
-        old = sum(bool(world.alive[pod]) for node, pod in self.old.items() if self.new.get(node) != pod)
-        return old, sum(bool(world.alive[pod]) for pod in self.new.values())
+        old = sum(bool(simulation.alive[pod]) for node, pod in self.old.items() if self.new.get(node) != pod)
+        return old, sum(bool(simulation.alive[pod]) for pod in self.new.values())
 
-    def _of(self, world: World, node: str) -> tuple[int | None, int | None]:
+    def _of(self, simulation: ClusterSimulation, node: str) -> tuple[int | None, int | None]:
         """The old and the new pod of a node, as far as they are there."""
         old, new = self.old.get(node), self.new.get(node)
         old = None if old == new else old
         return (
-            old if old is not None and world.alive[old] else None,
-            new if new is not None and world.alive[new] else None,
+            old if old is not None and simulation.alive[old] else None,
+            new if new is not None and simulation.alive[new] else None,
         )
 
-    def _is_available(self, world: World, node: str) -> bool:
-        return any(pod is not None and world.available[pod] for pod in self._of(world, node))
+    def _is_available(self, simulation: ClusterSimulation, node: str) -> bool:
+        return any(pod is not None and simulation.available[pod] for pod in self._of(simulation, node))
 
-    def _serve(self, world: World, due: Due) -> None:
+    def _serve(self, simulation: ClusterSimulation, due: Due) -> None:
         for node, pod in self.new.items():
-            if not any(found is not None for found in self._of(world, node)) and self._may_come(world, node):
+            if not any(found is not None for found in self._of(simulation, node)) and self._may_come(
+                simulation, node
+            ):
                 due.made.append(pod)
-        due.gone += [pod for node, pod in self.old.items() if node not in self.new and world.alive[pod]]
+        due.gone += [pod for node, pod in self.old.items() if node not in self.new and simulation.alive[pod]]
 
-    def _may_come(self, world: World, node: str) -> bool:
+    def _may_come(self, simulation: ClusterSimulation, node: str) -> bool:
         """Whether the pod of a node has ended; with maxSurge that is not waited for."""
         former = [pod for pod in (self.old.get(node), self.new.get(node)) if pod is not None]
-        return bool(self._surge) or not world.any_leaving(former)
+        return bool(self._surge) or not simulation.any_leaving(former)
 
-    def _in_any_order(self, world: World) -> list[str]:
+    def _in_any_order(self, simulation: ClusterSimulation) -> list[str]:
         """The nodes to be served; the controller has them in a map, and goes through it as it comes."""
         nodes = list(self.new)
-        world.shuffle(nodes)
+        simulation.shuffle(nodes)
         return nodes
 
     @property
@@ -88,36 +90,36 @@ class DaemonSetRun(PodRun):
     def _margin(self, share: int | str | None, default: int) -> int:
         return default if share is None else pods_of_share(share, len(self.new), round_up=True)
 
-    def _update(self, world: World, due: Due) -> None:
+    def _update(self, simulation: ClusterSimulation, due: Due) -> None:
         if self._surge:
-            self._with_surge(world, due, self._surge)
+            self._with_surge(simulation, due, self._surge)
         else:
             share = self.owner.spec.update_strategy.rolling_update.max_unavailable
-            self._in_place(world, due, self._margin(share, 1))
+            self._in_place(simulation, due, self._margin(share, 1))
 
-    def _in_place(self, world: World, due: Due, unavailable: int) -> None:
-        left = unavailable - sum(not self._is_available(world, node) for node in self.new)
-        for node in self._in_any_order(world):
-            old, new = self._of(world, node)
+    def _in_place(self, simulation: ClusterSimulation, due: Due, unavailable: int) -> None:
+        left = unavailable - sum(not self._is_available(simulation, node) for node in self.new)
+        for node in self._in_any_order(simulation):
+            old, new = self._of(simulation, node)
             if old is None or new is not None:
                 continue
-            if world.available[old]:
+            if simulation.available[old]:
                 if left <= 0:
                     continue
                 left -= 1
             due.gone.append(old)
 
-    def _with_surge(self, world: World, due: Due, surge: int) -> None:
+    def _with_surge(self, simulation: ClusterSimulation, due: Due, surge: int) -> None:
         """A new pod beside every old one that is not ready, and beside so many of the others."""
-        pairs = {node: self._of(world, node) for node in self._in_any_order(world)}
+        pairs = {node: self._of(simulation, node) for node in self._in_any_order(simulation)}
         both = [(old, new) for old, new in pairs.values() if old is not None and new is not None]
-        left = surge - sum(not world.available[new] for _, new in both)
+        left = surge - sum(not simulation.available[new] for _, new in both)
         for node, (old, new) in pairs.items():
             if old is None or new is not None:
                 continue
-            if world.available[old]:
+            if simulation.available[old]:
                 if left <= 0:
                     continue
                 left -= 1
             due.made.append(self.new[node])
-        due.gone += [old for old, new in both if world.available[new] or not world.ready[old]]
+        due.gone += [old for old, new in both if simulation.available[new] or not simulation.ready[old]]

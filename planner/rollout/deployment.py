@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from models.objects.workload import Deployment
 from planner.rollout.arithmetic import Margins, rolled, shares
+from planner.rollout.cluster_simulation import ClusterSimulation
 from planner.rollout.controllers import Controller, Run
-from planner.rollout.replica_set import Replicas, ReplicaSetController
-from planner.rollout.world import World
+from planner.rollout.replica_set import ReplicaSetController, Revision
 
-Sizes = Iterable[tuple[Replicas, int]]
+Sizes = Iterable[tuple[Revision, int]]
 
 
 class DeploymentRun(Run, Controller):
     """The controller of one Deployment, and those of its ReplicaSets."""
 
     def __init__(
-        self, deployment: Deployment, old: Sequence[Replicas], new: Replicas, *, exists: bool
+        self, deployment: Deployment, old: Sequence[Revision], new: Revision, *, exists: bool
     ) -> None:
         """`old` are the ReplicaSets of other templates, oldest first; `new` may have to be made first."""
         super().__init__(pod for item in (*old, new) for pod in item.slots)
@@ -26,7 +26,7 @@ class DeploymentRun(Run, Controller):
         self._below = {id(item): ReplicaSetController(item, self.sets, (self,)) for item in self.sets}
 
     @property
-    def sets(self) -> list[Replicas]:
+    def sets(self) -> list[Revision]:
         """All of its ReplicaSets, the oldest first."""
         return [*self.old, self.new]
 
@@ -56,23 +56,26 @@ class DeploymentRun(Run, Controller):
         spec = self.deployment.spec.model_copy(update={"replicas": replicas})
         self.deployment = self.deployment.model_copy(update={"spec": spec})
 
-    def turn(self, world: World) -> Iterator[Sequence[Controller]]:
+    def turn(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
         """Size the ReplicaSets anew, one write for each."""
-        for item, size in self._resized(world):
+        for item, size in self._resized(simulation):
             item.replicas = size
             item.desired = self.deployment.spec.replicas
             item.most = item.desired + self.margins.surge
-            self.note(sum(old.replicas for old in self.old), self.new.replicas, world)
+            self.note(sum(old.replicas for old in self.old), self.new.replicas, simulation)
             yield (self, self._below[id(item)])
 
-    def completes(self, world: World) -> bool:
+    def completes(self, simulation: ClusterSimulation) -> bool:
         """Whether all pods wanted are there, of the new revision, and available."""
         if self.deployment.spec.paused:
-            return not list(self._resized(world))
-        gone = not any(len(item.live(world)) for item in self.old)
-        return gone and self.new.count_available(world) == self.new.replicas == self.deployment.spec.replicas
+            return not list(self._resized(simulation))
+        gone = not any(len(item.live(simulation)) for item in self.old)
+        return (
+            gone
+            and self.new.count_available(simulation) == self.new.replicas == self.deployment.spec.replicas
+        )
 
-    def _resized(self, world: World) -> Sizes:
+    def _resized(self, simulation: ClusterSimulation) -> Sizes:
         """The ReplicaSets whose size is to change now."""
         wanted: Sizes = ()
         if self._was_scaled() or self.deployment.spec.paused:
@@ -80,9 +83,9 @@ class DeploymentRun(Run, Controller):
             if wanted or self.deployment.spec.paused:
                 return wanted
         if self.deployment.spec.strategy.type == "Recreate":
-            wanted = self._recreated(world)
+            wanted = self._recreated(simulation)
         else:
-            wanted = self._rolled(world)
+            wanted = self._rolled(simulation)
         return [(item, size) for item, size in wanted if item.replicas != size]
 
     def _was_scaled(self) -> bool:
@@ -90,17 +93,17 @@ class DeploymentRun(Run, Controller):
         known = {None, self.deployment.spec.replicas}
         return any(item.replicas and item.desired not in known for item in self.sets)
 
-    def _rolled(self, world: World) -> Sizes:
-        there = self.new.size(world) if self._exists else None
+    def _rolled(self, simulation: ClusterSimulation) -> Sizes:
+        there = self.new.size(simulation) if self._exists else None
         self._exists = True
-        old = [item.size(world) for item in self.old]
+        old = [item.size(simulation) for item in self.old]
         size, sizes = rolled(self.deployment.spec.replicas, self.margins, there, old)
         return [(self.new, size), *zip(self.old, sizes, strict=True)]
 
-    def _recreated(self, world: World) -> Sizes:
+    def _recreated(self, simulation: ClusterSimulation) -> Sizes:
         if any(item.replicas for item in self.old):
             return [(item, 0) for item in self.old]
-        if any(len(item.live(world)) or world.any_leaving(item.slots) for item in self.old):
+        if any(len(item.live(simulation)) or simulation.any_leaving(item.slots) for item in self.old):
             return []
         self._exists = True
         return [(self.new, self.deployment.spec.replicas)]

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from planner.proof import effort
+from planner.rollout.cluster_simulation import ClusterSimulation
 from planner.rollout.controllers import Run
 from planner.rollout.pace import Pace
 from planner.rollout.prepare import Prepared
 from planner.rollout.timeline import Timeline
-from planner.rollout.world import World
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How a rollout ended: the world as it is then, and the controllers with what they remember."""
 
-    world: World
+    simulation: ClusterSimulation
     runs: Sequence[Run]
     at_rest: bool
 
@@ -31,14 +31,14 @@ def play(prepared: Prepared, seed: int | None, *, preemption: bool) -> Ended:
     """One draw; without a seed ties go to the smallest name, and whatever can happen together does."""
     begun = begin(prepared, seed, preemption=preemption)
     begun.timeline.apply()
-    return Ended(begun.world, begun.runs, begun.timeline.run(begun.most))
+    return Ended(begun.simulation, begun.runs, begun.timeline.run(begun.most))
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
     """A draw before anything has been applied; after `most` events it is given up."""
 
-    world: World
+    simulation: ClusterSimulation
     runs: Sequence[Run]
     timeline: Timeline
     most: int
@@ -46,15 +46,17 @@ class Begun:
 
 def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Begun:
     """The world as the snapshot has it, and the controllers that will act."""
-    world = World(prepared.problem, prepared.doubles, prepared.absent, preemption=preemption, seed=seed)
+    simulation = ClusterSimulation(
+        prepared.problem, prepared.doubles, prepared.absent, preemption=preemption, seed=seed
+    )
     pace = Pace(seed)
     later = timedelta(seconds=pace.later)
     runs: Sequence[Run] = prepared.runs(later)
     then = None if prepared.taken is None else prepared.taken + later
     for run in runs:
-        world.watch(run.pods)
+        simulation.watch(run.pods)
         for some, seconds in run.min_ready:
-            world.ask(some, seconds, then)
+            simulation.ask(some, seconds, then)
     pods = sum(run.turnover for run in runs)
     most = max(effort.ROLLOUT_LEAST_EVENTS, effort.ROLLOUT_EVENTS_PER_POD * pods)
-    return Begun(world, runs, Timeline(world, runs, pace), most)
+    return Begun(simulation, runs, Timeline(simulation, runs, pace), most)

@@ -20,7 +20,7 @@ from planner.audit.spread_counts import Owners
 from planner.documents.explanation import Fix, FixChange
 from planner.documents.rollout import Rollout
 from planner.explain.at_rest import AtRest
-from planner.explain.blockers import Case
+from planner.explain.blockers import PendingCase
 from planner.explain.change import edited
 from planner.explain.patches import spec_patch, wrapped
 from planner.explain.report import fix_of
@@ -61,9 +61,9 @@ def _works(trial: Trial, gone: Sequence[Rolling], draws: int) -> bool:
     prepared = prepare(trial.cluster, trial.manifests, gone)
     for seed in (None, *range(1, draws)):
         ended = play(prepared, seed, preemption=True)
-        if not (ended.at_rest and all(run.completes(ended.world) for run in ended.runs)):
+        if not (ended.at_rest and all(run.completes(ended.simulation) for run in ended.runs)):
             return False
-        counts = counts_at(prepared.problem, ended.world.scheduler.state)
+        counts = counts_at(prepared.problem, ended.simulation.scheduler.state)
         if any(item.hard and item.surplus for item in counts):
             return False
     return True
@@ -84,7 +84,7 @@ def _trials(
 
 def _stopped(draws: Sequence[Ended], place: int) -> Ended:
     """The first draw in which a workload stopped."""
-    return next(d for d in draws if not (d.at_rest and d.runs[place].completes(d.world)))
+    return next(d for d in draws if not (d.at_rest and d.runs[place].completes(d.simulation)))
 
 
 def _own(cluster: Cluster, manifests: Snapshot, owner: Rolling) -> Iterator[Trial]:
@@ -162,15 +162,15 @@ def _explained(
 ) -> Iterator[Trial]:
     """What explain finds for the first pod that waits where the rollout stopped."""
     mine = set(ended.runs[place].pods)
-    waiting = next((pod for pod in ended.world.waiting if pod in mine), None)
+    waiting = next((pod for pod in ended.simulation.waiting if pod in mine), None)
     if waiting is None:
         return
     stopped = _cluster_of(prepared, ended)
-    settled = AtRest.of(stopped, preemption=True)
-    pod = settled.problem.pod_index.get(prepared.problem.pods[waiting].key)
-    if pod is None or pod not in settled.left:
+    static = AtRest.of(stopped, preemption=True)
+    pod = static.problem.pod_index.get(prepared.problem.pods[waiting].key)
+    if pod is None or pod not in static.left:
         return
-    case, owner = Case.of(settled, pod), prepared.workloads[place]
+    case, owner = PendingCase.of(static, pod), prepared.workloads[place]
     for fix in FixSearch(case).run().fixes[: effort.ROLLOUT_FIXES_TRIED]:
         if any(change.gone or change.peer is not None for change in fix.changes):
             continue
@@ -191,11 +191,11 @@ def _nodes_after(cluster: Cluster, changes: Sequence[Any]) -> tuple[Any, ...]:
 
 def _cluster_of(prepared: Prepared, ended: Ended) -> Cluster:
     """The cluster in which a draw ended."""
-    problem, world = prepared.problem, ended.world
-    names, node_of = problem.nodes.names, world.scheduler.state.node_of.tolist()
+    problem, simulation = prepared.problem, ended.simulation
+    names, node_of = problem.nodes.names, simulation.scheduler.state.node_of.tolist()
     there = []
     for number, pod in enumerate(problem.pods[: len(problem.pods) - len(prepared.doubles)]):
-        if world.alive[number]:
+        if simulation.alive[number]:
             there.append(_placed(pod, names[node_of[number]] if node_of[number] >= 0 else None))
     return replace(prepared.cluster, pods=tuple(there))
 

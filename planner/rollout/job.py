@@ -10,9 +10,9 @@ import numpy as np
 
 from models.objects.workload import Job
 from planner.problem.nodes import Ints
+from planner.rollout.cluster_simulation import ClusterSimulation
 from planner.rollout.controllers import Due, PodRun
-from planner.rollout.replica_set import Replicas
-from planner.rollout.world import World
+from planner.rollout.replica_set import Revision
 
 #: A Job that goes on for longer fills the same room again and again: it is played no further.
 _MOST_TURNS = 10
@@ -21,7 +21,7 @@ _MOST_TURNS = 10
 class JobRun(PodRun):
     """The controller of one Job."""
 
-    def __init__(self, owner: Job, replicas: Replicas, succeeded: int) -> None:
+    def __init__(self, owner: Job, replicas: Revision, succeeded: int) -> None:
         """`replicas` has the pods that run and those that may come; so many have succeeded before."""
         super().__init__(replicas.slots)
         self.owner, self._replicas = owner, replicas
@@ -46,35 +46,35 @@ class JobRun(PodRun):
         """As many as are still to succeed."""
         return self._left or len(self.pods)
 
-    def due(self, world: World) -> Due:
+    def due(self, simulation: ClusterSimulation) -> Due:
         """The pods that lack, or those that are too many."""
-        self._replicas.replicas = self._wanted(world)
-        return self._replicas.due(world, [self._replicas])
+        self._replicas.replicas = self._wanted(simulation)
+        return self._replicas.due(simulation, [self._replicas])
 
-    def _wanted(self, world: World) -> int:
-        succeeded, most = len(self._places(world)), self.owner.spec.parallelism
+    def _wanted(self, simulation: ClusterSimulation) -> int:
+        succeeded, most = len(self._places(simulation)), self.owner.spec.parallelism
         if self._left is not None:
             return min(most, self._left - succeeded)
-        return len(self._replicas.live(world)) if succeeded else most
+        return len(self._replicas.live(simulation)) if succeeded else most
 
-    def _places(self, world: World) -> list[int]:
+    def _places(self, simulation: ClusterSimulation) -> list[int]:
         """The nodes on which its pods have succeeded."""
-        return [node for pod in self.pods for node in world.succeeded.get(pod, ())]
+        return [node for pod in self.pods for node in simulation.succeeded.get(pod, ())]
 
-    def sizes(self, world: World) -> tuple[int, int]:
+    def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:
         """No old revision, and the pods that have been started."""
-        return 0, len(self.nodes(world))
+        return 0, len(self.nodes(simulation))
 
-    def nodes(self, world: World) -> Ints:
+    def nodes(self, simulation: ClusterSimulation) -> Ints:
         """Pods that have succeeded count where they ran."""
-        return np.concatenate([super().nodes(world), np.array(self._places(world), np.int64)])
+        return np.concatenate([super().nodes(simulation), np.array(self._places(simulation), np.int64)])
 
     def scale(self, replicas: int) -> None:
         """Ask for another number of pods at a time."""
         spec = self.owner.spec.model_copy(update={"parallelism": replicas})
         self.owner = self.owner.model_copy(update={"spec": spec})
 
-    def completes(self, world: World) -> bool:
+    def completes(self, simulation: ClusterSimulation) -> bool:
         """Whether as many as are wanted have succeeded, and none runs on."""
         wanted = 1 if self._left is None else self._left
-        return len(self._places(world)) >= wanted and not len(self._replicas.live(world))
+        return len(self._places(simulation)) >= wanted and not len(self._replicas.live(simulation))

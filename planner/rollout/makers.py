@@ -29,7 +29,7 @@ from planner.rollout.daemon_set import DaemonSetRun
 from planner.rollout.deployment import DeploymentRun
 from planner.rollout.job import JobRun
 from planner.rollout.plain import PlainRun, RemovedRun
-from planner.rollout.replica_set import Rank, Replicas
+from planner.rollout.replica_set import DeletionRank, Revision
 from planner.rollout.slots import Slots, same_template
 from planner.rollout.stateful_set import StatefulSetRun
 
@@ -42,7 +42,7 @@ _TURNOVER = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ClusterFacts:
     """What the running cluster says about pods and ReplicaSets, and when it was looked at."""
 
     pods: ByController[Pod]
@@ -63,7 +63,7 @@ class Maker:
     sets: tuple[ReplicaSet, ...] = ()
 
 
-def maker_of(item: Rolling, before: Rolling | None, known: Known, slots: Slots) -> Maker:
+def maker_of(item: Rolling, before: Rolling | None, known: ClusterFacts, slots: Slots) -> Maker:
     """How a workload is rolled out; `before` is what runs under its name."""
     match item:
         case Deployment():
@@ -81,7 +81,7 @@ def maker_of(item: Rolling, before: Rolling | None, known: Known, slots: Slots) 
             return _plain(item, there, keys, known)
 
 
-def removed(item: Rolling, known: Known) -> Maker:
+def removed(item: Rolling, known: ClusterFacts) -> Maker:
     """A workload that is deleted: its pods are told to go, whichever of its revisions they are of."""
     owners = known.sets.of(item) if isinstance(item, Deployment) else [item]
     keys = [pod.key for owner in owners for pod in known.pods.of(owner) if is_live(pod)]
@@ -89,22 +89,22 @@ def removed(item: Rolling, known: Known) -> Maker:
 
 
 def _plain(
-    item: ReplicaSet | ReplicationController, there: Sequence[Pod], keys: Sequence[str], known: Known
+    item: ReplicaSet | ReplicationController, there: Sequence[Pod], keys: Sequence[str], known: ClusterFacts
 ) -> Maker:
     live = [pod for pod in there if is_live(pod)]
-    found = _Members(item.key, live, keys, known.now, item.spec.min_ready_seconds)
+    found = _ReplicaSetPods(item.key, live, keys, known.now, item.spec.min_ready_seconds)
     return Maker(item, lambda index, later: PlainRun(found.replicas(item.spec.replicas, index, later)))
 
 
-def _job(item: Job, there: Sequence[Pod], known: Known, slots: Slots) -> Maker:
+def _job(item: Job, there: Sequence[Pod], known: ClusterFacts, slots: Slots) -> Maker:
     live, succeeded = [pod for pod in there if is_live(pod)], succeeded_of(item, there)
     keys = slots.take(pods_of_job(item, there, slots.taken), item)
-    found = _Members(item.key, live, keys, known.now)
+    found = _ReplicaSetPods(item.key, live, keys, known.now)
     return Maker(item, lambda index, later: JobRun(item, found.replicas(0, index, later), succeeded))
 
 
 @dataclass(frozen=True, slots=True)
-class _Members:
+class _ReplicaSetPods:
     """Pods that are there and pods that may come, of one ReplicaSet."""
 
     name: str
@@ -113,19 +113,21 @@ class _Members:
     now: datetime | None
     min_ready: int = 0
 
-    def replicas(self, number: int, index: Index, later: timedelta) -> Replicas:
+    def replicas(self, number: int, index: Index, later: timedelta) -> Revision:
         """The ReplicaSet as it begins."""
         then = None if self.now is None else self.now + later
         # Pods on nodes that the snapshot lacks are no part of the problem.
         there = [pod for pod in self.live if pod.key in index]
         slots = [index[key] for key in (*(pod.key for pod in there), *self.more)]
         ranks = {index[pod.key]: _rank(pod, then) for pod in there}
-        return Replicas(self.name, slots, number, ranks=ranks, min_ready=self.min_ready)
+        return Revision(self.name, slots, number, ranks=ranks, min_ready=self.min_ready)
 
 
-def _rank(pod: Pod, now: datetime | None) -> Rank:
+def _rank(pod: Pod, now: datetime | None) -> DeletionRank:
     created, uid = pod.metadata.creation_timestamp, _as_number(pod.metadata.uid)
-    return Rank(pod.deletion_cost, _since(pod.ready_since, now), max(pod.restarts), _since(created, now), uid)
+    return DeletionRank(
+        pod.deletion_cost, _since(pod.ready_since, now), max(pod.restarts), _since(created, now), uid
+    )
 
 
 def _since(time: datetime | None, now: datetime | None) -> float:
@@ -141,7 +143,7 @@ def _as_number(uid: str) -> float:
         return 0.5
 
 
-def _deployment(item: Deployment, known: Known, slots: Slots) -> Maker:
+def _deployment(item: Deployment, known: ClusterFacts, slots: Slots) -> Maker:
     sets = sorted(known.sets.of(item), key=lambda found: found.metadata.creation_timestamp or _LONG_AGO)
     alike = [found for found in sets if same_template(found.spec.template, item.spec.template)]
     new = newest_of(alike) or stand_in_replica_set(item)
@@ -158,11 +160,11 @@ def _deployment(item: Deployment, known: Known, slots: Slots) -> Maker:
         keys = slots.of_template(found.spec.template, found, max(0, more.get(found.key, 0)))
         # The ReplicaSet that stays has what its Deployment asks; the others keep what they had.
         asked = item if found is new else found
-        members[found.key] = _Members(
+        members[found.key] = _ReplicaSetPods(
             found.key, live[found.key], keys, known.now, asked.spec.min_ready_seconds
         )
 
-    def revision(found: ReplicaSet, index: Index, later: timedelta) -> Replicas:
+    def revision(found: ReplicaSet, index: Index, later: timedelta) -> Revision:
         size = found.spec.replicas if found.key != new.key or exists else 0
         made = members[found.key].replicas(size, index, later)
         made.desired, made.most = _annotated(found, DESIRED_REPLICAS), _annotated(found, MAX_REPLICAS)
@@ -180,7 +182,7 @@ def _annotated(found: ReplicaSet, key: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
-def _stateful_set(item: StatefulSet, before: Rolling | None, known: Known, slots: Slots) -> Maker:
+def _stateful_set(item: StatefulSet, before: Rolling | None, known: ClusterFacts, slots: Slots) -> Maker:
     there = {pod.name: pod for pod in known.pods.of(item) if is_live(pod)}
     changed = before is None or not same_template(_template(before), item.spec.template)
     wanted = {pod.name: pod for pod in pods_of_stateful_set(item, (), set())}
@@ -196,7 +198,7 @@ def _stateful_set(item: StatefulSet, before: Rolling | None, known: Known, slots
     return Maker(item, run)
 
 
-def _daemon_set(item: DaemonSet, before: Rolling | None, known: Known, slots: Slots) -> Maker:
+def _daemon_set(item: DaemonSet, before: Rolling | None, known: ClusterFacts, slots: Slots) -> Maker:
     there = {pod.node_name or "": pod for pod in known.pods.of(item) if is_live(pod)}
     changed = before is None or not same_template(_template(before), item.spec.template)
     wanted = {_meant_for(pod): pod for pod in pods_of_daemon_set(item, known.nodes, (), set())}

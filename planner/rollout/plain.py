@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from planner.errors import InternalError
+from planner.rollout.cluster_simulation import ClusterSimulation
 from planner.rollout.controllers import Due, PodRun
-from planner.rollout.replica_set import Replicas
-from planner.rollout.world import World
+from planner.rollout.replica_set import Revision
 
 
 class PlainRun(PodRun):
     """A ReplicaSet or ReplicationController of its own: pods keep their template."""
 
-    def __init__(self, replicas: Replicas) -> None:
+    def __init__(self, replicas: Revision) -> None:
         super().__init__(replicas.slots)
         self.replicas = replicas
 
@@ -22,11 +22,11 @@ class PlainRun(PodRun):
         """One number for all of its pods."""
         return [(self.pods, self.replicas.min_ready)]
 
-    def due(self, world: World) -> Due:
+    def due(self, simulation: ClusterSimulation) -> Due:
         """The pods that lack, or those that are too many."""
-        return self.replicas.due(world, [self.replicas])
+        return self.replicas.due(simulation, [self.replicas])
 
-    def sizes(self, world: World) -> tuple[int, int]:
+    def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:
         """No old revision, and the pods that it is asked for."""
         return 0, self.replicas.replicas
 
@@ -34,28 +34,30 @@ class PlainRun(PodRun):
         """Ask for another number of replicas."""
         self.replicas.replicas = replicas
 
-    def completes(self, world: World) -> bool:
+    def completes(self, simulation: ClusterSimulation) -> bool:
         """Whether all pods wanted are there and available."""
         return (
-            len(self.replicas.live(world)) == self.replicas.replicas == self.replicas.count_available(world)
+            len(self.replicas.live(simulation))
+            == self.replicas.replicas
+            == self.replicas.count_available(simulation)
         )
 
 
 class RemovedRun(PodRun):
     """A workload that was deleted: the garbage collector takes its pods."""
 
-    def due(self, world: World) -> Due:
+    def due(self, simulation: ClusterSimulation) -> Due:
         """All that are there."""
-        return Due(gone=[pod for pod in self.pods if world.alive[pod]])
+        return Due(gone=[pod for pod in self.pods if simulation.alive[pod]])
 
-    def sizes(self, world: World) -> tuple[int, int]:
+    def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:
         """The pods that are left; there are no new ones."""
-        return sum(bool(world.alive[pod]) for pod in self.pods), 0
+        return sum(bool(simulation.alive[pod]) for pod in self.pods), 0
 
     def scale(self, replicas: int) -> None:
         """Nothing makes pods for it any more."""
         raise InternalError(f"a workload that is removed was asked for {replicas} replicas")
 
-    def completes(self, world: World) -> bool:
+    def completes(self, simulation: ClusterSimulation) -> bool:
         """Whether none is left."""
-        return not any(world.alive[pod] for pod in self.pods)
+        return not any(simulation.alive[pod] for pod in self.pods)

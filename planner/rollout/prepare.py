@@ -13,7 +13,7 @@ from models.objects.selectors import LabelSelector
 from models.snapshot import Snapshot
 from planner.problem.problem import Problem
 from planner.rollout.controllers import Run
-from planner.rollout.makers import Known, Maker, Rolling, maker_of, removed
+from planner.rollout.makers import ClusterFacts, Maker, Rolling, maker_of, removed
 from planner.rollout.slots import Slots
 from planner.whatif.victims import moment
 
@@ -48,7 +48,9 @@ class Prepared:
 def prepare(cluster: Cluster, manifests: Snapshot, gone: Sequence[Rolling] = ()) -> Prepared:
     """Apply the manifests, remove what is to go, and make ready whatever controllers may need on the way."""
     after, slots = applied(cluster, manifests), Slots(cluster)
-    known = Known(ByController(cluster.pods), ByController(after.replica_sets), moment(cluster), after.nodes)
+    known = ClusterFacts(
+        ByController(cluster.pods), ByController(after.replica_sets), moment(cluster), after.nodes
+    )
     makers = [*_makers(cluster, after, manifests, known, slots), *(removed(item, known) for item in gone)]
     there = {item.key for item in after.replica_sets}
     stand_ins = tuple(item for maker in makers for item in maker.sets if item.key not in there)
@@ -87,7 +89,7 @@ def pruned(cluster: Cluster, manifests: Snapshot, selector: LabelSelector) -> li
 
 
 def _makers(
-    cluster: Cluster, after: Cluster, manifests: Snapshot, known: Known, slots: Slots
+    cluster: Cluster, after: Cluster, manifests: Snapshot, known: ClusterFacts, slots: Slots
 ) -> Iterator[Maker]:
     """One for every workload in the manifests, in the order of its kind."""
     for field in ROLLED_OUT:

@@ -16,13 +16,13 @@ import numpy as np
 from planner.errors import InternalError
 from planner.problem.nodes import Ints
 from planner.rollout.arithmetic import Size
+from planner.rollout.cluster_simulation import ClusterSimulation
 from planner.rollout.controllers import Controller, Due
-from planner.rollout.world import World
 
 _NANOSECONDS = 1e9
 
 
-class Rank(NamedTuple):
+class DeletionRank(NamedTuple):
     """What a ReplicaSet ranks a pod of the snapshot by, besides its node; seconds since the apply."""
 
     cost: int = 0
@@ -33,7 +33,7 @@ class Rank(NamedTuple):
 
 
 @dataclass(slots=True)
-class Replicas:
+class Revision:
     """One revision: the pods that it has or may have, and how many of them it is asked for."""
 
     name: str
@@ -42,7 +42,7 @@ class Replicas:
     desired: int | None = None
     most: int | None = None
     """How many pods its Deployment wanted, and could have had, when this was last sized."""
-    ranks: Mapping[int, Rank] = field(default_factory=dict)
+    ranks: Mapping[int, DeletionRank] = field(default_factory=dict)
     """How pods of the snapshot are ranked; those that come later count by when they came."""
     min_ready: int = 0
     """For how many seconds a pod has to be ready until it is available."""
@@ -53,50 +53,54 @@ class Replicas:
 
     def __post_init__(self) -> None:
         self._numbers = np.array(self.slots, np.int64)
-        self._table = np.array([self.ranks.get(pod, Rank()) for pod in self.slots], float).reshape(-1, 5)
+        self._table = np.array([self.ranks.get(pod, DeletionRank()) for pod in self.slots], float).reshape(
+            -1, 5
+        )
 
-    def live(self, world: World) -> Ints:
+    def live(self, simulation: ClusterSimulation) -> Ints:
         """The pods that are there and were not told to go."""
-        return self._numbers[world.alive[self._numbers]]
+        return self._numbers[simulation.alive[self._numbers]]
 
-    def count_available(self, world: World) -> int:
+    def count_available(self, simulation: ClusterSimulation) -> int:
         """How many pods are available."""
-        return int(np.count_nonzero(world.available[self._numbers]))
+        return int(np.count_nonzero(simulation.available[self._numbers]))
 
-    def size(self, world: World) -> Size:
+    def size(self, simulation: ClusterSimulation) -> Size:
         """What it is asked for, and how many of its pods its status calls available."""
-        return Size(self.replicas, self.count_available(world) if self.available is None else self.available)
+        return Size(
+            self.replicas, self.count_available(simulation) if self.available is None else self.available
+        )
 
-    def due(self, world: World, family: Sequence[Replicas]) -> Due:
+    def due(self, simulation: ClusterSimulation, family: Sequence[Revision]) -> Due:
         """The pods that lack, or those that are too many."""
-        surplus = len(self.live(world)) - self.replicas
+        surplus = len(self.live(simulation)) - self.replicas
         if surplus < 0:
-            return Due(made=self._places(world, -surplus))
-        return Due(gone=self._first_to_go(world, family)[:surplus]) if surplus else Due()
+            return Due(made=self._places(simulation, -surplus))
+        return Due(gone=self._first_to_go(simulation, family)[:surplus]) if surplus else Due()
 
-    def _places(self, world: World, missing: int) -> list[int]:
-        free = world.free(self.slots)
-        if len(free) < missing and not world.leaving:
+    def _places(self, simulation: ClusterSimulation, missing: int) -> list[int]:
+        free = simulation.free(self.slots)
+        if len(free) < missing and not simulation.leaving:
             raise InternalError(f"{self.name}: {missing} pods to make, and places for {len(free)}")
         return free[:missing]
 
-    def _first_to_go(self, world: World, family: Sequence[Replicas]) -> list[int]:
-        node_of, live = world.scheduler.state.node_of, self.live(world)
-        related = np.concatenate([node_of[other.live(world)] for other in family])
-        company = np.bincount(related + 1)[node_of[live] + 1]
-        rank = self._table[world.alive[self._numbers]]
-        later = ~np.isnan(world.made_at[live])
+    def _first_to_go(self, simulation: ClusterSimulation, family: Sequence[Revision]) -> list[int]:
+        node_of, live = simulation.scheduler.state.node_of, self.live(simulation)
+        related = np.concatenate([node_of[other.live(simulation)] for other in family])
+        peers_on_node = np.bincount(related + 1)[node_of[live] + 1]
+        rank = self._table[simulation.alive[self._numbers]]
+        later = ~np.isnan(simulation.made_at[live])
         cost, restarts = np.where(later, 0, rank[:, 0]), np.where(later, 0, rank[:, 2])
-        became_ready = np.where(later, world.ready_at[live], rank[:, 1])
-        created = np.where(later, world.made_at[live], rank[:, 3])
-        uid = np.where(later | (rank[:, 4] == 0), world.lot[live], rank[:, 4])
-        placed, ready = node_of[live] >= 0, world.ready[live]
+        became_ready = np.where(later, simulation.ready_at[live], rank[:, 1])
+        created = np.where(later, simulation.made_at[live], rank[:, 3])
+        uid = np.where(later | (rank[:, 4] == 0), simulation.lot[live], rank[:, 4])
+        placed, ready = node_of[live] >= 0, simulation.ready[live]
         last_to_first = (
-            world.lot[live],
-            *_later_first(created, uid, world.now),
+            simulation.lot[live],
+            *_later_first(created, uid, simulation.now),
             -restarts,
-            *_later_first(became_ready, uid, world.now),
-            -company,
+            *_later_first(became_ready, uid, simulation.now),
+            -peers_on_node,
             cost,
             placed & ready,
             placed,
@@ -123,7 +127,7 @@ class ReplicaSetController(Controller):
     """The control loop over one ReplicaSet, and the one above it that reads its status."""
 
     def __init__(
-        self, replicas: Replicas, family: Sequence[Replicas], above: Sequence[Controller] = ()
+        self, replicas: Revision, family: Sequence[Revision], above: Sequence[Controller] = ()
     ) -> None:
         self._replicas, self._family, self._above = replicas, family, above
 
@@ -132,10 +136,10 @@ class ReplicaSetController(Controller):
         """Its pods."""
         return self._replicas.slots
 
-    def turn(self, world: World) -> Iterator[Sequence[Controller]]:
+    def turn(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
         """Make or take pods, then say how many were available when the turn began."""
-        seen, due = self._replicas.count_available(world), self._replicas.due(world, self._family)
-        for _ in due.carried_out(world):
+        seen, due = self._replicas.count_available(simulation), self._replicas.due(simulation, self._family)
+        for _ in due.carried_out(simulation):
             yield ()
         if seen != self._replicas.available:
             self._replicas.available = seen

@@ -15,11 +15,11 @@ from planner.audit.spread_counts import SpreadCounts, take
 from planner.documents.plan import SpreadChange
 from planner.documents.rollout import BrokenConstraint, RolloutEnd, RolloutStep, WorkloadRollout
 from planner.problem.problem import Problem
+from planner.rollout.cluster_simulation import ClusterSimulation
 from planner.rollout.controllers import Run
 from planner.rollout.draw import Ended
 from planner.rollout.makers import Rolling
 from planner.rollout.prepare import Prepared
-from planner.rollout.world import World
 from planner.state.state import State
 
 _ZONE = "topology.kubernetes.io/zone"
@@ -44,7 +44,7 @@ def _report(problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, Run]]
         workload=f"{owner.kind}/{owner.name}",
         completes=all(done),
         stopped_at=None if all(done) else len(told.steps),
-        message="" if all(done) else message_of(told_draw.world, told),
+        message="" if all(done) else message_of(told_draw.simulation, told),
         gives_up_after=None if all(done) else _deadline(owner),
         least_ready=min(_least_ready(found)),
         least_ready_median=median_low(_least_ready(found)),
@@ -67,13 +67,20 @@ def _least_ready(found: Sequence[tuple[Ended, Run]]) -> list[int]:
 
 
 def _completes(draw: Ended, run: Run) -> bool:
-    return draw.at_rest and run.completes(draw.world)
+    return draw.at_rest and run.completes(draw.simulation)
 
 
-def message_of(world: World, run: Run) -> str:
+def message_of(simulation: ClusterSimulation, run: Run) -> str:
     """Why the first of its pods that wait has no node."""
     mine = set(run.pods)
-    return next((world.messages[pod] for pod in world.waiting if pod in mine and pod in world.messages), "")
+    return next(
+        (
+            simulation.messages[pod]
+            for pod in simulation.waiting
+            if pod in mine and pod in simulation.messages
+        ),
+        "",
+    )
 
 
 def _ends(
@@ -83,7 +90,7 @@ def _ends(
     keys = keys_of(owner)
     ends: Counter[tuple[bool, tuple[tuple[tuple[str, int], ...], ...]]] = Counter()
     for (draw, run), completes in zip(found, done, strict=True):
-        ends[completes, tuple(by_domain(problem, draw.world, run, key) for key in keys)] += 1
+        ends[completes, tuple(by_domain(problem, draw.simulation, run, key) for key in keys)] += 1
     for (completes, domains), runs in ends.most_common():
         named = {key: dict(pods) for key, pods in zip(keys, domains, strict=True)}
         yield RolloutEnd(runs=runs, completes=completes, domains=named)
@@ -96,9 +103,11 @@ def keys_of(owner: Rolling) -> list[str]:
     return list(dict.fromkeys(asked)) or [_ZONE]
 
 
-def by_domain(problem: Problem, world: World, run: Run, key: str) -> tuple[tuple[str, int], ...]:
+def by_domain(
+    problem: Problem, simulation: ClusterSimulation, run: Run, key: str
+) -> tuple[tuple[str, int], ...]:
     column = problem.nodes.column(key)
-    nodes = run.nodes(world)
+    nodes = run.nodes(simulation)
     codes = column.codes[nodes[nodes >= 0]]
     counts = np.bincount(codes[codes >= 0], minlength=len(column.values))
     return tuple(zip(column.values, counts.tolist(), strict=True))

@@ -15,7 +15,7 @@ _FIRST_BACKOFF, _LONGEST_BACKOFF = 1.0, 10.0
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _QueuedPod:
     """Since when a pod waits, and how often it was turned down."""
 
     since: float
@@ -32,7 +32,7 @@ class SchedulingQueue:
     """Who is next; times are seconds of the world's own clock."""
 
     def __init__(self) -> None:
-        self._known: dict[int, _Waiting] = {}
+        self._known: dict[int, _QueuedPod] = {}
         self._due: list[tuple[int, float, int, int]] = []
         self._backing_off: list[tuple[float, int, int, int]] = []
         self._parked: dict[int, int] = {}
@@ -45,7 +45,7 @@ class SchedulingQueue:
 
     def add(self, pod: int, priority: int, now: float) -> None:
         """A pod that was made just now."""
-        self._known[pod] = _Waiting(now, self._order())
+        self._known[pod] = _QueuedPod(now, self._order())
         self._make_due(pod, priority)
 
     def discard(self, pod: int) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from models.objects.share import pods_of_share
 from models.objects.workload import StatefulSet
+from planner.rollout.cluster_simulation import ClusterSimulation
 from planner.rollout.controllers import Due, PodRun
-from planner.rollout.world import World
 
 
 class StatefulSetRun(PodRun):
@@ -56,62 +56,66 @@ class StatefulSetRun(PodRun):
         spec = self.owner.spec.model_copy(update={"replicas": replicas})
         self.owner = self.owner.model_copy(update={"spec": spec})
 
-    def completes(self, world: World) -> bool:
+    def completes(self, simulation: ClusterSimulation) -> bool:
         """Whether all pods wanted are there and available, those that may be of the new revision."""
-        current = [self._current(world, ordinal) for ordinal in self._wanted]
-        surplus = [n for n in self._known() if n not in self._wanted and self._current(world, n) is not None]
-        ready = all(pod is not None and world.available[pod] for pod in current)
-        fresh = all(self._is_fresh(world, ordinal) for ordinal in self._wanted)
+        current = [self._current(simulation, ordinal) for ordinal in self._wanted]
+        surplus = [
+            n for n in self._known() if n not in self._wanted and self._current(simulation, n) is not None
+        ]
+        ready = all(pod is not None and simulation.available[pod] for pod in current)
+        fresh = all(self._is_fresh(simulation, ordinal) for ordinal in self._wanted)
         return ready and fresh and not surplus
 
-    def _is_fresh(self, world: World, ordinal: int) -> bool:
-        return ordinal < self._first_updated or self._current(world, ordinal) == self.new.get(ordinal)
+    def _is_fresh(self, simulation: ClusterSimulation, ordinal: int) -> bool:
+        return ordinal < self._first_updated or self._current(simulation, ordinal) == self.new.get(ordinal)
 
-    def sizes(self, world: World) -> tuple[int, int]:
+    def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:
         """The pods that are there of the old revision and of the new one."""
-        live = [pod for pod in self.pods if world.alive[pod]]
+        live = [pod for pod in self.pods if simulation.alive[pod]]
         new = sum(pod in self._fresh for pod in live)
         return len(live) - new, new
 
     def _known(self) -> list[int]:
         return sorted({*self.old, *self.new})
 
-    def _current(self, world: World, ordinal: int) -> int | None:
+    def _current(self, simulation: ClusterSimulation, ordinal: int) -> int | None:
         """The pod of an ordinal that is there, of whichever revision."""
         found = (table.get(ordinal) for table in (self.new, self.old))
-        return next((pod for pod in found if pod is not None and world.alive[pod]), None)
+        return next((pod for pod in found if pod is not None and simulation.alive[pod]), None)
 
-    def _is_leaving(self, world: World, ordinal: int) -> bool:
-        return world.any_leaving(table[ordinal] for table in (self.new, self.old) if ordinal in table)
+    def _is_leaving(self, simulation: ClusterSimulation, ordinal: int) -> bool:
+        return simulation.any_leaving(table[ordinal] for table in (self.new, self.old) if ordinal in table)
 
-    def due(self, world: World) -> Due:
+    def due(self, simulation: ClusterSimulation) -> Due:
         """What lacks comes first, then what is too much goes, then what is old.
 
         With OrderedReady whatever is not as it should be ends the turn; with Parallel it does not.
         """
         due = Due(ordered=True)
-        for ordinal in self._in_batches(world, self._wanted):
-            found = self._current(world, ordinal)
-            if found is None and not self._is_leaving(world, ordinal):
+        for ordinal in self._in_batches(simulation, self._wanted):
+            found = self._current(simulation, ordinal)
+            if found is None and not self._is_leaving(simulation, ordinal):
                 due.made.append(self._revision_for(ordinal))
-            if self._is_ordered and (found is None or not world.available[found]):
+            if self._is_ordered and (found is None or not simulation.available[found]):
                 return due
-        surplus = [n for n in reversed(self._known()) if n not in self._wanted and self._is_there(world, n)]
+        surplus = [
+            n for n in reversed(self._known()) if n not in self._wanted and self._is_there(simulation, n)
+        ]
         if self._is_ordered and surplus:
-            due.gone += self._highest(world, surplus)
+            due.gone += self._highest(simulation, surplus)
             return due
-        for ordinal in self._in_batches(world, surplus):
-            found = self._current(world, ordinal)
+        for ordinal in self._in_batches(simulation, surplus):
+            found = self._current(simulation, ordinal)
             due.gone += [] if found is None else [found]
-        self._outdated(world, due)
+        self._outdated(simulation, due)
         return due
 
-    def _in_batches(self, world: World, ordinals: Sequence[int]) -> Sequence[int]:
+    def _in_batches(self, simulation: ClusterSimulation, ordinals: Sequence[int]) -> Sequence[int]:
         """With Parallel one pod first, then two at once, then four; who of a batch is first is open."""
         if self._is_ordered:
             return ordinals
         places = list(range(len(ordinals)))
-        world.shuffle(places)
+        simulation.shuffle(places)
         return [ordinals[place] for place in sorted(places, key=lambda place: (place + 1).bit_length())]
 
     def _revision_for(self, ordinal: int) -> int:
@@ -119,37 +123,38 @@ class StatefulSetRun(PodRun):
         kept = self.owner.spec.update_strategy.type != "OnDelete" and ordinal < self._first_updated
         return self.old[ordinal] if kept and ordinal in self.old else self.new[ordinal]
 
-    def _is_there(self, world: World, ordinal: int) -> bool:
-        return self._current(world, ordinal) is not None or self._is_leaving(world, ordinal)
+    def _is_there(self, simulation: ClusterSimulation, ordinal: int) -> bool:
+        return self._current(simulation, ordinal) is not None or self._is_leaving(simulation, ordinal)
 
-    def _highest(self, world: World, surplus: Sequence[int]) -> Iterator[int]:
+    def _highest(self, simulation: ClusterSimulation, surplus: Sequence[int]) -> Iterator[int]:
         """Who goes next of those beyond the wanted number: the highest when it is ready and nobody leaves.
 
         One that is not ready goes only when no lower one is in that state.
         """
-        found = [self._current(world, ordinal) for ordinal in surplus]
+        found = [self._current(simulation, ordinal) for ordinal in surplus]
         highest, *lower = found
         if highest is not None and (
-            world.available[highest] or all(pod is not None and world.available[pod] for pod in lower)
+            simulation.available[highest]
+            or all(pod is not None and simulation.available[pod] for pod in lower)
         ):
             yield highest
 
-    def _outdated(self, world: World, due: Due) -> None:
+    def _outdated(self, simulation: ClusterSimulation, due: Due) -> None:
         """Pods of the old revision go from the highest."""
-        current = {ordinal: self._current(world, ordinal) for ordinal in reversed(self._wanted)}
+        current = {ordinal: self._current(simulation, ordinal) for ordinal in reversed(self._wanted)}
         old = [
             pod
             for ordinal, pod in current.items()
             if pod is not None and ordinal >= self._first_updated and pod != self.new.get(ordinal)
         ]
-        if world.problem.behaviour.updates_sets_together:
-            away = sum(pod is None or not world.available[pod] for pod in current.values())
+        if simulation.problem.behaviour.updates_sets_together:
+            away = sum(pod is None or not simulation.available[pod] for pod in current.values())
             left = max(0, self._most_unavailable - away)
             if self._is_ordered:
                 due.gone += old[:left]
             else:
-                due.gone += [pod for pod in old if not world.available[pod]]
-                due.gone += [pod for pod in old if world.available[pod]][:left]
+                due.gone += [pod for pod in old if not simulation.available[pod]]
+                due.gone += [pod for pod in old if simulation.available[pod]][:left]
             return
         for ordinal, pod in current.items():
             if ordinal < self._first_updated or pod is None:
@@ -157,5 +162,5 @@ class StatefulSetRun(PodRun):
             if pod in old:
                 due.gone.append(pod)
                 return
-            if not world.available[pod]:
+            if not simulation.available[pod]:
                 return

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from planner.rollout.cluster_simulation import ClusterSimulation, PodChange
 from planner.rollout.controllers import Controller, Run
 from planner.rollout.pace import Pace
-from planner.rollout.world import Change, World
 
 
 @dataclass(order=True, slots=True)
@@ -26,8 +26,8 @@ class _Entry:
 class Timeline:
     """Lets the world go on until nothing moves."""
 
-    def __init__(self, world: World, runs: Sequence[Run], pace: Pace) -> None:
-        self._world, self._pace = world, pace
+    def __init__(self, simulation: ClusterSimulation, runs: Sequence[Run], pace: Pace) -> None:
+        self._simulation, self._pace = simulation, pace
         self._entries: list[_Entry] = []
         self._numbers = 0
         self._watching: dict[int, list[Controller]] = defaultdict(list)
@@ -37,16 +37,16 @@ class Timeline:
         self._again: set[int] = set()
         self._scheduling = False
         for run in runs:
-            run.observe(world)
+            run.observe(simulation)
             self._runs.update(dict.fromkeys(run.pods, run))
             for controller in run.controllers:
                 for pod in controller.watched:
                     self._watching[pod].append(controller)
         self._order = list(runs)
-        for pod in world.proving:
+        for pod in simulation.proving:
             self._prove(pod)
         for pod, run in self._runs.items():
-            if run.pods_end and world.ready[pod]:
+            if run.pods_end and simulation.ready[pod]:
                 self._work(pod)
         self._wake_scheduler()
 
@@ -66,64 +66,64 @@ class Timeline:
             if not self._entries:
                 return True
             entry = heapq.heappop(self._entries)
-            self._world.now = entry.time
+            self._simulation.now = entry.time
             entry.act()
             self._react()
         return False
 
     def _after(self, seconds: float, act: Callable[[], None]) -> None:
         self._numbers += 1
-        heapq.heappush(self._entries, _Entry(self._world.now + seconds, self._numbers, act))
+        heapq.heappush(self._entries, _Entry(self._simulation.now + seconds, self._numbers, act))
 
     def _react(self) -> None:
         """See to what has just happened."""
-        happened, self._world.happened = self._world.happened, []
+        happened, self._simulation.happened = self._simulation.happened, []
         for change, pod in happened:
             match change:
-                case Change.BOUND:
-                    self._after(self._pace.start(self._world.now), lambda pod=pod: self._start(pod))  # type: ignore[misc]
-                case Change.READY if pod in self._runs and self._runs[pod].pods_end:
+                case PodChange.BOUND:
+                    self._after(self._pace.start(self._simulation.now), lambda pod=pod: self._start(pod))  # type: ignore[misc]
+                case PodChange.READY if pod in self._runs and self._runs[pod].pods_end:
                     self._work(pod)
-                case Change.READY if pod in self._world.proving:
+                case PodChange.READY if pod in self._simulation.proving:
                     self._prove(pod)
-                case Change.LEAVING:
-                    double = self._world.double_of(pod)
-                    self._after(self._pace.end(self._world.now), lambda pod=double: self._end(pod))  # type: ignore[misc]
-            if change is not Change.BOUND:
+                case PodChange.LEAVING:
+                    double = self._simulation.double_of(pod)
+                    self._after(self._pace.end(self._simulation.now), lambda pod=double: self._end(pod))  # type: ignore[misc]
+            if change is not PodChange.BOUND:
                 for controller in self._watching.get(pod, ()):
                     self._wake(controller)
-            if change in {Change.MADE, Change.LOST, Change.ENDED, Change.SUCCEEDED}:
+            if change in {PodChange.MADE, PodChange.LOST, PodChange.ENDED, PodChange.SUCCEEDED}:
                 self._wake_scheduler()
-            if change in {Change.LEAVING, Change.LOST} and pod in self._runs:
-                self._runs[pod].observe(self._world)
+            if change in {PodChange.LEAVING, PodChange.LOST} and pod in self._runs:
+                self._runs[pod].observe(self._simulation)
 
     def _start(self, pod: int) -> None:
-        if pod in self._world.starting:
-            self._world.become_ready(pod)
+        if pod in self._simulation.starting:
+            self._simulation.become_ready(pod)
 
     def _prove(self, pod: int) -> None:
         """Have a ready pod become available in time, unless it is gone by then."""
-        until = self._world.proving[pod]
+        until = self._simulation.proving[pod]
 
         def proved() -> None:
-            if self._world.proving.get(pod) == until:
-                self._world.become_available(pod)
+            if self._simulation.proving.get(pod) == until:
+                self._simulation.become_available(pod)
 
-        self._after(max(0.0, until - self._world.now), proved)
+        self._after(max(0.0, until - self._simulation.now), proved)
 
     def _work(self, pod: int) -> None:
         """Have a ready pod run to its end, unless it is gone by then."""
-        this, wait = self._world.lot[pod], self._pace.work(self._world.now)
+        this, wait = self._simulation.lot[pod], self._pace.work(self._simulation.now)
 
         def done() -> None:
-            if self._world.ready[pod] and self._world.lot[pod] == this:
-                self._world.succeed(pod)
+            if self._simulation.ready[pod] and self._simulation.lot[pod] == this:
+                self._simulation.succeed(pod)
 
         self._after(wait, done)
 
     def _end(self, double: int) -> None:
-        if double in self._world.leaving:
-            self._world.end(double)
+        if double in self._simulation.leaving:
+            self._simulation.end(double)
 
     def _wake(self, controller: Controller, later: float = 0.0) -> None:
         """Let a controller take a turn soon, if it is not about to anyway."""
@@ -137,7 +137,7 @@ class Timeline:
     def _begin(self, controller: Controller) -> None:
         self._woken.discard(id(controller))
         self._busy.add(id(controller))
-        self._go_on(controller, controller.turn(self._world))
+        self._go_on(controller, controller.turn(self._simulation))
 
     def _go_on(self, controller: Controller, turn: Iterator[Sequence[Controller]]) -> None:
         """The next write of a turn; after the last one the controller may be woken again."""
@@ -159,7 +159,7 @@ class Timeline:
 
     def _schedule(self) -> None:
         """One pod; the next one a moment later, until nobody is left whom it could help."""
-        if self._world.schedule_one():
+        if self._simulation.schedule_one():
             self._after(self._pace.step(), self._schedule)
         else:
             self._scheduling = False

@@ -13,7 +13,7 @@ from models import Cluster
 from models.objects.annotations import DELETION_COST
 from models.objects.pod import Pod
 from models.objects.workload import Deployment, ReplicaSet, ReplicationController, Workload
-from planner.scaledown.lots import Open
+from planner.scaledown.replica_groups import Open
 from planner.whatif.scaling import Replicas
 from planner.whatif.victims import tier
 

@@ -22,22 +22,22 @@ from models.objects.pod import Pod
 from models.objects.workload import Workload
 from planner.audit import spread_counts
 from planner.audit.findings import report_of
-from planner.clock import having
+from planner.clock import report_best
 from planner.cpsat.replicas import Removal
 from planner.documents import plan
 from planner.errors import InputError, InternalError
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
-from planner.proof.bounds import Bound, Claim, Measured, Stage, judge, status_of
+from planner.proof.bounds import Bound, Claim, Measured, ObjectiveStage, judge, status_of
 from planner.proof.meter import Meter
 from planner.scaledown.deletion_costs import Share, annotated, is_steerable
-from planner.scaledown.lots import Open, in_numbers
+from planner.scaledown.replica_groups import Open, in_numbers
 from planner.state.state import State
 from planner.whatif.autoscaling import overruled
 from planner.whatif.scaling import Replicas, scalable, surplus_of
 
 if TYPE_CHECKING:
-    from planner.cpsat.lots import LotStage
+    from planner.cpsat.replica_groups import RemovalStage
 
 #: The parts of the objective, the most important first; the last one is to be large, the others small.
 _SPREAD = ("hardExcess", "softExcess", "skew")
@@ -49,14 +49,14 @@ def scale_down(
     replicas: Mapping[str, int],
     *,
     time_limit: float = 30.0,
-    bell: threading.Event | None = None,
+    stop_event: threading.Event | None = None,
 ) -> plan.ScaleDown:
     """The best victims of scaling workloads `Kind/name[.namespace]` down to so many replicas, together.
 
-    When `bell` is set, the best choice so far is the answer.
+    When `stop_event` is set, the best choice so far is the answer.
     """
-    meter = Meter.of(time_limit, bell)
-    return _ScaleDown(cluster, _targets(cluster, replicas)).document(meter).cut_while(meter.cut)
+    meter = Meter.of(time_limit, stop_event)
+    return _VictimSearch(cluster, _targets(cluster, replicas)).document(meter).cut_while(meter.cut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class _Solution:
     claims: tuple[Claim, ...]
 
 
-class _ScaleDown:
+class _VictimSearch:
     """The replicas that are too many, and the constraints of those that stay."""
 
     def __init__(self, cluster: Cluster, targets: Sequence[_Target]) -> None:
@@ -94,7 +94,7 @@ class _ScaleDown:
         """The answer, after everything in it was checked."""
         taken = tuple(pod for share in self._shares for pod in share.replicas.victims)
         controller = self._choice(taken)
-        having(f"the controllers' own choice: {_told(_worth(controller))}")
+        report_best(f"the controllers' own choice: {_told(_worth(controller))}")
         solution = self._solve(meter)
         best = self._choice(solution.victims)
         if _worth(controller) < _worth(best):
@@ -145,7 +145,7 @@ class _ScaleDown:
         if not any(0 < group.going < len(group.pods) for group in groups):
             victims = (*forced, *(pod for group in groups for pod in group.taken))
             return _Solution(victims, tuple(self._only(victims)))
-        from planner.cpsat.lots import RemovalModel
+        from planner.cpsat.replica_groups import RemovalModel
 
         meter.look_for("the best replicas to go")
         removal = in_numbers(self._problem, self._without(forced), groups, self._templates)
@@ -160,7 +160,7 @@ class _ScaleDown:
 
     def _judged(
         self, solution: _Solution, best: plan.ScaleDownChoice, taken: Sequence[Pod]
-    ) -> Iterator[Stage]:
+    ) -> Iterator[ObjectiveStage]:
         """Every stage as it was counted, with what no choice can beat."""
         shared = len({pod.key for pod in taken} & {pod.key for pod in solution.victims})
         measured = [Measured(*found, largest=False) for found in zip(_SPREAD, _worth(best), strict=True)]
@@ -195,9 +195,9 @@ def _told(worth: Sequence[int]) -> str:
     return ", ".join(f"{name} {value}" for name, value in zip(_SPREAD, worth, strict=False))
 
 
-def _tell(stages: Sequence[LotStage]) -> None:
+def _tell(stages: Sequence[RemovalStage]) -> None:
     """Show the best so far, and the bound of its last stage, to whoever looks on."""
-    having(f"{_told([stage.value for stage in stages])}, at least {stages[-1].bound}")
+    report_best(f"{_told([stage.value for stage in stages])}, at least {stages[-1].bound}")
 
 
 def _targets(cluster: Cluster, replicas: Mapping[str, int]) -> list[_Target]:
@@ -233,7 +233,11 @@ def _scaled(target: _Target) -> plan.ScaledWorkload:
 
 def _picked(removal: Removal, numbers: Sequence[int], groups: Sequence[Open]) -> Iterator[Pod]:
     """So many pods of every lot, those that their controller would take first, first."""
-    lot_of = {pod.key: number for number, lot in enumerate(removal.lots) for pod in lot.pods}
+    lot_of = {
+        pod.key: number
+        for number, replica_group in enumerate(removal.replica_groups)
+        for pod in replica_group.pods
+    }
     left = list(numbers)
     for group in groups:
         for pod in group.pods:
@@ -242,7 +246,7 @@ def _picked(removal: Removal, numbers: Sequence[int], groups: Sequence[Open]) ->
                 yield pod
 
 
-def _claims(stages: Sequence[LotStage], forced: int) -> Iterator[Claim]:
+def _claims(stages: Sequence[RemovalStage], forced: int) -> Iterator[Claim]:
     """The model's bounds, each on choices that have its own values before.
 
     It counts agreement downwards, and only among those that need not go.

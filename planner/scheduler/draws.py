@@ -15,7 +15,7 @@ from planner.scheduler.sampling import Sampling, enough, on_top
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Competitors:
     """The nodes that compete for a pod; in the order found, where the program looked at a part of all."""
 
     feasible: Feasible
@@ -31,18 +31,18 @@ class Draws:
         self._sampling = Sampling(problem, self._draw)
         self._takes_first = problem.behaviour.first_found_wins
 
-    def find(self, framework: Framework, plan: Plan, feasible: Feasible) -> Found:
+    def find(self, framework: Framework, plan: Plan, feasible: Feasible) -> Competitors:
         """Those of the feasible nodes that the program finds before it has enough."""
         asked = self._size if plan.named is None else int(np.count_nonzero(plan.named))
         wanted = enough(asked, framework.profile.percentage) if framework.profile.scores else 1
         if wanted >= asked or not feasible.count:
-            return Found(feasible)
+            return Competitors(feasible)
         order = self._sampling.found(feasible.mask, plan.named, wanted)
         mask = np.zeros(self._size, np.bool_)
         mask[order] = True
-        return Found(Feasible(mask), order)
+        return Competitors(Feasible(mask), order)
 
-    def pick(self, framework: Framework, plan: Plan, found: Found) -> int:
+    def pick(self, framework: Framework, plan: Plan, found: Competitors) -> int:
         """One of the nodes with the highest total.
 
         Among all nodes each has the same chance: who comes first depends on a history that no snapshot

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from planner.eviction.budgets import allowance, draws_on
 from planner.scheduler.framework import Framework, Plan
-from planner.scheduler.lesser import Importance, Lesser, started
+from planner.scheduler.lower_priority_pods import Importance, LowerPriorityPods, started
 from planner.scheduler.nominations import Nominations
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
@@ -43,15 +43,15 @@ class Evictions:
         self._state = framework.state
         self._nominations = nominations
         self._importance = Importance(framework.problem)
-        self._lesser: dict[int, Lesser] = {}
+        self._lesser: dict[int, LowerPriorityPods] = {}
         self._budgets = framework.problem.cluster.pod_disruption_budgets
         self._budgets_known: dict[int, tuple[int, ...]] = {}
 
-    def lesser(self, priority: int) -> Lesser:
+    def lesser(self, priority: int) -> LowerPriorityPods:
         """The pods below a priority."""
         found = self._lesser.get(priority)
         if found is None:
-            found = self._lesser[priority] = Lesser(self._state, self._importance, priority)
+            found = self._lesser[priority] = LowerPriorityPods(self._state, self._importance, priority)
         return found
 
     def try_on(self, plan: Plan, pod: int, node: int) -> Candidate | tuple[str, ...]:

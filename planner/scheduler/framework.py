@@ -31,7 +31,7 @@ class Plan:
 
     template: Template
     refusal: tuple[str, str] | None
-    settled: Mask
+    static: Mask
     changing: tuple[Filter, ...]
     named: Mask | None
     scores: tuple[tuple[Score, int], ...]
@@ -104,7 +104,7 @@ class Framework:
         return self._plans.get(template.index, lambda: self._make_plan(template))
 
     def _make_plan(self, template: Template) -> Plan:
-        settled, changing, named = self.problem.nodes.every, [], None
+        static, changing, named = self.problem.nodes.every, [], None
         for plugin in self.profile.filters:
             reason = plugin.refusal(template)
             if reason is not None:
@@ -113,14 +113,14 @@ class Framework:
                 named = self._named(names)
             if not plugin.concerns(template):
                 continue
-            if plugin.settled:
-                settled = settled & (plugin.reject(template) == 0)
+            if plugin.static:
+                static = static & (plugin.reject(template) == 0)
             else:
                 changing.append(plugin)
         if named is not None:
-            settled = settled & named
+            static = static & named
         scores = tuple((score, weight) for score, weight in self.profile.scores if score.prefers(template))
-        return Plan(template, None, settled, tuple(changing), named, scores)
+        return Plan(template, None, static, tuple(changing), named, scores)
 
     def _named(self, names: Iterable[str]) -> Mask:
         mask = np.zeros(self.problem.nodes.size, np.bool_)
@@ -134,7 +134,7 @@ class Framework:
         stamp = tuple([plugin.stamp(template) for plugin in plan.changing])
         found = plan.seen.get(stamp)
         if found is None:
-            mask = plan.settled
+            mask = plan.static
             for codes in answers:
                 mask = mask & (codes == 0)
             if len(plan.seen) >= _REMEMBERED:
@@ -144,14 +144,14 @@ class Framework:
 
     def accepts(self, plan: Plan, nodes: Codes) -> Mask:
         """Which of some nodes all filters accept now."""
-        accepted = plan.settled[nodes]
+        accepted = plan.static[nodes]
         for plugin in plan.changing:
             accepted = accepted & (plugin.reject(plan.template, nodes) == 0)
         return accepted
 
     def fits(self, plan: Plan, node: int) -> bool:
         """Whether all filters accept one node now."""
-        if not plan.settled[node]:
+        if not plan.static[node]:
             return False
         return all(plugin.admits(plan.template, node) for plugin in plan.changing)
 
@@ -169,7 +169,7 @@ class Framework:
     def _asked(self, plan: Plan) -> Iterator[Filter]:
         """The filters that can refuse a template, in kube's order."""
         for plugin in self.profile.filters:
-            if plugin in plan.changing or (plugin.settled and plugin.concerns(plan.template)):
+            if plugin in plan.changing or (plugin.static and plugin.concerns(plan.template)):
                 yield plugin
 
     def diagnose(self, plan: Plan) -> Diagnosis:

@@ -30,7 +30,7 @@ _NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PreemptionOutcome:
     """A node with the pods to evict there, or the reason why there is none."""
 
     node: int | None
@@ -87,19 +87,19 @@ class Preemption:
         self._evictions = Evictions(framework, nominations)
         self._room_trials: dict[Hashable, RoomTrials] = {}
 
-    def attempt(self, plan: Plan, pod: int, diagnosis: Diagnosis) -> Outcome:
+    def attempt(self, plan: Plan, pod: int, diagnosis: Diagnosis) -> PreemptionOutcome:
         """A node where evictions make room, and which; the promises it made to lesser pods are off."""
         refused = self._ineligible(pod, diagnosis)
         if refused is not None:
-            return Outcome(None, message=refused)
+            return PreemptionOutcome(None, message=refused)
         nodes = diagnosis.resolvable()
         found = self._dry_run(plan, pod, nodes)
         if not found.candidates:
-            return Outcome(None, message=found.message(diagnosis.nodes))
+            return PreemptionOutcome(None, message=found.message(diagnosis.nodes))
         chosen = found.cheapest()
         self._nominations.withdraw_below(chosen.node, self._problem.pods[pod].priority)
         going = tuple(victim for victim in chosen.victims if not self._problem.pods[victim].is_terminating)
-        return Outcome(chosen.node, going)
+        return PreemptionOutcome(chosen.node, going)
 
     def _ineligible(self, pod: int, diagnosis: Diagnosis) -> str | None:
         """Why a pod may not preempt, if so."""
@@ -178,8 +178,8 @@ class Preemption:
         """The nodes that no settled filter refuses and that are promised to nobody ahead of the pod."""
         contested = self._nominations.contested(pod)
         if not contested:
-            return plan.settled
-        mask = plan.settled.copy()
+            return plan.static
+        mask = plan.static.copy()
         mask[contested] = False
         return mask
 

@@ -16,7 +16,7 @@ from planner.problem.nodes import Ints
 from planner.problem.templates import Template
 from planner.scheduler.evictions import Candidate, Evictions
 from planner.scheduler.free_room import FreeRoom
-from planner.scheduler.lesser import Lesser
+from planner.scheduler.lower_priority_pods import LowerPriorityPods
 from planner.state.state import State
 
 #: Beyond so many different dry runs those that were remembered are dropped.
@@ -27,7 +27,12 @@ class RoomTrials:
     """The dry runs for pods of one priority with one set of requests."""
 
     def __init__(
-        self, state: State, fit: NodeResourcesFit, template: Template, lesser: Lesser, evictions: Evictions
+        self,
+        state: State,
+        fit: NodeResourcesFit,
+        template: Template,
+        lesser: LowerPriorityPods,
+        evictions: Evictions,
     ) -> None:
         self._state = state
         self._fit = fit

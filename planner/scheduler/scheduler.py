@@ -16,7 +16,7 @@ from planner.problem.problem import Problem
 from planner.scheduler.draws import Draws
 from planner.scheduler.framework import Diagnosis, Framework, Plan
 from planner.scheduler.nominations import Nominations
-from planner.scheduler.preemption import Outcome, Preemption
+from planner.scheduler.preemption import Preemption, PreemptionOutcome
 from planner.scheduler.profile import build, profiles_of
 from planner.state.state import State
 
@@ -24,7 +24,7 @@ GATED = "scheduling gated"
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class DecisionDetails:
     """All that was known when a pod was decided: its diagnosis, and the scores where nodes competed."""
 
     diagnosis: Diagnosis
@@ -33,7 +33,7 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class SchedulingDecision:
     """What became of one pending pod; positions of pods and nodes in the problem."""
 
     pod: int
@@ -41,7 +41,7 @@ class Decision:
     message: str = ""
     nominated: int | None = None
     victims: tuple[int, ...] = ()
-    explanation: Explanation | None = None
+    explanation: DecisionDetails | None = None
 
 
 class Scheduler:
@@ -83,7 +83,7 @@ class Scheduler:
         """The pending pods in the order in which they are taken; those of unknown schedulers are not."""
         return [pod for pod in self.problem.queue() if self._scheduler_name(pod) in self._frameworks]
 
-    def run(self) -> Iterator[Decision]:
+    def run(self) -> Iterator[SchedulingDecision]:
         """Decide every pending pod, in the queue's order."""
         self.restore_nominations(self.queue)
         for pod in self.queue:
@@ -112,14 +112,14 @@ class Scheduler:
     def _scheduler_name(self, pod: int) -> str:
         return self.problem.pods[pod].spec.scheduler_name
 
-    def _gated(self, pod: int) -> Decision | None:
+    def _gated(self, pod: int) -> SchedulingDecision | None:
         """The decision about a pod that is not even looked at, by its gates or for want of its claims."""
         if self.problem.pods[pod].spec.scheduling_gates:
-            return Decision(pod, None, GATED)
+            return SchedulingDecision(pod, None, GATED)
         waits = self.framework_of(pod).waits_for(self.problem.template(pod))
-        return None if waits is None else Decision(pod, None, f"not looked at: {waits}")
+        return None if waits is None else SchedulingDecision(pod, None, f"not looked at: {waits}")
 
-    def decide(self, pod: int) -> Decision:
+    def decide(self, pod: int) -> SchedulingDecision:
         """One scheduling cycle: bind the pod to the best node, or say why not and make room."""
         name = self._scheduler_name(pod)
         framework, preemption = self._frameworks[name], self._preemptions.get(name)
@@ -133,9 +133,9 @@ class Scheduler:
             return self._fail(framework, preemption, plan, pod, binds=failure is None)
         node, explanation = found
         if failure is not None:
-            return Decision(pod, None, failure, explanation=explanation)
+            return SchedulingDecision(pod, None, failure, explanation=explanation)
         self._bind(pod, node)
-        return Decision(pod, node, explanation=explanation)
+        return SchedulingDecision(pod, node, explanation=explanation)
 
     def _for_nothing(self, name: str) -> tuple[Framework, Preemption | None]:
         """A profile for pods that cannot be bound: only the API server minds, after all is decided."""
@@ -143,7 +143,7 @@ class Scheduler:
             self._in_vain[name] = self._made(name, reserves=False)
         return self._in_vain[name]
 
-    def _find(self, framework: Framework, plan: Plan, pod: int) -> tuple[int, Explanation | None] | None:
+    def _find(self, framework: Framework, plan: Plan, pod: int) -> tuple[int, DecisionDetails | None] | None:
         """The best node for a pod: its nominated one when that fits, else the one that scores highest."""
         nominated = self._nominations.node_of(pod)
         if nominated is not None and self._nominations.fits(framework, plan, pod, nominated):
@@ -164,36 +164,36 @@ class Scheduler:
 
     def _explained(
         self, framework: Framework, plan: Plan, pod: int, feasible: Feasible
-    ) -> Explanation | None:
+    ) -> DecisionDetails | None:
         if not self._explain:
             return None
         diagnosis = self._nominations.diagnose(framework, plan, pod)
         scores: dict[str, Ints | int] = {}
         if feasible.count > 1:
             scores = {name: score * weight for name, weight, score in framework.scores(plan, feasible)}
-        return Explanation(diagnosis, feasible.mask, scores)
+        return DecisionDetails(diagnosis, feasible.mask, scores)
 
     def _fail(
         self, framework: Framework, preemption: Preemption | None, plan: Plan, pod: int, *, binds: bool
-    ) -> Decision:
+    ) -> SchedulingDecision:
         """Nothing fits: say why, and let preemption make room when it can."""
         diagnosis = self._nominations.diagnose(framework, plan, pod)
-        explanation = Explanation(diagnosis, self.problem.nodes.none) if self._explain else None
+        explanation = DecisionDetails(diagnosis, self.problem.nodes.none) if self._explain else None
         message = diagnosis.message()
         tail, last = framework.tail(plan, diagnosis)
         if preemption is None or not self.problem.nodes.size or last:
-            return Decision(pod, None, f"{message} {tail}".rstrip(), explanation=explanation)
+            return SchedulingDecision(pod, None, f"{message} {tail}".rstrip(), explanation=explanation)
         outcome = preemption.attempt(plan, pod, diagnosis)
         if outcome.node is None:
             tails = ", ".join(text for text in (tail, outcome.message) if text)
-            return Decision(pod, None, f"{message} {tails}", explanation=explanation)
+            return SchedulingDecision(pod, None, f"{message} {tails}", explanation=explanation)
         # A claim that was given back is not allocated for the next try, whatever room was made.
         binds = binds and tail != GIVEN_BACK
         node = self._retry(framework, plan, pod, outcome, binds=binds) if outcome.victims else None
-        return Decision(pod, node, message, outcome.node, outcome.victims, explanation)
+        return SchedulingDecision(pod, node, message, outcome.node, outcome.victims, explanation)
 
     def _retry(
-        self, framework: Framework, plan: Plan, pod: int, outcome: Outcome, *, binds: bool
+        self, framework: Framework, plan: Plan, pod: int, outcome: PreemptionOutcome, *, binds: bool
     ) -> int | None:
         """With the victims gone, bind the pod: to the node made ready for it when it fits there."""
         for victim in outcome.victims:

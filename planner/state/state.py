@@ -20,7 +20,7 @@ from planner.problem.volume_claims import Claims
 from planner.state.pod_counts import CountsWhere, DomainCounts, PodCounts
 
 
-class Step(NamedTuple):
+class JournalEntry(NamedTuple):
     """One journal entry: a pod came to a node, binding so many claims, or left its place there."""
 
     pod: int
@@ -49,7 +49,7 @@ class State:
         self._key_of = (-1, -1)
         self._key: LoadKey = (b"", b"", b"")
         self._log_limit = max(256, problem.nodes.size)
-        self._journal: list[Step] = []
+        self._journal: list[JournalEntry] = []
         self._tallies: dict[Hashable, PodCounts] = {}
         self._domain_counts: ArrayCache[DomainCounts] = ArrayCache(problem.nodes.size)
         self._tallies_of: list[list[tuple[PodCounts | CountsWhere, int]]] = [[] for _ in problem.templates]
@@ -126,12 +126,12 @@ class State:
         """Put a pod on a node, whether it fits or not; its claims are bound with it."""
         claims = self.claims.assume(pod, node)
         self._come(pod, node, len(self.pods_on[node]))
-        self._journal.append(Step(pod, node, True, claims))
+        self._journal.append(JournalEntry(pod, node, True, claims))
 
     def unbind(self, pod: int) -> None:
         """Take a pod off its node; what its claims are bound to stays bound, as in a cluster."""
         node = int(self.node_of[pod])
-        self._journal.append(Step(pod, node, False, self._leave(pod, node)))
+        self._journal.append(JournalEntry(pod, node, False, self._leave(pod, node)))
 
     def mark(self) -> int:
         """A point to return to with `rollback`."""

@@ -151,11 +151,11 @@ def _of_sets(
     """What each of the ReplicaSets of one workload gives up."""
     pods = ByController(cluster.pods)
     live = {item.key: [pod for pod in pods.of(item) if is_live(pod)] for item in sets}
-    company = company_of(_related(cluster, pods, related))
+    peers_on_node = company_of(_related(cluster, pods, related))
     shares = _shares(sets, {key: len(found) for key, found in live.items()}, replicas)
     for item in sets:
         if live[item.key]:
-            order = by_replica_set(live[item.key], company, now)
+            order = by_replica_set(live[item.key], peers_on_node, now)
             yield Replicas(item, tuple(order), shares.get(item.key, 0))
 
 

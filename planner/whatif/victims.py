@@ -37,14 +37,16 @@ def moment(cluster: Cluster) -> datetime | None:
     return max((time for time in times if time is not None), default=None)
 
 
-def by_replica_set(pods: Iterable[Pod], company: Mapping[str | None, int], now: datetime | None) -> list[Pod]:
-    """The replicas in the order in which a ReplicaSet gives them up; `company` is how many are on a node."""
-    return _ordered([_Rank.of_replica(pod, company.get(pod.node_name, 0)) for pod in pods], now)
+def by_replica_set(
+    pods: Iterable[Pod], peers_on_node: Mapping[str | None, int], now: datetime | None
+) -> list[Pod]:
+    """The replicas in the order in which a ReplicaSet deletes them; `peers_on_node` has them by node."""
+    return _ordered([_VictimRank.of_replica(pod, peers_on_node.get(pod.node_name, 0)) for pod in pods], now)
 
 
 def by_job(pods: Iterable[Pod]) -> list[Pod]:
     """The pods in the order in which a Job gives them up."""
-    return _ordered([_Rank.of(pod, (0, 0)) for pod in pods], None)
+    return _ordered([_VictimRank.of(pod, (0, 0)) for pod in pods], None)
 
 
 def company_of(related: Iterable[Pod]) -> Mapping[str | None, int]:
@@ -58,7 +60,7 @@ def tier(pod: Pod) -> tuple[bool, int, bool]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rank:
+class _VictimRank:
     """What a pod is compared by: `first` counts before all else, lower goes first."""
 
     pod: Pod
@@ -66,16 +68,16 @@ class _Rank:
     ready: bool
 
     @classmethod
-    def of_replica(cls, pod: Pod, company: int) -> _Rank:
-        return cls.of(pod, (pod.deletion_cost, -company))
+    def of_replica(cls, pod: Pod, peers_on_node: int) -> _VictimRank:
+        return cls.of(pod, (pod.deletion_cost, -peers_on_node))
 
     @classmethod
-    def of(cls, pod: Pod, own: tuple[int, int]) -> _Rank:
+    def of(cls, pod: Pod, own: tuple[int, int]) -> _VictimRank:
         return cls(pod, (*tier(pod), *own), pod.is_ready)
 
 
-def _ordered(ranks: Sequence[_Rank], now: datetime | None) -> list[Pod]:
-    def compare(one: _Rank, other: _Rank) -> int:
+def _ordered(ranks: Sequence[_VictimRank], now: datetime | None) -> list[Pod]:
+    def compare(one: _VictimRank, other: _VictimRank) -> int:
         if one.first != other.first:
             return _sign(one.first < other.first)
         if one.ready:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from browser import Browser
 
-from cli.report.publish import html
+from cli.output.report.publish import html
 from models import Cluster
 from planner import check, rebalance, solve
 from tests.cli.manifests import deployment, node

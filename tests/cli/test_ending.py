@@ -19,7 +19,9 @@ exit 0
 
 def await_gone(folder: Path, pods: list[str], **settings: str) -> subprocess.CompletedProcess[str]:
     """Run what scripts run between waves; pods are rows `NAMESPACE|POD|UID|NODE`."""
-    parts = (files("cli.views.scripts").joinpath(f"{part}.sh").read_text() for part in ("frame", "ending"))
+    parts = (
+        files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in ("frame", "ending")
+    )
     script, kubectl = folder / "script.sh", folder / "kubectl"
     kubectl.write_text(_KUBECTL)
     kubectl.chmod(0o755)

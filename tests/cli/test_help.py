@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from cli.complete import Then, answer
-from cli.completion import Shell
-from cli.help_examples import EXAMPLES
+from cli.commands.completion import Shell
+from cli.input.complete import Then, answer
 from cli.main import app
+from cli.output.help_examples import EXAMPLES
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, node, pod, write
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli import live
+from cli.input import live
 from tests.cli.api_server import ApiServer, serving, write_kubeconfig
 from tests.cli.conftest import Planner
 from tests.cli.manifests import lopsided, node, pod

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from cli.blocks import Cell, Sentence, Table, Verbatim, Verdict, section
-from cli.forms.markdown import lines
+from cli.output.blocks import Cell, Sentence, Table, Verbatim, VerdictBlock, section
+from cli.output.forms.markdown import lines
 from tests.cli.conftest import Planner
 from tests.cli.manifests import lopsided, node, pod, write
 from tests.cli.test_screens import COMMANDS, ROOT, many, typed
@@ -98,8 +98,8 @@ def test_names_are_shown_sign_by_sign() -> None:
     assert found.tags <= KNOWN_TAGS
 
 
-@pytest.mark.parametrize("block", [Verdict, Sentence])
-def test_sentences_with_tags_are_text(block: type[Verdict] | type[Sentence]) -> None:
+@pytest.mark.parametrize("block", [VerdictBlock, Sentence])
+def test_sentences_with_tags_are_text(block: type[VerdictBlock] | type[Sentence]) -> None:
     """A name in a sentence is no tag either."""
     text = "pod <script>alert(1)</script> *stays* ![pending](x) _here_"
     found = seen("\n".join(lines([section("", block(text))])))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.metrics import write_metrics
+from cli.output.metrics import write_metrics
 from planner.documents.plan import CheckReport, ConstraintReport
 from tests.cli.conftest import Planner
 from tests.cli.manifests import lopsided, pod, write

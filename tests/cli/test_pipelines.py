@@ -12,14 +12,14 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from cli.cases import Case
-from cli.forms.pipelines import github, gitlab, junit
+from cli.output.forms.pipelines import github, gitlab, junit
+from cli.output.junit_cases import JUnitCase
 from tests.cli.conftest import Planner
 
 ROOT = Path(__file__).parents[2]
 STORY = "examples/50-rollout-half-way"
-WRONG = Case("rollout", "shop", "Deployment/web", '100% <stuck>,\nfor \x1b good & "ever"')
-WELL = Case("rollout", "shop", "Deployment/api")
+WRONG = JUnitCase("rollout", "shop", "Deployment/web", '100% <stuck>,\nfor \x1b good & "ever"')
+WELL = JUnitCase("rollout", "shop", "Deployment/api")
 
 
 def test_annotations_are_one_line_each_and_escaped() -> None:
@@ -40,7 +40,7 @@ def test_a_report_of_tests_is_xml_whatever_is_in_it() -> None:
 
 def test_a_report_of_quality_knows_a_finding_again() -> None:
     """The fingerprint stays when another number of runs stops."""
-    other = Case(WRONG.what, WRONG.namespace, WRONG.subject, "stops in another run")
+    other = JUnitCase(WRONG.what, WRONG.namespace, WRONG.subject, "stops in another run")
     found = [json.loads(gitlab([case, WELL], {})) for case in (WRONG, other)]
     assert [len(items) for items in found] == [1, 1]
     assert found[0][0]["fingerprint"] == found[1][0]["fingerprint"]

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from cli import progress
+from cli.output import progress
 from models import Cluster
 from planner import compare, drain, explain, rebalance, rollout, scale_down, solve, survive
-from planner.clock import SIGHT, Sight
+from planner.clock import SEARCH_PROGRESS, SearchProgress
 from planner.rollout import trajectory
 from tests.builders import ZONE
 from tests.cli.manifests import node, pod, write
@@ -59,7 +59,7 @@ def test_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
     with progress.meter("pods") as meter:
         assert meter is None
     with progress.search("moves", stoppable=True), progress.doing("reading"):
-        assert SIGHT.get() is None
+        assert SEARCH_PROGRESS.get() is None
     assert stream.getvalue() == ""
 
 
@@ -80,7 +80,7 @@ def test_what_takes_long_has_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
         meter(1_200, 3_000)
         _wait_for(terminal, "1,200 of 3,000 pods")
     assert terminal.getvalue().endswith("\r\x1b[K")
-    assert SIGHT.get() is None
+    assert SEARCH_PROGRESS.get() is None
 
 
 def test_a_search_says_what_it_has_and_how_to_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ def test_a_search_says_what_it_has_and_how_to_end_it(monkeypatch: pytest.MonkeyP
     with progress.search("the most pods", stoppable=True, best="{} pods placed, at most {}") as watch:
         assert watch is not None
         watch(480, 500)
-        sight = SIGHT.get()
+        sight = SEARCH_PROGRESS.get()
         assert sight is not None
         sight.ends = time.monotonic() + 18
         shown = _wait_for(terminal, "s left")
@@ -106,17 +106,17 @@ def _seen(run: Callable[[], object]) -> list[str]:
     """All that a search shows of what it has, in the order in which it does."""
     told: list[str] = []
 
-    class _Recorded(Sight):
+    class _Recorded(SearchProgress):
         def __setattr__(self, name: str, value: object) -> None:
             super().__setattr__(name, value)
             if name == "best" and value:
                 told.append(str(value))
 
-    token = SIGHT.set(_Recorded())
+    token = SEARCH_PROGRESS.set(_Recorded())
     try:
         run()
     finally:
-        SIGHT.reset(token)
+        SEARCH_PROGRESS.reset(token)
     return told
 
 
@@ -165,10 +165,10 @@ def test_searches_tell_what_they_have(name: str) -> None:
 def test_a_limit_is_told() -> None:
     """When it ends, beside what is looked for."""
     for run, limit in ((lambda: solve(made({"w": ""}), time_limit=9), 9), (_rebalanced, 7)):
-        sight = Sight()
-        token = SIGHT.set(sight)
+        sight = SearchProgress()
+        token = SEARCH_PROGRESS.set(sight)
         run()
-        SIGHT.reset(token)
+        SEARCH_PROGRESS.reset(token)
         assert sight.looking_for
         assert sight.ends is not None
         assert 0 < sight.ends - time.monotonic() <= limit
@@ -180,21 +180,23 @@ def _rebalanced() -> None:
 
 def test_who_stops_gets_what_there_is() -> None:
     """A bell that has rung: no replays, draws, orders or trials but the first, and a note that says so."""
-    rung = threading.Event()
-    rung.set()
-    compared = compare(made({"w": ""}), replays=5, bell=rung)
+    stop_requested = threading.Event()
+    stop_requested.set()
+    compared = compare(made({"w": ""}), replays=5, stop_event=stop_requested)
     assert compared.kube_scheduler.replays.runs == 1
     assert "stopped after 1 of 5 replays" in compared.notes
-    rolled = rollout(Cluster.load(ROLLOUT), Cluster.load(ROLLOUT / "next", partial=True), bell=rung)
+    rolled = rollout(
+        Cluster.load(ROLLOUT), Cluster.load(ROLLOUT / "next", partial=True), stop_event=stop_requested
+    )
     assert rolled.replays.runs == 1
     assert "stopped after 1 of 21 runs" in rolled.notes
-    course = trajectory(Cluster.load(ROLLOUT), {"deployment/cart": [1]}, bell=rung)
+    course = trajectory(Cluster.load(ROLLOUT), {"deployment/cart": [1]}, stop_event=stop_requested)
     assert (course.runs, course.notes[-1]) == (1, "stopped after 1 of 21 runs")
-    (item,) = explain(Cluster.load(EXAMPLES / "31-not-enough-cpu"), bell=rung).items
+    (item,) = explain(Cluster.load(EXAMPLES / "31-not-enough-cpu"), stop_event=stop_requested).items
     assert (item.fixes, item.tried, item.exhausted) == ((), 0, False)
     blocked = Cluster.load(EXAMPLES / "51-drain-a-pool")
     assert [row.fixes for row in drain(blocked, ["old-b"]).blocked] != [()]
-    stopped = drain(blocked, ["old-b"], bell=rung)
+    stopped = drain(blocked, ["old-b"], stop_event=stop_requested)
     assert [row.fixes for row in stopped.blocked] == [()]
     assert "stopped: not all was tried out that could free a node" in stopped.notes
 
@@ -204,7 +206,7 @@ def test_a_long_read_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, tmp_pat
     terminal = _watched(monkeypatch, -1.0)
     path = write(tmp_path / "c.json", *(pod(f"p{number}") for number in range(1_200)))
     told: list[str] = []
-    monkeypatch.setattr(progress, "having", told.append)
+    monkeypatch.setattr(progress, "report_best", told.append)
     with progress.reading("reading c.json"):
         Cluster.load(path)
         _wait_for(terminal, "reading c.json")

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from cli.report.embedded import embedded, extracted
-from cli.report.publish import html
+from cli.output.report.embedded import embedded, extracted
+from cli.output.report.publish import html
 from models import Cluster
 from planner import check, compare, rebalance, solve
 from planner.audit.picture import picture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.selector import parse_selector
+from cli.input.selector import parse_selector
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, lopsided, node, pod, write
 

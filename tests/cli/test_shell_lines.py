@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from cli.forms.shell import command_lines
+from cli.output.forms.shell import command_lines
 
 
 def as_a_shell_reads(lines: list[str]) -> list[str]:

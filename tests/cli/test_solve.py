@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cli import options
-from planner.batch.goals import Shape
+from cli.input import options
+from planner.batch.goals import PlanShape
 from planner.documents.plan import PlacementPlan
 from tests.cli.conftest import Ended, Planner
 from tests.cli.manifests import node, pod, write
@@ -184,7 +184,7 @@ def test_a_long_plan_is_summed_up(planner: Planner, tmp_path: Path) -> None:
 
 def test_the_shapes_are_the_engines() -> None:
     """The list in the options is spelled out there so that help stays quick; it is the same."""
-    assert [shape.value for shape in options.Shape] == [shape.value for shape in Shape]
+    assert [shape.value for shape in options.Shape] == [shape.value for shape in PlanShape]
 
 
 def test_packing_uses_fewer_nodes(planner: Planner, tmp_path: Path) -> None:

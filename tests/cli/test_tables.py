@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.blocks import Cell
-from cli.screen import Screen
-from cli.table import JOINT, table
-from cli.views.verdict import reasons
+from cli.output.blocks import Cell
+from cli.output.screen import Screen
+from cli.output.table import JOINT, table
+from cli.output.views.verdict import reasons
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, lopsided, node, pod, write
 

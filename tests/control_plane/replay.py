@@ -20,7 +20,7 @@ from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.scheduler.framework import Plan
 from planner.scheduler.preemption import Findings, Preemption
-from planner.scheduler.scheduler import Decision, Scheduler
+from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from tests.builders import node, pod
 from tests.control_plane.api import PATHS, Api
 from tests.control_plane.generator import Story
@@ -278,7 +278,7 @@ class Judgement:
         return "" if node is None else self._problem.nodes.names[node]
 
     def _said(self) -> str:
-        found: Decision = self.decision
+        found: SchedulingDecision = self.decision
         if found.victims:
             return " or ".join(sorted(f"{node}, evicted {sorted(gone)}" for node, gone in self.cheapest()))
         return f"one of {sorted(self._best())}" if found.node is not None else repr(found.message)

@@ -86,7 +86,7 @@ def _state(live: ControlPlane) -> Any:
     return pods, sets
 
 
-def _settled(live: ControlPlane, seconds: float = 60) -> None:
+def _static(live: ControlPlane, seconds: float = 60) -> None:
     """Wait until nothing has changed for a while."""
     seen: list[Any] = [None, time.monotonic()]
 
@@ -129,12 +129,12 @@ def _play(live: ControlPlane, seed: int) -> list[str]:
     nodes, before, after = case(random.Random(seed))
     live.create(*nodes)
     live.create(*before)
-    _settled(live)
+    _static(live)
     dump = json.loads(live.kubectl("get", _KINDS, "--all-namespaces", "-o", "json"))
     cluster = Cluster.from_objects(dump["items"])
     foreseen = rollout(cluster, Cluster.from_objects(after, partial=True), replays=_DRAWS, fixes=False)
     live.kubectl("apply", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": after}))
-    _settled(live)
+    _static(live)
     wrong = [line for item in after for line in _differences(live, item, foreseen)]
     if wrong:
         (live.home.parent / f"rollout-{seed}.json").write_text(json.dumps({"dump": dump, "after": after}))
@@ -167,7 +167,7 @@ def test_a_rollout_that_stops(live: ControlPlane) -> None:
     cluster = Cluster.from_objects(dump["items"])
     foreseen = rollout(cluster, Cluster.from_objects([after], partial=True), fixes=False).workloads[0]
     live.kubectl("apply", "-f", "-", given=json.dumps(after))
-    _settled(live)
+    _static(live)
     sizes = sorted(item["spec"]["replicas"] for item in live.get("replicasets"))
     assert not foreseen.completes
     assert _line(live, "web") == foreseen.message

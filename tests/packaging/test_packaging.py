@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cli import live
+from cli.input import live
 
 ROOT = Path(__file__).parents[2]
 PACKAGING = ROOT / "packaging"

@@ -10,11 +10,11 @@ from planner.clock import Clock
 
 def test_a_bell_ends_the_time_at_once() -> None:
     """Nothing is left once it has rung."""
-    bell = threading.Event()
-    clock = Clock(100.0, bell)
+    stop_event = threading.Event()
+    clock = Clock(100.0, stop_event)
     assert 0 < clock.left() <= 100.0
     assert not clock.stopped
-    bell.set()
+    stop_event.set()
     assert (clock.left(), clock.over(), clock.stopped) == (0.0, True, True)
 
 
@@ -27,10 +27,10 @@ def test_time_that_is_up_is_no_bell() -> None:
 
 def test_work_is_told_to_stop_when_the_bell_rings() -> None:
     """What it found until then is the answer."""
-    bell, told = threading.Event(), threading.Event()
-    threading.Timer(0.1, bell.set).start()
+    stop_event, told = threading.Event(), threading.Event()
+    threading.Timer(0.1, stop_event.set).start()
     started = time.monotonic()
-    assert Clock(60.0, bell).watch(told.set, lambda: told.wait(30.0))
+    assert Clock(60.0, stop_event).watch(told.set, lambda: told.wait(30.0))
     assert time.monotonic() - started < 10.0
 
 

@@ -312,7 +312,7 @@ def unobjectionable(problem: Problem) -> set[frozenset[tuple[tuple[int, int], in
 def places(framework: Framework, problem: Problem, pods: list[int]) -> Iterator[tuple[int, ...]]:
     """Every way to put alike pods on nodes that their own wishes, and the keys they spread over, allow."""
     template = problem.template(pods[0])
-    mask = framework.plan(template).settled.copy()
+    mask = framework.plan(template).static.copy()
     for plugin in framework.profile.filters:
         if isinstance(plugin, PodTopologySpread):
             for rule in plugin.hard(template):

@@ -90,7 +90,7 @@ class Affinity:
 
         yield self._world.several(runs, judge)
 
-    def company(self) -> Iterator[tuple[int, Reading]]:
+    def affinity_peers(self) -> Iterator[tuple[int, Reading]]:
         """For every kind that needs company, the nodes where it has it, itself included."""
         for number, kind in enumerate(self._world.kinds):
             terms = manifests.affinity(kind.pod, "podAffinity").get(REQUIRED) or ()

@@ -91,7 +91,7 @@ class Moving:
                     after = gone + world.delta[kind][target]
                     if self._worse(after, before):
                         continue
-                    if world.company:
+                    if world.affinity_peers:
                         lacking = world.lacking(state) if lacking is None else lacking
                         if not world.lacking(after) <= lacking:
                             continue

@@ -90,9 +90,9 @@ class Wishes:
                 self._met(number, self._world.company_of(number, wish["podAffinityTerm"])),
             )
 
-    def _met(self, number: int, company: tuple[Reading, bool]) -> Callable[[State, int], int]:
+    def _met(self, number: int, affinity_peers: tuple[Reading, bool]) -> Callable[[State, int], int]:
         """Whether somebody else whom a term means is in the node's domain."""
-        reading, itself = company
+        reading, itself = affinity_peers
 
         def met(state: State, node: int) -> int:
             without = state - self._world.delta[number][node] if itself else state

@@ -23,7 +23,7 @@ class World(Digits):
         self.apart: list[list[Reading]] = []
         self.fits = [self._checks(kind) for kind in range(len(self.kinds))]
         self.rows = list(self._spread.rows())
-        self.company = list(self._affinity.company())
+        self.affinity_peers = list(self._affinity.affinity_peers())
 
     def feasible(self, state: State, kind: int) -> Nodes:
         """The nodes that all filters leave a pod of the kind."""
@@ -96,7 +96,7 @@ class World(Digits):
         """The kinds and nodes where somebody is without the company it needs."""
         return frozenset(
             (kind, node)
-            for kind, reading in self.company
+            for kind, reading in self.affinity_peers
             for node in range(len(self.nodes))
             if self.count(state, kind, node) and not reading(state) >> node & 1
         )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
 
 
-def shun(x: Counts, template: Template, column: Column, shunned: Mapping[int, int]) -> None:
+def anti_affinity(x: Counts, template: Template, column: Column, shunned: Mapping[int, int]) -> None:
     """Where a pod of the template comes, nobody that it shuns is or comes; where one is, none of them comes.
 
     Of those that run together all the same nothing is asked.
@@ -56,12 +56,12 @@ def need(x: Counts, template: Template, counts: DomainCounts, peers: Collection[
         present = x.any_of((template.index, column.key, code), (template.index,), here)
         if present is None:
             continue
-        company = int(counts.sums()[code]) + x.found(coming, here) + x.arriving(others, here)
+        affinity_peers = int(counts.sums()[code]) + x.found(coming, here) + x.arriving(others, here)
         if alone and not counts.sums().any():
             start = x.start(("start", tuple(sorted(peers)), column.key, code))
             starts.append(start)
-            company = company + start
-        x.require_if(present, company >= 1)
+            affinity_peers = affinity_peers + start
+        x.require_if(present, affinity_peers >= 1)
     if starts:
         x.require(sum(starts) <= 1)
         labelled = [cell for here in domains.values() for cell in here]
@@ -86,8 +86,8 @@ def need_at_its_turn(x: Counts, template: Template, needs: Sequence[DomainCounts
         for code, here in domains.items():
             present = x.any_of((template.index, counts.column.key, code), (template.index,), here)
             if present is not None:
-                company = int(counts.sums()[code]) + x.found(coming, here) + start
-                x.require_if(present, company >= 1)
+                affinity_peers = int(counts.sums()[code]) + x.found(coming, here) + start
+                x.require_if(present, affinity_peers >= 1)
 
 
 def like(x: Counts, template: int, counts: DomainCounts, weight: int, itself: int) -> Any:
@@ -98,14 +98,16 @@ def like(x: Counts, template: int, counts: DomainCounts, weight: int, itself: in
         pods = x.total({template: 1}, here)
         if isinstance(pods, int):
             continue
-        company = int(counts.sums()[code]) + x.total(coming, here) - itself
+        affinity_peers = int(counts.sums()[code]) + x.total(coming, here) - itself
         together, happy = x.integer(0, 1, "together"), x.integer(0, most, "happy")
         met.append(happy)
         if weight > 0:
             x.require(happy <= pods)
             x.require(happy <= most * together)
-            x.require(company >= together - itself * (1 - together))
+            x.require(affinity_peers >= together - itself * (1 - together))
         else:
             x.require(happy >= pods - most * (1 - together))
-            x.require(company <= (most + int(counts.sums()[code]) + sum(x.batch.wanted.values())) * together)
+            x.require(
+                affinity_peers <= (most + int(counts.sums()[code]) + sum(x.batch.wanted.values())) * together
+            )
     return weight * sum(met)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from models.objects.scheduler_config import InterPodAffinityArgs
 from planner.constraints.family import MAX_SCORE, PLENTY, Filter, Rejects, Score, Verdict, Violation
-from planner.constraints.inter_pod_affinity.encoding import like, need, need_at_its_turn, shun
-from planner.constraints.inter_pod_affinity.terms import Owners, Reader, Wishes
+from planner.constraints.inter_pod_affinity.encoding import anti_affinity, like, need, need_at_its_turn
+from planner.constraints.inter_pod_affinity.terms import Reader, TermOwners, TermPreferences
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import ALL, Column, Feasible, Ints, Mask, Where
 from planner.problem.problem import Problem
@@ -75,14 +75,14 @@ class InterPodAffinity(Filter, Score):
         self._args = args or InterPodAffinityArgs()
         reader = Reader(problem)
         self._wishes = [reader.read(template) for template in problem.templates]
-        self._shunners = Owners(self.name, "shun")
-        self._admirers = Owners(self.name, "like", self._args.hard_pod_affinity_weight)
+        self._shunners = TermOwners(self.name, "shun")
+        self._admirers = TermOwners(self.name, "like", self._args.hard_pod_affinity_weight)
         for number, wishes in enumerate(self._wishes):
             self._register(number, wishes)
         self._rules: ArrayCache[AffinityRules] = ArrayCache(self.nodes.size)
         self._weights: ArrayCache[tuple[Around, ...]] = ArrayCache(self.nodes.size)
 
-    def _register(self, number: int, wishes: Wishes) -> None:
+    def _register(self, number: int, wishes: TermPreferences) -> None:
         for term in wishes.shuns:
             self._shunners.add(number, term, 1)
         hard = self._args.hard_pod_affinity_weight
@@ -107,7 +107,7 @@ class InterPodAffinity(Filter, Score):
         """What decides about a template, with live counts."""
         return self._rules.get(template.index, lambda: self._make_rules(template))
 
-    def company(self, template: Template) -> Iterable[DomainCounts]:
+    def affinity_peers(self, template: Template) -> Iterable[DomainCounts]:
         """The pods that its required affinity means."""
         return [around.counts for around in self.rules(template).needs]
 
@@ -190,7 +190,9 @@ class InterPodAffinity(Filter, Score):
             template = self.problem.templates[number]
             rules = self.rules(template)
             for term in self._wishes[template.index].shuns:
-                shun(x, template, self.nodes.column(term.key), self._matched((term.selection,)).members)
+                anti_affinity(
+                    x, template, self.nodes.column(term.key), self._matched((term.selection,)).members
+                )
             if x.one_comes:
                 counts = [around.counts for around in rules.needs]
                 need_at_its_turn(x, template, counts, itself=rules.is_own_company)
@@ -235,7 +237,7 @@ class InterPodAffinity(Filter, Score):
         for tally, key, weight in self._admirers.of(template, self.state):
             yield self._around(tally, key, weight)
 
-    def liking(self, template: Template) -> Ints:
+    def preference_score(self, template: Template) -> Ints:
         """For every node the weights of the preferred terms that a pod of the template there has met.
 
         A term is met by one more pod in the domain, whoever it is; one about company to avoid counts
@@ -253,7 +255,7 @@ class InterPodAffinity(Filter, Score):
             itself = int(term.selection.matches(template))
             yield weight, itself, self._around(self._matched((term.selection,)), term.key)
 
-    def express_liking(self, x: Counts, template: Template) -> Any:
+    def express_preference(self, x: Counts, template: Template) -> Any:
         """The same over all pods of the template that come, in the solver's terms."""
         terms = self._preferred(template)
         return sum(like(x, template.index, around.counts, weight, itself) for weight, itself, around in terms)

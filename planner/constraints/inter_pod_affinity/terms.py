@@ -23,7 +23,7 @@ class Term(NamedTuple):
     key: str
 
 
-class Wishes(NamedTuple):
+class TermPreferences(NamedTuple):
     """All terms of a template, by kind; preferred ones with their weight."""
 
     needs: tuple[Term, ...]
@@ -37,7 +37,7 @@ class Wishes(NamedTuple):
         return bool(self.needs or self.shuns)
 
 
-_NO_WISHES = Wishes((), (), (), ())
+_NO_WISHES = TermPreferences((), (), (), ())
 
 
 class Reader:
@@ -46,7 +46,7 @@ class Reader:
     def __init__(self, problem: Problem) -> None:
         self._namespace_labels = problem.namespace_labels
 
-    def read(self, template: Template) -> Wishes:
+    def read(self, template: Template) -> TermPreferences:
         affinity = template.pod.spec.affinity
         if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
             return _NO_WISHES
@@ -54,7 +54,7 @@ class Reader:
             affinity.pod_affinity or PodAffinity(),
             affinity.pod_anti_affinity or PodAffinity(),
         )
-        return Wishes(
+        return TermPreferences(
             tuple(self._term(term, template) for term in near.required),
             tuple(self._term(term, template) for term in apart.required),
             tuple((item.weight, self._term(item.pod_affinity_term, template)) for item in near.preferred),
@@ -76,7 +76,7 @@ class Reader:
         return frozenset(named) | {name for name, labels in known if selector.matches(labels)}
 
 
-class Owners:
+class TermOwners:
     """Terms by who owns them: pods already placed that have an opinion about an incoming one."""
 
     def __init__(self, *name: Hashable) -> None:

@@ -10,13 +10,13 @@ from models import Cluster
 from planner.batch.pending import Pending
 from planner.documents.plan import PlacementPlan
 from planner.problem.problem import Problem
-from planner.problem.volume_claims import Choice
+from planner.problem.volume_claims import VolumeChoice
 from planner.scheduler.order import Step
 
 
 def reachable(pending: Pending) -> Iterator[Counter[Step]]:
     """Each once for every way to bind its claims; its pods are bound in `pending.state` meanwhile."""
-    seen: set[tuple[frozenset[tuple[Step, int]], frozenset[Choice]]] = set()
+    seen: set[tuple[frozenset[tuple[Step, int]], frozenset[VolumeChoice]]] = set()
 
     def explore(placed: Counter[Step]) -> Iterator[Counter[Step]]:
         key = frozenset(placed.items()), frozenset(pending.state.claims.bindings)

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from models import Cluster
 from planner import solve
 from planner.batch.goals import (
-    Elsewhere,
     FullestNode,
+    MovedFromScheduler,
     NodesUsed,
+    PlanShape,
     Preferences,
-    Shape,
+    SoftGoal,
     SpreadExcess,
     SpreadSkew,
-    Wish,
     wishes,
 )
 from planner.batch.pending import Pending
@@ -30,7 +30,7 @@ from tests.planner.batch.enumeration import is_admissible, reachable
 from tests.strategies import clusters, steady
 
 
-def outcomes(found: Cluster, shape: Shape) -> list[dict[str, int]]:
+def outcomes(found: Cluster, shape: PlanShape) -> list[dict[str, int]]:
     """What every reachable placement has in every stage, each to be made as large as possible."""
     pending = Pending(Problem(found))
     soft = wishes(pending, shape, _usual(found))
@@ -78,8 +78,8 @@ def mistakes(plan: PlacementPlan, listed: list[dict[str, int]]) -> list[str]:
 
 
 @settings(steady, max_examples=60)
-@given(clusters(running=True, pods=4), st.sampled_from(Shape))
-def test_no_order_of_binds_is_better_in_any_stage(objects: list[Object], shape: Shape) -> None:
+@given(clusters(running=True, pods=4), st.sampled_from(PlanShape))
+def test_no_order_of_binds_is_better_in_any_stage(objects: list[Object], shape: PlanShape) -> None:
     """Every stage that is proved is the best with those before it kept, and no bound can be beaten."""
     found = Cluster.from_objects(objects)
     plan = solve(found, prefer=shape)
@@ -109,18 +109,18 @@ def _fan(name: str, weight: int) -> Object:
 _DATABASE = [node("n1", cpu="2"), node("n2", cpu="2"), pod("db", on="n1", app="db", cpu="1")]
 
 #: For every wish a batch that the reference scheduler does not place best, the shape, and the best.
-TELLING: dict[type[Wish], tuple[list[Object], Shape, int]] = {
-    SpreadExcess: (_lopsided(1), Shape.SPREAD, 0),
-    SpreadSkew: (_lopsided(2), Shape.SPREAD, 0),
-    Preferences: ([*_DATABASE, _fan("mild", 1), _fan("keen", 100)], Shape.SPREAD, 100),
-    FullestNode: (_two_nodes("4", "1", "1", "2"), Shape.SPREAD, 50),
-    NodesUsed: (_two_nodes("4", "1", "1"), Shape.PACK, 1),
-    Elsewhere: ([*_two_nodes("2", "1", "1", "2"), pod("idle")], Shape.STABLE, 2),
+TELLING: dict[type[SoftGoal], tuple[list[Object], PlanShape, int]] = {
+    SpreadExcess: (_lopsided(1), PlanShape.SPREAD, 0),
+    SpreadSkew: (_lopsided(2), PlanShape.SPREAD, 0),
+    Preferences: ([*_DATABASE, _fan("mild", 1), _fan("keen", 100)], PlanShape.SPREAD, 100),
+    FullestNode: (_two_nodes("4", "1", "1", "2"), PlanShape.SPREAD, 50),
+    NodesUsed: (_two_nodes("4", "1", "1"), PlanShape.PACK, 1),
+    MovedFromScheduler: ([*_two_nodes("2", "1", "1", "2"), pod("idle")], PlanShape.STABLE, 2),
 }
 
 
 @pytest.mark.parametrize("wish", TELLING, ids=lambda wish: wish.name)
-def test_the_best_is_found_and_proved(wish: type[Wish]) -> None:
+def test_the_best_is_found_and_proved(wish: type[SoftGoal]) -> None:
     """Where the reference scheduler's plan is not the best, a better one is found and proved."""
     objects, shape, best = TELLING[wish]
     found = cluster(*objects)
@@ -132,14 +132,14 @@ def test_the_best_is_found_and_proved(wish: type[Wish]) -> None:
 
 @pytest.mark.parametrize("wish", TELLING, ids=lambda wish: wish.name)
 def test_a_wish_that_is_expressed_wrongly_is_noticed(
-    wish: type[Wish], monkeypatch: pytest.MonkeyPatch
+    wish: type[SoftGoal], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The comparison can fail: a wish that the solver has upside down is proved where it is not the best."""
     objects, shape, _ = TELLING[wish]
     found = cluster(*objects)
     express, most = wish.express, 0 if wish.largest else 1000
 
-    def wrongly(self: Wish, x: Any) -> Any:
+    def wrongly(self: SoftGoal, x: Any) -> Any:
         if isinstance(self, (SpreadExcess, SpreadSkew)):
             # Upside down these have no limit, and would say nothing about where pods go.
             return most + x.total(dict.fromkeys(x.batch.wanted, 1), (0,))

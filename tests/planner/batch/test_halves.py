@@ -15,7 +15,7 @@ import pytest
 from models import Cluster
 from planner.batch.move_models import exact_model, relaxation
 from planner.batch.pending import Pending
-from planner.cpsat.model import Model
+from planner.cpsat.model import BatchModel
 from planner.cpsat.variables import Batch, Counts
 from planner.documents.plan import PODS_PLACED
 from planner.problem.node_groups import NodeGroups
@@ -56,7 +56,7 @@ def walked(pending: Pending, draw: Random) -> tuple[Placed, Placed]:
     return staying, coming
 
 
-def admits(model: Model, staying: Placed, coming: Placed) -> bool:
+def admits(model: BatchModel, staying: Placed, coming: Placed) -> bool:
     """Whether a model allows just this."""
     for number, place, variable in model.counts.staying():
         model.counts.require(variable == staying[number, place])
@@ -103,7 +103,7 @@ def test_no_bound_is_below_what_moves_lead_to(number: int) -> None:
             cells=NodeGroups(cells),
             running=pending.running_counts(),
         )
-        coarse = Model(batch, pending.profiles())
+        coarse = BatchModel(batch, pending.profiles())
         assert bounds(pending, coarse.solve(coarse.pods_placed(5.0), None, meter)) >= tuple(best)
 
 

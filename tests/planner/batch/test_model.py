@@ -15,7 +15,7 @@ from planner.constraints import Filter
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.constraints.volumes import NodeVolumeLimits, VolumeRestrictions
-from planner.cpsat.model import Goal, Model
+from planner.cpsat.model import BatchModel, Goal
 from planner.cpsat.variables import Batch
 from planner.problem.node_groups import NodeGroups
 from planner.problem.problem import Problem
@@ -28,7 +28,7 @@ from tests.strategies import clusters, steady
 def best_of(pending: Pending, cells: NodeGroups | None = None, **how: Any) -> tuple[int, ...]:
     """The pods per priority that a model places at best, the highest priority first; all proved."""
     batch = Batch(pending.problem, pending.wanted, pending.room(pending.wanted), cells=cells)
-    model = Model(batch, pending.profiles(), **how)
+    model = BatchModel(batch, pending.profiles(), **how)
     goals = model.pods_placed(60.0)
     found = model.solve(goals, None, Meter.of(60.0))
     if not goals:
@@ -236,7 +236,7 @@ def test_a_node_may_be_overfull_where_nobody_asks() -> None:
     one = scheduler({"schedulerName": "default-scheduler", "plugins": off})
     pending = Pending(Problem(cluster(node("n1", cpu="1"), *(pod(p, cpu="1") for p in "abc"), one)))
     batch = Batch(pending.problem, pending.wanted, pending.room(pending.wanted))
-    model = Model(batch, pending.profiles())
+    model = BatchModel(batch, pending.profiles())
     fullest = FullestNode(pending).express(model.counts)
     goals = [*model.pods_placed(9.0), Goal("fullest", fullest, largest=False, work=9.0)]
     found = model.solve(goals, None, Meter.of(60.0))

@@ -106,7 +106,7 @@ def promises(pending: Pending) -> Promises:
     found: Promises = {}
     for number in pending.pods:
         plan = pending.framework(number).plan(pending.template(number))
-        found[number] = {"settled": np.where(plan.settled, PLENTY, 0)}
+        found[number] = {"settled": np.where(plan.static, PLENTY, 0)}
         for plugin in plan.changing:
             most = plugin.most(plan.template, pending.wanted)
             if most is not None:

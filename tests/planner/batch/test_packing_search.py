@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from planner.batch.best_fit import best_fit
 from planner.batch.filling import Filling
-from planner.batch.homecoming import at_home
+from planner.batch.keep_on_current_node import kept_on_current_node
 from planner.batch.patterns import NodeRoom, Patterns
 from planner.batch.vectors import Units
 from planner.cpsat.cover import Alike, CoverModel
-from planner.cpsat.packing import Kind, PackingModel
+from planner.cpsat.packing import PackingKind, PackingModel
 from planner.proof.meter import Meter
 
 #: A few kinds of pods with what they want of two resources, and how many there are.
@@ -67,7 +67,8 @@ def test_covers_and_packings_agree(
     most = _most(wanted, pods, free)
     rooms = [np.full(nodes, number, np.int64) for number in most]
     asked = [
-        Kind(n, kind[3], row, room) for n, kind, row, room in zip(pods, kinds, wanted, rooms, strict=True)
+        PackingKind(n, kind[3], row, room)
+        for n, kind, row, room in zip(pods, kinds, wanted, rooms, strict=True)
     ]
     every = Counter[int]()
     for number, (*_, priority) in zip(pods, kinds, strict=True):
@@ -146,5 +147,5 @@ def test_alike_nodes_exchange_their_pods() -> None:
     wanted = np.array([[1.0], [1.0], [1.0], [2.0]])
     free = np.array([[2.0], [2.0], [9.0]])
     vectors = _Pods(wanted, free, np.array([0, 0, 1, 2]))
-    assert at_home(vectors, np.array([1, 1, 0, 2])).tolist() == [0, 0, 1, 2]
-    assert at_home(vectors, np.array([1, 1, 3, 0])).tolist() == [0, 0, 3, 1]
+    assert kept_on_current_node(vectors, np.array([1, 1, 0, 2])).tolist() == [0, 0, 1, 2]
+    assert kept_on_current_node(vectors, np.array([1, 1, 3, 0])).tolist() == [0, 0, 3, 1]

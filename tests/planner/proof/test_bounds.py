@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.views.stages import assumed
+from cli.output.views.stages import assumed
 from planner.errors import InternalError
-from planner.proof.bounds import RULES, Assumption, Bound, Claim, Measured, Stage, judge, status_of
+from planner.proof.bounds import RULES, Assumption, Bound, Claim, Measured, ObjectiveStage, judge, status_of
 
 FIRST = frozenset({Assumption.EVICTIONS_FIRST})
 
 
-def only(value: int, *bounds: Bound, largest: bool = True) -> Stage:
+def only(value: int, *bounds: Bound, largest: bool = True) -> ObjectiveStage:
     """The verdict on a plan of one stage."""
     (stage,) = judge([Measured("s", value, largest)], [Claim("s", bound) for bound in bounds])
     return stage

@@ -54,11 +54,11 @@ def test_work_that_is_used_up_cuts_what_was_looked_for() -> None:
 
 def test_a_bell_cuts_steps_as_well() -> None:
     """Who rings wants the answer now."""
-    bell = threading.Event()
-    whole = Meter.of(100.0, bell)
+    stop_event = threading.Event()
+    whole = Meter.of(100.0, stop_event)
     step = whole.step(3.0)
     assert not step.over()
-    bell.set()
+    stop_event.set()
     assert step.over()
     assert whole.stopped
     assert whole.cut == "a plan"
@@ -66,9 +66,9 @@ def test_a_bell_cuts_steps_as_well() -> None:
 
 def test_a_search_that_ended_by_itself_was_not_cut() -> None:
     """However late it is: only who still wanted to look on is cut short."""
-    bell = threading.Event()
-    whole = Meter.of(100.0, bell)
-    bell.set()
+    stop_event = threading.Event()
+    whole = Meter.of(100.0, stop_event)
+    stop_event.set()
     assert whole.cut is None
 
 

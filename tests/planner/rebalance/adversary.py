@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cli.views.scripts.affinity import narrowed
+from cli.output.views.scripts.affinity import narrowed
 from models import Cluster
 from planner import check
 from planner.documents.move_plan import MovePlan, MoveStep, OnNodes, Place
@@ -156,7 +156,7 @@ class _Wave:
 
     def _show(self, state: State) -> None:
         """Let the scheduler see a state."""
-        board = self._scheduler.state
+        trial = self._scheduler.state
         for (running, leaving, coming), source, (phase, node) in zip(
             self._roles, self._sources, state, strict=True
         ):
@@ -166,11 +166,11 @@ class _Wave:
                 coming: node,
             }
             for pod, place in wanted.items():
-                if board.node_of[pod] != place:
-                    if board.node_of[pod] >= 0:
-                        board.unbind(pod)
+                if trial.node_of[pod] != place:
+                    if trial.node_of[pod] >= 0:
+                        trial.unbind(pod)
                     if place >= 0:
-                        board.bind(pod, place)
+                        trial.bind(pod, place)
 
     def _landings(self, state: State, number: int) -> list[int]:
         """Where a replacement may land now."""
@@ -191,11 +191,13 @@ class _Wave:
         if step.landing == "scores" and nodes.size > 1:
             totals = framework.totals(plan, feasible)[nodes]
             nodes = nodes[totals == totals.max()]
-        astray = [
+        uncertain_pods = [
             self._problem.nodes.names[node] for node in nodes.tolist() if node not in self._lands[number]
         ]
-        if astray:
-            raise Fault(f"wave {self._number}: {step.pod} may land on {astray[0]}, which was not told")
+        if uncertain_pods:
+            raise Fault(
+                f"wave {self._number}: {step.pod} may land on {uncertain_pods[0]}, which was not told"
+            )
         found: list[int] = nodes.tolist()
         return found
 

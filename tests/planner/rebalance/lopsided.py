@@ -19,9 +19,9 @@ def lopsided(seed: int, kind: str, *, soft_alone: bool = False) -> Cluster:
     count = draw.randint(9, 15) if kind == "mixed" else draw.choice((15, 18, 20))
     apps = draw.randint(3, 6) if kind == "mixed" else draw.randint(10, 26)
     made = [_app(draw, number, soft_alone=soft_alone) for number in range(apps)]
-    demand = sum(size * replicas for size, replicas, _ in made)
+    constraint = sum(size * replicas for size, replicas, _ in made)
     fill = {"rebalance": 0.65, "tight": 0.8, "outage": 0.55, "mixed": 0.4}[kind]
-    cpu = max(2_000, int(demand / count / fill))
+    cpu = max(2_000, int(constraint / count / fill))
     free = [cpu] * count
     pods: list[Object] = []
     for number, (size, replicas, constraints) in enumerate(made):

@@ -2,12 +2,12 @@
 
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import Protections, protections_of
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
-from planner.rebalance.chains import Chains
-from planner.rebalance.greedy import Greedy
-from planner.rebalance.movable import Movable
-from planner.rebalance.trial_cluster import Move, TrialCluster
+from planner.rebalance.search.chains import Chains
+from planner.rebalance.search.greedy import Greedy
 from tests.builders import Object, cluster, node, pod, spread
 
 
@@ -27,13 +27,13 @@ def mended(
     """Every move as pod, source and target, and what is still too much after them."""
     found = cluster(*objects)
     problem = Problem(found)
-    board, rules = TrialCluster(problem), protections or protections_of(found)
+    trial, rules = TrialCluster(problem), protections or protections_of(found)
     movable = Movable(problem, rules, Budgets(problem))
-    broken = board.ledger.broken(rules.kinds)
-    stuck = {template for demand in broken for template in demand.members}
-    chains = Chains(board, movable, Greedy(board, movable, rules), stuck, Meter.of(60))
+    broken = trial.ledger.broken(rules.kinds)
+    stuck = {template for constraint in broken for template in constraint.members}
+    chains = Chains(trial, movable, Greedy(trial, movable, rules), stuck, Meter.of(60))
     moves = chains.mend(broken, most)
-    return [_spelled(problem, move) for move in moves], board.ledger.excess(hard=True)
+    return [_spelled(problem, move) for move in moves], trial.ledger.excess(hard=True)
 
 
 def _spelled(problem: Problem, move: Move) -> tuple[str, str, str]:

@@ -7,12 +7,12 @@ import pytest
 from planner import rebalance
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import Protections, protections_of
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
-from planner.rebalance.exchanges import Exchanges
-from planner.rebalance.greedy import Greedy
-from planner.rebalance.movable import Movable
-from planner.rebalance.trial_cluster import TrialCluster
+from planner.rebalance.search.exchanges import Exchanges
+from planner.rebalance.search.greedy import Greedy
 from tests.builders import Object, cluster, node, pod, spread
 from tests.planner.rebalance.test_recordings import wrong_in
 
@@ -27,12 +27,12 @@ def exchanged(*objects: Object, protections: Protections | None = None) -> tuple
     """Every move as pod and target, and what is still too much after them."""
     found = cluster(*objects)
     problem = Problem(found)
-    board, rules = TrialCluster(problem), protections or protections_of(found)
+    trial, rules = TrialCluster(problem), protections or protections_of(found)
     movable = Movable(problem, rules, Budgets(problem))
-    exchanges = Exchanges(board, movable, Greedy(board, movable, rules), Meter.of(60))
-    moves = exchanges.mend(board.ledger.broken(rules.kinds))
+    exchanges = Exchanges(trial, movable, Greedy(trial, movable, rules), Meter.of(60))
+    moves = exchanges.mend(trial.ledger.broken(rules.kinds))
     names = problem.nodes.names
-    return [(problem.pods[m.pod].name, names[m.target]) for m in moves], board.ledger.excess(hard=True)
+    return [(problem.pods[m.pod].name, names[m.target]) for m in moves], trial.ledger.excess(hard=True)
 
 
 def lopsided() -> list[Object]:

@@ -7,13 +7,13 @@ import pytest
 from planner import rebalance
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import Protections, protections_of
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
-from planner.rebalance.exhaustive import Exhaustive, Outcome
-from planner.rebalance.movable import Movable
-from planner.rebalance.placements import Placements
-from planner.rebalance.search import stages_of
-from planner.rebalance.trial_cluster import TrialCluster
+from planner.rebalance.search.exhaustive import Exhaustive, ExhaustiveResult
+from planner.rebalance.search.placements import Placements
+from planner.rebalance.search.search import stages_of
 from tests.builders import HOST, Object, cluster, labelled, node, pod, spread
 
 HUGE = {"hardExcess": 99, "softExcess": 99, "moves": 99, "disruption": 99}
@@ -21,12 +21,12 @@ HUGE = {"hardExcess": 99, "softExcess": 99, "moves": 99, "disruption": 99}
 
 def tried_out(
     *objects: Object, protections: Protections | None = None, most: int | None = None, seconds: float = 60
-) -> Outcome:
+) -> ExhaustiveResult:
     """What trying out all moves finds, knowing nothing before."""
     found = cluster(*objects)
     problem = Problem(found)
-    board, rules = TrialCluster(problem), protections or protections_of(found)
-    placements = Placements(board, Movable(problem, rules, Budgets(problem)), rules)
+    trial, rules = TrialCluster(problem), protections or protections_of(found)
+    placements = Placements(trial, Movable(problem, rules, Budgets(problem)), rules)
     floor = dict.fromkeys(HUGE, 0)
     return Exhaustive(placements, stages_of(rules), HUGE, floor).run(most, Meter.of(seconds))
 
@@ -133,8 +133,8 @@ def test_the_work_is_looked_at_within_a_placement() -> None:
         for number in range(20)
     ]
     problem = Problem(cluster(*nodes, *pods))
-    board, rules = TrialCluster(problem), protections_of(problem.cluster)
-    placements = Placements(board, Movable(problem, rules, Budgets(problem)), rules)
+    trial, rules = TrialCluster(problem), protections_of(problem.cluster)
+    placements = Placements(trial, Movable(problem, rules, Budgets(problem)), rules)
     search = Exhaustive(placements, stages_of(rules), HUGE, dict.fromkeys(HUGE, 0))
     assert not search.run(None, Meter.of(60).step(0.01)).complete
     assert placements.looked_at < 100

@@ -17,7 +17,7 @@ def ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
     """With models alone, and where trying out everything has the last word."""
     if request.param == "models":
         monkeypatch.setattr(effort, "EXHAUSTED_NODES", 0)
-        monkeypatch.setattr(effort, "GLIMPSE_WORK", 0)
+        monkeypatch.setattr(effort, "SMALL_PREVIEW_WORK", 0)
 
 
 def stages(plan: MovePlan) -> dict[str, tuple[int, int | None, bool]]:

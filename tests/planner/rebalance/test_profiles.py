@@ -7,9 +7,9 @@ import pytest
 
 from models import Cluster
 from planner import rebalance
+from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
-from planner.rebalance.elsewhere import Elsewhere
-from planner.rebalance.trial_cluster import TrialCluster
+from planner.rebalance.search.alternative_nodes import AlternativeNodes
 from tests.builders import Object, cluster, node, pod, profile, scheduler, spread, term
 from tests.planner.rebalance.test_recordings import wrong_in
 
@@ -81,5 +81,5 @@ def test_room_is_counted_beside_pods_of_other_schedulers() -> None:
         pod("web", "n1", **WEB),
         pod("strange", "n1", cpu="1", scheduler="stranger"),
     )
-    elsewhere = Elsewhere(TrialCluster(Problem(given)))
+    elsewhere = AlternativeNodes(TrialCluster(Problem(given)))
     assert [elsewhere.roomy(template).tolist() for template in (0, 1)] == [[False], [False]]

@@ -14,11 +14,11 @@ from models import Cluster
 from models.objects.pod import Pod
 from planner import check, rebalance
 from planner.documents.move_plan import MovePlan, OnNodes, Place
+from planner.landing.landing import Landing
+from planner.moves.timeline import EvictionTimeline
+from planner.moves.trial_cluster import Move
 from planner.problem.problem import Problem
-from planner.rebalance.landing import Landing
-from planner.rebalance.phases import Stage
-from planner.rebalance.replay import failures
-from planner.rebalance.trial_cluster import Move
+from planner.waves.replay import failures
 
 Case = dict[str, Any]
 RECORDED = Path(__file__).parents[2] / "data" / "rebalance" / "rebalance.jsonl.gz"
@@ -64,7 +64,7 @@ def on(problem: Problem, place: Place, number: int) -> bool:
 def wrong_in(cluster: Cluster, plan: MovePlan, *, orders: int = 100, soft: bool = False) -> list[str]:
     """What goes otherwise than planned, as printed and in random orders within each wave."""
     problem, waves = landings(cluster, plan)
-    stage = Stage(problem, [landing.move for wave in waves for landing in wave])
+    stage = EvictionTimeline(problem, [landing.move for wave in waves for landing in wave])
     return [
         f"{line} (seed {seed})"
         for seed in (None, *(random.randrange(1 << 32) for _ in range(orders)))

@@ -39,10 +39,10 @@ def rolled(seconds: int, seed: int | None, **spec: Any) -> Ended:
 
 def waits(ended: Ended) -> list[float]:
     """From a new pod being ready until the next one was made, in whole seconds."""
-    world = ended.world
-    new = np.flatnonzero(world.alive & ~np.isnan(world.made_at))
-    new = new[np.argsort(world.made_at[new])]
-    return [float(found) for found in world.made_at[new[1:]] - world.ready_at[new[:-1]]]
+    simulation = ended.simulation
+    new = np.flatnonzero(simulation.alive & ~np.isnan(simulation.made_at))
+    new = new[np.argsort(simulation.made_at[new])]
+    return [float(found) for found in simulation.made_at[new[1:]] - simulation.ready_at[new[:-1]]]
 
 
 @pytest.mark.parametrize("spec", ONE_BY_ONE, ids=lambda spec: " ".join(map(str, spec.values()))[:40])
@@ -51,7 +51,7 @@ def test_the_next_pod_waits_until_one_is_available(spec: dict[str, Any]) -> None
     for seed in (None, *random.SystemRandom().sample(range(1_000_000), 20)):
         ended = rolled(SECONDS, seed, **spec)
         assert ended.at_rest
-        assert ended.runs[0].completes(ended.world)
+        assert ended.runs[0].completes(ended.simulation)
         found = waits(ended)
         assert len(found) == 2
         assert min(found) >= SECONDS, (seed, found)
@@ -78,7 +78,7 @@ def begun(ready_for: int, seconds: int) -> Begun:
 @pytest.mark.parametrize(("ready_for", "left"), [(50, 0), (10, 20.0)])
 def test_running_pods_may_not_be_available_yet(ready_for: int, left: float) -> None:
     """Pods of the snapshot have a while to go where they became ready a moment ago."""
-    world = begun(ready_for, 30).world
-    assert sorted(world.proving.values()) == [left] * 3 * (left > 0)
-    assert world.ready.sum() == 3
-    assert world.available.sum() == (0 if left else 3)
+    simulation = begun(ready_for, 30).simulation
+    assert sorted(simulation.proving.values()) == [left] * 3 * (left > 0)
+    assert simulation.ready.sum() == 3
+    assert simulation.available.sum() == (0 if left else 3)

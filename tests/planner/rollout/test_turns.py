@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from models import Cluster
+from planner.rollout.cluster_simulation import ClusterSimulation
 from planner.rollout.controllers import PodRun
 from planner.rollout.draw import begin, play
 from planner.rollout.prepare import prepare
-from planner.rollout.world import World
 from tests.builders import Object
 from tests.planner.rollout.running import manifests, running, web, zones
 
 
-def turn_of(objects: list[Object], item: Object) -> tuple[World, Any]:
+def turn_of(objects: list[Object], item: Object) -> tuple[ClusterSimulation, Any]:
     """The world before anything has happened, and the controller of the item."""
     draw = begin(prepare(Cluster.from_objects(objects), manifests(item)), None, preemption=True)
     (run,) = draw.runs
     assert isinstance(run, PodRun)
-    return draw.world, run
+    return draw.simulation, run
 
 
 def without_pod(objects: list[Object], name: str) -> list[Object]:
@@ -40,12 +40,12 @@ def test_on_delete_whoever_comes_again_is_new() -> None:
     """OnDelete keeps pods as they are; one that was lost came back in the old revision, which no pod does."""
     on_delete: dict[str, Any] = {"kind": "StatefulSet", "updateStrategy": {"type": "OnDelete"}}
     objects = running(web(2, **on_delete), ["a1", "b1"], *zones("ab"))
-    world, run = turn_of(objects, web(2, cpu="200m", **on_delete))
-    assert not run.due(world)
+    simulation, run = turn_of(objects, web(2, cpu="200m", **on_delete))
+    assert not run.due(simulation)
     lost = run.old[1]
-    world.delete(lost)
-    world.end(world.double_of(lost))
-    assert run.due(world).made == [run.new[1]] != [lost]
+    simulation.delete(lost)
+    simulation.end(simulation.double_of(lost))
+    assert run.due(simulation).made == [run.new[1]] != [lost]
 
 
 @pytest.mark.parametrize(
@@ -54,16 +54,16 @@ def test_on_delete_whoever_comes_again_is_new() -> None:
 def test_who_goes_first_of_an_ordered_set(not_ready: tuple[int, ...], gone: list[int]) -> None:
     """The highest; kube waits where it is not ready and a lower one that is to go is not, either."""
     objects = running(web(4, kind="StatefulSet"), ["a1", "b1", "a1", "b1"], *zones("ab"))
-    world, run = turn_of(sick(objects, *(f"web-{n}" for n in not_ready)), web(2, kind="StatefulSet"))
-    assert run.due(world).gone == [run.old[number] for number in gone]
+    simulation, run = turn_of(sick(objects, *(f"web-{n}" for n in not_ready)), web(2, kind="StatefulSet"))
+    assert run.due(simulation).gone == [run.old[number] for number in gone]
 
 
 def test_a_parallel_set_shrinks_and_updates_in_one_turn() -> None:
     """Who is too many goes, and the highest of those that stay is replaced in the same sync."""
     parallel: dict[str, Any] = {"kind": "StatefulSet", "podManagementPolicy": "Parallel"}
     objects = running(web(4, **parallel), ["a1", "b1", "a1", "b1"], *zones("ab"))
-    world, run = turn_of(objects, web(2, cpu="200m", **parallel))
-    assert run.due(world).gone == [run.old[3], run.old[2], run.old[1]]
+    simulation, run = turn_of(objects, web(2, cpu="200m", **parallel))
+    assert run.due(simulation).gone == [run.old[3], run.old[2], run.old[1]]
 
 
 def daemons(cpu: str, **rolling: Any) -> Object:
@@ -76,12 +76,12 @@ def daemons(cpu: str, **rolling: Any) -> Object:
 def test_with_surge_a_sick_pod_gets_a_new_one_beside_it() -> None:
     """It was deleted first, as without surge; kube makes the new one, and then the old one goes at once."""
     objects = sick(running(daemons("100m"), ["a1", "b1", "c1"], *zones("abc")), "web-0", "web-1")
-    world, run = turn_of(objects, daemons("200m", maxSurge=1))
-    due = run.due(world)
+    simulation, run = turn_of(objects, daemons("200m", maxSurge=1))
+    due = run.due(simulation)
     assert (due.made, due.gone) == ([run.new[node] for node in ("a1", "b1", "c1")], [])
     for pod in due.made:
-        world.create(pod)
-    due = run.due(world)
+        simulation.create(pod)
+    due = run.due(simulation)
     assert (due.made, due.gone) == ([], [run.old["a1"], run.old["b1"]])
 
 
@@ -89,9 +89,9 @@ def test_with_surge_nobody_waits_for_a_pod_that_leaves() -> None:
     """A node whose pod was told to go gets the next one at once; without surge when it has ended."""
     for rolling, made in (({"maxSurge": 1}, 1), ({"maxUnavailable": 1}, 0)):
         objects = running(daemons("100m"), ["a1"], *zones("a"))
-        world, run = turn_of(objects, daemons("200m", **rolling))
-        world.delete(run.old["a1"])
-        assert len(run.due(world).made) == made
+        simulation, run = turn_of(objects, daemons("200m", **rolling))
+        simulation.delete(run.old["a1"])
+        assert len(run.due(simulation).made) == made
 
 
 @pytest.mark.parametrize(("grace", "node"), [(30, "b1"), (0, "a1")])
@@ -104,5 +104,5 @@ def test_without_a_grace_period_a_pod_frees_its_room_at_once(grace: int, node: s
     objects = running(web(1, cpu="3", **spec), ["a1"], *zones("ab"))
     new = web(1, cpu="3100m", **spec)
     draw = play(prepare(Cluster.from_objects(objects), manifests(new)), None, preemption=True)
-    (place,) = draw.world.scheduler.state.node_of[draw.world.alive]
-    assert draw.world.problem.nodes.names[place] == node
+    (place,) = draw.simulation.scheduler.state.node_of[draw.simulation.alive]
+    assert draw.simulation.problem.nodes.names[place] == node

@@ -11,7 +11,7 @@ from models.objects.scheduler_config import DefaultPreemptionArgs
 from planner import simulate
 from planner.problem.problem import Problem
 from planner.scheduler.framework import Diagnosis, Plan
-from planner.scheduler.preemption import Outcome, Preemption
+from planner.scheduler.preemption import Preemption, PreemptionOutcome
 from planner.scheduler.scheduler import Scheduler
 from tests.builders import HOST, ZONE, Object, budget, node, pod, profile, scheduler, spread, term
 from tests.planner.scheduler.preemption_oracle import Oracle, fingerprint
@@ -91,7 +91,7 @@ def _checked(preemption: Preemption, framework_of: Scheduler, percent: DefaultPr
     oracle = Oracle(framework, framework_of._nominations)
     attempt, wrong = preemption.attempt, []
 
-    def both(plan: Plan, pod: int, diagnosis: Diagnosis) -> Outcome:
+    def both(plan: Plan, pod: int, diagnosis: Diagnosis) -> PreemptionOutcome:
         helped = len(diagnosis.resolvable())
         enough = max(
             helped * percent.min_candidate_nodes_percentage // 100, percent.min_candidate_nodes_absolute
@@ -129,9 +129,9 @@ def test_the_oracle_notices_a_wrong_victim() -> None:
     preemption = kube._preemptions["default-scheduler"]
     attempt = preemption.attempt
 
-    def short(plan: Plan, pod: int, diagnosis: Diagnosis) -> Outcome:
+    def short(plan: Plan, pod: int, diagnosis: Diagnosis) -> PreemptionOutcome:
         found = attempt(plan, pod, diagnosis)
-        return Outcome(found.node, found.victims[:1], found.message)
+        return PreemptionOutcome(found.node, found.victims[:1], found.message)
 
     preemption.attempt = short  # type: ignore[method-assign]
     wrong = _checked(preemption, kube, DefaultPreemptionArgs())

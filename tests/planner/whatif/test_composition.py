@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cli.changes import changed
+from cli.input.changes import changed
 from cli.main import run
 from models import Cluster, InputError
 from models.controllers.reconcile import settle, workloads_of

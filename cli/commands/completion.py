@@ -1,0 +1,49 @@
+"""The commands `planner completion`, `planner help` and `planner version`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.output.help import help_text
+
+
+class Shell(StrEnum):
+    """The shells that are served."""
+
+    BASH = "bash"
+    FISH = "fish"
+    ZSH = "zsh"
+
+
+Shells = Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="The shell.", show_default=False)]
+Asked = Annotated[
+    str | None, typer.Argument(metavar="[COMMAND]", help="The command; all without one.", show_default=False)
+]
+
+
+def completion(shell: Shells) -> None:
+    """Print what completes command lines in a shell: options, and the names in the cluster.
+
+    Nodes, pods and workloads are those of the snapshot that was given with -f, or of the live cluster.
+    `kubectl planner` is completed by kubectl's own completion, which asks `kubectl_complete-planner`.
+    """
+    print((Path(__file__).parent / "shells" / f"planner.{shell.value}").read_text(), end="")
+
+
+def help_of(context: typer.Context, command: Asked = None) -> None:
+    """Show what there is, or the options of one command."""
+    text = help_text(context.find_root().command, [*([command] if command else []), "--help"])
+    if text is None:
+        raise typer.BadParameter(f"there is no command {command!r}")
+    print(text)
+
+
+def version() -> None:
+    """Show the version."""
+    from importlib.metadata import version as installed
+
+    print(f"planner {installed('kubernetes-placement-planner')}")

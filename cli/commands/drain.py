@@ -1,0 +1,108 @@
+"""`planner drain`: a pool of nodes drained in an order in which nobody is stuck."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.input import options
+from cli.input.what_if import Changes
+from cli.output.outcome import Exit
+
+if TYPE_CHECKING:
+    from models import Cluster
+
+Nodes = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="NODE|KEY=VALUE...", help="The nodes, by name or by label.", show_default=False),
+]
+Selector = Annotated[
+    str | None,
+    typer.Option("--selector", "-l", metavar="SELECTOR", help="The nodes with these labels: pool=old,!gpu"),
+]
+AtOnce = Annotated[
+    int, typer.Option("--at-once", metavar="N", min=1, help="So many nodes are drained together.")
+]
+Surge = Annotated[
+    int,
+    typer.Option("--surge", metavar="N", min=0, help="So many new nodes, like the first one, come before."),
+]
+
+
+def drain(
+    nodes: Nodes = None,
+    filename: options.Filename = None,
+    recursive: options.Recursive = False,
+    namespace: options.NamedIn = None,
+    selector: Selector = None,
+    at_once: AtOnce = 1,
+    surge: Surge = 0,
+    no_preemption: options.NoPreemption = False,
+    junit: options.JUnit = None,
+    output: options.ScriptFormat = None,
+    verbose: options.Verbose = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    changes: Changes = (),
+) -> None:
+    """In which order do I drain this pool, and will it get stuck?
+
+    All nodes are cordoned first, so that no pod moves twice. Then they are drained in waves as
+    `kubectl drain` does it: static pods and those of DaemonSets stay, a pod is evicted as soon as its
+    PodDisruptionBudget allows, and its replacement lands where the scheduler puts it. A node whose
+    budget allows nothing is tried again after the others; what frees it then is tried out and told.
+
+    Pods of Jobs are evicted like others, and to a Job that is a failure unless its podFailurePolicy ignores
+    it: what becomes of each Job is told.
+
+    Exit code 1 when a node is not empty in the end, a replacement stays pending, a DoNotSchedule
+    constraint is broken that held before, a Job fails, or pods evict each other without an end.
+    `-o name` prints the nodes in their order, `-o script` a shell script that cordons them all, drains
+    wave by wave and waits until what was made again is ready; there is none where a node is blocked.
+    """
+    from cli.input.again import again
+    from cli.input.changes import changed
+    from cli.input.source import load
+    from cli.output.interrupt import stop_event
+    from cli.output.progress import search
+    from cli.output.render import Page, show, show_lines, write_junit
+    from cli.output.views.scripts import drain as script
+    from planner.drain import drain as play
+
+    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
+    chosen = list(dict.fromkeys(_names(cluster, nodes or (), selector)))
+    with search(f"a way to drain {len(chosen)} nodes", stoppable=True), stop_event() as stop_requested:
+        plan = play(
+            cluster,
+            chosen,
+            at_once=at_once,
+            surge=surge,
+            preemption=not no_preemption,
+            stop_event=stop_requested,
+        )
+    write_junit(plan, junit)
+    if output == options.ScriptOutput.SCRIPT:
+        show_lines(plan, script.lines(plan, cluster, again(cluster)))
+    else:
+        show(plan, Page.of(options.plain(output), verbose))
+    worse = plan.after.hard_excess > plan.before.hard_excess or plan.after.pending > plan.before.pending
+    fails = any(row.outcome == "Fails" for row in plan.jobs)
+    if plan.blocked or worse or fails or not plan.played_to_end:
+        raise typer.Exit(Exit.FINDINGS)
+
+
+def _names(cluster: Cluster, nodes: Iterable[str], selector: str | None) -> Iterable[str]:
+    from cli.input.selector import parse_selector
+    from models import InputError
+    from planner.whatif.named import nodes_chosen
+
+    for text in nodes:
+        yield from (node.name for node in nodes_chosen(cluster, text))
+    if selector is not None:
+        wanted = parse_selector(selector)
+        found = [node.name for node in cluster.nodes if wanted.matches(node.metadata.labels)]
+        if not found:
+            raise InputError([f"-l {selector}: no node has such labels"])
+        yield from found

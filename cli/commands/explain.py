@@ -1,0 +1,122 @@
+"""`planner explain`: the command, and which pods its arguments mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.input import options
+from cli.input.what_if import Changes
+from cli.output.outcome import Exit
+
+if TYPE_CHECKING:
+    from models import Cluster
+    from models.objects.workload import Workload
+
+Pods = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[POD|KIND/NAME]...",
+        help="Pods by NAME or NAMESPACE/NAME, workloads such as deploy/web; all pending pods without any.",
+    ),
+]
+
+
+Batch = Annotated[
+    bool,
+    typer.Option(
+        "--batch",
+        help="Also tell a minimal set of pods and fields that exclude each other, proved with the solver.",
+    ),
+]
+#: So long the search for a minimal set may take.
+_SECONDS = 30.0
+
+
+def explain(
+    pod: Pods = None,
+    filename: options.Filename = None,
+    recursive: options.Recursive = False,
+    namespace: options.Namespace = None,
+    all_namespaces: options.AllNamespaces = False,
+    selector: options.Selector = None,
+    no_preemption: options.NoPreemption = False,
+    batch: Batch = False,
+    output: options.Format = None,
+    report: options.Report = None,
+    verbose: options.Verbose = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    changes: Changes = (),
+) -> None:
+    """Why is this pod pending, and what is the smallest change that helps?
+
+    kube-scheduler's line; the nodes by who refused them; for topology spread the pods per domain and
+    where the global minimum comes from; then changes to the manifest, to nodes or to other pods, the
+    cheapest first. Each was tried out before it is printed: with it the pod gets the node shown.
+
+    Pods that are alike are explained once. Exit code 1 when a pod is pending. `-o name` prints the pods.
+    """
+    from cli.input.changes import changed
+    from cli.input.source import load
+    from cli.output.interrupt import stop_event
+    from cli.output.progress import search
+    from cli.output.render import Page, show
+    from cli.output.report.publish import publish
+    from cli.output.scope import Scope
+    from planner.explain import explain as find_out
+
+    scope = Scope.of(namespace, all_namespaces, selector)
+    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
+    scope.check(cluster)
+    if pod:
+        wanted: set[str] | None = set(_named(pod, namespace, cluster))
+    else:
+        wanted = None if scope == Scope() else scope.pods(cluster) & _pending(cluster)
+    seconds = _SECONDS if batch else 0
+    with search("changes that help", stoppable=True), stop_event() as stop_requested:
+        document = find_out(
+            cluster, wanted, preemption=not no_preemption, batch=seconds, stop_event=stop_requested
+        )
+    single = not batch and pod is not None and len(pod) == 1 and len(document.items) == 1
+    shown = document.items[0].model_copy(update={"notes": document.notes}) if single else document
+    publish(report, "explain", shown, cluster)
+    show(shown, Page.of(output, verbose))
+    if document.items:
+        raise typer.Exit(Exit.FINDINGS)
+
+
+def _of_workload(workload: Workload, cluster: Cluster) -> Iterator[str]:
+    """The pending pods of a workload."""
+    from cli.output.workloads import WorkloadNames
+
+    owners = WorkloadNames(cluster)
+    for key in _pending(cluster):
+        inside = key.partition("/")[0] == workload.namespace
+        if inside and owners.of(key) == f"{workload.kind}/{workload.name}":
+            yield key
+
+
+def _pending(cluster: Cluster) -> set[str]:
+    return {pod.key for pod in cluster.pods if not pod.node_name}
+
+
+def _named(names: Iterable[str], namespace: str | None, cluster: Cluster) -> Iterator[str]:
+    """`namespace/name` of every pod named, and of the pending pods of every workload named.
+
+    Without a namespace it is -n's, or the only one that has it.
+    """
+    from planner.whatif.named import kind_named, workload_named
+
+    known = {item.key for item in cluster.pods}
+    for given in names:
+        head, _, tail = given.rpartition("/")
+        if given not in known and kind_named(head) is not None:
+            yield from _of_workload(workload_named(cluster, given, namespace), cluster)
+        elif head in {"", "pod", "pods", "po"}:
+            found = [p.key for p in cluster.pods if p.name == tail and namespace in (None, p.namespace)]
+            yield found[0] if len(found) == 1 else f"{namespace or 'default'}/{tail}"
+        else:
+            yield given.removeprefix("pod/")

@@ -1,0 +1,150 @@
+"""The command `planner rebalance`."""
+
+from typing import Annotated
+
+import typer
+
+from cli.input import options
+from cli.input.what_if import Changes
+from cli.output.outcome import Exit
+
+Policy = Annotated[
+    str | None,
+    typer.Option("--policy", metavar="FILE", help="A DeschedulerPolicy: what it protects stays."),
+]
+MaxMoves = Annotated[
+    int | None,
+    typer.Option("--max-moves", metavar="N", min=0, help="The best use of so many moves."),
+]
+MaxUnavailable = Annotated[
+    int,
+    typer.Option("--max-unavailable", metavar="N", min=1, help="Replicas of a workload that may be down."),
+]
+EvictOnly = Annotated[
+    bool,
+    typer.Option("--evict-only", help="Only moves that need no pin: evict, and the scheduler does the rest."),
+]
+MayCordon = Annotated[
+    bool,
+    typer.Option("--may-cordon", help="Where nothing can be pinned, cordon up to 3 nodes while a pod lands."),
+]
+Waves = Annotated[
+    int | None,
+    typer.Option("--waves", metavar="N", min=1, help="Only the first N waves; plan again after them."),
+]
+Namespace = Annotated[
+    str | None,
+    typer.Option(
+        "--namespace",
+        "-n",
+        metavar="NAME",
+        help="Mend only this namespace; manifests that name none are in it.",
+    ),
+]
+Selector = Annotated[
+    str | None,
+    typer.Option(
+        "--selector", "-l", metavar="SELECTOR", help="Move only pods with these labels: app=web,tier!=db"
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude",
+        metavar="KIND/NAME[.NS]",
+        help="Leave this workload alone; so does its annotation planner/exclude: true. May be repeated.",
+    ),
+]
+Soft = Annotated[bool, typer.Option("--soft", help="Mend ScheduleAnyway constraints as well.")]
+Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
+
+
+def rebalance(
+    filename: options.Filename = None,
+    recursive: options.Recursive = False,
+    namespace: Namespace = None,
+    selector: Selector = None,
+    exclude: Exclude = None,
+    policy: Policy = None,
+    max_moves: MaxMoves = None,
+    max_unavailable: MaxUnavailable = 1,
+    evict_only: EvictOnly = False,
+    jobs: options.Jobs = False,
+    may_cordon: MayCordon = False,
+    waves: Waves = None,
+    soft: Soft = False,
+    curve: Curve = False,
+    time_limit: options.TimeLimit = 60.0,
+    output: options.ScriptFormat = None,
+    report: options.Report = None,
+    verbose: options.Verbose = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    changes: Changes = (),
+) -> None:
+    """Which few moves repair the spread, and in which order?
+
+    The fewest evictions after which every DoNotSchedule constraint holds, in waves: whichever move of
+    a wave finishes first, budgets hold, every replacement has room, and nothing gets worse. A replacement
+    lands on any of the nodes in the plan, held there by the scheduler's filters, by its scores, or by a
+    pin that the plan prints. Nothing is left Pending.
+
+    Only what a ReplicaSet or ReplicationController makes can be pinned without a rollout. For StatefulSets
+    and others --may-cordon lets up to three nodes be cordoned, for one replacement at a time, until it has
+    landed; without it such moves are left out, and a note says which.
+
+    Pods of Jobs are left alone: to a Job an eviction is a failure. --jobs lets them move where the Job
+    survives it, as its podFailurePolicy ignores evictions or it has retries left.
+
+    -o script prints a shell script that makes the moves wave by wave. It checks first that the cluster
+    is the one of the plan, can be interrupted and started again, and stops when a replacement lands
+    where it was not meant to; `--dry-run` asks the API server and changes nothing.
+
+    -n, -l and --exclude choose who may move and whose constraints are mended: those that the chosen pods
+    carry or are counted by. The whole cluster counts all the same.
+
+    Exit code 1 when such a constraint stays broken. `-o name` prints the pods to evict.
+    """
+    from cli.input.again import again
+    from cli.input.changes import changed
+    from cli.input.source import load, with_policy
+    from cli.output.interrupt import stop_event
+    from cli.output.progress import search
+    from cli.output.render import Page, show, show_lines
+    from cli.output.report.publish import publish
+    from cli.output.scope import Scope
+    from cli.output.views.scripts import moves
+    from models.errors import InputError
+    from planner import rebalance as plan_moves
+    from planner.rebalance.scope import MoveScope, identity
+    from planner.whatif.named import workload_named
+
+    if may_cordon and evict_only:
+        raise InputError(["--may-cordon and --evict-only exclude each other"])
+    scope = Scope.of(namespace, all_namespaces=False, selector=selector)
+    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
+    scope.check(cluster)
+    excluded = frozenset(identity(workload_named(cluster, text, namespace)) for text in exclude or ())
+    cluster = with_policy(cluster, policy)
+    with search("moves", stoppable=True), stop_event() as stop_requested:
+        plan = plan_moves(
+            cluster,
+            time_limit=time_limit,
+            max_moves=max_moves,
+            max_unavailable=max_unavailable,
+            evict_only=evict_only,
+            cordon=may_cordon,
+            soft=soft,
+            choice=MoveScope(scope.namespace, scope.selector, excluded),
+            curve=curve,
+            first_waves=waves,
+            stop_event=stop_requested,
+            jobs=jobs,
+        )
+    publish(report, "rebalance", plan, cluster)
+    if output == options.ScriptOutput.SCRIPT:
+        show_lines(plan, moves.lines(plan, cluster, again(cluster)))
+    else:
+        show(plan, Page.of(options.plain(output), verbose))
+    if plan.after.hard_violations:
+        raise typer.Exit(Exit.FINDINGS)

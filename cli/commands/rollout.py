@@ -1,0 +1,152 @@
+"""`planner rollout`: what an apply leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.input import options
+from cli.input.what_if import Changes
+from cli.output.outcome import Exit
+
+if TYPE_CHECKING:
+    from models import Cluster
+
+Manifests = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filename",
+        "-f",
+        metavar="FILE|DIR|-",
+        help="The manifests that are to be applied; may be repeated, - is standard input, and a folder "
+        "with a kustomization.yaml is built first.",
+    ),
+]
+Snapshot = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--snapshot",
+        metavar="FILE|DIR",
+        help="What runs; may be repeated. Without it kubectl is asked for the live cluster.",
+    ),
+]
+Namespace = Annotated[
+    str | None,
+    typer.Option(
+        "--namespace", "-n", metavar="NAME", help="Manifests that name no namespace are in this one."
+    ),
+]
+Replays = Annotated[
+    int,
+    typer.Option(
+        "--replays",
+        metavar="N",
+        min=0,
+        help="How often everything that a cluster leaves to chance is drawn, besides the first run.",
+    ),
+]
+
+Restart = Annotated[
+    bool,
+    typer.Option(
+        "--restart",
+        help="Take every template for changed: a variable, an argument, `kubectl rollout restart`.",
+    ),
+]
+Prune = Annotated[
+    str | None,
+    typer.Option(
+        "--prune",
+        metavar="SELECTOR",
+        help="As `kubectl apply --prune -l`: workloads with these labels that no manifest has are removed.",
+    ),
+]
+
+
+def rollout(
+    filename: Manifests = None,
+    snapshot: Snapshot = None,
+    recursive: options.Recursive = False,
+    namespace: Namespace = None,
+    replays: Replays = 20,
+    restart: Restart = False,
+    prune: Prune = None,
+    no_preemption: options.NoPreemption = False,
+    junit: options.JUnit = None,
+    output: options.Format = None,
+    report: options.Report = None,
+    verbose: options.Verbose = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    changes: Changes = (),
+) -> None:
+    """I am about to apply this: what happens?
+
+    Deployments, StatefulSets and DaemonSets that the manifests change are rolled out step by step, as
+    their controllers do it, every pod placed by the reference scheduler. Does it complete, and if not,
+    at which step does it stop, with which line of the scheduler, and what would help? How few pods are
+    ready on the way, and which constraint ends broken?
+
+    What a cluster leaves to chance is drawn --replays times: ties between nodes, which controller is
+    first, when pods become ready or have ended.
+
+    `--scale deployment/web=20,3,20` without -f plays a course of numbers, as an autoscaler has it: the
+    spread after each, and whether a rebalance will be needed in the end.
+
+    Exit code 1 when a draw does not complete or ends with a DoNotSchedule constraint broken. `-o name`
+    prints the workloads of which that is so.
+    """
+    from cli.input.changes import changed, courses, qualified
+    from cli.input.manifests import manifests, places
+    from cli.input.selector import parse_selector
+    from cli.output.interrupt import stop_event
+    from cli.output.progress import search
+    from cli.output.render import Page, show, write_junit
+    from cli.output.report.publish import publish
+    from models import InputError
+    from planner.rollout import rollout as play
+    from planner.rollout import trajectory
+
+    numbers, changes = courses(changes)
+    if numbers:
+        if filename or junit or report:
+            raise InputError(["--scale with several numbers is played by itself: no -f, --junit, --report"])
+        cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes, namespace)
+        numbers = {qualified(cluster, name, namespace): found for name, found in numbers.items()}
+        with search("what the steps lead to", stoppable=True), stop_event() as stop_requested:
+            course = trajectory(
+                cluster, numbers, replays=replays, preemption=not no_preemption, stop_event=stop_requested
+            )
+        show(course, Page.of(output, verbose))
+        if course.rebalance or any(step.completed < course.runs for c in course.courses for step in c.steps):
+            raise typer.Exit(Exit.FINDINGS)
+        return
+    wanted = manifests(filename, recursive, namespace)
+    cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes, namespace)
+    chosen = None if prune is None else parse_selector(prune)
+    with search("how it ends", stoppable=True), stop_event() as stop_requested:
+        found = play(
+            cluster,
+            wanted,
+            replays=replays,
+            preemption=not no_preemption,
+            restart=restart,
+            prune=chosen,
+            stop_event=stop_requested,
+        )
+    write_junit(found, junit)
+    publish(report, "rollout", found, cluster)
+    annotated = output in {options.Output.GITHUB, options.Output.GITLAB}
+    show(found, Page.of(output, verbose), places(filename, recursive, namespace) if annotated else None)
+    if not found.completes or found.replays.held < found.replays.runs:
+        raise typer.Exit(Exit.FINDINGS)
+
+
+def _running(
+    snapshot: Sequence[str] | None, recursive: bool, context: str | None, kubeconfig: str | None
+) -> Cluster:
+    from cli.input.source import load
+
+    return load(snapshot, recursive, context, kubeconfig)

@@ -1,0 +1,1 @@
+"""What a command is about: sources, options, what-if changes, and completion."""

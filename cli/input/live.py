@@ -1,0 +1,154 @@
+"""The live cluster, as the user's own kubectl shows it."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from models.errors import InputError
+from models.snapshot import KUBE_SYSTEM
+from planner.clock import report_best
+
+#: The planner is of no use without these.
+_NEEDED = ("nodes", "pods")
+_WANTED = (
+    "namespaces",
+    "services",
+    "replicationcontrollers",
+    "persistentvolumes",
+    "persistentvolumeclaims",
+    "deployments.apps",
+    "replicasets.apps",
+    "statefulsets.apps",
+    "daemonsets.apps",
+    "jobs.batch",
+    "cronjobs.batch",
+    "horizontalpodautoscalers.autoscaling",
+    "poddisruptionbudgets.policy",
+    "priorityclasses.scheduling.k8s.io",
+    "storageclasses.storage.k8s.io",
+    "csinodes.storage.k8s.io",
+    "volumeattachments.storage.k8s.io",
+)
+#: Devices came with resource.k8s.io/v1; a server without it is asked for the rest alone.
+_DEVICES = (
+    "resourceclaims.resource.k8s.io",
+    "resourceclaimtemplates.resource.k8s.io",
+    "deviceclasses.resource.k8s.io",
+)
+#: All that the server is asked for: what packaging/kubernetes/rbac.yaml allows.
+KINDS = (*_NEEDED, *_WANTED, *_DEVICES)
+_UNKNOWN = re.compile(r"the server doesn't have a resource type")
+_FORBIDDEN = re.compile(r"\(Forbidden\): (?:\S+\s)*?(\S+) is forbidden")
+_KLOG = re.compile(r"[IWEF]\d{4} |Warning: ")
+#: An unreachable server is retried by kubectl for minutes; one that answers may take its time.
+_FIRST_ANSWER_SECONDS = 60
+#: The bytes that are read at a time.
+_CHUNK = 1 << 20
+
+
+def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, list[str]]:
+    """A List of all that the planner reads, as JSON, and remarks on what may not be read.
+
+    Its first item is a SnapshotOrigin: which cluster this is.
+    """
+    command = ["kubectl"]
+    command += [] if context is None else ["--context", context]
+    command += [] if kubeconfig is None else ["--kubeconfig", kubeconfig]
+    version = _knock(command)
+    answer = _list(command, KINDS)
+    if answer.returncode and any(_UNKNOWN.search(line) for line in _told(answer)):
+        answer = _list(command, (*_NEEDED, *_WANTED))
+    remarks = list(_remarks(_told(answer))) if answer.returncode else []
+    return _with_first(answer.stdout, _origin(command, version, context, kubeconfig)), remarks
+
+
+def _list(command: Sequence[str], kinds: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
+    """All objects of these kinds; whoever looks on is told how much has come."""
+    asked = [*command, "get", ",".join(kinds), "--all-namespaces", "--output", "json"]
+    came, size = [], 0
+    with (
+        tempfile.TemporaryFile() as told,
+        subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=told) as run,
+    ):
+        assert run.stdout is not None
+        try:
+            while chunk := os.read(run.stdout.fileno(), _CHUNK):
+                came.append(chunk)
+                size += len(chunk)
+                report_best(f"{size / 1e6:,.0f} MB so far")
+        except BaseException:
+            run.kill()
+            raise
+        code = run.wait()
+        told.seek(0)
+        return subprocess.CompletedProcess(asked, code, b"".join(came), told.read())
+
+
+def _knock(command: Sequence[str]) -> str:
+    """The server's version; an InputError within bounds when there is no cluster at all."""
+    answer = _run([*command, "get", "--raw", "/version", "--request-timeout=10s"], _FIRST_ANSWER_SECONDS)
+    if answer.returncode == 0:
+        return str(json.loads(answer.stdout).get("gitVersion", ""))
+    told = _told(answer)[-1]
+    if "(Forbidden)" not in told:
+        raise InputError([f"kubectl: {told}; -f reads files instead of a cluster"])
+    return ""
+
+
+def _origin(
+    command: Sequence[str], version: str, context: str | None, kubeconfig: str | None
+) -> dict[str, str]:
+    """Which cluster this is; whatever may not be asked stays empty."""
+    uid = _asked(command, "get", "namespace", KUBE_SYSTEM, "--output", "jsonpath={.metadata.uid}")
+    return {
+        "apiVersion": "planner/v1alpha1",
+        "kind": "SnapshotOrigin",
+        "cluster": uid,
+        "context": context or _asked(command, "config", "current-context"),
+        "kubeconfig": str(Path(kubeconfig).absolute()) if kubeconfig else os.environ.get("KUBECONFIG", ""),
+        "serverVersion": version,
+    }
+
+
+def _asked(command: Sequence[str], *question: str) -> str:
+    answer = _run([*command, *question], _FIRST_ANSWER_SECONDS)
+    return answer.stdout.decode(errors="replace").strip() if answer.returncode == 0 else ""
+
+
+def _with_first(listing: bytes, item: object) -> bytes:
+    """A List with one more item, before all others."""
+    before, items, after = listing.partition(b'"items": [')
+    comma = b"" if after.lstrip().startswith(b"]") else b","
+    return before + items + json.dumps(item).encode() + comma + after
+
+
+def _remarks(told: Sequence[str]) -> Iterator[str]:
+    """A note for every kind that may not be listed; anything else that went wrong is an error."""
+    for line in told:
+        forbidden = _FORBIDDEN.search(line)
+        kind = "" if forbidden is None else forbidden[1].partition(".")[0]
+        if not kind or kind in _NEEDED:
+            raise InputError([f"kubectl: {line}"])
+        yield f"{kind} are left out: this user may not list them"
+
+
+def _run(command: Sequence[str], seconds: float | None = None) -> "subprocess.CompletedProcess[bytes]":
+    try:
+        return subprocess.run(command, capture_output=True, check=False, timeout=seconds)
+    except FileNotFoundError:
+        raise InputError(["no -f was given, and kubectl is not on the PATH to ask"]) from None
+    except subprocess.TimeoutExpired:
+        raise InputError([f"kubectl: no answer from the cluster in {seconds:.0f} s"]) from None
+    except OSError as error:
+        raise InputError([f"kubectl cannot be run: {error.strerror}"]) from None
+
+
+def _told(answer: "subprocess.CompletedProcess[bytes]") -> list[str]:
+    """What kubectl said to its user, without the lines of its log."""
+    lines = answer.stderr.decode(errors="replace").splitlines()
+    kept = [line.strip().removeprefix("error: ") for line in lines if line.strip() and not _KLOG.match(line)]
+    return kept or [f"failed with exit code {answer.returncode}"]

@@ -1,0 +1,72 @@
+"""Manifests as they are applied: files, folders, standard input, and folders that kustomize builds."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from models import Cluster, InputError
+from models.cluster import read
+from models.objects.base import NamespacedObject
+from models.reading.documents import ManifestDocument
+from models.reading.manifests import STDIN, contents
+from models.reading.texts import read_content
+
+_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+
+
+def manifests(filename: Sequence[str] | None, recursive: bool, namespace: str | None) -> Cluster:
+    """What is to be applied; it gets no pods by itself."""
+    if not filename:
+        raise InputError(["-f: the manifests that are to be applied are missing"])
+    plain = [name for name in filename if not _is_kustomized(name)]
+    built = [document for name in filename if _is_kustomized(name) for document in _built(name)]
+    return read(plain, recursive=recursive, namespace=namespace, partial=True, more=built)
+
+
+def places(
+    filename: Sequence[str] | None, recursive: bool, namespace: str | None
+) -> dict[tuple[str, str], str]:
+    """The file of every workload, or the folder that kustomize builds; nothing for standard input."""
+
+    def where(item: NamespacedObject) -> str:
+        named = "namespace" in item.metadata.model_fields_set
+        return item.namespace if named or namespace is None else namespace
+
+    return {
+        (where(item), f"{item.kind}/{item.name}"): file
+        for name in filename or ()
+        for file, document in _documents(name, recursive)
+        for item in document.objects
+        if isinstance(item, NamespacedObject)
+    }
+
+
+def _documents(name: str, recursive: bool) -> Iterator[tuple[str, ManifestDocument]]:
+    if name == STDIN:
+        return
+    if _is_kustomized(name):
+        yield from ((name, document) for document in _built(name))
+        return
+    for file, content in contents([name], recursive=recursive):
+        yield from ((file, document) for document in read_content(content, file))
+
+
+def _is_kustomized(name: str) -> bool:
+    return any(Path(name, file).is_file() for file in _KUSTOMIZATIONS)
+
+
+def _built(folder: str) -> list[ManifestDocument]:
+    """What `kubectl apply -k` would apply."""
+    try:
+        ended = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, check=False)
+    except FileNotFoundError:
+        raise InputError([f"{folder}: kubectl builds such folders, and cannot be found"]) from None
+    if ended.returncode:
+        told = ended.stderr.decode(errors="replace").strip().splitlines() or ["it failed"]
+        raise InputError([f"{folder}: kubectl kustomize: {told[0].removeprefix('error: ')}"])
+    found = read_content(ended.stdout, folder)
+    if problems := [line for document in found for line in document.problems]:
+        raise InputError(problems)
+    return found

@@ -1,0 +1,110 @@
+"""Where a snapshot comes from, and where `planner snapshot` puts it."""
+
+import gzip
+import os
+import stat
+import sys
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+from cli.input.live import ask_kubectl
+from cli.output.outcome import say_notes
+from cli.output.progress import doing, reading
+from models import Cluster, InputError
+from models.cluster import read
+from models.reading.manifests import STDIN, contents
+
+
+def load(
+    filename: Sequence[str] | None,
+    recursive: bool,
+    context: str | None,
+    kubeconfig: str | None,
+    namespace: str | None = None,
+) -> Cluster:
+    """The cluster in these files, or the live one when there are none.
+
+    Manifests that name no namespace are of the one given.
+    """
+    _refuse_both(filename, context, kubeconfig)
+    if filename:
+        with reading(f"reading {', '.join(filename)}"):
+            cluster = Cluster.load(*filename, recursive=recursive, namespace=namespace)
+    else:
+        with reading("asking kubectl for the cluster"):
+            cluster = _live(context, kubeconfig)
+    if not cluster.nodes and not cluster.pods:
+        places = ["standard input" if name == STDIN else name for name in filename or ()]
+        place = ", ".join(places) or "the live cluster"
+        raise InputError([f"{place}: neither nodes nor pods, {_found(cluster)}"])
+    return cluster
+
+
+def listing(
+    filename: Sequence[str] | None, recursive: bool, context: str | None, kubeconfig: str | None
+) -> list[tuple[str, bytes]]:
+    """(name, content) of these files as they are, or what kubectl says when there are none."""
+    _refuse_both(filename, context, kubeconfig)
+    if filename:
+        return contents(filename, recursive=recursive)
+    with doing("asking kubectl for the cluster"):
+        answer, notes = ask_kubectl(context, kubeconfig)
+    say_notes(notes)
+    return [("kubectl", answer)]
+
+
+def with_policy(cluster: Cluster, filename: str | None) -> Cluster:
+    """The cluster under the DeschedulerPolicy of a file."""
+    if filename is None:
+        return cluster
+    policy = Cluster.load(filename).descheduler_policy
+    if policy is None:
+        raise InputError([f"{filename}: no DeschedulerPolicy of descheduler/v1alpha2"])
+    return replace(cluster, descheduler_policy=policy)
+
+
+def write(text: bytes, target: str | None) -> None:
+    """Put a snapshot into a file, or on standard output."""
+    if target in (None, STDIN):
+        sys.stdout.buffer.write(text)
+        return
+    if target in {"wide", "json", "yaml", "name", "markdown"}:
+        raise InputError([f"-o {target}: a snapshot is always JSON, -o names its file (write ./{target})"])
+    try:
+        with open(target, "wb", opener=_for_me_alone) as file:
+            file.write(gzip.compress(text, mtime=0) if target.endswith(".gz") else text)
+    except OSError as error:
+        raise InputError([f"{target}: {(error.strerror or str(error)).lower()}"]) from None
+
+
+def _for_me_alone(path: str, flags: int) -> int:
+    """An open file that nobody else may read, whatever it was before; a pipe or device stays as it is."""
+    file = os.open(path, flags, 0o600)
+    if stat.S_ISREG(os.fstat(file).st_mode):
+        os.fchmod(file, 0o600)
+    return file
+
+
+def _refuse_both(filename: Sequence[str] | None, context: str | None, kubeconfig: str | None) -> None:
+    if filename and (context or kubeconfig):
+        raise InputError(
+            [
+                "-f reads files, --context and --kubeconfig a live cluster; for both: "
+                "planner snapshot --context NAME | planner simulate -f - -f more.yaml"
+            ]
+        )
+
+
+def _live(context: str | None, kubeconfig: str | None) -> Cluster:
+    listing, notes = ask_kubectl(context, kubeconfig)
+    cluster = read([STDIN], stdin=listing)
+    return replace(cluster, notes=(*notes, *cluster.notes))
+
+
+def _found(cluster: Cluster) -> str:
+    """How many objects of which kinds there are instead."""
+    groups = [getattr(cluster, field.name) for field in fields(cluster) if field.name != "notes"]
+    counts = [
+        f"{type(group[0]).__name__} ({len(group)})" for group in groups if isinstance(group, tuple) and group
+    ]
+    return f"only {', '.join(counts)}" if counts else "and nothing else that the planner reads"

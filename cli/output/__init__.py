@@ -1,0 +1,1 @@
+"""What a command prints: tables, views, reports, scripts, notes and exit codes."""

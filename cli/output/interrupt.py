@@ -1,0 +1,34 @@
+"""Ctrl-C as a wish for the best answer so far."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from cli.output.outcome import say
+from cli.output.progress import wipe
+
+
+@contextmanager
+def stop_event() -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C sets; the second one ends the command as usual."""
+    stop_requested = threading.Event()
+    usual = signal.getsignal(signal.SIGINT)
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        if stop_requested.is_set() and callable(usual):
+            usual(number, frame)
+        stop_requested.set()
+        wipe()
+        say("stopping with the best so far; Ctrl-C again gives up")
+
+    # A job in the background of a shell ignores interrupts, and goes on doing so.
+    if usual is signal.SIG_IGN:
+        yield stop_requested
+        return
+    signal.signal(signal.SIGINT, ring)
+    try:
+        yield stop_requested
+    finally:
+        signal.signal(signal.SIGINT, usual)

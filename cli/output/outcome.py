@@ -1,0 +1,96 @@
+"""How a command ends: its exit code, and what standard error says about it."""
+
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+
+import typer
+
+#: The notes of the command that runs.
+_notes: list[str] = []
+
+
+class Exit(IntEnum):
+    """The exit codes of every command."""
+
+    WELL = 0
+    FINDINGS = 1
+    BAD_INPUT = 2
+    NO_ANSWER = 3
+    INTERNAL_ERROR = 4
+    INTERRUPTED = 130
+
+
+def ending(command: Callable[[], int | None], *, verbose: bool) -> int:
+    """Run a command to its exit code; whatever it raises becomes a line on standard error."""
+    _notes.clear()
+    try:
+        code = command() or Exit.WELL
+    except (KeyboardInterrupt, typer.Abort):
+        code = Exit.INTERRUPTED
+    except Exception as error:
+        return _failure(error, verbose)
+    if code == Exit.INTERRUPTED:
+        say("interrupted")
+    return code
+
+
+def say(*lines: str) -> None:
+    """Lines for the person at the terminal, beside the document; what is too wide goes on below."""
+    from cli.output.screen import width_of
+    from cli.output.table import hanging
+
+    width = width_of(sys.stderr)
+    for line in lines:
+        for part in line.split("\n"):
+            print(*hanging(part, width), sep="\n", file=sys.stderr)
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Remarks that belong to a document."""
+    lines = [f"note: {note}" for note in notes]
+    _notes.extend(lines)
+    say(*lines)
+
+
+def notes_said() -> bool:
+    """Whether this command had anything to remark."""
+    return bool(_notes)
+
+
+def _failure(error: Exception, verbose: bool) -> int:
+    if _is_no_answer(error):
+        say(f"no answer: {error}")
+        return Exit.NO_ANSWER
+    problems = _usage_problem(error) or _input_problems(error)
+    if problems:
+        say(*(f"error: {problem}" for problem in problems))
+        return Exit.BAD_INPUT
+    if verbose:
+        traceback.print_exception(error)
+    found = " ".join(f"{type(error).__name__}: {error}".split())
+    more = "" if verbose else "; -v shows where"
+    say(f"internal error: {found} (please report it with the command and its input{more})")
+    return Exit.INTERNAL_ERROR
+
+
+def _usage_problem(error: Exception) -> tuple[str, ...]:
+    """What typer has to say; its class has moved between releases, its method has not."""
+    told = getattr(error, "format_message", None)
+    if told is None:
+        return ()
+    plain = " ".join(str(told()).split()).replace("Value error, ", "").removesuffix(".")
+    return (f"{plain} (--help shows how)",)
+
+
+def _is_no_answer(error: Exception) -> bool:
+    """Whether a limit ended a search; whoever raised that has imported the planner already."""
+    module = sys.modules.get("planner.errors")
+    return module is not None and isinstance(error, module.NoAnswer)
+
+
+def _input_problems(error: Exception) -> tuple[str, ...]:
+    from models.errors import InputError
+
+    return error.problems if isinstance(error, InputError) else ()

@@ -1,0 +1,50 @@
+"""All that decides how a document is put on the screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cli.input.options import Output
+from cli.output.screen import Screen
+
+#: From here on rows are summed up, unless everything is wanted.
+MANY_ROWS = 50
+#: Of a list that may be very long so many rows are shown, and the rest is counted.
+MOST_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The form that was asked for, and the screen."""
+
+    screen: Screen
+    output: Output | None = None
+    verbose: bool = False
+    #: Long lists are wanted row by row, by a form that can be searched.
+    searchable: bool = False
+
+    @classmethod
+    def of(cls, output: Output | None, verbose: bool) -> Page:
+        """The page for standard output."""
+        return cls(Screen.of_stdout(), output, verbose)
+
+    @property
+    def for_a_person(self) -> bool:
+        """Whether somebody looks on who wants to know how it was worked out: at a terminal, or with -v."""
+        tables = self.output in {None, Output.WIDE}
+        return tables and (self.screen.terminal or self.everything)
+
+    @property
+    def all_rows(self) -> bool:
+        """Whether long lists are wanted row by row."""
+        return self.searchable or self.everything
+
+    @property
+    def everything(self) -> bool:
+        """Whether long lists are wanted in full."""
+        return self.verbose or self.output == Output.WIDE
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 pod`, `2 pods`, `no pods`."""
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,135 @@
+"""A document on standard output, in the form that was asked for; its notes beside it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from cli.input.options import Output
+from cli.output.forms import markdown, pipelines, text
+from cli.output.forms.pipelines import Places
+from cli.output.junit_cases import cases_of
+from cli.output.outcome import say, say_notes
+from cli.output.page import Page
+from cli.output.views import (
+    check_report,
+    comparison,
+    diff,
+    drain,
+    explanation,
+    move_plan,
+    placement_plan,
+    rollout,
+    scale_down,
+    simulation,
+    survival,
+    trajectory,
+)
+from models.errors import InputError
+from planner.documents.comparison import Comparison
+from planner.documents.diff import Diff
+from planner.documents.drain import DrainPlan
+from planner.documents.explanation import Explanation, ExplanationList
+from planner.documents.move_plan import MovePlan
+from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
+from planner.documents.rollout import Rollout, Trajectory
+from planner.documents.survival import Survival, SurvivalList
+
+_SOURCES = {
+    "asked": "as asked for",
+    "server": "the version of the server",
+    "kubelets": "the version of the newest kubelet",
+    "newest": "the newest one known",
+}
+__all__ = ["Page", "show", "show_lines", "view_of", "write_junit"]
+
+
+def show(document: Document, page: Page, places: Places | None = None) -> None:
+    """Print a document; beside it a person is told which release of kube-scheduler was copied.
+
+    `places` are the files that its workloads are made with.
+    """
+    if document.kubernetes is not None and page.for_a_person:
+        say(
+            f"as kube-scheduler {document.kubernetes.version} decides, {_SOURCES[document.kubernetes.source]}"
+        )
+    show_lines(document, _lines(document, page, places or {}))
+
+
+def write_junit(document: Document, file: str | None) -> None:
+    """What a document found as JUnit's XML, where a file for it was named."""
+    if file is None:
+        return
+    lines = [f"{line}\n" for line in pipelines.junit(cases_of(document), document.kind)]
+    try:
+        Path(file).write_text("".join(lines), encoding="utf-8")
+    except OSError as error:
+        raise InputError([f"--junit {file}: {(error.strerror or str(error)).lower()}"]) from None
+
+
+def show_lines(document: Document, lines: Iterable[str]) -> None:
+    """Print a document in a form of its own."""
+    say_notes(document.notes)
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _lines(document: Document, page: Page, places: Places) -> Iterator[str]:
+    match page.output:
+        case Output.JSON:
+            yield document.to_json()
+        case Output.YAML:
+            yield _yaml(document)
+        case Output.NAME:
+            yield from _names(document)
+        case Output.MARKDOWN:
+            yield from markdown.lines(view_of(document).sections(document, page))
+        case Output.GITHUB:
+            yield from pipelines.github(cases_of(document), document.notes, places)
+        case Output.GITLAB:
+            yield pipelines.gitlab(cases_of(document), places)
+        case _:
+            yield from _table(document, page)
+
+
+def _yaml(document: Document) -> str:
+    import yaml
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text: str = yaml.dump(document.to_dict(), Dumper=dumper, sort_keys=False, width=10_000)
+    return text.removesuffix("\n")
+
+
+def _names(document: Document) -> Iterator[str]:
+    return iter(dict.fromkeys(view_of(document).names(document)))
+
+
+def _table(document: Document, page: Page) -> Iterator[str]:
+    return text.lines(view_of(document).sections(document, page), page.screen)
+
+
+def view_of(document: Document) -> Any:
+    """The module that knows how a person reads such a document: `sections` and `names`."""
+    return next(view for kind, view in _VIEWS.items() if isinstance(document, kind))
+
+
+_VIEWS: Mapping[type[Document], ModuleType] = {
+    CheckReport: check_report,
+    Comparison: comparison,
+    Diff: diff,
+    DrainPlan: drain,
+    Explanation: explanation,
+    ExplanationList: explanation,
+    MovePlan: move_plan,
+    PlacementPlan: placement_plan,
+    Rollout: rollout,
+    ScaleDown: scale_down,
+    Simulation: simulation,
+    Survival: survival,
+    SurvivalList: survival,
+    Trajectory: trajectory,
+}

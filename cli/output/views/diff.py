@@ -1,0 +1,125 @@
+"""A Diff: what got worse and better between two snapshots, who moved, who waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cli.output.blocks import (
+    Cell,
+    Section,
+    Sentence,
+    SpreadBlock,
+    Table,
+    VerdictBlock,
+    Words,
+    rows_of,
+    section,
+)
+from cli.output.forms.spreads import by_weight
+from cli.output.page import MANY_ROWS, MOST_ROWS, Page, counted
+from cli.output.views.names import pod_line, workload_line
+from cli.output.views.spread import row_after
+from planner.documents.diff import Diff, MovedPod, WorkloadChange
+
+_MOST_NAMES = 8
+
+
+def sections(document: Diff, page: Page) -> Iterator[Section]:
+    """The difference as a person reads it."""
+    yield section("", _verdict(document))
+    yield section("Nodes", *_nodes(document, page))
+    yield section("Pods that wait now", _pending(document, page))
+    yield section("Pods that moved", _moved(document.moved, page))
+    rows = by_weight(row_after(row) for row in document.spread)
+    yield section("Spread", SpreadBlock(("before", "after"), tuple(rows), page.everything))
+    yield section("Workloads", _workloads(document.workloads, page))
+    yield section("Pods that have a node now", _placed(document, page))
+
+
+def names(document: Diff) -> Iterator[str]:
+    """The pods that wait now and did not before, and the workloads whose constraint broke."""
+    yield from (pod_line(row.pod) for row in document.pending)
+    for row in document.spread:
+        hard = row.when_unsatisfiable == "DoNotSchedule"
+        if hard and row.skew_after > row.max_skew >= row.skew_before:
+            yield workload_line(row.namespace, row.workload)
+
+
+def _verdict(document: Diff) -> VerdictBlock:
+    """`Pods too many 2 -> 0; 1 pod waits that did not; 3 pods moved.`"""
+    before, after = document.before, document.after
+    parts = []
+    if before.hard_excess != after.hard_excess:
+        parts.append(f"{before.hard_excess} -> {after.hard_excess} pods too many under DoNotSchedule")
+    if before.soft_excess != after.soft_excess:
+        parts.append(f"{before.soft_excess} -> {after.soft_excess} too many under ScheduleAnyway")
+    if document.pending:
+        waits = "waits that did" if len(document.pending) == 1 else "wait that did"
+        parts.append(f"{counted(len(document.pending), 'pod')} {waits} not before")
+    if document.moved:
+        parts.append(f"{counted(len(document.moved), 'pod')} moved")
+    worse = bool(document.pending) or after.hard_excess > before.hard_excess
+    changed = [document.spread, document.workloads, document.placed, *_lists(document)]
+    if not parts:
+        parts = [
+            "Nothing got worse, nobody moved" if any(changed) else "No difference in nodes, pods and spread"
+        ]
+    sentence = "; ".join(parts)
+    return VerdictBlock(f"{sentence[0].upper()}{sentence[1:]}.", "bad" if worse else "good")
+
+
+def _lists(document: Diff) -> list[tuple[str, ...]]:
+    nodes = document.nodes
+    return [nodes.added, nodes.removed, nodes.cordoned, nodes.uncordoned]
+
+
+def _nodes(document: Diff, page: Page) -> Iterator[Sentence]:
+    for what, found in zip(("new", "gone", "cordoned", "no longer cordoned"), _lists(document), strict=True):
+        if found:
+            shown = found if page.all_rows else found[:_MOST_NAMES]
+            more = f" and {len(found) - len(shown)} more" if len(found) > len(shown) else ""
+            yield Sentence(f"{counted(len(found), 'node')} {what}: {', '.join(shown)}{more}")
+
+
+def _pending(document: Diff, page: Page) -> Table:
+    rows = [[*row.pod.split("/", 1), row.workload, row.was or "<none>"] for row in document.pending]
+    heads = ("NAMESPACE", "NAME", "WORKLOAD", "WAS ON")
+    return Table(heads, rows_of(rows), noun="pod", most=_most(rows, page), source="pending")
+
+
+def _moved(moved: Sequence[MovedPod], page: Page) -> Table:
+    rows = [[*row.pod.split("/", 1), row.source, row.node, _name(row.replacement)] for row in moved]
+    heads = ("NAMESPACE", "NAME", "FROM", "TO", "NOW CALLED")
+    return Table(heads, rows_of(rows), noun="pod", most=_most(rows, page), source="moved")
+
+
+def _name(pod: str | None) -> str:
+    return "<same>" if pod is None else pod.partition("/")[2]
+
+
+def _workloads(found: Sequence[WorkloadChange], page: Page) -> Table:
+    rows: list[list[Words]] = [
+        [
+            row.namespace,
+            row.workload,
+            f"{row.placed_before} -> {row.placed_after}",
+            Cell(
+                f"{row.pending_before} -> {row.pending_after}",
+                "bad" if row.pending_after > row.pending_before else "plain",
+            ),
+        ]
+        for row in found
+    ]
+    heads = ("NAMESPACE", "WORKLOAD", "ON NODES", "WAITING")
+    return Table(heads, rows_of(rows), noun="workload", most=_most(rows, page), source="workloads")
+
+
+def _placed(document: Diff, page: Page) -> Table:
+    rows = [[*row.pod.split("/", 1), row.workload, row.node] for row in document.placed]
+    heads = ("NAMESPACE", "NAME", "WORKLOAD", "NODE")
+    return Table(heads, rows_of(rows), noun="pod", most=_most(rows, page), source="placed")
+
+
+def _most(rows: Sequence[object], page: Page) -> int | None:
+    """Long lists are folded to fewer rows than those that are just too long."""
+    return MOST_ROWS if len(rows) > MANY_ROWS and not page.all_rows else None

@@ -1,0 +1,159 @@
+"""Explanations: kube's line, the nodes by who refused them, the domains, and the fixes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from cli.output.blocks import Block, Section, Sentence, Table, Verbatim, VerdictBlock, rows_of, section
+from cli.output.page import Page, counted
+from cli.output.views.names import pod_line
+from cli.output.views.spread import short_key
+from cli.output.views.verdict import told
+from planner.documents.explanation import (
+    Conflict,
+    Explanation,
+    ExplanationList,
+    Fix,
+    FixChange,
+    SpreadDomains,
+)
+
+_MOST_NAMES = 6
+_MOST_DOMAINS = 12
+
+
+def sections(document: ExplanationList | Explanation, page: Page) -> Iterator[Section]:
+    """The explanations as a person reads them."""
+    items = _items(document)
+    if len(items) != 1:
+        yield section("", _verdict(items))
+    for item in items:
+        yield from _explanation(item, page, item.pod if len(items) > 1 else "")
+    if isinstance(document, ExplanationList) and document.conflict is not None:
+        yield section("What excludes each other", *_conflict(document.conflict, page))
+
+
+def names(document: ExplanationList | Explanation) -> Iterator[str]:
+    """The pods that are pending."""
+    for item in _items(document):
+        yield from (pod_line(pod) for pod in (item.pod, *item.alike))
+
+
+def _items(document: ExplanationList | Explanation) -> tuple[Explanation, ...]:
+    return document.items if isinstance(document, ExplanationList) else (document,)
+
+
+def _verdict(items: tuple[Explanation, ...]) -> VerdictBlock:
+    """`5 pods stay pending, for 2 of 3 reasons a change helps.`"""
+    if not items:
+        return VerdictBlock("No pod stays pending.", "good")
+    pods = sum(1 + len(item.alike) for item in items)
+    helped = sum(bool(item.fixes) for item in items)
+    return VerdictBlock(
+        f"{counted(pods, 'pod')} pending, of {counted(len(items), 'kind')}; "
+        f"for {helped or 'none'} of the {len(items)} a change was found that helps.",
+        "bad",
+    )
+
+
+def _conflict(found: Conflict, page: Page) -> Iterator[Block]:
+    """The pods and fields that exclude each other."""
+    least = "a minimal set" if found.minimal else "a set, perhaps not minimal,"
+    yield Sentence(f"These cannot be placed together, whatever goes where: {least} of pods and fields.")
+    rows = [[row.field, row.value or "<any>", _some(row.pods, page)] for row in found.fields]
+    empty = [["<none>", "<any>", _some(found.pods, page)]]
+    yield Table(("FIELD", "VALUE", "PODS"), rows_of(rows or empty), noun="field")
+
+
+def _explanation(item: Explanation, page: Page, title: str) -> Iterator[Section]:
+    more = f" and {len(item.alike)} more like it stay" if item.alike else " stays"
+    yield section(title, VerdictBlock(f"{item.pod}{more} pending:", "bad"), told(item.message))
+    yield section(f"Who refuses {item.pod}", _nodes(item, page))
+    yield section(f"Where {item.pod} may go by spread", *_domains(item, page))
+    yield section(f"What helps {item.pod}", *fixes(item, page))
+
+
+def _nodes(item: Explanation, page: Page) -> Table:
+    rows = [
+        [
+            group.plugin or "NodeAffinity",
+            str(group.count),
+            _some(group.nodes, page) + (f"; in the way: {_some(group.pods, page)}" if group.pods else ""),
+        ]
+        for group in item.nodes
+    ]
+    return Table(("REFUSED BY", "NODES", "WHICH"), rows_of(rows), noun="plugin")
+
+
+def _some(names: tuple[str, ...], page: Page) -> str:
+    if page.everything or len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    return ", ".join(names[:_MOST_NAMES]) + f", {len(names) - _MOST_NAMES} more"
+
+
+def _domains(item: Explanation, page: Page) -> Iterator[Block]:
+    rows = [
+        [short_key(row.topology_key), str(row.max_skew), str(row.global_minimum), _counts(row, page)]
+        for row in item.domains
+    ]
+    yield Table(("KEY", "MAXSKEW", "MINIMUM", "DOMAINS"), rows_of(rows), noun="constraint")
+    for row in item.domains:
+        sentence = f"{short_key(row.topology_key)}: minimum {row.global_minimum} from {row.minimum_from}"
+        yield Sentence(sentence, indent=2)
+
+
+def _counts(row: SpreadDomains, page: Page) -> str:
+    """`a 2 (full), b 1`: full are the domains that cannot take the pod."""
+    parts = [
+        f"{domain} {pods}{' (full)' if pods > row.limit else ''}" for domain, pods in row.domains.items()
+    ]
+    if len(parts) > _MOST_DOMAINS and not page.everything:
+        full = sum(pods > row.limit for pods in row.domains.values())
+        low, high = min(row.domains.values()), max(row.domains.values())
+        return f"{len(parts)} domains, {low} to {high} pods, {full} full"
+    return ", ".join(parts)
+
+
+def fixes(item: Explanation, page: Page) -> Iterator[Block]:
+    """What helps a pod, the cheapest first; or that nothing does, and how much was tried."""
+    if not item.fixes:
+        proof = "and that is all that the catalogue has" if item.exhausted else "of the cheapest"
+        none = "none applies" if item.exhausted else "none was tried out"
+        tried = f"{item.tried} changes were tried out, {proof}" if item.tried else none
+        yield Sentence(f"Nothing in the catalogue of changes helps: {tried}.")
+        return
+    yield Sentence("Each of these helps, the cheapest first:")
+    for number, fix in enumerate(item.fixes, start=1):
+        yield from fix_blocks(number, fix, page)
+
+
+def fix_blocks(number: int, fix: Fix, page: Page) -> Iterator[Block]:
+    """A numbered fix with how each of its changes is made."""
+    told = list(dict.fromkeys(change.summary for change in fix.changes)) or ["nothing but another try"]
+    where = f" -> {fix.node}" if fix.node else ""
+    yield Sentence(f"{number:>2}. {'; '.join(told)}{where}{consequences(fix)}")
+    for change in fix.changes:
+        yield from _recipe(change, page)
+
+
+def consequences(fix: Fix) -> str:
+    """Whom it evicts, and what becomes of the pods that are deleted."""
+    words = f" (evicts {', '.join(fix.victims)})" if fix.victims else ""
+    for place in fix.replacements:
+        words += (
+            " (its replacement stays pending)" if place is None else f" (its replacement goes to {place})"
+        )
+    return words
+
+
+def _recipe(change: FixChange, page: Page) -> Iterator[Block]:
+    """kubectl's line, or what to change in which manifest."""
+    if change.command and (change.patch is None or change.target.startswith("Node/") or page.everything):
+        yield Verbatim("shell", tuple(f"$ {line}" for line in change.command.splitlines()), indent=6)
+    elif change.patch is not None and not change.target.startswith("Node/"):
+        import yaml
+
+        where = f"# {change.target} in namespace {change.namespace}"
+        text: str = yaml.safe_dump(change.patch, sort_keys=False, width=10_000)
+        yield Verbatim("yaml", (where, *textwrap.dedent(text).splitlines()), indent=6)

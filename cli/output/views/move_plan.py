@@ -1,0 +1,184 @@
+"""A MovePlan: how good it is, before and after, and the moves by wave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from cli.output.blocks import (
+    Block,
+    Cell,
+    Section,
+    Sentence,
+    SpreadBlock,
+    Table,
+    Verbatim,
+    VerdictBlock,
+    Words,
+    rows_of,
+    section,
+)
+from cli.output.page import MANY_ROWS, Page, counted
+from cli.output.views.names import pod_line
+from cli.output.views.spread import short_key, spread_after
+from cli.output.views.stages import assumed, in_words, stages
+from planner.documents.move_plan import Balance, MovePlan, MoveStep, Place, WithLabels
+from planner.documents.plan import MOVES
+
+
+def sections(document: MovePlan, page: Page) -> Iterator[Section]:
+    """The plan as a person reads it."""
+    yield section("", _verdict(document))
+    yield section("Spread", _spread(document, page))
+    yield section("Moves", _steps(document, page))
+    yield section("", *_waves(document))
+    yield section("Pins", *_pins(document, page))
+    yield section("Cordons", *_cordons(document, page))
+    yield section("Proof", _objective(document, page))
+    yield section("Fewer moves", _curve(document))
+    yield section("Pods that stay", *_stays(document))
+
+
+def names(document: MovePlan) -> Iterator[str]:
+    """The pods to evict."""
+    return (pod_line(step.pod) for step in document.steps)
+
+
+def _spread(document: MovePlan, page: Page) -> SpreadBlock:
+    """The constraints that the moves change; of many, those that were broken."""
+    rows = list(document.spread)
+    if len(rows) > MANY_ROWS and not page.all_rows:
+        rows = [row for row in rows if row.skew_before > row.max_skew]
+    return spread_after(rows, everything=page.everything)
+
+
+def _steps(document: MovePlan, page: Page) -> Table:
+    steps = document.steps
+    if len(steps) > MANY_ROWS and not page.all_rows:
+        kinds = ("pinned", "cordoned") if _number(steps, "cordoned") else ("pinned",)
+        rows = [
+            [str(wave), str(len(moves)), *(str(_number(moves, kind)) for kind in kinds)]
+            for wave in sorted({step.wave for step in steps})
+            if (moves := [step for step in steps if step.wave == wave])
+        ]
+        heads = ("WAVE", "MOVES", *map(str.upper, kinds))
+        return Table(heads, rows_of(rows), noun="wave", source="steps")
+    heads = ("WAVE", "NAMESPACE", "NAME", "FROM", "TO", "LANDING", "WHY")
+    told: list[list[Words]] = [
+        [
+            str(step.wave),
+            *step.pod.split("/", 1),
+            step.source,
+            _to(step),
+            Cell(step.landing, "warning" if step.landing in {"pinned", "cordoned"} else "plain"),
+            step.why,
+        ]
+        for step in steps
+    ]
+    return Table(heads, rows_of(told), noun="move", source="steps")
+
+
+def _waves(document: MovePlan) -> Iterator[Block]:
+    """What a wave is, where there are several."""
+    if len({step.wave for step in document.steps}) > 1:
+        yield Sentence(
+            "A wave waits until the pods of the one before are ready again: so no workload has more replicas "
+            "down than its budgets and --max-unavailable (1, unless given) allow."
+        )
+
+
+def _number(steps: Iterable[MoveStep], kind: str) -> int:
+    return sum(step.landing == kind for step in steps)
+
+
+def _to(step: MoveStep) -> str:
+    """Where a replacement lands: a node, or any of several."""
+    if isinstance(step.lands, WithLabels):
+        return ", ".join(f"{short_key(key)} {' or '.join(found)}" for key, found in step.lands.labels.items())
+    others = len(step.lands.nodes) - 1
+    return f"{step.node} or {counted(others, 'other')}" if others else step.node
+
+
+def _pins(document: MovePlan, page: Page) -> Iterator[Block]:
+    """What the replacements of pinned moves need."""
+    pinned = [(step.pod, step.pin) for step in document.steps if step.pin is not None]
+    if not pinned or (len(document.steps) > MANY_ROWS and not page.all_rows):
+        return
+    yield Sentence("Pinned replacements may run on these nodes only; -o script sees to it:")
+    yield Verbatim("reasons", tuple(f"{pod}: {_flat(pin)}" for pod, pin in pinned), indent=2)
+
+
+def _cordons(document: MovePlan, page: Page) -> Iterator[Block]:
+    """The nodes that are closed while replacements land."""
+    cordoned = [(step.pod, step.cordon) for step in document.steps if step.cordon]
+    if not cordoned or (len(document.steps) > MANY_ROWS and not page.all_rows):
+        return
+    yield Sentence("These nodes are cordoned until the replacement has landed; -o script sees to it:")
+    yield Verbatim("reasons", tuple(f"{pod}: {', '.join(nodes)}" for pod, nodes in cordoned), indent=2)
+
+
+def _flat(place: Place) -> str:
+    """`zone=a|b` or the names of nodes."""
+    if isinstance(place, WithLabels):
+        return ", ".join(f"{key}={'|'.join(values)}" for key, values in place.labels.items())
+    return ", ".join(place.nodes)
+
+
+def _objective(document: MovePlan, page: Page) -> Block | None:
+    """The stages where everything is wanted, else in words what matters and is not proved."""
+    if page.everything:
+        return stages(document.objective)
+    return None if document.status == "Optimal" else in_words(document.objective)
+
+
+def _curve(document: MovePlan) -> Table:
+    rows = [
+        [str(point.moves), str(point.hard_excess), "yes" if point.proved else "no"]
+        for point in document.curve
+    ]
+    return Table(("MOVES", "TOO MANY", "PROVED"), rows_of(rows), noun="point", source="curve")
+
+
+def _stays(document: MovePlan) -> Iterator[Block]:
+    """Which pods of broken constraints may not be moved."""
+    if document.stays:
+        yield Sentence("Pods of these constraints that may not be moved:")
+        yield Verbatim(
+            "reasons", tuple(f"{pods} {reason}" for reason, pods in document.stays.items()), indent=2
+        )
+
+
+def _verdict(document: MovePlan) -> VerdictBlock:
+    """`2 moves in 2 waves, 1 pinned: every hard constraint holds; proved that no plan is better.`"""
+    after, moves = document.after, len(document.steps)
+    if not moves and not after.hard_violations:
+        return _nothing_to_move(after)
+    pinned, cordoned = (_number(document.steps, kind) for kind in ("pinned", "cordoned"))
+    waves = max((step.wave for step in document.steps), default=0)
+    done = "No moves"
+    if moves:
+        done = f"{counted(moves, 'move')} in {counted(waves, 'wave')}, {pinned or 'none'} pinned"
+        done += f", {cordoned} with nodes cordoned" if cordoned else ""
+    if after.hard_violations:
+        domains = counted(after.hard_violations, "domain")
+        what = f"{counted(after.hard_excess, 'pod')} still too many in {domains}"
+    else:
+        what = "every hard constraint holds"
+    return VerdictBlock(f"{done}: {what}; {_proof(document)}.", "bad" if after.hard_violations else "good")
+
+
+def _proof(document: MovePlan) -> str:
+    if document.status == "Optimal":
+        return ", ".join(["proved that no plan is better", *assumed(document.objective)])
+    first_open = next((stage for stage in document.objective if not stage.proved), None)
+    if first_open is not None and first_open.name == MOVES and first_open.bound is not None:
+        return f"at least {counted(first_open.bound, 'move')} needed"
+    return "a better plan is not ruled out"
+
+
+def _nothing_to_move(after: Balance) -> VerdictBlock:
+    if not after.soft_excess:
+        return VerdictBlock("Balanced: no constraint is broken, nothing has to move.", "good")
+    pods = counted(after.soft_excess, "pod")
+    return VerdictBlock(
+        f"No hard constraint is broken, nothing has to move; ScheduleAnyway constraints have {pods} too many."
+    )

@@ -1,0 +1,139 @@
+"""A Rollout: does it complete, how it may end, where it stops and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from cli.output.blocks import Block, Cell, Section, Sentence, Table, VerdictBlock, Words, rows_of, section
+from cli.output.page import Page, counted
+from cli.output.table import JOINT
+from cli.output.views.explanation import fix_blocks
+from cli.output.views.names import workload_line
+from cli.output.views.spread import short_key
+from cli.output.views.verdict import told
+from planner.documents.rollout import Rollout, RolloutEnd, WorkloadRollout
+
+#: So many ways to end, and so many domains, are shown before the rest is summed up.
+_MOST_ENDS = 4
+_MOST_DOMAINS = 12
+#: A shorter part is not folded.
+_PART = 40
+
+
+def sections(document: Rollout, page: Page) -> Iterator[Section]:
+    """The rollout as a person reads it."""
+    yield section("", _verdict(document))
+    yield from workloads(document.workloads, page)
+    yield section("Constraints that end broken", *_broken(document))
+    yield section("What helps", *_fixes(document, page))
+
+
+def _fixes(document: Rollout, page: Page) -> Iterator[Block]:
+    for number, fix in enumerate(document.fixes, start=1):
+        if number == 1:
+            yield Sentence("Each of these lets every draw complete with all constraints held:")
+        yield from fix_blocks(number, fix, page)
+    if not document.fixes and (document.broken or not document.completes):
+        yield Sentence("No change that was tried lets every draw complete with all constraints held.")
+
+
+def names(document: Rollout) -> Iterator[str]:
+    """The workloads that do not complete, or end with a constraint broken."""
+    found = [(row.namespace, row.workload) for row in document.workloads if not row.completes]
+    found += [(row.namespace, row.workload) for row in document.broken]
+    for namespace, workload in dict.fromkeys(found):
+        yield workload_line(namespace, workload)
+
+
+def workloads(found: Sequence[WorkloadRollout], page: Page) -> Iterator[Section]:
+    """A row for every workload, and below them where and why some stop."""
+    heads = ("NAMESPACE", "WORKLOAD", "COMPLETES", "STEPS", "LEAST READY", "ENDS")
+    rows: list[list[Words]] = [
+        [
+            row.namespace,
+            row.workload,
+            Cell("yes", "good") if row.completes else Cell("no", "bad"),
+            str(len(row.steps)),
+            _least_ready(row),
+            ends_of(row.ends, page),
+        ]
+        for row in found
+    ]
+    yield section("Workloads", Table(heads, rows_of(rows), noun="workload"))
+    for row in found:
+        yield section(f"The steps of {row.workload}", *_steps(row, page))
+        yield section(f"Where {row.workload} stops", *_stop(row))
+
+
+def _least_ready(row: WorkloadRollout) -> str:
+    """`3, mostly 5`: of the worst draw, and of the middle one."""
+    worst, median = row.least_ready, row.least_ready_median
+    return str(worst) if worst == median else f"{worst}, mostly {median}"
+
+
+def ends_of(ends: Sequence[RolloutEnd], page: Page) -> str:
+    """`zone a 2, b 1 (19 of 21); ...`."""
+    runs = sum(end.runs for end in ends)
+    shown = ends if page.everything else ends[:_MOST_ENDS]
+    parts = [_end(end, runs if len(ends) > 1 else 0, page) for end in shown]
+    if len(shown) < len(ends):
+        parts.append(f"{len(ends) - len(shown)} more")
+    return "; ".join(parts)
+
+
+def _end(end: RolloutEnd, runs: int, page: Page) -> str:
+    keys = [f"{short_key(key)} {_domains(pods, page)}" for key, pods in end.domains.items()]
+    text = f"{' / '.join(keys)}{f' ({end.runs} of {runs})' if runs else ''}"
+    return text.replace(" ", JOINT) if len(text) < _PART else text
+
+
+def _domains(pods: Mapping[str, int], page: Page) -> str:
+    if len(pods) > _MOST_DOMAINS and not page.everything:
+        return f"{len(pods)} domains, {min(pods.values())} to {max(pods.values())} each"
+    return ", ".join(f"{domain} {number}" for domain, number in pods.items())
+
+
+def _steps(row: WorkloadRollout, page: Page) -> Iterator[Block]:
+    """The steps, where everything is wanted."""
+    if page.everything and row.steps:
+        yield Sentence(f"{row.workload} in {row.namespace}, asked for after every step:")
+        steps = [[str(n), str(s.old), str(s.new), str(s.ready)] for n, s in enumerate(row.steps, start=1)]
+        yield Table(("STEP", "OLD", "NEW", "READY"), rows_of(steps), noun="step")
+
+
+def _stop(row: WorkloadRollout) -> Iterator[Block]:
+    """After which step it stops, and why."""
+    if row.completes:
+        return
+    runs = sum(end.runs for end in row.ends)
+    stopped = sum(end.runs for end in row.ends if not end.completes)
+    at = f" after step {row.stopped_at}" if row.stopped_at else " before its first step"
+    yield Sentence(f"{row.workload} in {row.namespace} stops{at} in {stopped} of {counted(runs, 'run')}:")
+    yield told(row.message) if row.message else Sentence("its pods do not become ready", indent=2)
+    if row.gives_up_after is not None:
+        name = row.workload.partition("/")[2]
+        yield Sentence(
+            f"After {row.gives_up_after} s without progress kubectl rollout status ends with: "
+            f'deployment "{name}" exceeded its progress deadline',
+            indent=2,
+        )
+
+
+def _broken(document: Rollout) -> Iterator[Block]:
+    for row in document.broken:
+        yield Sentence(
+            f"{row.workload} in {row.namespace}: its DoNotSchedule constraint over "
+            f"{short_key(row.topology_key)} ends with up to {counted(row.excess, 'pod')} too many in "
+            f"{row.runs} of {counted(document.replays.runs, 'run')}."
+        )
+
+
+def _verdict(document: Rollout) -> VerdictBlock:
+    found = document.replays
+    if document.completes and found.held == found.runs:
+        return VerdictBlock(f"Completes in all of {counted(found.runs, 'run')}.", "good")
+    lopsided = found.runs - found.held
+    parts = [f"Completes in {found.completed} of {counted(found.runs, 'run')}"]
+    if lopsided:
+        parts.append(f"{lopsided} {'ends' if lopsided == 1 else 'end'} with a constraint broken")
+    return VerdictBlock("; ".join(parts) + ".", "bad")

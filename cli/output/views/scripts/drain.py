@@ -1,0 +1,110 @@
+"""A DrainPlan as a shell script: all nodes cordoned, then wave by wave emptied and waited for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from itertools import groupby
+
+from cli.output.page import counted
+from cli.output.views.scripts.frame import Frame, checked, command, one_line, script
+from cli.output.views.scripts.surroundings import budgets, nodes, owner_of
+from models.errors import InputError
+from models.objects.affinity import CORDON
+from models.objects.node import Node
+from models.objects.pod import Pod
+from models.snapshot import Snapshot
+from planner.documents.drain import DrainPlan, DrainStep
+
+#: What says how many of its pods are ready, and makes pods again.
+_COUNTING = {"ReplicaSet", "StatefulSet", "ReplicationController"}
+
+
+def lines(document: DrainPlan, snapshot: Snapshot, again: str) -> Iterator[str]:
+    """The script; `again` is the command line that plans once more."""
+    if document.blocked:
+        row = document.blocked[0]
+        told = f"{row.node} would not be emptied, {row.pod} stays: {row.message}"
+        raise InputError([f"{told} (no script is made for a drain that gets stuck)"])
+    moved = sum(len(step.evictions) for step in document.steps)
+    title = f"{counted(len(document.nodes), 'node')} to drain, {counted(moved, 'eviction')}, "
+    frame = Frame(f"{title}planned by `planner drain`.", ("drain",), again)
+    return script(frame, snapshot, _plan(document, snapshot))
+
+
+def _plan(document: DrainPlan, snapshot: Snapshot) -> Iterator[str]:
+    """Nodes and budgets as they were, then the waves."""
+    pods = {pod.key: pod for pod in snapshot.pods}
+    evicted = [pods[row.pod] for step in document.steps for row in step.evictions]
+    checked(*(pod.key for pod in evicted))
+    yield "# node NAME UID open|cordoned"
+    yield from nodes(snapshot, document.nodes)
+    yield from budgets(snapshot, evicted)
+    if document.surge:
+        yield "# fresh NODES-WITH-THESE-LABELS LABELS"
+        yield _fresh(document, snapshot)
+    returning = dict.fromkeys((pod.namespace, owner_of(pod)) for pod in evicted if _comes_back(pod))
+    if returning:
+        yield "# returns NAMESPACE KIND/NAME, whose pods tolerate the cordon"
+        yield from (command("returns", *key) for key in returning)
+    yield "# drains NODE; goes NODE NAMESPACE POD UID; owner NAMESPACE KIND/NAME PODS-READY-AFTERWARDS"
+    ready = _ready(document, snapshot)
+    failing = {(row.namespace, f"Job/{row.job}") for row in document.jobs if row.outcome == "Fails"}
+    for wave, steps in groupby(document.steps, key=lambda step: step.wave):
+        yield command("wave", str(wave))
+        yield from _wave([*steps], pods, ready, failing)
+
+
+def _comes_back(pod: Pod) -> bool:
+    """Whether what is made again for a pod may land on a cordoned node."""
+    return bool(owner_of(pod)) and any(found.tolerates(CORDON) for found in pod.spec.tolerations)
+
+
+def _wave(
+    steps: list[DrainStep],
+    pods: Mapping[str, Pod],
+    ready: Mapping[tuple[str, str], int],
+    failing: Collection[tuple[str, str]],
+) -> Iterator[str]:
+    owners: dict[tuple[str, str], None] = {}
+    for step in steps:
+        yield command("drains", step.node)
+        for row in step.evictions:
+            pod = pods[row.pod]
+            fails = (pod.namespace, owner_of(pod)) in failing
+            yield f"# {'its Job fails' if fails else one_line(_lands(pod, row.lands))}"
+            yield command("goes", step.node, pod.namespace, pod.name, pod.metadata.uid)
+            owners[pod.namespace, owner_of(pod)] = None
+    for key in owners:
+        if key in ready:
+            yield command("owner", *key, str(ready[key]))
+
+
+def _lands(pod: Pod, node: str | None) -> str:
+    if node is not None:
+        return f"lands on {node}, or on another that is as good"
+    return "stays pending" if owner_of(pod) else "nobody makes it again"
+
+
+def _ready(document: DrainPlan, snapshot: Snapshot) -> dict[tuple[str, str], int]:
+    """The pods of every controller that run now, without those that are to stay pending."""
+    found: Counter[tuple[str, str]] = Counter()
+    pending = {row.pod for step in document.steps for row in step.evictions if row.lands is None}
+    for pod in snapshot.pods:
+        kind = owner_of(pod).partition("/")[0]
+        if kind in _COUNTING and pod.node_name and pod.is_ready and not pod.is_terminating:
+            found[pod.namespace, owner_of(pod)] += pod.key not in pending
+    return dict(found)
+
+
+def _fresh(document: DrainPlan, snapshot: Snapshot) -> str:
+    """How many nodes there have to be with the labels that new ones share with the first."""
+    first = next(node for node in snapshot.nodes if node.name == document.nodes[0])
+    labels = {key: value for key, value in first.metadata.labels.items() if value != first.name}
+    alike = sum(_has(node, labels) for node in snapshot.nodes)
+    selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+    return command("fresh", str(alike + len(document.surge)), selector)
+
+
+def _has(node: Node, labels: Mapping[str, str]) -> bool:
+    return labels.items() <= node.metadata.labels.items()

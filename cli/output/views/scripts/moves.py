@@ -1,0 +1,115 @@
+"""A MovePlan as a shell script that evicts wave by wave, and is content with every node of a landing set."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+
+from cli.output.page import counted
+from cli.output.views.scripts.affinity import narrowed, plain
+from cli.output.views.scripts.frame import Frame, checked, command, one_line, script
+from cli.output.views.scripts.surroundings import budgets, nodes, owner_of, owners
+from models.errors import InputError
+from models.objects.affinity import Affinity
+from models.objects.pod import Pod
+from models.objects.workload import ReplicaSet, ReplicationController
+from models.snapshot import Snapshot
+from planner.documents.move_plan import MovePlan, MoveStep, OnNodes, Place
+
+#: Sets of more nodes than these get a name, and are written down once.
+_MOST_NAMES = 6
+_NOTHING_WAS_LEFT, _NOTHING_HELPS = 0, 2
+
+
+def lines(document: MovePlan, snapshot: Snapshot, again: str) -> Iterator[str]:
+    """The script; `again` is the command line that plans once more."""
+    waves = document.steps[-1].wave if document.steps else 0
+    title = (
+        f"{counted(len(document.steps), 'move')} in {counted(waves, 'wave')}, planned by `planner rebalance`."
+    )
+    parts = ("pins", "cordons", "moves")
+    left = _NOTHING_HELPS if document.after.hard_violations else _NOTHING_WAS_LEFT
+    settings = (f"NOTHING_TO_MOVE={left} # how it ends when the plan is empty",)
+    return script(Frame(title, parts, again), snapshot, _plan(document, snapshot), settings)
+
+
+def _plan(document: MovePlan, snapshot: Snapshot) -> Iterator[str]:
+    """Nodes, budgets and controllers as they were, then the waves."""
+    if not document.steps:
+        return
+    pods = {pod.key: pod for pod in snapshot.pods}
+    moved = [pods[step.pod] for step in document.steps]
+    sets = _named(document.steps)
+    checked(*(pod.key for pod in moved), *(step.owner for step in document.steps))
+    yield "# node NAME UID open|cordoned"
+    yield from nodes(snapshot, _names(document.steps))
+    yield from budgets(snapshot, moved)
+    if sets:
+        yield "# nodes_of SET 'NODE ...'"
+        yield from (command("nodes_of", name, " ".join(found)) for found, name in sets.items())
+    yield "# owner NAMESPACE KIND/NAME UID 'POD@NODE ...'"
+    yield from owners(moved, snapshot)
+    yield "# move NAMESPACE POD UID FROM OWNER TO [PATCH THAT PINS, OR cordon:NODE,NODE...]"
+    for wave, steps in groupby(document.steps, key=lambda step: step.wave):
+        yield command("wave", str(wave))
+        for step in steps:
+            yield from _move(step, pods[step.pod], snapshot, sets)
+
+
+def _move(step: MoveStep, pod: Pod, snapshot: Snapshot, sets: Mapping[tuple[str, ...], str]) -> Iterator[str]:
+    yield f"# {one_line(step.why)}"
+    steered = () if step.pin is None else (_pinning(step.pin, pod, snapshot),)
+    if step.cordon:
+        steered = (f"cordon:{','.join(step.cordon)}",)
+    where = (pod.namespace, pod.name, pod.metadata.uid, step.source, step.owner, _to(step.lands, sets))
+    yield command("move", *where, *steered)
+
+
+def _to(place: Place, sets: Mapping[tuple[str, ...], str]) -> str:
+    """A set of nodes: a label selector, the name of a set, or names."""
+    if not isinstance(place, OnNodes):
+        return ",".join(f"{key} in ({','.join(values)})" for key, values in place.labels.items())
+    return sets.get(place.nodes) or ",".join(place.nodes)
+
+
+def _named(steps: Iterable[MoveStep]) -> Mapping[tuple[str, ...], str]:
+    found = (step.lands.nodes for step in steps if isinstance(step.lands, OnNodes))
+    large = dict.fromkeys(names for names in found if len(names) > _MOST_NAMES)
+    return {names: f"@{number}" for number, names in enumerate(large, start=1)}
+
+
+def _names(steps: Iterable[MoveStep]) -> Iterator[str]:
+    """The nodes that the plan names."""
+    for step in steps:
+        yield from (step.source, step.node, *step.cordon)
+        if isinstance(step.lands, OnNodes):
+            yield from step.lands.nodes
+
+
+def _pinning(place: Place, pod: Pod, snapshot: Snapshot) -> str:
+    """A JSON patch that narrows the template of the pod's controller, if it is what the snapshot has."""
+    before = template_affinity(pod, snapshot)
+    path = "/spec/template/spec/affinity"
+    patch = (
+        {"op": "test", "path": path, "value": plain(before)},
+        {"op": "add", "path": path, "value": narrowed(before, place)},
+    )
+    return json.dumps(patch, separators=(",", ":"))
+
+
+def template_affinity(pod: Pod, snapshot: Snapshot) -> Affinity | None:
+    """What the template of a pod's ReplicaSet or ReplicationController says now."""
+    owner = owner_of(pod)
+    controllers: tuple[ReplicaSet | ReplicationController, ...] = (
+        *snapshot.replica_sets,
+        *snapshot.replication_controllers,
+    )
+    for item in controllers:
+        if (item.namespace, f"{item.kind}/{item.name}") == (pod.namespace, owner):
+            spec = None if item.spec.template is None else item.spec.template.spec
+            return None if spec is None else spec.affinity
+    if owner.partition("/")[0] in {"ReplicaSet", "ReplicationController"}:
+        raise InputError([f"{pod.key} is to be pinned, and its {owner} is not in the snapshot"])
+    change = f"a change to the template of its {owner or 'owner'} would be rolled out"
+    raise InputError([f"{pod.key} would have to be pinned, and {change}: plan with --evict-only"])

@@ -1,0 +1,190 @@
+"""A PlacementPlan as a shell script: gates that open in order, Bindings, and evictions that make room.
+
+What is not in the cluster yet comes as fragments for its manifests, in comments before the plan.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from cli.output.page import counted
+from cli.output.views.scripts.affinity import narrowed, plain
+from cli.output.views.scripts.frame import Frame, checked, command, one_line, script
+from cli.output.views.scripts.moves import template_affinity
+from cli.output.views.scripts.surroundings import budgets, exists, nodes, owner_of, owners
+from models import Cluster
+from models.errors import InputError
+from models.objects.pod import Pod
+from models.snapshot import Snapshot
+from planner.batch.narrowed_binds import refused_when_narrowed
+from planner.documents.move_plan import OnNodes, Place
+from planner.documents.plan import PlacementPlan, PlanStep
+from planner.whatif import open_gates
+
+#: The gate of pods that are to wait for a plan.
+GATE = "planner/hold"
+#: No node has this name: pods of a template pinned to it wait.
+_NOWHERE = OnNodes(nodes=("nowhere.planner.invalid",))
+_AFFINITY = "/spec/affinity"
+_TEMPLATE_AFFINITY = "/spec/template/spec/affinity"
+
+
+def lines(document: PlacementPlan, snapshot: Cluster, again: str) -> Iterator[str]:
+    """The script for pods as they are in the snapshot, their gates included."""
+    pods = {pod.key: pod for pod in snapshot.pods}
+    _check_narrowed(document, pods, snapshot)
+    there = [step for step in document.steps if exists(pods[step.pod])]
+    missing = [step for step in document.steps if not exists(pods[step.pod])]
+    title = f"{counted(len(there), 'step')}, planned by `planner solve`."
+    plan = (*_fragments(missing, pods, snapshot), *_plan(there, pods, snapshot))
+    return script(Frame(title, ("pins", "placing"), again), snapshot, plan)
+
+
+def _check_narrowed(document: PlacementPlan, pods: dict[str, Pod], snapshot: Cluster) -> None:
+    """Refuse a plan of which a pod would stay pending once it is narrowed to its node."""
+    narrow = {
+        step.pod for step in document.steps if step.source is not None or pods[step.pod].spec.scheduling_gates
+    }
+    refused = refused_when_narrowed(open_gates(snapshot), document.steps) if narrow else ()
+    problems = [
+        f"{step.pod} would be led to {step.node} by a node affinity, with which its spread constraint sees "
+        "fewer domains than minDomains and refuses the node (with nodeAffinityPolicy: Ignore it does not)"
+        for step in refused
+        if step.pod in narrow
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _plan(steps: Sequence[PlanStep], pods: dict[str, Pod], snapshot: Snapshot) -> Iterator[str]:
+    """Nodes, budgets and controllers as they were, then the steps."""
+    if not steps:
+        return
+    involved = [pods[step.pod] for step in steps]
+    checked(*(pod.key for pod in involved))
+    evicted = [pods[step.pod] for step in steps if step.action == "evict"]
+    yield "# node NAME UID open|cordoned"
+    yield from nodes(snapshot, (name for step in steps for name in (step.node, step.source) if name))
+    yield from budgets(snapshot, evicted)
+    if evicted:
+        yield "# owner NAMESPACE KIND/NAME UID 'POD ...'"
+        yield from owners(evicted, snapshot, with_nodes=False)
+    yield from _rooms(steps, pods, snapshot)
+    yield from _Steps(pods, snapshot).rows(steps)
+
+
+class _Steps:
+    """The steps as rows, with what controllers have received so far."""
+
+    def __init__(self, pods: dict[str, Pod], snapshot: Snapshot) -> None:
+        self._pods = pods
+        self._snapshot = snapshot
+        self._received: Counter[tuple[str, str, str]] = Counter()
+
+    def rows(self, steps: Sequence[PlanStep]) -> Iterator[str]:
+        """Every step, in order."""
+        for step in steps:
+            pod = self._pods[step.pod]
+            where = (pod.namespace, pod.name, pod.metadata.uid)
+            if step.node is None:
+                owner = _steerable(pod)
+                patch = self._template(pod, _NOWHERE, first=True)
+                yield command("evict_pod", *where, pod.node_name or "", owner, patch)
+            elif step.source is not None:
+                yield self._replacement(pod, step.node)
+            elif pod.spec.scheduling_gates:
+                gates = " ".join(gate.name for gate in pod.spec.scheduling_gates)
+                yield command("open_gate", *where, step.node, gates, _opening(pod, step.node))
+            else:
+                yield command("bind", *where, step.node)
+
+    def _replacement(self, pod: Pod, node: str) -> str:
+        owner = _steerable(pod)
+        self._received[pod.namespace, owner, node] += 1
+        number = self._received[pod.namespace, owner, node]
+        patch = self._template(pod, OnNodes(nodes=(node,)), first=False)
+        return command("replace", pod.namespace, owner, node, str(number), patch)
+
+    def _template(self, pod: Pod, place: Place, *, first: bool) -> str:
+        """A patch of the controller's template; the first one of all looks whether it is as planned."""
+        before = template_affinity(pod, self._snapshot)
+        test = {"op": "test", "path": _TEMPLATE_AFFINITY, "value": plain(before)}
+        change = {"op": "add", "path": _TEMPLATE_AFFINITY, "value": narrowed(before, place)}
+        return _json([test, change] if first else [change])
+
+
+def _steerable(pod: Pod) -> str:
+    """The controller of a pod whose replacement can be told where to go."""
+    owner = owner_of(pod)
+    if owner.partition("/")[0] not in {"ReplicaSet", "ReplicationController"}:
+        whose = f"{pod.key} of {owner or 'nobody'}"
+        raise InputError(
+            [f"{whose} would be evicted, and its replacement would go anywhere: leave out --allow-moves"]
+        )
+    return owner
+
+
+def _opening(pod: Pod, node: str) -> str:
+    """A patch that narrows a held pod to its node and takes its gates off, if they are still the same."""
+    gates = [{"name": gate.name} for gate in pod.spec.scheduling_gates]
+    return _json(
+        [
+            {"op": "test", "path": "/metadata/uid", "value": pod.metadata.uid},
+            {"op": "test", "path": "/spec/schedulingGates", "value": gates},
+            {"op": "test", "path": _AFFINITY, "value": plain(pod.spec.affinity)},
+            {"op": "add", "path": _AFFINITY, "value": narrowed(pod.spec.affinity, OnNodes(nodes=(node,)))},
+            {"op": "add", "path": "/spec/schedulingGates", "value": []},
+        ]
+    )
+
+
+def _rooms(steps: Sequence[PlanStep], pods: dict[str, Pod], snapshot: Snapshot) -> Iterator[str]:
+    """Who may be on the nodes where pods are bound past the scheduler."""
+    targets = {
+        step.node
+        for step in steps
+        if step.node and step.source is None and not pods[step.pod].spec.scheduling_gates
+    }
+    if not targets:
+        return
+    yield "# room NODE 'POD ...': pods are bound there, and no scheduler looks whether they fit"
+    coming = {step.pod: step.node for step in steps if step.node}
+    for node in sorted(targets):
+        here = (pod.key for pod in snapshot.pods if node in (pod.node_name, coming.get(pod.key)))
+        yield command("room", node, " ".join(here))
+
+
+def _fragments(steps: Sequence[PlanStep], pods: dict[str, Pod], snapshot: Snapshot) -> Iterator[str]:
+    """What manifests need so that pods which are not there yet get to their nodes."""
+    above = {(item.namespace, item.name): item.metadata.controller for item in snapshot.replica_sets}
+    waiting: dict[str, Counter[str]] = {}
+    for step in steps:
+        pod = pods[step.pod]
+        owner = pod.metadata.controller
+        if owner is not None:
+            owner = above.get((pod.namespace, owner.name)) or owner
+            key = f"{pod.namespace}/{owner.kind}/{owner.name}"
+            waiting.setdefault(key, Counter())[step.node or ""] += 1
+        elif step.node is not None:
+            narrow = narrowed(pod.spec.affinity, OnNodes(nodes=(step.node,)))
+            yield from _fragment(f"pod {pod.key} goes to {step.node}:", {"spec": {"affinity": narrow}})
+    for key, count in waiting.items():
+        shares = ", ".join(f"{node} {number}" for node, number in sorted(count.items()))
+        held = {"schedulingGates": [{"name": GATE}]}
+        yield from _fragment(
+            f"{key} is not there yet, its pods go to {shares}. Applied with this gate they wait; then plan "
+            "with --gated:",
+            {"spec": {"template": {"spec": held}}},
+        )
+
+
+def _fragment(words: str, fragment: dict[str, Any]) -> Iterator[str]:
+    yield f"# {one_line(words)}"
+    yield f"#   {_json(fragment)}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))

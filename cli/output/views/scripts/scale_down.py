@@ -1,0 +1,82 @@
+"""A ScaleDown as a shell script: deletion costs, the scaling, and the costs as they were."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from cli.output.page import counted
+from cli.output.views.scripts.frame import Frame, checked, command, script
+from cli.output.views.scripts.surroundings import nodes
+from models.objects.annotations import DELETION_COST
+from models.objects.pod import Pod
+from models.snapshot import Snapshot
+from planner.documents.plan import ScaleDown
+
+#: Controllers that do not look at deletion costs: they take whom they always take.
+_DEAF = {"StatefulSet", "Job"}
+
+
+def lines(document: ScaleDown, snapshot: Snapshot, again: str) -> Iterator[str]:
+    """The script; `again` is the command line that plans once more."""
+    going = list(_going(document, snapshot))
+    title = f"{counted(len(going), 'pod')} to go, planned by `planner scale-down`."
+    return script(Frame(title, ("scale_down",), again), snapshot, _plan(document, snapshot, going))
+
+
+def _plan(document: ScaleDown, snapshot: Snapshot, going: list[Pod]) -> Iterator[str]:
+    """Nodes, costs, who goes and who stays, and the scaling."""
+    staying = _staying(snapshot, going)
+    checked(*(pod.key for pod in (*going, *staying)), *(item.workload for item in document.workloads))
+    yield "# node NAME UID open|cordoned"
+    yield from nodes(snapshot, (pod.node_name or "" for pod in (*going, *staying)))
+    yield "# goes|stays NAMESPACE POD UID"
+    yield from (command("goes", pod.namespace, pod.name, pod.metadata.uid) for pod in going)
+    yield from (command("stays", pod.namespace, pod.name, pod.metadata.uid) for pod in staying)
+    if document.costs:
+        yield "# cost NAMESPACE DELETION-COST THE-ONE-BEFORE 'POD ...'"
+        yield from _costs(document, snapshot)
+    yield "# scale NAMESPACE KIND/NAME FROM TO"
+    for item in document.workloads:
+        if not item.steerable:
+            yield "# deletion costs do not matter to this one"
+        yield command("scale", item.namespace, item.workload, str(item.replicas_before), str(item.replicas))
+
+
+def _going(document: ScaleDown, snapshot: Snapshot) -> Iterator[Pod]:
+    """The best choice where costs bring it about, else the controllers' own."""
+    best, theirs = set(document.best.victims), set(document.controller.victims)
+    for pod in snapshot.pods:
+        owner = pod.metadata.controller
+        if pod.key in (theirs if owner is not None and owner.kind in _DEAF else best):
+            yield pod
+
+
+def _staying(snapshot: Snapshot, going: list[Pod]) -> list[Pod]:
+    """All other pods of the controllers that give some up."""
+    gone = {pod.key for pod in going}
+    owners = {(pod.namespace, _owner(pod)) for pod in going}
+    return [
+        pod
+        for pod in snapshot.pods
+        if pod.key not in gone
+        and (pod.namespace, _owner(pod)) in owners
+        and not pod.metadata.deletion_timestamp
+        and not pod.is_finished
+    ]
+
+
+def _owner(pod: Pod) -> tuple[str, str]:
+    owner = pod.metadata.controller
+    return ("", "") if owner is None else (owner.kind, owner.name)
+
+
+def _costs(document: ScaleDown, snapshot: Snapshot) -> Iterator[str]:
+    """Pods of the same costs, before and after, together."""
+    before = {pod.key: pod.metadata.annotations.get(DELETION_COST, "") for pod in snapshot.pods}
+    alike: dict[tuple[str, int, str], list[str]] = defaultdict(list)
+    for item in document.costs:
+        namespace, _, name = item.pod.partition("/")
+        alike[namespace, item.cost, before[item.pod]].append(name)
+    for (namespace, cost, was), names in sorted(alike.items()):
+        yield command("cost", namespace, str(cost), was, " ".join(names))

@@ -1,0 +1,80 @@
+"""The spread constraints of documents as the rows that all forms draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cli.output.blocks import SpreadBlock, SpreadRow
+from cli.output.forms.spreads import by_weight, short_key
+from planner.documents.comparison import DomainPods
+from planner.documents.plan import ConstraintReport, SpreadChange
+
+__all__ = ["by_weight", "is_hard", "row_after", "row_compared", "row_now", "short_key", "spread_after"]
+
+
+def is_hard(row: ConstraintReport | SpreadChange) -> bool:
+    """Whether the constraint can keep a pod pending."""
+    return row.when_unsatisfiable == "DoNotSchedule"
+
+
+def _named(row: ConstraintReport | SpreadChange | DomainPods) -> dict[str, Any]:
+    """What names a constraint, however it is counted."""
+    return {
+        "namespace": row.namespace,
+        "workload": row.workload,
+        "topology_key": row.topology_key,
+        "when": row.when_unsatisfiable,
+        "max_skew": row.max_skew,
+        "selector": row.selector,
+    }
+
+
+def row_now(row: ConstraintReport) -> SpreadRow:
+    """A constraint as the cluster stands."""
+    return SpreadRow(
+        **_named(row),
+        skews=(row.skew,),
+        domains={domain: (pods,) for domain, pods in row.domains.items()},
+        surplus=row.excess,
+        remark=_minimum(row),
+        is_broken=not row.ok,
+    )
+
+
+def _minimum(row: ConstraintReport) -> str:
+    """The global minimum, where it is not that of the domains shown."""
+    if row.global_minimum == min(row.domains.values(), default=0):
+        return ""
+    return f"global minimum {row.global_minimum}" + (
+        f" (minDomains {row.min_domains})" if row.min_domains else ""
+    )
+
+
+def row_after(row: SpreadChange) -> SpreadRow:
+    """A constraint now and after what was planned or simulated."""
+    domains = dict.fromkeys((*row.after, *row.before))
+    return SpreadRow(
+        **_named(row),
+        skews=(row.skew_before, row.skew_after),
+        domains={domain: (row.before.get(domain, 0), row.after.get(domain, 0)) for domain in domains},
+        surplus={},
+        is_broken=row.skew_after > row.max_skew,
+    )
+
+
+def spread_after(rows: Iterable[SpreadChange], *, everything: bool) -> SpreadBlock:
+    """Constraints now and after, as they come."""
+    return SpreadBlock(("now", "after"), tuple(row_after(row) for row in rows), everything)
+
+
+def row_compared(before: DomainPods, theirs: DomainPods, ours: DomainPods) -> SpreadRow:
+    """A constraint now, after kube-scheduler, and in the best plan."""
+    states = (before, theirs, ours)
+    return SpreadRow(
+        **_named(ours),
+        skews=tuple(state.skew for state in states),
+        domains={domain: tuple(s.domains.get(domain, 0) for s in states) for domain in ours.domains},
+        surplus={},
+        is_broken=ours.skew > ours.max_skew,
+    )

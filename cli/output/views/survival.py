@@ -1,0 +1,122 @@
+"""A Survival: a row for every workload that a lost domain hurts, and the way out for who stays pending."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from cli.output.blocks import Block, Cell, Section, Sentence, Table, VerdictBlock, Words, rows_of, section
+from cli.output.page import Page, counted
+from cli.output.views.explanation import consequences
+from cli.output.views.names import workload_line
+from cli.output.views.spread import short_key
+from cli.output.views.verdict import told
+from planner.documents.survival import DomainLoss, LostPending, Survival, SurvivalList, WorkloadLoss
+
+#: So many lost domains are named in the verdict.
+_MOST_NAMES = 8
+
+
+def sections(document: Survival | SurvivalList, page: Page) -> Iterator[Section]:
+    """The survey as a person reads it, or one after the other."""
+    for survey in [document] if isinstance(document, Survival) else document.items:
+        yield section("", _verdict(survey))
+        rows = [_row(loss, row) for loss in survey.domains for row in _shown(loss, page)]
+        heads = ("WITHOUT", "NAMESPACE", "WORKLOAD", "REPLICAS", "LOST", "REPLACED", "PENDING")
+        title = f"Losing each {short_key(survey.topology_key)}"
+        yield section(title, Table(heads, rows_of(rows), noun="workload"))
+        for domains, left in _alike((loss.domain, left) for loss in survey.domains for left in loss.pending):
+            yield section("", *_left(f"Without {_either(domains)}", left, once=len(domains) == 1))
+        yield section("As long as the nodes stay", *_meanwhile(survey, page))
+
+
+def names(document: Survival | SurvivalList) -> Iterator[str]:
+    """The workloads that do not survive the loss of some domain."""
+    surveys = [document] if isinstance(document, Survival) else document.items
+    losses = [loss for survey in surveys for loss in survey.domains]
+    found = {(row.namespace, row.workload) for loss in losses for row in loss.workloads if not row.ok}
+    return (workload_line(namespace, workload) for namespace, workload in sorted(found))
+
+
+def _shown(loss: DomainLoss, page: Page) -> Iterator[WorkloadLoss]:
+    return (row for row in loss.workloads if page.everything or not row.ok)
+
+
+def _row(loss: DomainLoss, row: WorkloadLoss) -> list[Words]:
+    return [
+        loss.domain,
+        row.namespace,
+        row.workload,
+        str(row.replicas),
+        Cell(str(row.lost), "bad" if row.lost == row.replicas else "plain"),
+        str(row.replaced),
+        Cell(str(row.pending), "bad" if row.pending else "plain"),
+    ]
+
+
+def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
+    """Who waits as long as the nodes of a lost domain are there; below it what the scheduler says."""
+    waiting = _alike((loss.domain, left) for loss in survey.domains for left in loss.meanwhile)
+    rows: list[list[Words]] = [
+        [_some(of), left.namespace, left.workload, str(left.pods), _way_out(left, once=len(of) == 1)]
+        for of, left in waiting
+    ]
+    if not rows:
+        return
+    yield Sentence(
+        "As long as the nodes of a lost domain stay in the cluster, unreachable, constraints count it as one "
+        "without pods, and more pods wait:"
+    )
+    heads = ("UNREACHABLE", "NAMESPACE", "WORKLOAD", "PENDING", "WHAT HELPS")
+    yield Table(heads, rows_of(rows), noun="workload")
+    for of, left in waiting if page.everything else ():
+        yield from _left(f"With {_either(of)} unreachable", left, once=len(of) == 1)
+
+
+def _alike(found: Iterable[tuple[str, LostPending]]) -> list[tuple[list[str], LostPending]]:
+    """Pods that wait for one reason and are helped by one change, each with all domains that may be lost."""
+    groups: dict[tuple[str, ...], tuple[list[str], LostPending]] = {}
+    for domain, left in found:
+        key = left.namespace, left.workload, str(left.pods), left.message, _way_out(left, once=False)
+        groups.setdefault(key, ([], left))[0].append(domain)
+    return list(groups.values())
+
+
+def _way_out(left: LostPending, *, once: bool) -> str:
+    """The change that helps, with the node where it leads to where that is one."""
+    if left.fix is None:
+        return "nothing in the catalogue of changes"
+    changes = "; ".join(dict.fromkeys(change.summary for change in left.fix.changes))
+    where = f" -> {left.fix.node}" if once else ""
+    return f"{changes}{where}{consequences(left.fix)}"
+
+
+def _left(when: str, left: LostPending, *, once: bool) -> Iterator[Block]:
+    pods = f"{counted(left.pods, 'pod')} of {left.workload} in {left.namespace}"
+    yield Sentence(f"{when}, {pods} {'stays' if left.pods == 1 else 'stay'} pending:")
+    yield told(left.message)
+    helps = _way_out(left, once=once)
+    whom = f" {left.example}" if once else ""
+    yield Sentence(f"{helps} helps" if left.fix is None else f"What helps{whom}: {helps}", indent=2)
+
+
+def _verdict(document: Survival) -> VerdictBlock:
+    key = short_key(document.topology_key)
+    lost = [loss.domain for loss in document.domains if not loss.ok]
+    domains = counted(len(document.domains), "domain")
+    if not lost:
+        when = ", once its nodes are taken away" if any(loss.meanwhile for loss in document.domains) else ""
+        return VerdictBlock(f"Every workload survives the loss of each of {domains} of {key}{when}.", "good")
+    return VerdictBlock(f"Of {domains} of {key}, the loss of {_some(lost)} hurts.", "bad")
+
+
+def _either(domains: list[str]) -> str:
+    """`a, b or c`; of many the first few."""
+    more = len(domains) - _MOST_NAMES
+    named = [*domains[:_MOST_NAMES], *([f"one of {more} more"] if more > 0 else [])]
+    return " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+
+
+def _some(domains: list[str]) -> str:
+    """The first few; the table has them all."""
+    more = len(domains) - _MOST_NAMES
+    return ", ".join(domains[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

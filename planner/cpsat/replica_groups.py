@@ -1,0 +1,159 @@
+"""Which replicas go: a number for every lot, the best spread first.
+
+The stages, one after the other, each with what was achieved before as a constraint: hard excess, soft
+excess, the sum of the skews, and as many as possible of those that the controller takes anyhow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ortools.sat.python import cp_model
+
+from planner.cpsat.lexicographic import StageGoal, reach
+from planner.cpsat.replicas import Removal, ReplicaConstraint, ReplicaGroup
+from planner.cpsat.solver import Solved, solved
+from planner.proof import effort
+from planner.proof.meter import Meter
+
+#: So many stages are about the spread.
+_OF_SPREAD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalStage:
+    """What the choice has in one part of the objective, and what none has less of with the same before."""
+
+    value: int
+    bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """How many go of each lot, and how good that is, stage by stage as far as it was solved."""
+
+    numbers: tuple[int, ...]
+    stages: tuple[RemovalStage, ...]
+
+
+class RemovalModel:
+    """A scale-down in the solver's terms."""
+
+    def __init__(self, removal: Removal) -> None:
+        self._removal = removal
+        self._cp = cp_model.CpModel()
+        self._gone = [
+            self._cp.new_int_var(0, len(replica_group.pods), f"gone_{n}")
+            for n, replica_group in enumerate(removal.replica_groups)
+        ]
+        for group, going in enumerate(removal.going):
+            members = [gone for gone, replica_group in self._each() if replica_group.group == group]
+            self._cp.add(self._sum(members) == going)
+        self._excess: dict[bool, list[Any]] = {True: [], False: []}
+        self._skews: list[Any] = []
+        for number, demand in enumerate(removal.demands):
+            self._add(demand, number)
+
+    def solve(self, meter: Meter, tell: Callable[[Sequence[RemovalStage]], None] = lambda _: None) -> Chosen:
+        """The best choice found within the work allowed, at worst the controller's; and the stages solved.
+
+        Whenever one of the first three is solved, `tell` is told of those so far.
+        """
+        numbers = tuple(replica_group.taken for replica_group in self._removal.replica_groups)
+        self._hint(numbers)
+        stages: list[RemovalStage] = []
+        for reached in reach(self._cp, self._objectives(), lambda _: self._solved(meter)):
+            numbers = tuple(reached.solver.value(variable) for variable in self._gone)
+            stages.append(RemovalStage(reached.value, reached.bound))
+            if len(stages) <= _OF_SPREAD:
+                tell(stages)
+        return Chosen(numbers, tuple(stages))
+
+    def _solved(self, meter: Meter) -> Solved:
+        return solved(self._cp, meter, effort.SCALE_DOWN_WORK)
+
+    def _objectives(self) -> Iterator[StageGoal]:
+        yield StageGoal("hard excess", self._sum(self._excess[True]))
+        yield StageGoal("soft excess", self._sum(self._excess[False]))
+        yield StageGoal("skews", self._sum(self._skews))
+        yield StageGoal("disagreement", -self._agreement())
+
+    def _add(self, demand: ReplicaConstraint, number: int) -> None:
+        """The counts of a constraint's domains, its global minimum, its excess and its skew."""
+        counts = {domain: self._count(demand, domain) for domain in demand.counts}
+        least, most = self._extremes(demand, counts, number)
+        if counts:
+            self._skews.append(most - least)
+        for domain, count in counts.items():
+            if demand.counts[domain] > demand.max_skew:
+                self._judge(demand, domain, count - least - demand.max_skew)
+
+    def _count(self, demand: ReplicaConstraint, domain: int) -> Any:
+        """The pods that stay in a domain."""
+        gone = [self._gone[replica_group] for replica_group in demand.replica_groups.get(domain, ())]
+        return demand.counts[domain] - cp_model.LinearExpr.sum(gone) if gone else demand.counts[domain]
+
+    def _extremes(self, demand: ReplicaConstraint, counts: dict[int, Any], number: int) -> tuple[Any, Any]:
+        """The global minimum and the fullest domain; what no choice changes is summed up beforehand."""
+        fixed = [count for count in counts.values() if isinstance(count, int)]
+        moving = [count for count in counts.values() if not isinstance(count, int)]
+        top = max(demand.counts.values(), default=0)
+        most = self._cp.new_int_var(max(fixed, default=0), top, f"fullest_{number}")
+        for count in moving:
+            self._cp.add(count <= most)
+        if demand.floor_is_zero:
+            return 0, most
+        least = self._cp.new_int_var(0, min(demand.counts.values(), default=0), f"global_minimum_{number}")
+        for count in moving:
+            self._cp.add(count >= least)
+        return least, most
+
+    def _judge(self, demand: ReplicaConstraint, domain: int, surplus: Any) -> None:
+        """What is too much in a domain counts while a pod is there that asks for the constraint."""
+        replica_groups = demand.carriers.get(domain, ())
+        if not replica_groups and domain not in demand.held:
+            return
+        excess = self._cp.new_int_var(0, demand.counts[domain], f"excess_{domain}")
+        self._excess[demand.hard].append(excess)
+        counted = set(demand.replica_groups.get(domain, ()))
+        others = demand.counts[domain] - self._size(
+            replica_group for replica_group in replica_groups if replica_group in counted
+        )
+        if domain in demand.held or others <= demand.max_skew:
+            # Without those who ask there would not be too many.
+            self._cp.add(excess >= surplus)
+            return
+        asks = self._cp.new_bool_var(f"asks_{domain}")
+        staying = self._size(replica_groups) - self._sum(
+            [self._gone[replica_group] for replica_group in replica_groups]
+        )
+        self._cp.add(staying <= self._size(replica_groups) * asks)
+        self._cp.add(excess >= surplus).only_enforce_if(asks)
+
+    def _size(self, replica_groups: Iterable[int]) -> int:
+        return sum(len(self._removal.replica_groups[replica_group].pods) for replica_group in replica_groups)
+
+    def _each(self) -> Iterator[tuple[cp_model.IntVar, ReplicaGroup]]:
+        return zip(self._gone, self._removal.replica_groups, strict=True)
+
+    def _agreement(self) -> Any:
+        """How many go that the controller takes anyhow."""
+        shared = []
+        for variable, replica_group in self._each():
+            if replica_group.taken == len(replica_group.pods):
+                shared.append(variable)
+            elif replica_group.taken:
+                both = self._cp.new_int_var(0, replica_group.taken, "")
+                self._cp.add(both <= variable)
+                shared.append(both)
+        return self._sum(shared)
+
+    @staticmethod
+    def _sum(terms: Sequence[Any]) -> Any:
+        return cp_model.LinearExpr.sum(list(terms))
+
+    def _hint(self, numbers: Iterable[int]) -> None:
+        for variable, number in zip(self._gone, numbers, strict=True):
+            self._cp.add_hint(variable, number)

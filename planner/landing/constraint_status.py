@@ -1,0 +1,167 @@
+"""What one spread constraint says of a tableau: its sums, its minimum, and how far it is from holding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.moves.constraint_counts import TrackedConstraint
+from planner.moves.counting_bounds import moves_needed
+from planner.problem.nodes import Codes
+from planner.proof import effort
+
+#: For every tally of a crowd, the pods on a node.
+NodeCounts = tuple[int, ...]
+#: For every cell, how many of its nodes are at each level.
+OccupancyHistogram = tuple[tuple[tuple[NodeCounts, int], ...], ...]
+
+
+class ConstraintStatus(NamedTuple):
+    """Where a constraint stands: the moves it still needs, the pods too many, the domains that hold them."""
+
+    needed: int
+    excess: int
+    violated: int
+
+
+class PinnedCells(NamedTuple):
+    """How many nodes of a cell a pin names, and whether these are all."""
+
+    cell: int
+    nodes: int
+    whole: bool
+
+
+class ConstraintOverCells:
+    """One constraint over the cells of a crowd."""
+
+    def __init__(
+        self, constraint: TrackedConstraint, tally: int, held: int, representative: Codes, kept: int
+    ) -> None:
+        """Of about so many tableaus what was found is kept."""
+        rule = constraint.rule
+        self.constraint = constraint
+        self.tally, self.held = tally, held
+        self._most_known = 10 * kept
+        self.max_skew = constraint.max_skew
+        self.own = rule.own
+        self.few = rule.few_domains
+        self.min_domains = rule.constraint.min_domains or 1
+        self.honors = rule.constraint.node_affinity_policy == "Honor"
+        self.by_node = is_by_node(constraint)
+        self.code: list[int] = rule.column.codes[representative].tolist()
+        self.counts: list[bool] = rule.counts.eligible[representative].tolist()
+        self._all_count = all(self.counts)
+        self.domains: list[int] = np.flatnonzero(rule.counts.domains).tolist()
+        self._known_sums: dict[tuple[OccupancyHistogram, int, bool], dict[int, int]] = {}
+        self._known_minima: dict[OccupancyHistogram, int] = {}
+
+    def sums(
+        self, histogram: OccupancyHistogram, tally: int, *, everywhere: bool = False
+    ) -> Mapping[int, int]:
+        """The pods of every shared domain."""
+        key = histogram, tally, everywhere or self._all_count
+        known = self._known_sums.get(key)
+        if known is not None:
+            return known
+        if len(self._known_sums) > self._most_known:
+            self._known_sums.clear()
+        found = self._known_sums[key] = dict.fromkeys(self.domains, 0)
+        for code, counts, levels in zip(self.code, self.counts, histogram, strict=True):
+            if code >= 0 and (everywhere or counts):
+                pods = found.get(code, 0)
+                for level, nodes in levels:
+                    pods += level[tally] * nodes
+                found[code] = pods
+        return found
+
+    def minimum(self, histogram: OccupancyHistogram) -> int:
+        """The global minimum; of nodes or of shared domains."""
+        found = self._known_minima.get(histogram)
+        if found is None:
+            if len(self._known_minima) > self._most_known:
+                self._known_minima.clear()
+            found = self._known_minima[histogram] = self._minimum(histogram)
+        return found
+
+    def _minimum(self, histogram: OccupancyHistogram) -> int:
+        if self.few:
+            return 0
+        if self.by_node:
+            inside = (levels for levels, counts in zip(histogram, self.counts, strict=True) if counts)
+            return min((level[self.tally] for levels in inside for level, _ in levels), default=0)
+        sums = self.sums(histogram, self.tally)
+        return min((sums[code] for code in self.domains), default=0)
+
+    def minima_pinned(self, histogram: OccupancyHistogram, pinned: Iterable[PinnedCells]) -> tuple[int, int]:
+        """The least and the most that the minimum is to a pod that sees these nodes alone.
+
+        Which of a cell's nodes they are is not known, nor how many of its pods are on them.
+        """
+        inside = [one for one in pinned if self.counts[one.cell] and self.code[one.cell] >= 0]
+        minimum = self.minimum(histogram)
+        if self.by_node:
+            domains = sum(one.nodes for one in inside)
+            most = min((self._from_above(histogram[one.cell], one.nodes) for one in inside), default=0)
+            return minimum if domains >= self.min_domains else 0, most
+        codes, sums = {self.code[one.cell] for one in inside}, self.sums(histogram, self.tally)
+        there = [cell for cell, code in enumerate(self.code) if code in codes and self.counts[cell]]
+        whole = {one.cell for one in inside if one.whole}.issuperset(there)
+        # To itself a lone domain is the emptiest.
+        told = (whole or len(codes) == 1) and len(codes) >= self.min_domains
+        found = [sums[code] for code in codes]
+        return minimum if told else 0, (min if whole else max)(found, default=0)
+
+    def _from_above(self, levels: Iterable[tuple[NodeCounts, int]], nodes: int) -> int:
+        """The pods on the emptiest of so many nodes of a cell, the fullest ones."""
+        pods = 0
+        for level, number in sorted(levels, key=lambda one: -one[0][self.tally]):
+            pods = level[self.tally]
+            nodes -= number
+            if nodes <= 0:
+                break
+        return pods
+
+    def status(self, histogram: OccupancyHistogram) -> ConstraintStatus:
+        """Where the constraint stands."""
+        most = self.minimum(histogram) + self.max_skew
+        if self.by_node:
+            over = [
+                (level[self.tally] - most, nodes)
+                for cell, levels in enumerate(histogram)
+                if self.counts[cell]
+                for level, nodes in levels
+                if level[self.held] and level[self.tally] > most
+            ]
+            excess, violated = sum(pods * nodes for pods, nodes in over), sum(nodes for _, nodes in over)
+        else:
+            high = {code: pods for code, pods in self.sums(histogram, self.tally).items() if pods > most}
+            held = self.sums(histogram, self.held, everywhere=True) if high else {}
+            found = [pods - most for code, pods in high.items() if held.get(code)]
+            excess, violated = sum(found), len(found)
+        return ConstraintStatus(self._needed(histogram) if excess else 0, excess, violated)
+
+    def _needed(self, histogram: OccupancyHistogram) -> int:
+        if len(self.domains) > effort.DOMAINS_FOLLOWED:
+            return 0
+        if self.by_node:
+            levels = [
+                (level[self.tally], nodes)
+                for cell, found in enumerate(histogram)
+                if self.counts[cell]
+                for level, nodes in found
+            ]
+            counts = np.repeat([pods for pods, _ in levels], [nodes for _, nodes in levels])
+        else:
+            sums = self.sums(histogram, self.tally)
+            counts = np.array([sums[code] for code in self.domains], np.int64)
+        least = moves_needed(counts, self.max_skew, few_domains=self.few)
+        return -1 if least is None else least
+
+
+def is_by_node(constraint: TrackedConstraint) -> bool:
+    """Whether the domains of a constraint are single nodes, too many of them to be told apart."""
+    column = constraint.rule.column
+    return len(column.values) > effort.FEW_DOMAINS and len(column.values) == int(column.present.sum())

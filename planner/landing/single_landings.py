@@ -1,0 +1,130 @@
+"""A replacement that lands alone: what holds it to one certain node, if anything does.
+
+One that finds no node as long as its pod still ends waits for that, as the scheduler lets it wait, unless it
+would preempt others instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+
+import numpy as np
+
+from planner.documents.move_plan import Place
+from planner.landing.landing import Landing
+from planner.landing.node_sets import NodeSets
+from planner.moves.movable import Movable
+from planner.moves.pin_policy import PinPolicy
+from planner.moves.preemption_risk import PreemptionRisk
+from planner.moves.timeline import EvictionTimeline, Phase
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.problem.nodes import Mask
+from planner.proof import effort
+
+
+class SingleLandings:
+    """Answers for single moves on a stage where all others have ended."""
+
+    def __init__(self, stage: EvictionTimeline, pin_policy: PinPolicy, *, lets_preempt: bool = False) -> None:
+        """Landings on a stage; pinned, or kept off cordoned nodes, only as `pin_policy` allows.
+
+        Where a replacement could preempt others it does not land, unless told so.
+        """
+        self._stage = stage
+        self.trial = stage.trial
+        self._places = NodeSets(stage.trial)
+        self._pin_policy = pin_policy
+        self._risk = None if lets_preempt else PreemptionRisk(stage.trial)
+
+    @classmethod
+    def of_all(cls, trial: TrialCluster, movable: Movable, pin_policy: PinPolicy) -> SingleLandings:
+        """For moves of all pods that may be moved, on a stage of their own."""
+        return cls(EvictionTimeline.of_all(trial, np.flatnonzero(movable.weights).tolist()), pin_policy)
+
+    def of(self, move: Move) -> Landing | None:
+        """What makes a replacement come to its target, if it may come there."""
+        trial = self.trial
+        mark = trial.state.mark()
+        allowed = trial.attempt(move)
+        trial.state.rollback(mark)
+        if not allowed:
+            return None
+        only: Mask = self._stage.problem.nodes.none.copy()
+        only[move.target] = True
+        found = self._held_by(move, only)
+        trial.state.rollback(mark)
+        return found
+
+    def _held_by(self, move: Move, only: Mask) -> Landing | None:
+        """The landing on the target by what holds it there; None when nothing does."""
+        trial, template, there = self.trial, self.trial.template(move.pod), self._places.named(only)
+        if self._stays_inside(move, only, partial(trial.open_to, template)):
+            return Landing(move, "filters", only, there)
+        if self._stays_inside(move, only, partial(self._tops, template)):
+            return Landing(move, "scores", only, there)
+        if template in self._pin_policy.pinnable:
+            pins = (Landing(move, "pinned", only, there, wide) for wide in self._pins(move, only))
+            return next(pins, None)
+        return self._cordoned(move, only) if template in self._pin_policy.cordonable else None
+
+    def _pins(self, move: Move, only: Mask) -> Iterator[Place]:
+        """Pins that hold; a narrow one hides all domains but one from constraints, a wide one few."""
+        template = self.trial.template(move.pod)
+        for pin in (only, ~self._outside(move, only)):
+            open_now = partial(self.trial.open_to, template, pin)
+            if int(pin.sum()) <= effort.PIN_NAMES and self._stays_inside(move, only, open_now, pinned=pin):
+                yield self._places.named(pin)
+
+    def _cordoned(self, move: Move, only: Mask) -> Landing | None:
+        """The landing with all other nodes cordoned where it might land, if these are few."""
+        wrong = self._outside(move, only)
+        cordon = tuple(np.flatnonzero(wrong).tolist())
+        if 0 < len(cordon) <= effort.MOST_CORDONED and self._stays_inside(
+            move, only, lambda: self.trial.open_to(self.trial.template(move.pod)) & ~wrong, cordoned=cordon
+        ):
+            return Landing(move, "cordoned", only, self._places.named(only), cordon=cordon)
+        return None
+
+    def _stays_inside(
+        self,
+        move: Move,
+        only: Mask,
+        nodes: Callable[[], Mask],
+        *,
+        pinned: Mask | None = None,
+        cordoned: Collection[int] = (),
+    ) -> bool:
+        """Whether some nodes are never others than these, and one of these when the pod has ended.
+
+        Nor may the replacement preempt others as long as there are none.
+        """
+        found, template = only, self.trial.template(move.pod)
+        for _ in self._own_phases(move):
+            found = nodes()
+            if (found & ~only).any():
+                return False
+            if not found.any() and self._risk and self._risk.threatens(template, pinned, cordoned=cordoned):
+                return False
+        return bool(found.any())
+
+    def _own_phases(self, move: Move) -> Iterator[None]:
+        """The stage with the pod as far as it may be when its replacement is scheduled; last it has ended."""
+        for phase in (Phase.LEAVING, Phase.GONE):
+            if phase is Phase.GONE or not self._stage.waits_for_the_end(move):
+                self._stage.put(move, phase)
+                yield
+
+    def _outside(self, move: Move, only: Mask) -> Mask:
+        """The other nodes where a replacement might land of its own accord."""
+        template, found = self.trial.template(move.pod), np.zeros_like(only)
+        for _ in self._own_phases(move):
+            found |= self.trial.open_to(template)
+        return found & ~only
+
+    def _tops(self, template: int) -> Mask:
+        """The nodes with the highest score."""
+        feasible, totals = self.trial.choice(template)
+        best = totals[feasible.mask].max(initial=0)
+        found: Mask = feasible.mask & (totals == best)
+        return found

@@ -1,0 +1,209 @@
+"""Which pods may be moved, what each move costs, and why the others stay.
+
+A pod may be moved when a controller makes another one in its place.  What protects a pod beyond that
+are Descheduler's usual rules, and the annotations that autoscaler and Descheduler know.  What its
+controller makes of an eviction is asked of `planner.eviction.controllers`, and no policy changes that.
+What was not chosen is left alone.  A budget that allows nothing, and two budgets over one pod, are
+refused by the eviction API: such pods stay too.  So do pods whose profile does not run a filter that could
+refuse them a node, spread aside: nothing keeps their replacements from nodes where they break something.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
+from datetime import datetime
+from functools import cached_property, partial
+from operator import attrgetter
+
+import numpy as np
+
+from models.objects.pod import Pod
+from models.objects.selectors import LabelSelector
+from planner.eviction.budgets import Budgets
+from planner.eviction.controllers import Controllers
+from planner.eviction.movable import asks_to_stay, has_local_storage
+from planner.eviction.protections import Protections
+from planner.moves.unchecked_filters import UncheckedFilters
+from planner.problem.nodes import Codes, Ints
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.scheduler.profile import profiles_of
+
+
+class Movable:
+    """For every pod whether it may be moved, and its weight: 1 and more for those that count for more."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        protections: Protections,
+        budgets: Budgets,
+        left_alone: Mapping[int, str] | None = None,
+        *,
+        jobs: bool = False,
+    ) -> None:
+        """The pods of a problem; those that are `left_alone` were not chosen, each for its reason.
+
+        With `jobs` pods of Jobs may go whose Job survives it.
+        """
+        self._problem = problem
+        self.controllers = Controllers(problem, jobs=jobs)
+        self._left_alone = left_alone or {}
+        self.protections = protections
+        self._budgets = budgets
+        self._profiles = profiles_of(problem.cluster.scheduler_config)
+        self._unchecked = UncheckedFilters(problem)
+        self._pod_rules = [*self._rules_of_pods()]
+        self._of_template = [self._template_stays(template) for template in problem.templates]
+        self.reasons: dict[int, str] = {}
+        self.weights: Ints = np.zeros(len(problem.pods), np.int64)
+        self._weigh()
+
+    def without(self, pods: Iterable[int], reason: str) -> Movable:
+        """The same, but that some more pods stay for a reason."""
+        found, more = copy(self), [*pods]
+        for kept in ("_by_template", "quotas"):
+            found.__dict__.pop(kept, None)
+        found.reasons = {**self.reasons, **dict.fromkeys(more, reason)}
+        found.weights = self.weights.copy()
+        found.weights[more] = 0
+        return found
+
+    @property
+    def template_of(self) -> Codes:
+        """The template of every pod."""
+        return self._problem.template_of
+
+    def _weigh(self) -> None:
+        """A weight for every pod that may go: 1 for the cheapest, one more for each dearer kind."""
+        costs: dict[int, tuple[int, int]] = {}
+        template_of = self._problem.template_of.tolist()
+        for pod in np.flatnonzero(self._problem.node_of >= 0).tolist():
+            reason = (
+                self._left_alone.get(pod)
+                or self._of_template[template_of[pod]]
+                or self.controllers.why_not(pod)
+                or self._pod_stays(pod)
+            )
+            if reason:
+                self.reasons[pod] = reason
+            else:
+                found = self._problem.pods[pod]
+                costs[pod] = (found.priority, found.deletion_cost)
+        ranks = {cost: rank for rank, cost in enumerate(sorted(set(costs.values())), start=1)}
+        for pod, cost in costs.items():
+            self.weights[pod] = ranks[cost]
+
+    def _template_stays(self, template: Template) -> str:
+        """Why no pod of a template may go, if so."""
+        rules, pod = self.protections, template.pod
+        kinds = {owner.kind for owner in pod.metadata.owner_references}
+        kind = template.owner.kind if template.owner is not None else next(iter(sorted(kinds)), "")
+        volumes = pod.spec.volumes
+        claims = any(v.persistent_volume_claim or v.ephemeral for v in volumes)
+        checks = (
+            (not kind or kind == "Node", "without a controller"),
+            (kind == "DaemonSet" and rules.daemon_sets, "of a DaemonSet"),
+            (template.terminating, "terminating"),
+            (pod.spec.scheduler_name not in self._profiles, "of another scheduler"),
+            (bool(unchecked := self._unchecked.of(template)), f"of a profile without {unchecked}"),
+            (
+                rules.priority_from is not None and template.priority >= rules.priority_from,
+                "of too high a priority",
+            ),
+            (rules.claims and claims, "with volume claims"),
+            (rules.resource_claims and bool(pod.spec.resource_claims), "with resource claims"),
+            (template.namespace in rules.excluded, "of another namespace"),
+            (bool(rules.included) and template.namespace not in rules.included, "of another namespace"),
+            (self._too_few(template), "with too few replicas"),
+        )
+        return next((reason for applies, reason in checks if applies), "")
+
+    def _too_few(self, template: Template) -> bool:
+        wanted = self.protections.min_replicas
+        return wanted > 1 and self._replicas[_owner_key(template)] < wanted
+
+    @cached_property
+    def _replicas(self) -> Counter[object]:
+        """How many pods each owner has."""
+        found: Counter[object] = Counter()
+        for template, pods in zip(
+            self._problem.templates, self._problem.pods_per_template.tolist(), strict=True
+        ):
+            found[_owner_key(template)] += pods
+        return found
+
+    def _pod_stays(self, pod: int) -> str:
+        """Why one pod of a movable template may not go, if so."""
+        found = self._problem.pods[pod]
+        for applies, reason in self._pod_rules:
+            if applies(found):
+                return reason
+        if self.protections.without_budget and not self._budgets.of(pod):
+            return "without a PodDisruptionBudget"
+        return self._budgets.why_not(pod)
+
+    def _rules_of_pods(self) -> Iterator[tuple[Callable[[Pod], bool], str]]:
+        """What is asked of every pod: tens of thousands are, so only what is in force."""
+        rules = self.protections
+        yield attrgetter("is_mirror"), "mirrored by a kubelet"
+        if rules.local_storage:
+            # Pods of one template may differ in volumes that no filter looks at.
+            yield has_local_storage, "with local storage"
+        yield asks_to_stay, "with an annotation against eviction"
+        if rules.selector is not None:
+            yield partial(_is_outside, rules.selector), "outside the policy's labels"
+        if rules.min_age is not None and self.now is not None:
+            yield partial(_is_younger, self.now - rules.min_age), "too young"
+
+    @cached_property
+    def now(self) -> datetime | None:
+        """The newest time that any pod of the snapshot tells: the same answer whenever it is asked."""
+        return max((time for pod in self._problem.pods for time in _times(pod)), default=None)
+
+    @cached_property
+    def quotas(self) -> tuple[tuple[frozenset[int], int], ...]:
+        """Templates of which only so many pods may be evicted: those of a Job with few retries left."""
+        limits = self.controllers.limits(np.flatnonzero(self.weights).tolist())
+        template_of = self._problem.template_of
+        return tuple((frozenset(template_of[[*pods]].tolist()), most) for pods, most in limits)
+
+    @cached_property
+    def _by_template(self) -> dict[int, Codes]:
+        """The movable pods of every template that has any."""
+        pods = np.flatnonzero(self.weights)
+        numbers = self._problem.template_of[pods]
+        order = np.argsort(numbers, kind="stable")
+        cuts = np.flatnonzero(np.diff(numbers[order])) + 1
+        groups = np.split(pods[order], cuts) if pods.size else []
+        return {int(self._problem.template_of[group[0]]): group for group in groups}
+
+    def of(self, template: int) -> Codes:
+        """The movable pods of a template."""
+        return self._by_template.get(template, np.empty(0, np.intp))
+
+    @property
+    def templates(self) -> Iterator[int]:
+        """The templates that have movable pods."""
+        return iter(self._by_template)
+
+
+def _is_outside(selector: LabelSelector, pod: Pod) -> bool:
+    return not selector.matches(pod.metadata.labels)
+
+
+def _is_younger(since: datetime, pod: Pod) -> bool:
+    created = pod.metadata.creation_timestamp
+    return created is not None and created > since
+
+
+def _times(pod: Pod) -> Iterator[datetime]:
+    changed = (item.last_transition_time for item in pod.status.conditions)
+    yield from filter(None, (pod.metadata.creation_timestamp, pod.status.start_time, *changed))
+
+
+def _owner_key(template: Template) -> object:
+    owner = template.owner
+    return template.namespace, None if owner is None else (owner.kind, owner.name)

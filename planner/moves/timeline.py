@@ -1,0 +1,86 @@
+"""How far moves are: a board on which every pod that moves has a double for the time while it leaves.
+
+before     the pod runs on its source
+leaving    it was told to go: its double holds room, ports and claims there, and does not count for spread
+gone       neither is there; the replacement waits for the scheduler
+lingering  the replacement runs on the target, and its old pod still ends on the source
+landed     the replacement runs on the target, and its old pod is gone
+
+An old pod may end at any time until its wave is over; when the next one begins it is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum, auto
+
+from planner.moves.constraint_counts import ConstraintSubset
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.problem.problem import Problem
+
+
+class Phase(Enum):
+    """How far a move is."""
+
+    BEFORE = auto()
+    LEAVING = auto()
+    GONE = auto()
+    LINGERING = auto()
+    LANDED = auto()
+
+
+class EvictionTimeline:
+    """A board with doubles for the pods of some moves."""
+
+    def __init__(self, problem: Problem, moves: Sequence[Move], trial: TrialCluster | None = None) -> None:
+        """A stage for some moves; with a board of the problem only constraints that they touch are kept."""
+        pods = list(dict.fromkeys(move.pod for move in moves))
+        numbers = {int(problem.template_of[pod]) for pod in pods}
+        self._set(problem, pods, None if trial is None else trial.ledger.concerned(numbers))
+
+    @classmethod
+    def of_all(cls, trial: TrialCluster, pods: Sequence[int]) -> EvictionTimeline:
+        """A stage for any moves of some pods, with all constraints of a board."""
+        found = cls.__new__(cls)
+        found._set(trial.problem, pods, trial.part)
+        return found
+
+    def _set(self, problem: Problem, pods: Sequence[int], part: ConstraintSubset | None) -> None:
+        self.problem = problem.with_leaving(pods)
+        self.trial = TrialCluster(self.problem, part)
+        self._double = {pod: len(problem.pods) + number for number, pod in enumerate(pods)}
+
+    def double(self, move: Move) -> int:
+        """The double of the pod that moves."""
+        return self._double[move.pod]
+
+    def put(self, move: Move, phase: Phase) -> None:
+        """Let a move be as far as this, however far it was."""
+        state = self.trial.state
+        for pod in (move.pod, self._double[move.pod]):
+            if state.node_of[pod] >= 0:
+                state.unbind(pod)
+        if phase is Phase.BEFORE:
+            state.bind(move.pod, move.source)
+        if phase in {Phase.LEAVING, Phase.LINGERING}:
+            state.bind(self._double[move.pod], move.source)
+        if phase in {Phase.LINGERING, Phase.LANDED}:
+            state.bind(move.pod, move.target)
+
+    def put_all(self, moves: Iterable[Move], phase: Phase) -> None:
+        """Let all of them be as far as this."""
+        for move in moves:
+            self.put(move, phase)
+
+    def has_ended(self, move: Move) -> bool:
+        """Whether the pod that moves has been told to go, and is gone."""
+        return bool(self.trial.state.node_of[self._double[move.pod]] < 0)
+
+    def waits_for_the_end(self, move: Move) -> bool:
+        """Whether the replacement comes only when the pod is gone: a StatefulSet's pods keep their names."""
+        owner = self.problem.pods[move.pod].metadata.controller
+        return owner is not None and owner.kind == "StatefulSet"
+
+    def own_phases(self, move: Move) -> tuple[Phase, ...]:
+        """How far a pod may be when its replacement is scheduled."""
+        return (Phase.GONE,) if self.waits_for_the_end(move) else (Phase.LEAVING, Phase.GONE)

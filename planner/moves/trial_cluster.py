@@ -1,0 +1,234 @@
+"""A cluster with pods that may be moved about: the state, the plugins, the constraints, the accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from models.objects.scheduler_config import KubeSchedulerProfile
+from planner.audit.spread_counts import Owners
+from planner.constraints.family import Filter
+from planner.constraints.inter_pod_affinity import InterPodAffinity
+from planner.moves.constraint_counts import ConstraintCounts, ConstraintSubset, excesses, worse
+from planner.problem.nodes import Codes, Feasible, Ints, Mask
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.scheduler.framework import Framework, Plan
+from planner.scheduler.profile import build, profiles_of
+from planner.state.pod_counts import DomainCounts
+from planner.state.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A pod leaves a node, and its replacement comes to another."""
+
+    pod: int
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class _AffinityPeers:
+    """Pods that some others cannot do without, and where those others are."""
+
+    counts: DomainCounts
+    needing: DomainCounts
+
+
+class TrialCluster:
+    """The state of a problem with every plugin's opinion on it, and the ledger of its constraints."""
+
+    def __init__(self, problem: Problem, part: ConstraintSubset | None = None) -> None:
+        """A board over all constraints, or over a part of them."""
+        self.problem = problem
+        self.state = State(problem)
+        self.frameworks = {
+            name: Framework(problem, self.state, build(config, problem, self.state))
+            for name, config in profiles_of(problem.cluster.scheduler_config).items()
+        }
+        self.part = part
+        self.ledger = ConstraintCounts(problem, self.state, part)
+        self._domains: dict[int, Codes] = {}
+
+    @cached_property
+    def workloads(self) -> list[str]:
+        """For every template `namespace Kind/name` of its workload."""
+        owners = Owners(self.problem.cluster)
+        return [f"{t.namespace} {owners.workload(t)}" for t in self.problem.templates]
+
+    def template(self, pod: int) -> int:
+        """The number of a pod's template."""
+        return int(self.problem.template_of[pod])
+
+    def framework(self, template: int) -> Framework:
+        """The profile that schedules a template; the default one where its scheduler has none here.
+
+        Such pods stay where they are, but are asked what they need and look at, like all others.
+        """
+        found = self.frameworks.get(self.problem.templates[template].pod.spec.scheduler_name)
+        return self._default if found is None else found
+
+    @cached_property
+    def _default(self) -> Framework:
+        profile = build(KubeSchedulerProfile(), self.problem, self.state)
+        return Framework(self.problem, self.state, profile)
+
+    def plan(self, template: int) -> Plan:
+        """What is asked about a template."""
+        return self.framework(template).plan(self.problem.templates[template])
+
+    def ever_open(self, template: int) -> Mask:
+        """The nodes that may accept a pod of a template once others are elsewhere."""
+        plan = self.plan(template)
+        mask = plan.static
+        for plugin in plan.changing:
+            never = plugin.never(plan.template)
+            mask = mask if never is None else mask & ~never
+        return mask
+
+    def accepts(self, template: int, node: int) -> bool:
+        """Whether all filters accept one more pod of a template on a node now."""
+        return self.framework(template).fits(self.plan(template), node)
+
+    def accepts_pinned(self, template: int, node: int) -> bool:
+        """The same for a pod that may run on that node only."""
+        only = self.problem.nodes.none.copy()
+        only[node] = True
+        return self.accepts(template, node) and bool(self._beside(template, only)[node])
+
+    def open_to(self, template: int, pinned: Mask | None = None) -> Mask:
+        """The nodes that all filters leave a pod of a template now, or one that is pinned to some nodes.
+
+        A pin hides domains from constraints that honour affinity.  A node that is open only for what the pin
+        hides would go against the pod's own spec, so it is left out.
+        """
+        mask = self.framework(template).feasible(self.plan(template)).mask
+        return mask if pinned is None else mask & self._beside(template, pinned)
+
+    def open_pinned(self, template: int, pinned: Mask) -> Mask:
+        """The nodes that the scheduler leaves a pod that is pinned to some nodes, whatever its own spec says.
+
+        A pin hides domains from constraints that honour affinity: it may open nodes that are too full.
+        """
+        plan, mask = self.plan(template), self.plan(template).static & pinned
+        for plugin in plan.changing:
+            refused = plugin.narrowed(plan.template, pinned)
+            mask = mask & (plugin.reject(plan.template) == 0 if refused is None else ~refused)
+        return mask
+
+    def _beside(self, template: int, pinned: Mask) -> Mask:
+        """The nodes of a pin that no filter refuses because of it."""
+        plan, mask = self.plan(template), pinned
+        for plugin in plan.changing:
+            refused = plugin.narrowed(plan.template, pinned)
+            mask = mask if refused is None else mask & ~refused
+        return mask
+
+    def wants(self, template: int) -> Sequence[tuple[int, int]]:
+        """What has to be free on a node for a pod of a template: rows of the resource table and amounts."""
+        filters = self.framework(template).profile.filters
+        found = (plugin.wants(self.problem.templates[template]) for plugin in filters)
+        return next((amounts for amounts in found if amounts is not None), ())
+
+    def rules(self, template: int) -> list[Filter]:
+        """The filters whose answer changes, but for those of room and spread."""
+        plan = self.plan(template)
+        return [p for p in plan.changing if not p.compares and p.wants(plan.template) is None]
+
+    def choice(self, template: int, cordoned: Sequence[int] = ()) -> tuple[Feasible, Ints]:
+        """The nodes that the filters leave a template now, and every node's total score.
+
+        It is kept off cordoned nodes, which change nothing else.
+        """
+        framework, plan = self.framework(template), self.plan(template)
+        feasible = framework.feasible(plan)
+        if cordoned:
+            mask = feasible.mask.copy()
+            mask[list(cordoned)] = False
+            feasible = Feasible(mask)
+        if feasible.count <= 1:
+            return feasible, np.zeros(self.problem.nodes.size, np.int64)
+        return feasible, framework.totals(plan, feasible)
+
+    def first_choice(self, template: int) -> int | None:
+        """The node that the scheduler takes whatever the tie-break, if there is one."""
+        feasible, totals = self.choice(template)
+        if not feasible.count:
+            return None
+        best = feasible.best(totals)
+        ties = int(np.count_nonzero(feasible.mask & (totals == totals[best])))
+        return best if ties == 1 else None
+
+    def domains(self, template: int) -> Codes:
+        """A number for every node, equal where all constraints with shared domains see the same."""
+        found = self._domains.get(template)
+        if found is None:
+            found = np.zeros(self.problem.nodes.size, np.intp)
+            for constraint in self.ledger.of(template):
+                column = constraint.rule.column
+                if column.shared:
+                    found = found * (len(column.values) + 1) + column.codes + 1
+                    found = np.unique(found, return_inverse=True)[1].astype(np.intp)
+            self._domains[template] = found
+        return found
+
+    def make(self, move: Move) -> None:
+        """Let a move happen."""
+        self.state.unbind(move.pod)
+        self.state.bind(move.pod, move.target)
+
+    def attempt(self, move: Move) -> bool:
+        """Let a move happen if the filters accept it then, and nothing gets worse by it at any time."""
+        template, mark = self.template(move.pod), self.state.mark()
+        constraints = self.ledger.touched((template,))
+        before = excesses(constraints)
+        self.state.unbind(move.pod)
+        away = not worse(before, constraints) and not self.breaks_affinity_of(template, move.source)
+        if away and self.accepts(template, move.target):
+            self.state.bind(move.pod, move.target)
+            if not worse(before, constraints):
+                return True
+        self.state.rollback(mark)
+        return False
+
+    def breaks_affinity_of(self, template: int, node: int) -> bool:
+        """Whether pods on their own need the company of one that has just left a node."""
+        return any(
+            template in affinity_peers.counts.tally.members and _is_alone(affinity_peers, node)
+            for affinity_peers in self._affinity_peers
+        )
+
+    @cached_property
+    def _affinity_peers(self) -> list[_AffinityPeers]:
+        return [
+            affinity_peers for template in self.problem.templates for affinity_peers in self._needs(template)
+        ]
+
+    def _needs(self, template: Template) -> Iterator[_AffinityPeers]:
+        """The company that a template's spec requires, whether its scheduler looks at that or not."""
+        if template.terminating or template.pod.spec.affinity is None:
+            return
+        number = template.index
+        for counts in self._affinity.affinity_peers(template):
+            tally = self.state.tally(("rebalance", (number,)), partial(_once, number))
+            yield _AffinityPeers(counts, self.state.domain_counts(tally, counts.column))
+
+    @cached_property
+    def _affinity(self) -> InterPodAffinity:
+        return InterPodAffinity(self.problem, self.state)
+
+
+def _is_alone(affinity_peers: _AffinityPeers, node: int) -> bool:
+    domain = affinity_peers.counts.column.codes[node]
+    if domain < 0:
+        return False
+    return bool(affinity_peers.counts.sums()[domain] == 0 and affinity_peers.needing.sums()[domain] > 0)
+
+
+def _once(template: int) -> dict[int, int]:
+    """The pods of one template, as tally members."""
+    return {template: 1}

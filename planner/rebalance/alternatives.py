@@ -1,0 +1,106 @@
+"""The turns that moves find: those of the search, or others where these leave something that moves mend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from planner.eviction.protections import Protections
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.proof import effort
+from planner.proof.meter import Meter
+from planner.rebalance.search.exhaustive import Values
+from planner.rebalance.search.search import Found, FoundMoves, MoveSearch
+from planner.rebalance.search.unpinned_moves import unpinned_moves
+from planner.waves.open_waves import WaveRules
+from planner.waves.wave_planner import WavePlan, WavePlanner
+
+_HELD = "nothing holds its replacement to the right nodes"
+
+
+@dataclass(frozen=True, slots=True)
+class Alternatives:
+    """Deals moves out to waves; what others it tries depends on what has no turn."""
+
+    trial: TrialCluster
+    movable: Movable
+    protections: Protections
+    rules: WaveRules
+    most: int | None
+    meter: Meter
+    wave_meter: Meter
+
+    def of(self, search: MoveSearch, found: FoundMoves) -> tuple[WavePlan, WavePlan]:
+        """The best deal, and the one that tells which moves would do more if they had a turn."""
+        planner = WavePlanner(self.trial, self.rules, self.wave_meter)
+        moves, values, plan = self._led_on(planner, found)
+        best = first = planner.of(moves, values, partial(self._others, search), plan)
+        instead = self._instead(search, planner, found, first)
+        while best.left or best.misses(found.values):
+            known = next(instead, None)
+            if known is None:
+                break
+            best = min(best, planner.of(*known, lambda: ()), key=lambda one: one.key)
+        return best, first if not best.left and best.misses(found.values) else best
+
+    def _led_on(self, planner: WavePlanner, found: FoundMoves) -> tuple[Sequence[Move], Values, WavePlan]:
+        """Moves of a large cluster, others than were found if only a few of these have no turn; their deal.
+
+        What is left then would be pinned with nearly all the others, to one certain node each.
+        """
+        every = moves, values, plan = (
+            found.moves,
+            found.values,
+            planner.with_retries(found.moves, found.values),
+        )
+        # What comes before pins.
+        counted, held = found.stages[: found.stages.index("moves") + 1], set[int]()
+        for _ in range(effort.SCARCE_SEARCHES if planner.is_large(moves) else 0):
+            if not 0 < len(plan.left) <= effort.SCARCE_FEW * len(moves) or self.meter.over():
+                break
+            held |= {move.pod for move in plan.left}
+            again = self._search(self.movable.without(held, _HELD))
+            if any(again.values[name] > found.values[name] for name in counted):
+                break
+            moves, values, plan = again.moves, again.values, planner.with_retries(again.moves, again.values)
+        return every if plan.left or plan.misses(found.values) else (moves, values, plan)
+
+    def _search(self, movable: Movable) -> FoundMoves:
+        return MoveSearch(self.trial, movable, self.protections, self.meter, self.most).run()
+
+    def _others(self, search: MoveSearch) -> Iterator[Sequence[Move]]:
+        yield unpinned_moves(self.trial, self.movable, self.protections, self.most)
+        if self.rules.evict_only:
+            yield search.run(natural=True).moves
+
+    def _instead(
+        self, search: MoveSearch, planner: WavePlanner, found: FoundMoves, first: WavePlan
+    ) -> Iterator[Found]:
+        """Other moves, the best of which may still leave more than was found."""
+        better = search.landing(self._achieved(first), self.rules.pin_policy)
+        if better is not None:
+            yield better
+        pinnable = self.rules.pin_policy.pinnable
+        left = [move for move in first.left if self.trial.template(move.pod) not in pinnable]
+        if left and not planner.is_large(found.moves):
+            yield from self._without(left)
+
+    def _without(self, left: Sequence[Move]) -> Iterator[Found]:
+        """Other moves without the pods that had no turn, then without all that are like them."""
+        pods = {move.pod for move in left}
+        alike = {pod for move in left for pod in self.movable.of(self.trial.template(move.pod)).tolist()}
+        for held in (pods, alike) if alike > pods else (pods,):
+            if self.wave_meter.over():
+                return
+            found = self._search(self.movable.without(held, _HELD))
+            if found.moves:
+                yield [*found.moves], found.values
+
+    def _achieved(self, plan: WavePlan) -> Values:
+        """What the moves achieve that have turns."""
+        pods = [landing.move.pod for wave in plan.waves for landing in wave]
+        weight = int(self.movable.weights[pods].sum()) if pods else 0
+        hard, soft = plan.excess
+        return {"hardExcess": hard, "softExcess": soft, "moves": len(pods), "disruption": weight}

@@ -1,0 +1,179 @@
+"""What the search found, as the document that is printed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from models.objects.pod import Pod
+from planner.audit import spread_counts
+from planner.audit.findings import change_of, findings_of
+from planner.documents import plan
+from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep
+from planner.errors import InternalError
+from planner.landing.landing import HELD, Landing
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import TrialCluster
+from planner.problem.nodes import Codes
+from planner.proof.bounds import Claim, Measured, ObjectiveStage, judge, status_of
+from planner.rebalance.lower_bounds import certain
+from planner.rebalance.report.reasons import reasons
+from planner.state.state import State
+
+
+def document(  # noqa: PLR0913 - what a plan consists of
+    trial: TrialCluster,
+    movable: Movable | None,
+    waves: Sequence[Sequence[Landing]],
+    stages: Sequence[str],
+    claims: Sequence[Claim],
+    *,
+    curve: Sequence[CurvePoint] = (),
+    notes: Sequence[str] = (),
+) -> MovePlan:
+    """The plan with its stages, the most important first, and what is claimed of them; before and after."""
+    problem = trial.problem
+    node_of = problem.node_of.astype(np.intp).copy()
+    for wave in waves:
+        for landing in wave:
+            node_of[landing.move.pod] = landing.move.target
+    before = _Count(trial, problem.node_of)
+    after = _Count(trial, node_of) if waves else before
+    if waves and after.findings > before.findings:
+        raise InternalError("a plan leaves something else worse than before")
+    values = _values(movable, waves, after.balance)
+    judged = tuple(_judged(values, stages, (*claims, *certain(before.balance.soft_excess))))
+    return MovePlan(
+        status=status_of(stage for stage in judged if stage.name in stages),
+        objective=tuple(stage.objective() for stage in judged),
+        steps=tuple(_steps(trial, waves)),
+        before=before.balance,
+        after=after.balance,
+        spread=tuple(_changes(before, after)) if waves else (),
+        stays=_stays(trial, movable) if movable is not None and after.balance.hard_violations else {},
+        curve=tuple(curve),
+        verdicts=plan.Verdicts(
+            sequence=True, final_state=after.balance.hard_violations <= before.balance.hard_violations
+        ),
+        kubernetes=problem.kubernetes.document,
+        notes=(
+            *problem.cluster.notes,
+            *problem.notes,
+            *problem.unproved,
+            *notes,
+            *(() if "softExcess" in stages else _not_asked(after)),
+        ),
+    )
+
+
+def _judged(
+    values: Mapping[str, int], stages: Sequence[str], claims: Sequence[Claim]
+) -> Iterator[ObjectiveStage]:
+    """The stages in their order, pins after the moves; what is proved of weights holds with any pins."""
+    measured = [
+        Measured(name, values[name], largest=False)
+        for name in dict.fromkeys((*stages, *values))
+        if name != "pinned"
+    ]
+    for number, stage in enumerate(judge(measured, claims)):
+        yield stage
+        if stage.name == "moves":
+            pinned = Measured("pinned", values["pinned"], largest=False)
+            yield [*judge([*measured[: number + 1], pinned], claims)][-1]
+
+
+def _not_asked(after: _Count) -> Iterator[str]:
+    """That constraints are exceeded which nobody asked to have mended."""
+    exceeded = sum(1 for found in after.spread if not found.hard and found.surplus)
+    if exceeded:
+        these = (
+            "1 ScheduleAnyway constraint is"
+            if exceeded == 1
+            else f"{exceeded} ScheduleAnyway constraints are"
+        )
+        pods = after.balance.soft_excess
+        yield f"{these} exceeded, {pods} {'pod' if pods == 1 else 'pods'} too many: --soft mends them as well"
+
+
+class _Count:
+    """A placement counted afresh, as `check` counts it, by the constraints that are looked at."""
+
+    def __init__(self, trial: TrialCluster, node_of: Codes) -> None:
+        problem = trial.problem
+        state = State(problem, node_of)
+        looked_at = {constraint.asked.identity for constraint in trial.ledger.constraints}
+        found = spread_counts.take(problem, state)
+        self.spread = [counts for counts in found if counts.identity in looked_at]
+        hard = [n for found in self.spread if found.hard for n in found.surplus.values()]
+        soft = [n for found in self.spread if not found.hard for n in found.surplus.values()]
+        self.balance = Balance(
+            hard_violations=len(hard),
+            hard_excess=sum(hard),
+            soft_excess=sum(soft),
+            pending=len(problem.queue()),
+        )
+        self._problem, self._state = problem, state
+
+    @cached_property
+    def findings(self) -> int:
+        """How much else is wrong."""
+        return sum(1 for _ in findings_of(self._problem, self._state))
+
+
+def _values(movable: Movable | None, waves: Sequence[Sequence[Landing]], after: Balance) -> dict[str, int]:
+    """What the plan has in every stage of the objective."""
+    pods = [landing.move.pod for wave in waves for landing in wave]
+    return {
+        "hardExcess": after.hard_excess,
+        "moves": len(pods),
+        "disruption": int(movable.weights[pods].sum()) if movable is not None and pods else 0,
+        "softExcess": after.soft_excess,
+        "pinned": sum(landing.kind in HELD for wave in waves for landing in wave),
+    }
+
+
+def _steps(trial: TrialCluster, waves: Sequence[Sequence[Landing]]) -> Iterator[MoveStep]:
+    problem, names = trial.problem, trial.problem.nodes.names
+    owners = spread_counts.Owners(problem.cluster)
+    why = reasons(trial, waves)
+    for number, (wave, because) in enumerate(zip(waves, why, strict=True), start=1):
+        for landing, reason in zip(wave, because, strict=True):
+            move = landing.move
+            yield MoveStep(
+                wave=number,
+                pod=problem.pods[move.pod].key,
+                workload=owners.workload(problem.template(move.pod)),
+                owner=_owner(problem.pods[move.pod]),
+                source=names[move.source],
+                node=names[move.target],
+                landing=landing.kind,
+                lands=landing.place,
+                pin=(landing.pin or landing.place) if landing.kind == "pinned" else None,
+                cordon=tuple(names[node] for node in landing.cordon),
+                why=reason,
+            )
+
+
+def _owner(pod: Pod) -> str:
+    """`Kind/name` of what makes another pod when this one is gone."""
+    owner = pod.metadata.controller or pod.metadata.owner_references[0]
+    return f"{owner.kind}/{owner.name}"
+
+
+def _changes(before: _Count, after: _Count) -> Iterator[plan.SpreadChange]:
+    """The constraints whose domains hold other numbers than before."""
+    known = {found.identity: found for found in before.spread}
+    for found in after.spread:
+        earlier = known[found.identity]
+        if not np.array_equal(earlier.counts, found.counts):
+            yield change_of(earlier, found)
+
+
+def _stays(trial: TrialCluster, movable: Movable) -> Mapping[str, int]:
+    """The pods of broken constraints that may not be moved, by reason."""
+    templates = {t for d in trial.ledger.constraints if d.hard and d.excess() for t in d.members}
+    found = Counter(reason for pod, reason in movable.reasons.items() if trial.template(pod) in templates)
+    return dict(sorted(found.items()))

@@ -1,0 +1,1 @@
+"""The search for the fewest moves: neighbourhoods, the models of the solver, the order of single moves."""

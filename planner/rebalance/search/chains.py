@@ -1,0 +1,199 @@
+"""Repair where there is next to no room: every pod to the tightest gap, bystanders out of the way before.
+
+What a pod leaves behind is the gap for the next one.  Where no gap is large enough in a domain that
+needs a pod, one bystander or a few of a node there move to gaps elsewhere; where those are too small
+for it, a still smaller one makes room.  The deepest move comes first, so every one of them has its
+room at its turn.  Large pods go first, as long as the gaps are large.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import islice
+
+import numpy as np
+
+from planner.moves.constraint_counts import TrackedConstraint, excesses, worse
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.problem.nodes import Ints, Mask
+from planner.proof import effort
+from planner.proof.meter import Meter
+from planner.rebalance.search.alternative_nodes import AlternativeNodes
+from planner.rebalance.search.greedy import Greedy, distance
+from planner.rebalance.search.openings import Openings
+
+
+class Chains:
+    """Mends constraints on a board with the help of bystanders."""
+
+    def __init__(
+        self,
+        trial: TrialCluster,
+        movable: Movable,
+        greedy: Greedy,
+        stuck: set[int],
+        meter: Meter,
+    ) -> None:
+        self._trial = trial
+        self._state = trial.state
+        self._greedy = greedy
+        self._meter = meter
+        self._elsewhere = AlternativeNodes(trial)
+        self._may_go: Mask = movable.weights > 0
+        self._may_go[sorted(greedy.moved)] = False
+        self._may_go[np.isin(trial.problem.template_of, sorted(stuck))] = False
+        self._bystander = self._may_go.copy()
+        #: For every node in which turn it was last part of a move, were the moves made in parallel.
+        self._turns: Ints = np.zeros(trial.problem.nodes.size, np.int64)
+        self._turn_of: dict[str, int] = {}
+        self._openings = Openings(trial, self._elsewhere, self._may_go, self._turns)
+        self._closed: list[int] = []
+
+    def mend(self, constraints: Sequence[TrackedConstraint], most: int | None) -> list[Move]:
+        """Moves that bring constraints nearer to their goal, as long as any do; they have happened."""
+        classes: dict[int, list[TrackedConstraint]] = {}
+        for constraint in constraints:
+            classes.setdefault(self._class(constraint), []).append(constraint)
+        moves: list[Move] = []
+        for depth in range(1, effort.CHAIN_DEPTH + 1):
+            for number in sorted(classes, reverse=True):
+                moves += self._mend_alike(classes[number], depth, _less(most, moves))
+        return moves
+
+    def _class(self, constraint: TrackedConstraint) -> int:
+        """Pods of about the same size are dealt with together: one leaves the gap that another needs."""
+        largest = max((float(self._elsewhere.size[template]) for template in constraint.members), default=0.0)
+        return math.frexp(largest)[1]
+
+    def _mend_alike(
+        self, constraints: Sequence[TrackedConstraint], deepest: int, most: int | None
+    ) -> list[Move]:
+        moves: list[Move] = []
+        for depth in range(deepest + 1):
+            waiting = [constraint for constraint in constraints if constraint.excess()]
+            if depth and not self._openings.hopeful:
+                break
+            while waiting:
+                bettered = []
+                for constraint in waiting:
+                    found = [] if self._meter.over() else self._better(constraint, depth, _less(most, moves))
+                    moves += found
+                    if found and constraint.excess():
+                        bettered.append(constraint)
+                waiting = bettered
+        return moves
+
+    def _better(self, constraint: TrackedConstraint, depth: int, most: int | None) -> list[Move]:
+        surplus = constraint.surplus()
+        for domain in np.argsort(-surplus, kind="stable").tolist():
+            if not surplus[domain]:
+                break
+            for pod in self._greedy.candidates(constraint, domain, self._turns)[: effort.CHAIN_PODS]:
+                mark = self._state.mark()
+                found = self._place(pod, self._improving(pod), depth, int(surplus[domain]))
+                short = most is None or len(found) <= most
+                if found and short and self._greedy.bears(found):
+                    self._remember(found)
+                    return found
+                self._undo(mark, found)
+        return []
+
+    def _remember(self, moves: Sequence[Move]) -> None:
+        self._greedy.remember(moves)
+        self._openings.renew()
+        for move in moves:
+            workload = self._trial.workloads[self._trial.template(move.pod)]
+            nodes = [move.source, move.target]
+            turn = 1 + max(int(self._turns[nodes].max()), self._turn_of.get(workload, 0))
+            self._turns[nodes] = self._turn_of[workload] = turn
+
+    def _undo(self, mark: int, moves: Sequence[Move]) -> None:
+        self._state.rollback(mark)
+        for move in moves:
+            self._may_go[move.pod] = self._bystander[move.pod]
+
+    def _improving(self, pod: int) -> Mask:
+        """The nodes that accept a pod but for room and where its constraints are nearer to their goal."""
+        trial, template = self._trial, self._trial.template(pod)
+        constraints = [*trial.ledger.of(template)]
+        hard = [constraint for constraint in constraints if constraint.hard]
+        before, far = excesses(hard), distance(constraints)
+        groups, good = trial.domains(template), self._elsewhere.open_to(pod).copy()
+        good[self._state.node_of[pod]] = False
+        mark = self._state.mark()
+        self._state.unbind(pod)
+        nodes = np.flatnonzero(good)
+        _, first = np.unique(groups[nodes], return_index=True)
+        for node in nodes[first].tolist():
+            inner = self._state.mark()
+            self._state.bind(pod, node)
+            if worse(before, hard) or not distance(constraints) < far:
+                good &= groups != groups[node]
+            self._state.rollback(inner)
+        self._state.rollback(mark)
+        return good
+
+    def _place(self, pod: int, good: Mask, depth: int, wanted: int = 1) -> list[Move]:
+        """A pod to some good node, others out of its way first; nothing happens where that fails."""
+        template, source = self._trial.template(pod), int(self._state.node_of[pod])
+        self._meter.spend(effort.PRICE_OF_TURN + effort.PRICE_OF_NUMBER * len(good))
+        good = good.copy()
+        good[[source, *self._closed]] = False
+        for node in self._gaps(template, good)[: effort.CHAIN_WAYS[0]]:
+            straight = self._move(pod, source, node)
+            if straight is not None:
+                return [straight]
+        if not depth or self._meter.over():
+            return []
+        self._may_go[pod] = False
+        together = effort.CHAIN_TOGETHER[depth]
+        openings = self._openings.of(template, good, wanted, straight=depth == 1, most=together)
+        for node in islice(openings, effort.CHAIN_WAYS[depth]):
+            mark = self._state.mark()
+            moves = self._open(node, template, depth, wanted)
+            last = self._move(pod, source, node) if moves else None
+            if last is not None:
+                return [*moves, last]
+            self._undo(mark, moves)
+        self._may_go[pod] = self._bystander[pod]
+        return []
+
+    def _open(self, node: int, template: int, depth: int, wanted: int) -> list[Move]:
+        """Bystanders off a node until it has room for a pod of a template; none if that fails."""
+        mark, moves = self._state.mark(), list[Move]()
+        tried: set[int] = set()
+        self._closed.append(node)
+        while not self._elsewhere.roomy(template)[node]:
+            pod = self._openings.bystander(template, node, wanted, straight=depth == 1, tried=tried)
+            if pod is None or len(tried) == effort.CHAIN_TOGETHER[depth] or self._meter.over():
+                self._undo(mark, moves)
+                moves = []
+                break
+            tried.add(pod)
+            moves += self._place(pod, self._elsewhere.open_to(pod), depth - 1)
+        self._closed.pop()
+        return moves
+
+    def _gaps(self, template: int, good: Mask) -> list[int]:
+        """Good nodes with room, the tightest first, of equally tight ones those that were idle longest."""
+        nodes = np.flatnonzero(good & self._elsewhere.roomy(template))
+        spare = self._elsewhere.spare(template, self._elsewhere.free()[:, nodes])
+        wants = self._elsewhere.wants[template]
+        loose = (spare * effort.CHAIN_TIGHT // wants[wants > 0][:, np.newaxis]).min(axis=0)
+        ordered: list[int] = nodes[np.lexsort((nodes, self._turns[nodes], loose))].tolist()
+        return ordered
+
+    def _move(self, pod: int, source: int, target: int) -> Move | None:
+        """One move, if the filters accept it and nothing gets worse by it."""
+        move = Move(pod, source, target)
+        if not self._trial.attempt(move):
+            return None
+        self._may_go[pod] = False
+        return move
+
+
+def _less(most: int | None, moves: Sequence[Move]) -> int | None:
+    """How many more moves there may be."""
+    return None if most is None else most - len(moves)

@@ -1,0 +1,179 @@
+"""Repair in a full cluster without bystanders: the gap that one replica leaves is where another one comes.
+
+Which replicas of a workload leave a domain is open; chosen well, they leave room for all that come.
+The choice is the solver's; `exchange_order.py` makes it happen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from planner.cpsat.traffic import Exchange, Traffic
+from planner.moves.constraint_counts import TrackedConstraint
+from planner.moves.counting_bounds import best_minimum
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.problem.nodes import Codes, Ints, Mask
+from planner.proof import effort
+from planner.proof.meter import Meter
+from planner.rebalance.search.alternative_nodes import AlternativeNodes
+from planner.rebalance.search.exchange_order import ExchangeOrder
+from planner.rebalance.search.greedy import Greedy
+
+
+@dataclass(frozen=True, slots=True)
+class _Workload:
+    """A template whose one constraint over shared domains is broken, and what mends that."""
+
+    template: int
+    constraint: TrackedConstraint
+    moves: int
+    minimum: int
+
+    @property
+    def counts(self) -> Ints:
+        """The pods of every domain."""
+        return self.constraint.rule.counts.sums()
+
+    def out(self, domain: int) -> Traffic:
+        """The pods that leave a domain."""
+        pods = int(self.counts[domain])
+        most = self.minimum + self.constraint.max_skew
+        return Traffic(max(pods - most, 0), max(pods - self.minimum, 0))
+
+    def into(self, domain: int) -> Traffic:
+        """The pods that come to a domain."""
+        pods = int(self.counts[domain])
+        most = self.minimum + self.constraint.max_skew
+        return Traffic(max(self.minimum - pods, 0), max(most - pods, 0))
+
+
+@dataclass(slots=True)
+class _ExchangeKind:
+    """Templates that ask for the same and may go to the same nodes."""
+
+    codes: Codes
+    open_to: Mask
+    wants: Ints
+    workloads: list[_Workload] = field(default_factory=list)
+
+
+class Exchanges:
+    """Exchanges replicas of broken constraints on a board."""
+
+    def __init__(self, trial: TrialCluster, movable: Movable, greedy: Greedy, meter: Meter) -> None:
+        self._trial = trial
+        self._movable = movable
+        self._greedy = greedy
+        self._meter = meter
+        self._elsewhere = AlternativeNodes(trial)
+
+    def mend(self, constraints: Iterable[TrackedConstraint]) -> list[Move]:
+        """Moves of these constraints' own pods alone; they have happened."""
+        kinds = self._kinds(self._workloads(constraints))
+        exchange = self._exchange(kinds)
+        if not exchange.coming or len(exchange.coming) > effort.REGION_VARIABLES:
+            return []
+        from planner.cpsat.exchange import ExchangeModel
+
+        found = ExchangeModel(exchange).solve(self._meter, effort.EXCHANGE_WORK)
+        if found is None:
+            return []
+        return ExchangeOrder(self._trial, self._movable, self._greedy, exchange, found).run(self._meter)
+
+    def _workloads(self, constraints: Iterable[TrackedConstraint]) -> Iterator[_Workload]:
+        """Those whose pods all have the constraint, and no other one over shared domains."""
+        for constraint in constraints:
+            templates = [t for t in sorted(constraint.members) if self._movable.of(t).size]
+            if (
+                not constraint.rule.column.shared
+                or len(templates) != 1
+                or not constraint.members.issubset(constraint.carriers)
+            ):
+                continue
+            others = [d for d in self._trial.ledger.of(templates[0]) if d.hard and d.rule.column.shared]
+            rule = constraint.rule
+            counts = rule.counts.sums()[rule.counts.domains]
+            best = best_minimum(counts, constraint.max_skew, few_domains=rule.few_domains)
+            if len(others) == 1 and best is not None:
+                yield _Workload(templates[0], constraint, *best)
+
+    def _kinds(self, workloads: Iterable[_Workload]) -> list[_ExchangeKind]:
+        found: dict[tuple[str, bytes, bytes], _ExchangeKind] = {}
+        for workload in workloads:
+            rule, wants = workload.constraint.rule, self._elsewhere.wants[workload.template]
+            open_to = self._trial.plan(workload.template).static & rule.counts.eligible
+            key = rule.column.key, wants.tobytes(), open_to.tobytes()
+            kind = found.setdefault(key, _ExchangeKind(rule.column.codes, open_to, wants))
+            kind.workloads.append(workload)
+        return [*found.values()]
+
+    def _exchange(self, kinds: Sequence[_ExchangeKind]) -> Exchange:
+        out: dict[tuple[int, int], Traffic] = {}
+        into: dict[tuple[int, int], Traffic] = {}
+        leaving: Counter[tuple[int, int]] = Counter()
+        for kind in kinds:
+            for workload in kind.workloads:
+                for domain in np.flatnonzero(workload.constraint.rule.counts.domains).tolist():
+                    out[workload.template, domain] = workload.out(domain)
+                    into[workload.template, domain] = workload.into(domain)
+                leaving.update((workload.template, node) for node in self._standing(kind, workload, out))
+        coming = dict(self._coming(kinds, leaving, into))
+        rows, units = self._units(kinds)
+        free = self._elsewhere.free()[rows] // units[:, np.newaxis]
+        nodes = sorted({node for _, node in leaving} | {node for _, node in coming})
+        return Exchange(
+            kind_of={w.template: number for number, kind in enumerate(kinds) for w in kind.workloads},
+            wants=[(kind.wants[rows] // units).tolist() for kind in kinds],
+            domain_of=[kind.codes.tolist() for kind in kinds],
+            leaving=leaving,
+            coming=coming,
+            out=out,
+            into=into,
+            moves={w.template: w.moves for kind in kinds for w in kind.workloads},
+            free={node: free[:, node].tolist() for node in nodes},
+        )
+
+    def _standing(
+        self, kind: _ExchangeKind, workload: _Workload, out: Mapping[tuple[int, int], Traffic]
+    ) -> Iterator[int]:
+        """The nodes of pods that may leave."""
+        for pod in self._movable.of(workload.template).tolist():
+            node = int(self._trial.state.node_of[pod])
+            traffic = out.get((workload.template, int(kind.codes[node])))
+            eligible = workload.constraint.rule.counts.eligible[node]
+            if eligible and traffic is not None and traffic.most and pod not in self._greedy.moved:
+                yield node
+
+    def _coming(
+        self,
+        kinds: Sequence[_ExchangeKind],
+        leaving: Mapping[tuple[int, int], int],
+        into: Mapping[tuple[int, int], Traffic],
+    ) -> Iterator[tuple[tuple[int, int], int]]:
+        """By kind and node, how many pods there could be room for when all leave that may."""
+        room = self._elsewhere.free()
+        for (t, node), pods in leaving.items():
+            room[:, node] += pods * self._elsewhere.leaves[t]
+        for number, kind in enumerate(kinds):
+            most = np.zeros(int(kind.codes.max(initial=0)) + 2, np.int64)
+            for workload in kind.workloads:
+                for domain in np.flatnonzero(workload.constraint.rule.counts.domains).tolist():
+                    most[domain] += into[workload.template, domain].most
+            asked = kind.wants > 0
+            fit = (np.maximum(room[asked], 0) // kind.wants[asked, np.newaxis]).min(axis=0)
+            fit = np.where(kind.open_to, np.minimum(fit, most[kind.codes]), 0)
+            yield from (((number, node), int(fit[node])) for node in np.flatnonzero(fit).tolist())
+
+    @staticmethod
+    def _units(kinds: Sequence[_ExchangeKind]) -> tuple[Codes, Ints]:
+        """The resources that anybody asks for, each with a unit that divides all amounts."""
+        if not kinds:
+            return np.empty(0, np.intp), np.empty(0, np.int64)
+        wants = np.stack([kind.wants for kind in kinds])
+        rows = np.flatnonzero(wants.any(axis=0))
+        return rows, np.gcd.reduce(wants[:, rows], axis=0)

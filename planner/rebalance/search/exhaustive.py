@@ -1,0 +1,151 @@
+"""Every end that single moves lead to, the nearest first: what is best in a tiny cluster, and the proof.
+
+Breadth first over placements.  Any plan whose moves overlap, and which holds whichever of them ends
+first, can be made one move after the other, too: so nothing is missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.proof import effort
+from planner.proof.meter import Meter
+from planner.rebalance.search.placements import Placement, Placements, PlacementStep
+
+Values = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """How a placement was reached: the lightest of the shortest ways."""
+
+    weight: int
+    before: Placement
+    step: PlacementStep
+
+
+@dataclass(frozen=True, slots=True)
+class ExhaustiveResult:
+    """Better moves, if there are any; `complete` when no moves are better than these, or than the known."""
+
+    moves: Sequence[Move] | None
+    values: Values
+    complete: bool
+
+
+def is_tiny(trial: TrialCluster, movable: Movable) -> bool:
+    """Whether everything may be tried out."""
+    pods, nodes = int(np.count_nonzero(movable.weights)), trial.problem.nodes.size
+    return pods <= effort.EXHAUSTED_PODS and nodes <= effort.EXHAUSTED_NODES
+
+
+class Exhaustive:
+    """Goes through placements layer by layer: those of one move, of two, and so on."""
+
+    def __init__(
+        self,
+        placements: Placements,
+        stages: Sequence[str],
+        best: Values,
+        floor: Values,
+        *,
+        loose: bool = False,
+    ) -> None:
+        """`best` is what known moves achieve; no moves are below `floor` in any stage before the moves.
+
+        `loose` moves may be worse for as long as a pod is away.
+        """
+        self._placements = placements
+        self._loose = loose
+        self._stages = stages
+        self._best = best
+        self._floor = tuple(floor[name] for name in stages[: stages.index("moves")])
+        self._one_weight = len({kind.weight for kind in placements.kinds}) <= 1
+        self._ways: dict[Placement, _Path] = {}
+        self._end: Placement | None = None
+
+    def run(self, most: int | None, meter: Meter) -> ExhaustiveResult:
+        """The best that at most so many moves achieve."""
+        layer: dict[Placement, int] = {self._placements.start: 0}
+        self._offer(self._placements.start, 0, 0)
+        depth = 0
+        while layer and not self._ends_at(depth, most):
+            depth += 1
+            found = self._next(layer, depth, meter)
+            if found is None:
+                return self._outcome(complete=False)
+            layer = found
+            for placement, weight in layer.items():
+                self._offer(placement, depth, weight)
+        return self._outcome(complete=True)
+
+    def _ends_at(self, depth: int, most: int | None) -> bool:
+        return depth == most or (self._at_floor() and depth >= self._best["moves"])
+
+    def _at_floor(self) -> bool:
+        return self._excess(self._best) == self._floor
+
+    def _excess(self, values: Values) -> tuple[int, ...]:
+        return tuple(values[name] for name in self._stages[: self._stages.index("moves")])
+
+    def _next(self, layer: Mapping[Placement, int], depth: int, meter: Meter) -> dict[Placement, int] | None:
+        """The placements that one more move leads to, and their weights; None when the work is used up."""
+        found: dict[Placement, int] = {}
+        start = self._placements.start
+        for placement, so_far in layer.items():
+            price = effort.PRICE_OF_PLACEMENT + effort.PRICE_OF_COUNT * len(placement)
+            meter.spend(price)
+            for place in self._placements.occupied(placement):
+                if meter.over():
+                    return None
+                looked_at = self._placements.looked_at
+                for step, after in self._placements.steps(placement, place, loose=self._loose):
+                    weight = so_far + self._placements.kinds[step.kind].weight
+                    known = after in self._ways or after == start
+                    if after in found:
+                        if weight >= found[after]:
+                            continue
+                    elif known or self._is_hopeless(after, depth):
+                        continue
+                    found[after] = weight
+                    self._ways[after] = _Path(weight, placement, step)
+                meter.spend(price * (self._placements.looked_at - looked_at))
+        return found
+
+    def _is_hopeless(self, placement: Placement, depth: int) -> bool:
+        """Whether what is known cannot be bettered from here on."""
+        if not self._at_floor() or any(self._floor):
+            return False
+        needed = depth + self._placements.judged(placement).least
+        return needed > self._best["moves"] or (self._one_weight and needed == self._best["moves"])
+
+    def _offer(self, placement: Placement, depth: int, weight: int) -> None:
+        judged = self._placements.judged(placement)
+        values = {
+            "hardExcess": sum(judged.hard),
+            "softExcess": judged.soft,
+            "moves": depth,
+            "disruption": weight,
+        }
+        if self._key(values) < self._key(self._best):
+            self._best, self._end = values, placement
+
+    def _key(self, values: Values) -> tuple[int, ...]:
+        return tuple(values[name] for name in self._stages)
+
+    def _outcome(self, *, complete: bool) -> ExhaustiveResult:
+        moves = None if self._end is None else self._moves(self._end)
+        return ExhaustiveResult(moves, self._best, complete)
+
+    def _moves(self, end: Placement) -> list[Move]:
+        """The way to a placement, with a pod of its kind for every step."""
+        steps: list[PlacementStep] = []
+        while end != self._placements.start:
+            steps.append(self._ways[end].step)
+            end = self._ways[end].before
+        return self._placements.named(reversed(steps))

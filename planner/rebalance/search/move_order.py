@@ -1,0 +1,186 @@
+"""From so many pods of each template that leave and come to single moves in an order that holds.
+
+Each move must be admissible when all before it are done, and no constraint may have more too much
+than before it, neither while the pod is away nor when its replacement is there.  Where moves wait for
+each other in a circle, one of the pods takes a temporary place.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.cpsat.region import Region
+from planner.moves.constraint_counts import excesses, worse
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import Move, TrialCluster
+
+if TYPE_CHECKING:
+    from planner.cpsat.moves import Shift
+
+
+#: A template, and a node that one of its pods leaves or comes to.
+Key = tuple[int, int]
+
+
+class MoveOrder:
+    """Makes moves on a board, as many of those wanted as an order is found for."""
+
+    def __init__(
+        self,
+        trial: TrialCluster,
+        movable: Movable,
+        leaving: Counter[Key],
+        coming: Counter[Key],
+        first: Mapping[Key, int] = MappingProxyType({}),
+    ) -> None:
+        """For pods that leave and come; of those that are `first` the highest number leaves first."""
+        self._trial = trial
+        self._movable = movable
+        self._leaving = +leaving
+        self._coming = +coming
+        self._first = first
+        self._parked: dict[Key, list[int]] = {}
+        self._moves: list[Move] = []
+        self._moved: set[int] = set()
+
+    @classmethod
+    def following(
+        cls,
+        trial: TrialCluster,
+        movable: Movable,
+        region: Region,
+        shift: Shift,
+        first: Mapping[Key, int] = MappingProxyType({}),
+    ) -> MoveOrder:
+        """For what the model of a region of single nodes came to."""
+        leaving, coming = (
+            Counter({(t, region.nodes[site]): pods for (t, site), pods in counts.items()})
+            for counts in (shift.leaving, shift.coming)
+        )
+        return cls(trial, movable, leaving, coming, first)
+
+    def run(self, is_over: Callable[[], bool]) -> list[Move]:
+        """The moves in their order; they have happened on the board."""
+        patience = sum(self._leaving.values())
+        while self._leaving and not is_over():
+            if not self._pass():
+                if not (patience and (self._instead() or self._detour())):
+                    break
+                patience -= 1
+        return self._moves
+
+    @property
+    def left(self) -> Collection[Key]:
+        """Where pods have not left that were to."""
+        return self._leaving.keys()
+
+    def _pass(self) -> bool:
+        """Every move that can be made now; whoever is first is asked again after each."""
+        keys = sorted(self._leaving, key=lambda key: -self._first.get(key, 0))
+        urgent = [key for key in keys if key in self._first]
+        made = False
+        for key in keys:
+            if self._leaving[key] and self._go(*key):
+                made = True
+                while any(self._leaving[other] and self._go(*other) for other in urgent):
+                    pass
+        return made
+
+    def _go(self, template: int, source: int) -> bool:
+        """Move a pod to where one of its kind is wanted, if that is possible now."""
+        wanted = [node for (number, node) in self._coming if number == template]
+        pod = self._pod(template, source)
+        if not wanted or pod is None or not self._try(pod, source, self._in_turn(template), wanted):
+            return False
+        self._coming[template, self._moves[-1].target] -= 1
+        self._coming += Counter()
+        return True
+
+    def _instead(self) -> bool:
+        """Another pod goes where one cannot be spared for, which is to take the place that it leaves."""
+        for template in dict.fromkeys(template for template, _ in self._leaving):
+            wanted = [node for (number, node) in self._coming if number == template]
+            for place in np.unique(self._trial.state.node_of[self._movable.of(template)]).tolist():
+                pod = None if (template, place) in self._leaving else self._pod(template, place)
+                targets = [node for node in wanted if node != place]
+                if pod is not None and self._try(pod, place, self._in_turn(template), targets):
+                    self._coming[template, self._moves[-1].target] -= 1
+                    self._coming[template, place] += 1
+                    self._coming += Counter()
+                    return True
+        return False
+
+    def _detour(self) -> bool:
+        """A temporary place for a pod that stands in the way of others."""
+        for template, source in list(self._leaving):
+            pod = self._pod(template, source)
+            if pod is None or not any(node == source for _, node in self._coming):
+                continue
+            others = [n for n in range(self._trial.problem.nodes.size) if n != source]
+            if self._try(pod, source, self._in_turn(template), others):
+                target = self._moves[-1].target
+                self._leaving[template, target] += 1
+                self._parked.setdefault((template, target), []).append(pod)
+                return True
+        return False
+
+    def _pod(self, template: int, source: int) -> int | None:
+        """The cheapest pod of a template on a node that has not moved; one that was parked goes first."""
+        parked = self._parked.get((template, source))
+        if parked:
+            return parked[-1]
+        here = [
+            pod
+            for pod in self._movable.of(template).tolist()
+            if self._trial.state.node_of[pod] == source and pod not in self._moved
+        ]
+        return min(here, key=lambda pod: (self._movable.weights[pod], pod), default=None)
+
+    def _in_turn(self, template: int) -> Callable[[Sequence[int]], list[int]]:
+        """Sorts nodes: the scheduler's choice first, then those in the emptiest domains."""
+
+        def order(nodes: Sequence[int]) -> list[int]:
+            trial = self._trial
+            feasible, totals = trial.choice(template)
+            fit = np.array([node for node in nodes if feasible.mask[node]], np.intp)
+            coupled = np.zeros(len(fit), np.int64)
+            for constraint in trial.ledger.of(template):
+                if constraint.hard:
+                    coupled += constraint.rule.counts.padded()[constraint.rule.column.codes[fit]]
+            best: list[int] = fit[np.lexsort((fit, -totals[fit], coupled))].tolist()
+            first = feasible.best(totals) if feasible.count else -1
+            return sorted(best, key=lambda node: node != first)
+
+        return order
+
+    def _try(
+        self, pod: int, source: int, order: Callable[[Sequence[int]], list[int]], nodes: Sequence[int]
+    ) -> bool:
+        trial, template = self._trial, self._trial.template(pod)
+        constraints = trial.ledger.touched((template,))
+        before, mark = excesses(constraints), trial.state.mark()
+        trial.state.unbind(pod)
+        if not worse(before, constraints) and not trial.breaks_affinity_of(template, source):
+            for target in order(nodes):
+                inner = trial.state.mark()
+                trial.state.bind(pod, target)
+                if not worse(before, constraints):
+                    self._take(Move(pod, source, target), template)
+                    return True
+                trial.state.rollback(inner)
+        trial.state.rollback(mark)
+        return False
+
+    def _take(self, move: Move, template: int) -> None:
+        self._moves.append(move)
+        self._moved.add(move.pod)
+        parked = self._parked.get((template, move.source), [])
+        if move.pod in parked:
+            parked.remove(move.pod)
+        self._leaving[template, move.source] -= 1
+        self._leaving += Counter()

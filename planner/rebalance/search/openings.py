@@ -1,0 +1,109 @@
+"""Which full nodes can be opened for a pod, and which bystanders leave first, the most promising first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from planner.moves.trial_cluster import TrialCluster
+from planner.problem.nodes import Codes, Ints, Mask
+from planner.rebalance.search.alternative_nodes import AlternativeNodes
+
+
+class Openings:
+    """Finds openings; `may_go` says which pods may still be moved, `turns` how busy every node was."""
+
+    def __init__(self, trial: TrialCluster, elsewhere: AlternativeNodes, may_go: Mask, turns: Ints) -> None:
+        self._trial = trial
+        self._elsewhere = elsewhere
+        self._may_go = may_go
+        self._turns = turns
+        self._goes: Mask | None = None
+        pods = np.flatnonzero(may_go)
+        kinds, groups = trial.problem.template_of[pods], np.zeros(len(pods), np.int64)
+        for kind in np.unique(kinds).tolist():
+            mine = kinds == kind
+            groups[mine] = trial.domains(kind)[trial.state.node_of[pods[mine]]]
+        #: For every pod the number of those of its template that leave the same domains, else -1.
+        self._pair = np.full(len(may_go), -1, np.int64)
+        self._pair[pods] = np.unique(kinds * (groups.max(initial=0) + 1) + groups, return_inverse=True)[1]
+
+    def renew(self) -> None:
+        """Look again for where pods might go."""
+        self._goes = None
+
+    @property
+    def hopeful(self) -> bool:
+        """Whether any bystander has a node to go to: else nobody can make room for anybody."""
+        return bool((self._can_go() & self._may_go).any())
+
+    def of(self, template: int, good: Mask, wanted: int, *, straight: bool, most: int) -> Iterator[int]:
+        """Good nodes that so many bystanders at most can open, those that the fewest can for each pod served.
+
+        With `straight` every bystander has a node with room to go to; else it is smaller than the pod.
+        """
+        state, kinds = self._trial.state, self._trial.problem.template_of
+        pods = np.flatnonzero(self._may_go)
+        pods = pods[good[state.node_of[pods]] & (kinds[pods] != template)]
+        size = self._elsewhere.size
+        pods = pods[self._can_go()[pods] if straight else size[kinds[pods]] <= size[template]]
+        nodes = state.node_of[pods]
+        order = np.lexsort((-size[kinds[pods]], nodes))
+        pods, nodes = pods[order], nodes[order]
+        free = self._elsewhere.free()[:, nodes] + self._together(pods, nodes)
+        served = np.clip(self._served(template, free), 0, wanted)
+        rank = np.arange(len(nodes)) - np.searchsorted(nodes, nodes) + 1
+        fits = np.flatnonzero((served > 0) & (rank <= most))
+        best = np.lexsort((self._turns[nodes[fits]], rank[fits] / served[fits]))
+        yield from dict.fromkeys(nodes[fits][best].tolist())
+
+    def _together(self, pods: Codes, nodes: Codes) -> Ints:
+        """For every pod what it and those before it on its node leave free."""
+        total = self._elsewhere.leaves[self._trial.problem.template_of[pods]].T.cumsum(axis=1)
+        before = np.concatenate([np.zeros((len(total), 1), np.int64), total], axis=1)
+        found: Ints = total - before[:, np.searchsorted(nodes, nodes)]
+        return found
+
+    def _can_go(self) -> Mask:
+        """For every pod whether there was a node with room for it when last looked for."""
+        if self._goes is None:
+            gaps, fits = self._elsewhere.gaps()
+            answers = np.zeros(int(self._pair.max(initial=-1)) + 2, np.bool_)
+            pods = np.flatnonzero(self._may_go)
+            pairs, first = np.unique(self._pair[pods], return_index=True)
+            for pair, pod in zip(pairs.tolist(), pods[first].tolist(), strict=True):
+                room = fits[self._trial.template(pod)]
+                answers[pair] = room.any() and (self._elsewhere.open_to(pod)[gaps] & room).any()
+            self._goes = answers[self._pair]
+        return self._goes
+
+    def bystander(
+        self, template: int, node: int, wanted: int, *, straight: bool, tried: set[int]
+    ) -> int | None:
+        """Who leaves a node next: who makes room for most of the pods wanted at once, else the largest."""
+        kinds, size = self._trial.problem.template_of, self._elsewhere.size
+        known: dict[int, int] = {}
+        for pod in self._trial.state.pods_on[node]:
+            kind = int(kinds[pod])
+            if kind != template and kind not in known and self._may_go[pod] and pod not in tried:
+                if straight:
+                    fine = bool((self._elsewhere.roomy(kind) & self._elsewhere.open_to(pod)).any())
+                else:
+                    fine = bool(size[kind] <= size[template])
+                if fine:
+                    known[kind] = pod
+        if not known:
+            return None
+        of = np.array(list(known), np.intp)
+        free = self._elsewhere.free()[:, [node]] + self._elsewhere.leaves[of].T
+        served = np.clip(self._served(template, free), 0, wanted)
+        best = int(np.lexsort((of, np.where(served > 0, size[of], -size[of]), -served))[0])
+        return known[int(of[best])]
+
+    def _served(self, template: int, free: Ints) -> Ints:
+        """How many pods of a template fit into so much."""
+        wants = self._elsewhere.wants[template]
+        asked = wants > 0
+        served: Ints = (np.maximum(free[asked], 0) // wants[asked, np.newaxis]).min(axis=0)
+        return served

@@ -1,0 +1,262 @@
+"""Placements of the movable pods of a tiny cluster, and the single moves that lead from one to another.
+
+Pods of one template and weight are not told apart.  A move takes a pod off its node and puts it on any
+that the filters accept then; no hard constraint may be worse for it, neither while the pod is away nor
+afterwards, and nobody loses company that it cannot do without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.eviction.protections import Protections
+from planner.landing.single_landings import SingleLandings
+from planner.moves.constraint_counts import TrackedConstraint, excesses
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import Move, TrialCluster
+
+#: What one byte counts to: no tiny cluster has more pods, nor a plan for it more moves.
+_MOST_COUNTED = 255
+#: How many pods of every kind are on every node; then how often pods left where evictions are limited.
+Placement = bytes
+
+
+@dataclass(frozen=True, slots=True)
+class MovableKind:
+    """Movable pods that are not told apart, and what each of their moves weighs."""
+
+    template: int
+    weight: int
+    pods: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a placement has too much, hard by constraint and soft in all, and the moves it still needs."""
+
+    hard: tuple[int, ...]
+    soft: int
+    least: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementStep:
+    """A pod of a kind goes from one node to another."""
+
+    kind: int
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Hole:
+    """A placement without one pod: what hard constraints have too much, and where the pod may land."""
+
+    hard: tuple[int, ...]
+    open_to: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Quota:
+    """A limit on evictions: where in a placement they are counted, of which kinds from which nodes."""
+
+    place: int
+    most: int
+    kinds: frozenset[int]
+    node: int | None
+
+
+class Placements:
+    """Knows every placement by its bytes, on a cluster of its own."""
+
+    def __init__(
+        self,
+        trial: TrialCluster,
+        movable: Movable,
+        protections: Protections,
+        landings: SingleLandings | None = None,
+    ) -> None:
+        """Placements that plans may go through; with `landings` of which each is held to its node."""
+        self._landings = landings
+        self._trial = TrialCluster(trial.problem, trial.part) if landings is None else landings.trial
+        self._nodes = trial.problem.nodes.size
+        self.kinds = [*_kinds(trial, movable)]
+        self._quotas = [*self._limits(protections, movable)]
+        self._groups = [*self._apart()]
+        self._hard = [constraint for constraint in self._trial.ledger.constraints if constraint.hard]
+        self._soft = [constraint for constraint in self._trial.ledger.constraints if not constraint.hard]
+        self._judged: dict[bytes, Judged] = {}
+        self._holes: dict[tuple[bytes, int], _Hole] = {}
+        self._forsaken: dict[tuple[bytes, int, int], bool] = {}
+        node_of = trial.problem.node_of
+        self._standing = [
+            [[pod for pod in kind.pods if node_of[pod] == node] for node in range(self._nodes)]
+            for kind in self.kinds
+        ]
+        self._spare: list[list[int]] = [[] for _ in self.kinds]
+        self._now = bytes(len(pods) for rows in self._standing for pods in rows)
+        self.start: Placement = self._now + bytes(len(self._quotas))
+        #: How many placements were looked at for the first time.
+        self.looked_at = 0
+
+    def judged(self, placement: Placement) -> Judged:
+        """What a placement has too much."""
+        key = placement[: len(self._now)]
+        found = self._judged.get(key)
+        if found is None:
+            self._take(key)
+            needs = (
+                max((d.moves_needed(closed=False) or 0 for d in group if d.excess()), default=0)
+                for group in self._groups
+            )
+            soft = sum(constraint.excess() for constraint in self._soft)
+            found = self._judged[key] = Judged(excesses(self._hard), soft, sum(needs))
+        return found
+
+    def occupied(self, placement: Placement) -> Iterable[int]:
+        """Where in a placement pods are counted that may leave."""
+        return (place for place in range(len(self._now)) if placement[place])
+
+    def steps(
+        self, placement: Placement, place: int, *, loose: bool = False
+    ) -> Iterator[tuple[PlacementStep, Placement]]:
+        """Every single move of a pod that is counted at a place, and where it leads.
+
+        `loose` ones may be worse for as long as the pod is away.
+        """
+        before = self.judged(placement).hard
+        kind, source = divmod(place, self._nodes)
+        gone = self._evicted(placement, place)
+        if gone is None or (not loose and self._is_worse(self._hole(gone, kind).hard, before)):
+            return
+        if self._breaks_affinity_of(gone, kind, source):
+            return
+        for target in self._hole(gone, kind).open_to:
+            if target != source:
+                after, step = _with(gone, kind * self._nodes + target, 1), PlacementStep(kind, source, target)
+                if not self._is_worse(self.judged(after).hard, before) and self._lands(placement, step):
+                    yield step, after
+
+    def _lands(self, placement: Placement, step: PlacementStep) -> bool:
+        """Whether a replacement comes to just this node, where that is asked."""
+        if self._landings is None:
+            return True
+        self._take(placement[: len(self._now)])
+        pod = self._standing[step.kind][step.source][-1]
+        return self._landings.of(Move(pod, step.source, step.target)) is not None
+
+    def named(self, steps: Iterable[PlacementStep]) -> list[Move]:
+        """Steps from the start as moves of single pods."""
+        node_of = {pod: int(self._trial.problem.node_of[pod]) for kind in self.kinds for pod in kind.pods}
+        moves: list[Move] = []
+        for step in steps:
+            pod = next(pod for pod in self.kinds[step.kind].pods if node_of[pod] == step.source)
+            node_of[pod] = step.target
+            moves.append(Move(pod, step.source, step.target))
+        return moves
+
+    @staticmethod
+    def _is_worse(after: Sequence[int], before: Sequence[int]) -> bool:
+        return any(now > then for now, then in zip(after, before, strict=True))
+
+    def _evicted(self, placement: Placement, place: int) -> Placement | None:
+        """The placement without one pod; None where a limit on evictions does not allow that."""
+        kind, node = divmod(place, self._nodes)
+        gone = _with(placement, place, -1)
+        for quota in self._quotas:
+            if kind in quota.kinds and quota.node in (None, node):
+                if gone[quota.place] == quota.most:
+                    return None
+                gone = _with(gone, quota.place, 1)
+        return gone
+
+    def _hole(self, gone: Placement, kind: int) -> _Hole:
+        key = gone[: len(self._now)], kind
+        found = self._holes.get(key)
+        if found is None:
+            self._take(key[0])
+            trial, template = self._trial, self.kinds[kind].template
+            feasible = trial.framework(template).feasible(trial.plan(template))
+            nodes = np.flatnonzero(feasible.mask).tolist()
+            found = self._holes[key] = _Hole(excesses(self._hard), tuple(nodes))
+        return found
+
+    def _breaks_affinity_of(self, gone: Placement, kind: int, source: int) -> bool:
+        key = gone[: len(self._now)], kind, source
+        found = self._forsaken.get(key)
+        if found is None:
+            self._take(key[0])
+            found = self._forsaken[key] = self._trial.breaks_affinity_of(self.kinds[kind].template, source)
+        return found
+
+    def _take(self, counts: bytes) -> None:
+        """Let so many pods of every kind be on every node."""
+        if counts == self._now:
+            return
+        self.looked_at += 1
+        state, nodes = self._trial.state, self._nodes
+        changed = [
+            place for place, (now, then) in enumerate(zip(self._now, counts, strict=True)) if now != then
+        ]
+        for place in changed:
+            standing, spare = self._standing[place // nodes][place % nodes], self._spare[place // nodes]
+            while len(standing) > counts[place]:
+                spare.append(standing.pop())
+                state.unbind(spare[-1])
+        for place in changed:
+            standing, spare = self._standing[place // nodes][place % nodes], self._spare[place // nodes]
+            while len(standing) < counts[place]:
+                standing.append(spare.pop())
+                state.bind(standing[-1], place % nodes)
+        state.forget_history()
+        self._now = counts
+
+    def _limits(self, protections: Protections, movable: Movable) -> Iterator[_Quota]:
+        """The limits on evictions, the policy's and those of Jobs."""
+        templates = self._trial.problem.templates
+        every = frozenset(range(len(self.kinds)))
+        places = len(self.kinds) * self._nodes
+        quotas: list[tuple[int, frozenset[int], int | None]] = []
+        if protections.most_per_node is not None:
+            quotas += [(protections.most_per_node, every, node) for node in range(self._nodes)]
+        if protections.most_per_namespace is not None:
+            of = [templates[kind.template].namespace for kind in self.kinds]
+            quotas += [
+                (protections.most_per_namespace, frozenset(n for n in every if of[n] == name), None)
+                for name in sorted(set(of))
+            ]
+        quotas += [
+            (most, frozenset(n for n in every if self.kinds[n].template in several), None)
+            for several, most in movable.quotas
+        ]
+        for number, (most, kinds, node) in enumerate(quotas):
+            yield _Quota(places + number, min(most, _MOST_COUNTED), kinds, node)
+
+    def _apart(self) -> Iterator[list[TrackedConstraint]]:
+        """The hard constraints in groups that share no movable template: a move serves one group alone."""
+        movable = {kind.template for kind in self.kinds}
+        left = [constraint for constraint in self._trial.ledger.constraints if constraint.hard]
+        while left:
+            group, templates = [left.pop(0)], set[int]()
+            for constraint in group:
+                templates |= movable.intersection(constraint.members.union(constraint.carriers))
+                near = [d for d in left if templates.intersection(d.members.union(d.carriers))]
+                left = [d for d in left if d not in near]
+                group += near
+            yield group
+
+
+def _kinds(trial: TrialCluster, movable: Movable) -> Iterator[MovableKind]:
+    for template in sorted(movable.templates):
+        pods = movable.of(template)
+        for weight in np.unique(movable.weights[pods]).tolist():
+            yield MovableKind(template, weight, tuple(pods[movable.weights[pods] == weight].tolist()))
+
+
+def _with(placement: Placement, place: int, change: int) -> Placement:
+    made = bytearray(placement)
+    made[place] += change
+    return bytes(made)

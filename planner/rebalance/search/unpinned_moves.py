@@ -1,0 +1,170 @@
+"""Moves that need nothing but the eviction: wherever the scheduler may put the replacement is as good.
+
+A hard spread constraint itself forces a replacement into the domain that lacks one, as long as the right
+replica goes at the right time.  So not the plan's own pods are moved here, but whichever of them leave
+the filters no other choice; else those whose highest scores are all as good; only then any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.eviction.protections import Protections
+from planner.moves.constraint_counts import TrackedConstraint, excesses, worse
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.problem.nodes import Ints, Mask
+from planner.rebalance.search.greedy import Distance, Greedy, distance
+
+
+class _Rank(NamedTuple):
+    """How good a move is, the smaller the better: where it leads, how it is held there, how tight it is."""
+
+    far: Distance
+    by_scores: bool
+    soft: int
+    weight: int
+    crowded: int
+    tight: int
+    pod: int
+    target: int
+
+
+def unpinned_moves(
+    trial: TrialCluster, movable: Movable, protections: Protections, most: int | None
+) -> Sequence[Move]:
+    """Such moves in their order, at most so many if there is a limit; the board stays as it is."""
+    mark = trial.state.mark()
+    moves = UnpinnedMoves(trial, movable, protections).mend(most)
+    trial.state.rollback(mark)
+    return moves
+
+
+class UnpinnedMoves:
+    """Mends what is broken on a board with such moves; they happen there."""
+
+    def __init__(self, trial: TrialCluster, movable: Movable, protections: Protections) -> None:
+        self._trial = trial
+        self._movable = movable
+        self._kinds = protections.kinds
+        self._greedy = Greedy(trial, movable, protections)
+
+    def mend(self, most: int | None) -> list[Move]:
+        """Moves until nothing gets any better; where none is forced, any that helps."""
+        moves: list[Move] = []
+        while most is None or len(moves) < most:
+            broken = self._trial.ledger.broken(self._kinds)
+            fresh = [*self._round(broken, None if most is None else most - len(moves))]
+            if not fresh:
+                fresh = self._greedy.mend(broken[:1], 1)
+            if not fresh:
+                fresh = next((found for d in broken[1:] if (found := self._greedy.mend([d], 1))), [])
+            if not fresh:
+                break
+            moves += fresh
+        return moves
+
+    def _round(self, broken: Sequence[TrackedConstraint], most: int | None) -> Iterator[Move]:
+        """At most one move for each of some constraints; they have happened."""
+        for number, constraint in enumerate(broken):
+            if most is not None and number >= most:
+                return
+            way = min(self._ways(constraint), default=None) if constraint.excess() else None
+            if way is not None:
+                move = Move(way.pod, int(self._trial.state.node_of[way.pod]), way.target)
+                self._trial.make(move)
+                self._greedy.remember((move,))
+                yield move
+
+    def _ways(self, constraint: TrackedConstraint) -> Iterator[_Rank]:
+        """The forced moves that bring a constraint nearer to its goal, from domains with too many."""
+        surplus = constraint.surplus()
+        for domain in np.flatnonzero(surplus).tolist():
+            for pod in self._greedy.candidates(constraint, domain):
+                way = self._way(pod)
+                if way is not None:
+                    yield way
+
+    def _way(self, pod: int) -> _Rank | None:
+        """How good it is to evict a pod; None unless everything that may follow is equally good."""
+        trial, state, template = self._trial, self._trial.state, self._trial.template(pod)
+        hard = [constraint for constraint in trial.ledger.of(template) if constraint.hard]
+        cared = [d for d in trial.ledger.of(template) if d.rule.constraint.when_unsatisfiable in self._kinds]
+        before, far = excesses(hard), distance(cared)
+        source, mark = int(state.node_of[pod]), state.mark()
+        crowded = self._crowded(template, source)
+        state.unbind(pod)
+        found = None
+        if not worse(before, hard) and not trial.breaks_affinity_of(template, source):
+            feasible, totals = trial.choice(template)
+            tops: Mask = feasible.mask & (totals == totals[feasible.mask].max(initial=0))
+            for by_scores, nodes in enumerate((feasible.mask, tops)):
+                reached = self._reached(pod, nodes, cared, before, hard) if nodes.any() else None
+                if reached is not None and reached < far:
+                    target = int(np.flatnonzero(tops)[0])
+                    state.bind(pod, target)
+                    soft = sum(d.excess() for d in trial.ledger.of(template) if not d.hard)
+                    found = _Rank(
+                        reached,
+                        bool(by_scores),
+                        soft,
+                        int(self._movable.weights[pod]),
+                        -crowded,
+                        -int(nodes.sum()),
+                        pod,
+                        target,
+                    )
+                    break
+        state.rollback(mark)
+        return found
+
+    def _reached(
+        self,
+        pod: int,
+        nodes: Mask,
+        cared: Sequence[TrackedConstraint],
+        before: Sequence[int],
+        hard: Sequence[TrackedConstraint],
+    ) -> Distance | None:
+        """How far constraints are from their goal wherever on these nodes a pod lands; None if it matters."""
+        state, found = self._trial.state, set[Distance]()
+        for node in self._different(nodes, cared):
+            mark = state.mark()
+            state.bind(pod, node)
+            if not worse(before, hard):
+                found.add(distance(cared))
+            else:
+                found |= {(-1, 0, 0), (-2, 0, 0)}
+            state.rollback(mark)
+            if len(found) > 1:
+                return None
+        return found.pop()
+
+    @staticmethod
+    def _different(nodes: Mask, constraints: Sequence[TrackedConstraint]) -> list[int]:
+        """One of these nodes for each that constraints tell apart: by domain, or by how full that is."""
+        inside = np.flatnonzero(nodes)
+        traits: list[Ints] = []
+        for constraint in constraints:
+            codes = constraint.rule.column.codes[inside]
+            own = len(constraint.rule.column.values) * 2 > len(nodes)
+            for counts in (constraint.rule.counts, constraint.held):
+                sums = np.append(counts.sums(), 0)
+                traits.append((sums[codes] if own else codes).astype(np.int64))
+            traits.append(constraint.rule.counts.eligible[inside].astype(np.int64))
+        if not traits:
+            return [int(inside[0])]
+        first = np.unique(np.array(traits), axis=1, return_index=True)[1]
+        found: list[int] = inside[np.sort(first)].tolist()
+        return found
+
+    def _crowded(self, template: int, node: int) -> int:
+        """The pods on a node that count for the constraints of a template."""
+        return sum(
+            int(constraint.rule.tally.counts[node])
+            for constraint in self._trial.ledger.of(template)
+            if template in constraint.members
+        )

@@ -1,0 +1,109 @@
+"""A scale-down in numbers: replicas alike in every constraint, and how the constraints count them.
+
+Replicas of one controller that stand in the same domains of every constraint are one lot: it does
+not matter which of them goes.  So a choice is a number for every lot.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.objects.pod import Pod
+from planner.audit import spread_counts
+from planner.constraints.pod_topology_spread import HARD
+from planner.cpsat.replicas import Removal, ReplicaConstraint, ReplicaGroup
+from planner.problem.nodes import Codes
+from planner.problem.problem import Problem
+from planner.problem.templates import Template
+from planner.state.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Replicas of one controller of which so many go, in the order in which the controller takes them."""
+
+    pods: tuple[Pod, ...]
+    going: int
+
+    @property
+    def taken(self) -> tuple[Pod, ...]:
+        """What the controller takes of them."""
+        return self.pods[: self.going]
+
+
+def in_numbers(
+    problem: Problem, state: State, groups: Sequence[Open], templates: Sequence[Template]
+) -> Removal:
+    """The choice among the open replicas, all of which are in the state still."""
+    rules = spread_counts.asked(problem, state, templates)
+    pods = [(number, pod) for number, group in enumerate(groups) for pod in group.pods]
+    positions = np.array([problem.pod_index.get(pod.key, -1) for _, pod in pods], np.intp)
+    # The last entry is for pods that take no part, such as those on nodes that are not in the snapshot.
+    nodes, kinds = (np.append(codes, -1)[positions] for codes in (state.node_of, problem.template_of))
+    columns = [np.array([number for number, _ in pods], np.intp)]
+    for found in rules:
+        columns += _domains_of(found, nodes, kinds, len(problem.templates))
+    rows, lot_of = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    replica_groups = _lots(rows, lot_of.ravel().tolist(), pods, groups)
+    demands = tuple(
+        _demand(problem, state, found, rows[:, 1 + 2 * n : 3 + 2 * n], positions)
+        for n, found in enumerate(rules)
+    )
+    return Removal(replica_groups, tuple(group.going for group in groups), demands)
+
+
+def _domains_of(found: spread_counts.AskedRule, nodes: Codes, kinds: Codes, templates: int) -> list[Codes]:
+    """For every pod the domain in which a constraint counts it, and the one where it asks for it; or -1."""
+    member, carrier = np.zeros(templates + 1, np.bool_), np.zeros(templates + 1, np.bool_)
+    member[list(found.rule.tally.members)] = True
+    carrier[list(found.carriers)] = True
+    # The code -1 of a pod without a node, or without a template, finds the last entry.
+    codes = np.append(found.rule.column.codes, -1)
+    eligible = np.append(found.rule.counts.eligible, False)
+    here = codes[nodes]
+    return [np.where(member[kinds] & eligible[nodes], here, -1), np.where(carrier[kinds], here, -1)]
+
+
+def _lots(
+    rows: Codes, lot_of: Sequence[int], pods: Sequence[tuple[int, Pod]], groups: Sequence[Open]
+) -> tuple[ReplicaGroup, ...]:
+    taken = {pod.key for group in groups for pod in group.taken}
+    members: list[list[Pod]] = [[] for _ in rows]
+    for replica_group, (_, pod) in zip(lot_of, pods, strict=True):
+        members[replica_group].append(pod)
+    return tuple(
+        ReplicaGroup(int(row[0]), tuple(found), sum(pod.key in taken for pod in found))
+        for row, found in zip(rows, members, strict=True)
+    )
+
+
+def _demand(
+    problem: Problem, state: State, found: spread_counts.AskedRule, rows: Codes, candidates: Codes
+) -> ReplicaConstraint:
+    rule = found.rule
+    sums = rule.counts.sums()
+    fixed = state.node_of >= 0
+    fixed[candidates[candidates >= 0]] = False
+    fixed &= np.isin(problem.template_of, found.carriers)
+    held = set(rule.column.codes[state.node_of[fixed]].tolist())
+    return ReplicaConstraint(
+        hard=rule.constraint.when_unsatisfiable == HARD,
+        max_skew=rule.constraint.max_skew,
+        floor_is_zero=rule.few_domains,
+        counts={code: int(sums[code]) for code in np.flatnonzero(rule.counts.domains).tolist()},
+        replica_groups=_by_domain(rows[:, 0]),
+        carriers=_by_domain(rows[:, 1]),
+        held=frozenset(held - {-1}),
+    )
+
+
+def _by_domain(codes: Codes) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = defaultdict(list)
+    for replica_group, code in enumerate(codes.tolist()):
+        if code >= 0:
+            found[code].append(replica_group)
+    return dict(found)

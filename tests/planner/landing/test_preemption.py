@@ -1,0 +1,215 @@
+"""No replacement of a plan ever preempts, and waves hold however late their old pods end."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models import Cluster
+from planner import rebalance
+from planner.eviction.budgets import Budgets
+from planner.landing.landing import Landing
+from planner.landing.node_sets import NodeSets
+from planner.moves.pin_policy import PinPolicy, pinnable
+from planner.moves.preemption_risk import PreemptionRisk
+from planner.moves.timeline import EvictionTimeline
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.problem.problem import Problem
+from planner.waves.open_waves import WaveRules
+from planner.waves.replay import failures
+from planner.waves.single_node_waves import SingleNodeWaves
+from tests.builders import ZONE, Object, cluster, node, pod, spread, term
+from tests.planner.rebalance.adversary import faults
+from tests.planner.rebalance.preempting import preempting
+
+FOUND = Path(__file__).parents[2] / "data" / "found"
+
+
+def found(name: str) -> list[Object]:
+    """The manifests of a small cluster on which a promise once failed."""
+    items: list[Object] = json.loads((FOUND / f"{name}.json").read_text())["items"]
+    return items
+
+
+@pytest.mark.parametrize("evict_only", [False, True])
+@pytest.mark.parametrize("name", ["replacement-preempts", "lingering", "lingering-affinity"])
+def test_small_clusters_on_which_waves_failed(name: str, *, evict_only: bool) -> None:
+    """All is repaired, and whatever comes first or ends late, every replacement lands where it was told."""
+    objects = found(name)
+    plan = rebalance(Cluster.from_objects(objects), time_limit=10, evict_only=evict_only)
+    assert (plan.after.hard_excess, faults(objects, plan, 1)) == (0, [])
+
+
+def test_a_replacement_that_waits_is_pinned_to_where_it_preempts_nothing() -> None:
+    """Unpinned it would evict a filler elsewhere; on the node of the pin no pod has a lower priority."""
+    plan = rebalance(Cluster.from_objects(found("replacement-preempts")), time_limit=10)
+    (step,) = plan.steps
+    assert (step.pod, step.node, step.landing) == ("default/web-1", "n2", "pinned")
+
+
+def test_evictions_alone_make_room_first() -> None:
+    """Without a pin the filler goes first; one more move than the bound, so that it is no proof."""
+    plan = rebalance(Cluster.from_objects(found("replacement-preempts")), time_limit=10, evict_only=True)
+    assert [step.pod for step in plan.steps] == ["default/filler", "default/web-1"]
+    assert plan.status == "Feasible"
+
+
+def waiting(**words: Any) -> list[Object]:
+    """Pod `it` may only leave `from` for `there`, once it has ended; `it` might evict `low` on `other`."""
+    own: Object = {"app": "web", "priority": 10, "owner": "ReplicaSet/web", **words}
+    return [
+        node("from", zone="a", cordoned=True),
+        node("there", zone="a"),
+        node("other", zone="b", cpu="1"),
+        pod("it", "from", cpu="500m", apart=[term(ZONE, "web")], **own),
+        pod("low", "other", cpu="1", owner="ReplicaSet/low"),
+    ]
+
+
+def risk(objects: list[Object], *, pinned: str = "", cordoned: str = "") -> bool:
+    """Whether the replacement of `it` could preempt while its pod ends."""
+    problem = Problem(cluster(*objects))
+    number = problem.pod_index["default/it"]
+    at = problem.nodes.index
+    move = Move(number, at["from"], at["there"])
+    stage = EvictionTimeline(problem, [move], TrialCluster(problem))
+    stage.put(move, stage.own_phases(move)[0])
+    pin = np.arange(problem.nodes.size) == at[pinned] if pinned else None
+    closed = [at[cordoned]] if cordoned else []
+    before = stage.trial.state.node_of.copy()
+    answer = PreemptionRisk(stage.trial).threatens(stage.trial.template(number), pin, cordoned=closed)
+    assert (stage.trial.state.node_of == before).all()
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("words", "held", "answer"),
+    [
+        ({}, {}, True),
+        ({"never": "Never"}, {}, False),
+        ({"priority": 0}, {}, False),
+        ({}, {"pinned": "there"}, False),
+        ({}, {"pinned": "other"}, True),
+        ({}, {"cordoned": "other"}, False),
+    ],
+)
+def test_when_a_replacement_could_preempt(words: Object, held: dict[str, str], *, answer: bool) -> None:
+    """Only if its priority and its policy let it, and if it may go where evictions make room."""
+    assert risk(waiting(**words), **held) is answer
+
+
+def test_what_evictions_do_not_open_is_no_risk() -> None:
+    """A pod of the same priority keeps the node full."""
+    objects = [*waiting(), pod("alike", "other", cpu="600m", priority=10)]
+    assert not risk(objects)
+
+
+def test_a_scheduler_that_does_not_preempt() -> None:
+    """A profile may have its DefaultPreemption turned off."""
+    plugins = {"postFilter": {"disabled": [{"name": "DefaultPreemption"}]}}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "default-scheduler", "plugins": plugins}],
+    }
+    assert not risk([*waiting(), config])
+
+
+def played(objects: list[Object], kind: str, *moves: tuple[str, str, str]) -> set[str]:
+    """What goes wrong in a hundred ways through a single wave; landings are to the targets alone."""
+    problem = Problem(cluster(*objects))
+    at = problem.nodes.index
+    several = [Move(problem.pod_index[f"default/{name}"], at[a], at[b]) for name, a, b in moves]
+    stage = EvictionTimeline(problem, several, TrialCluster(problem))
+    places = NodeSets(stage.trial)
+    wave = []
+    for move in several:
+        only = np.arange(problem.nodes.size) == move.target
+        wave.append(Landing(move, kind, only, places.named(only)))  # type: ignore[arg-type]
+    return {line for seed in range(1, 101) for line in failures(stage, [wave], seed=seed)}
+
+
+def test_the_replay_has_preemption_on() -> None:
+    """The replacement does not wait for its pod: it evicts another."""
+    lines = played(waiting(), "filters", ("it", "from", "there"))
+    assert lines == {"wave 1: default/it finds no node, and preempts default/low on other"}
+    assert played(waiting(never="Never"), "filters", ("it", "from", "there")) == set()
+    assert played(waiting(), "pinned", ("it", "from", "there")) == set()
+
+
+def test_the_replay_has_pods_end_after_all_have_landed() -> None:
+    """`second` needs the room of `first`, whose replacement may have landed while it still ends."""
+    objects = [
+        *(node(name, cpu="1") for name in ("a", "b", "c")),
+        pod("first", "a", cpu="1", owner="ReplicaSet/first"),
+        pod("second", "b", cpu="1", owner="ReplicaSet/second"),
+    ]
+    lines = played(objects, "pinned", ("first", "a", "c"), ("second", "b", "a"))
+    assert lines == {"wave 1: default/second does not land where it was told"}
+
+
+def test_waves_to_certain_nodes_look_at_pods_that_end_late() -> None:
+    """Where a pod that still ends keeps another off, both are not in one wave."""
+    objects = [
+        *(node(name, zone=name[0]) for name in ("a1", "a2", "b1", "c1")),
+        pod("first", "a1", app="web", owner="ReplicaSet/first"),
+        pod("second", "b1", app="x", owner="ReplicaSet/second", apart=[term(ZONE, "web")]),
+    ]
+    problem = Problem(cluster(*objects))
+    at, pods = problem.nodes.index, problem.pod_index
+    moves = [
+        Move(pods["default/first"], at["a1"], at["c1"]),
+        Move(pods["default/second"], at["b1"], at["a2"]),
+    ]
+    rules = WaveRules(
+        Budgets(problem), np.ones(len(problem.pods), np.int64), pin_policy=PinPolicy(pinnable(problem))
+    )
+    dealer = SingleNodeWaves(
+        EvictionTimeline(problem, moves, TrialCluster(problem)), moves, rules, strict=True
+    )
+    assert list(dealer.plan_waves(lambda: False)) == []
+    assert [len(wave) for wave in dealer.waves] == [1, 1]
+
+
+def test_fresh_plans_against_every_order_and_linger() -> None:
+    """Tiny clusters with priorities: nothing is preempted, nothing stays pending, nothing lands elsewhere."""
+    start = random.SystemRandom().randrange(1 << 32)
+    print(f"from {start}")
+    for seed in range(start, start + 15):
+        objects = preempting(seed)
+        words: Any = random.Random(seed).choice(({}, {"evict_only": True}, {"cordon": True}))
+        plan = rebalance(Cluster.from_objects(objects), time_limit=1, explain=False, **words)
+        assert faults(objects, plan, seed) == [], seed
+
+
+def test_what_cannot_be_moved_without_preemption_is_told() -> None:
+    """No other pod can make room, and pods of such a controller cannot be pinned."""
+    own: Object = {"app": "web", "labels": {"g": "1"}, "priority": 10, "owner": "CloneSet/web"}
+    own |= {"spread": [spread("kubernetes.io/hostname", app=None, selects={"matchLabels": {"g": "1"}})]}
+    objects = [
+        node("from", zone="a"),
+        node("there", zone="a"),
+        node("other", zone="b", cpu="1"),
+        pod("it", "from", apart=[term(ZONE, "web")], **own),
+        pod("counted", "from", labels={"g": "1"}),
+        pod("low", "other", cpu="1", labels={"g": "1"}),
+    ]
+    plan = rebalance(cluster(*objects), time_limit=10)
+    assert plan.steps == ()
+    assert (
+        "1 of 1 moves are left out: as long as the old pod ends, a replacement of default CloneSet/web "
+        "could find no node and preempt pods of lower priority"
+    ) in plan.notes
+
+
+def test_pods_of_one_priority_are_planned_as_before() -> None:
+    """Whatever the priority of all is, the plan is the same."""
+    objects = found("replacement-preempts")
+    for item in objects:
+        if item["kind"] == "Pod":
+            item["spec"]["priority"] = 7
+    (step,) = rebalance(Cluster.from_objects(objects), time_limit=10).steps
+    assert (step.node, step.landing) == ("n2", "scores")

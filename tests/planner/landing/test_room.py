@@ -1,0 +1,100 @@
+"""Room that is said to be there for certain is there, wherever those astray have landed."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import numpy as np
+
+from planner.landing.room import Room, RoomRequest, UncertainReplacement
+from planner.moves.trial_cluster import TrialCluster
+from planner.problem.problem import Problem
+from tests.builders import cluster, node, pod
+
+
+def _ways(capacities: list[int], sizes: list[int], allowed: list[list[int]]) -> list[tuple[int, ...]]:
+    """All ways in which pods can be on their nodes."""
+    found = []
+    for way in product(*allowed):
+        loads = np.bincount(way, weights=sizes, minlength=len(capacities))
+        if (loads <= capacities).all():
+            found.append(way)
+    return found
+
+
+def _trial(capacities: list[int], sizes: list[int]) -> TrialCluster:
+    """Nodes with so many cores, and pending pods that want so many."""
+    nodes = [node(f"n{number}", cpu=str(cores)) for number, cores in enumerate(capacities)]
+    pods = [pod(f"p{number}", cpu=str(cores)) for number, cores in enumerate(sizes)]
+    return TrialCluster(Problem(cluster(*nodes, *pods)))
+
+
+def _landed(trial: TrialCluster, pod: int, place: int, allowed: list[int]) -> UncertainReplacement:
+    """A pod that has come to a node, and may as well be on one of those that were allowed."""
+    trial.state.bind(pod, place)
+    mask = trial.problem.nodes.none.copy()
+    mask[allowed] = True
+    return UncertainReplacement(trial.template(pod), mask, pod, place)
+
+
+def test_room_for_certain_is_there_in_every_way() -> None:
+    """Some of those astray also shut the node that they are on, as kin that counts too much does."""
+    seed = random.randrange(2**32)
+    draw, said = random.Random(seed), 0
+    for turn in range(400):
+        capacities = [draw.randint(1, 6) for _ in range(draw.randint(2, 5))]
+        sizes = [draw.randint(1, 3) for _ in range(draw.randint(1, 4))]
+        every = range(len(capacities))
+        allowed = [draw.sample(every, draw.randint(1, len(capacities))) for _ in sizes]
+        ways = _ways(capacities, sizes, allowed)
+        if not ways:
+            continue
+        wanted = draw.randint(1, 3)
+        trial = _trial(capacities, [*sizes, wanted])
+        room = Room(trial)
+        for number, place in enumerate(draw.choice(ways)):
+            room.add(_landed(trial, number, place, allowed[number]))
+        template = trial.template(len(sizes))
+        free = room.free()
+        good = [n for n in draw.sample(every, draw.randint(1, len(capacities))) if capacities[n] >= wanted]
+        shutting = draw.sample(range(len(sizes)), draw.randint(0, len(sizes)))
+        coupled_moves = [room.uncertain_pods[n] for n in shutting if set(allowed[n]) & set(good)]
+        group = np.array(good, np.intp), max(0, len(good) - len(coupled_moves))
+        if room.is_enough(RoomRequest(template, free, (), room_alone=True), [group], coupled_moves):
+            said += 1
+            for way in ways:
+                loads = np.bincount(way, weights=sizes, minlength=len(capacities))
+                shut = {way[n] for n in shutting}
+                left = [n for n in good if n not in shut and capacities[n] - loads[n] >= wanted]
+                assert left, (seed, turn, capacities, sizes, allowed, wanted, good, shutting, way)
+    assert said > 20, seed
+
+
+def test_who_fills_all_his_nodes_leaves_the_same_room_in_every_way() -> None:
+    """Whoever is settled has taken as much of every node as in any other way."""
+    seed = random.randrange(2**32)
+    draw, static = random.Random(seed), 0
+    for turn in range(300):
+        capacities = [draw.randint(1, 5) for _ in range(draw.randint(2, 4))]
+        sizes = [draw.choice((1, 1, 2, 2, 3)) for _ in range(draw.randint(1, 5))]
+        every = range(len(capacities))
+        allowed = [draw.choice(([*every], draw.sample(every, 2))) for _ in sizes]
+        ways = _ways(capacities, sizes, allowed)
+        if not ways:
+            continue
+        trial = _trial(capacities, sizes)
+        room, ample = Room(trial), [trial.problem.nodes.every] * len(trial.problem.resources)
+        for number, place in enumerate(draw.choice(ways)):
+            room.add(_landed(trial, number, place, allowed[number]))
+            room.settle(room.uncertain_pods[-1], ample)
+        open_yet = {uncertain.pod for uncertain in room.uncertain_pods}
+        pods = [uncertain.pod for uncertain in room.elsewhere if uncertain.pod not in open_yet]
+        static += len(pods)
+        loads = {
+            tuple(np.bincount([way[n] for n in pods], [sizes[n] for n in pods], len(capacities)))
+            for way in ways
+            if pods
+        }
+        assert len(loads) <= 1, (seed, turn, capacities, sizes, allowed)
+    assert static > 20, seed

@@ -1,0 +1,64 @@
+"""The order in which nobody's place is unknown: what it promises holds in every way, and it pins few."""
+
+import random
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from planner import rebalance
+from planner.moves.trial_cluster import Move
+from planner.proof import effort
+from planner.waves.known_place_waves import KnownPlaceWaves
+from tests.planner.rebalance.lopsided import lopsided
+from tests.planner.waves.test_scarce_room_waves import drawn_plan_holds, pins
+
+
+@pytest.fixture(autouse=True)
+def nothing_else_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that small clusters, whose every way can be played, are dealt as large full ones are at last."""
+    monkeypatch.setattr(effort, "PLANNED_ONCE", 0)
+    monkeypatch.setattr(effort, "SCARCE_MOVES", -1)
+    monkeypatch.setattr(effort, "SCARCE_JUDGED", 0)
+    monkeypatch.setattr(effort, "SCARCE_SEARCHES", 0)
+
+
+@pytest.mark.parametrize("kind", ["tight", "outage"])
+def test_every_plan_holds_wherever_replacements_land(kind: str) -> None:
+    """Fresh clusters: a hundred random ways through the plan all end as the document says."""
+    drawn_plan_holds(kind)
+
+
+def test_everybody_is_on_one_node_until_only_one_size_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fresh clusters: as long as pods of two sizes are to come, no landing leaves open where it is."""
+    dealt = list[KnownPlaceWaves]()
+    plan_waves = KnownPlaceWaves.plan_waves
+
+    def watched(waves: KnownPlaceWaves, is_over: Callable[[], bool]) -> Sequence[Move]:
+        dealt.append(waves)
+        return plan_waves(waves, is_over)
+
+    monkeypatch.setattr(KnownPlaceWaves, "plan_waves", watched)
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seeds from {seed}")
+    for number in range(3):
+        rebalance(lopsided(seed + number, "tight"), time_limit=5)
+    assert dealt
+    for waves in dealt:
+        landings = [landing for wave in waves.waves for landing in wave]
+        left = [waves._order.size(move) for move in waves._left]
+        for number, landing in enumerate(landings):
+            coming = {waves._order.size(later.move) for later in landings[number:]}.union(left)
+            assert int(landing.nodes.sum()) == 1 or len(coming) == 1, landing
+
+
+@pytest.mark.parametrize("seed", [5000, 5003, 5006])
+def test_fewer_are_pinned_than_where_each_comes_to_the_planned_node(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """In as many moves that leave as little."""
+    given = lopsided(seed, "tight")
+    known = rebalance(given, time_limit=20)
+    monkeypatch.setattr(effort, "KNOWN_JUDGED", 0)
+    planned = rebalance(given, time_limit=20)
+    assert (known.after.hard_excess, len(known.steps)) == (planned.after.hard_excess, len(planned.steps))
+    assert pins(known) * 2 < pins(planned)

@@ -1,0 +1,35 @@
+"""Whose turn it is where room is scarce."""
+
+from planner.landing.room import Room
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.problem.problem import Problem
+from planner.waves.largest_first import LargestFirst
+from tests.builders import cluster, node, pod, spread
+
+
+def ordered(*planned: tuple[str, str, str]) -> list[list[str]]:
+    """The pods of every group of moves; those whose names begin with b are big."""
+    found = cluster(
+        *(node(name, zone=name[0]) for name in ("x0", "x1", "y0", "y1")),
+        *(
+            pod(name, source, cpu="2" if name[0] == "b" else "250m", app=name, spread=[spread(app=name)])
+            for name, source, _ in planned
+        ),
+    )
+    problem = Problem(found)
+    trial, at = TrialCluster(problem), problem.nodes.index
+    pods = {pod.name: number for number, pod in enumerate(problem.pods)}
+    moves = [Move(pods[name], at[source], at[target]) for name, source, target in planned]
+    groups = LargestFirst(trial, Room(trial), moves).groups(moves, moves)
+    return [[problem.pods[move.pod].name for move in group] for group in groups if group]
+
+
+def test_small_ones_wait_for_large_ones_to_their_domain() -> None:
+    """Where as many large ones leave as come, small ones take nothing from them."""
+    assert ordered(("s", "x0", "y0"), ("b", "x1", "y1")) == [["b"]]
+    assert ordered(("s", "x0", "y0"), ("b", "x1", "y1"), ("b2", "y0", "x1"))[0] == ["b", "b2"]
+
+
+def test_who_stays_in_his_domain_goes_first() -> None:
+    """Fewer nodes serve him than serve those that come to the domain."""
+    assert ordered(("comes", "x0", "y0"), ("stays", "y0", "y1")) == [["stays", "comes"]]

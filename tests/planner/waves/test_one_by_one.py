@@ -1,0 +1,132 @@
+"""Moves one after the other: what holds a replacement to its node, and what is said when time is up."""
+
+import sys
+import threading
+from typing import Any
+
+import pytest
+
+from planner import rebalance
+from planner.documents.move_plan import MovePlan, OnNodes
+from planner.errors import InternalError
+from planner.landing.landing import Landing
+from planner.landing.single_landings import SingleLandings
+from planner.moves.pin_policy import NO_PINS, PinPolicy, pinnable
+from planner.moves.timeline import EvictionTimeline
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.problem.problem import Problem
+from planner.proof import effort
+from tests.builders import Object, cluster, node, pod, spread
+
+
+def landing(*objects: Object, evict_only: bool = False) -> Landing | None:
+    """What holds the replacement of pod `it` to node `there`, which may be pinned unless told otherwise."""
+    problem = Problem(cluster(*objects))
+    number = problem.pod_index["default/it"]
+    move = Move(number, int(problem.node_of[number]), problem.nodes.index["there"])
+    pin_policy = NO_PINS if evict_only else PinPolicy(pinnable(problem))
+    return SingleLandings(EvictionTimeline(problem, [move], TrialCluster(problem)), pin_policy).of(move)
+
+
+def replica(name: str, on: str, **words: Any) -> Object:
+    """A pod of one workload."""
+    return pod(name, on, app="web", cpu="1", owner="ReplicaSet/web", **words)
+
+
+def coupled(least: int) -> list[Object]:
+    """Two replicas in a cordoned zone, one in each of two others, of which `there` is the fuller one."""
+    constraint = {**spread(), "minDomains": least}
+    return [
+        node("from", zone="a", cordoned=True),
+        node("there", zone="b"),
+        node("other", zone="c"),
+        *(replica(name, on, spread=[constraint]) for name, on in (("it", "from"), ("w1", "from"))),
+        replica("w2", "there", spread=[constraint]),
+        replica("w3", "other", spread=[constraint]),
+        pod("load", "there", cpu="2"),
+    ]
+
+
+def test_a_pin_names_one_node() -> None:
+    """Where that hides nothing that a constraint asks for."""
+    found = landing(*coupled(1))
+    assert found is not None
+    assert (found.kind, found.place, found.pin) == (
+        "pinned",
+        OnNodes(nodes=("there",)),
+        OnNodes(nodes=("there",)),
+    )
+
+
+def test_a_pin_is_wide_enough_for_the_domains_that_a_constraint_asks_for() -> None:
+    """With one domain alone `minDomains` would let nobody come; the cordoned zone is named to be counted."""
+    found = landing(*coupled(2))
+    assert found is not None
+    assert (found.kind, found.place, found.pin) == (
+        "pinned",
+        OnNodes(nodes=("there",)),
+        OnNodes(nodes=("from", "there")),
+    )
+
+
+def test_without_pins_nothing_holds_it() -> None:
+    """The emptier node has the higher score."""
+    assert landing(*coupled(1), evict_only=True) is None
+
+
+def alone(**words: Any) -> list[Object]:
+    """Two zones, two bystanders in one, and a pod among them that needs its like."""
+    return [
+        node("from", zone="a"),
+        node("there", zone="b"),
+        *(pod(f"other-{number}", "from", app="web") for number in range(2)),
+        replica("it", "from", spread=[spread()], **words),
+    ]
+
+
+def test_a_replacement_waits_until_its_pod_has_ended() -> None:
+    """As long as it ends, its like is in the fuller zone alone, where spread lets nobody come."""
+    term = {"topologyKey": "topology.kubernetes.io/zone", "labelSelector": {"matchLabels": {"role": "it"}}}
+    wish = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    found = landing(*alone(labels={"role": "it"}, affinity=wish))
+    assert found is not None
+    assert found.kind == "filters"
+
+
+def cut_off() -> MovePlan:
+    """The plan when the bell rang at once."""
+    stop_event = threading.Event()
+    stop_event.set()
+    return rebalance(cluster(*alone()), stop_event=stop_event)
+
+
+def test_what_is_known_is_dealt_when_the_bell_rings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster that counts as large, too, gets the plan that was found until then."""
+    monkeypatch.setattr(effort, "PLANNED_ONCE", 0)
+    assert [step.pod for step in cut_off().steps] == ["default/it"]
+
+
+def test_moves_are_not_called_unsafe_when_the_time_was_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went wrong: "no safe order was found" though nobody had looked for one."""
+    monkeypatch.setattr(sys.modules["planner.waves.wave_planner"], "_never", lambda: True)
+    plan = cut_off()
+    assert plan.cut
+    assert not plan.steps
+    assert any(note.endswith("are left out: the time was up before they had a turn") for note in plan.notes)
+    assert not any("no safe order" in note for note in plan.notes)
+
+
+def test_waves_that_do_not_hold_are_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The moves go one by one then, and the plan says that its waves were misjudged."""
+    wrong = iter(["a mistake", None])
+    monkeypatch.setattr(sys.modules["planner.rebalance.plan"], "first_failure", lambda *_, **__: next(wrong))
+    plan = rebalance(cluster(*alone()))
+    assert [step.pod for step in plan.steps] == ["default/it"]
+    assert any("were not safe (a mistake)" in note for note in plan.notes)
+
+
+def test_no_plan_is_printed_that_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even one by one: that is an internal error."""
+    monkeypatch.setattr(sys.modules["planner.rebalance.plan"], "first_failure", lambda *_, **__: "a mistake")
+    with pytest.raises(InternalError, match="a mistake"):
+        rebalance(cluster(*alone()))

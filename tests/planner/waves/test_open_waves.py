@@ -1,0 +1,107 @@
+"""Moves dealt out to waves."""
+
+import numpy as np
+
+from planner.eviction.budgets import Budgets
+from planner.landing.coupled_constraints import coupled_constraints
+from planner.landing.landing import LandingPreferences
+from planner.landing.wave_landings import WaveLandings
+from planner.moves.pin_policy import PinPolicy, pinnable
+from planner.moves.timeline import EvictionTimeline
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.problem.problem import Problem
+from planner.waves.open_waves import OpenWaves, RetryHints, WaveRules
+from tests.builders import ZONE, cluster, node, pod, spread
+
+
+def moves_of(problem: Problem, *planned: tuple[str, str, str]) -> list[Move]:
+    """Moves of pods from a node to another, all by their names."""
+    pods, at = {pod.name: number for number, pod in enumerate(problem.pods)}, problem.nodes.index
+    return [Move(pods[name], at[source], at[target]) for name, source, target in planned]
+
+
+def dealt(reserved: set[str], *, strict: bool = False) -> tuple[list[list[str]], list[str]]:
+    """The pods of every wave, and those without one.
+
+    Two replicas go to two gaps, one after the other, and somebody else to the room that the first leaves.
+    """
+    found = cluster(
+        *(node(name, cpu="2") for name in ("s0", "s1", "s2", "gap0", "gap1")),
+        pod("w0", "s0", cpu="2", owner="ReplicaSet/w", app="w"),
+        pod("w1", "s1", cpu="2", owner="ReplicaSet/w", app="w"),
+        pod("x", "s2", cpu="2", owner="ReplicaSet/x", app="x"),
+    )
+    problem = Problem(found)
+    moves = moves_of(problem, ("w0", "s0", "gap0"), ("w1", "s1", "gap1"), ("x", "s2", "s0"))
+    rules = WaveRules(
+        Budgets(problem), np.ones(len(problem.pods), np.int64), pin_policy=PinPolicy(pinnable(problem))
+    )
+    dealer = OpenWaves(
+        EvictionTimeline(problem, moves, TrialCluster(problem)),
+        moves,
+        rules,
+        RetryHints(
+            reserved={move.pod for move in moves if problem.pods[move.pod].name in reserved}, strict=strict
+        ),
+    )
+    left = dealer.plan_waves(lambda: False)
+    names = [[problem.pods[landing.move.pod].name for landing in wave] for wave in dealer.waves]
+    return names, [problem.pods[move.pod].name for move in left]
+
+
+def test_a_later_move_takes_room_that_is_free_now() -> None:
+    """The second replica has to wait for the first; somebody else goes with that one."""
+    assert dealt(set()) == ([["w0", "x"], ["w1"]], [])
+
+
+def test_a_reserved_move_keeps_its_room() -> None:
+    """Dealt again, nobody comes before a move that found no turn where it would take its room."""
+    assert dealt({"w1"}) == ([["w0"], ["w1"], ["x"]], [])
+
+
+def test_strict_waves_follow_the_moves_own_order() -> None:
+    """All keep off the room that others are to have."""
+    assert dealt(set(), strict=True) == ([["w0"], ["w1", "x"]], [])
+
+
+def landed(app: str) -> list[list[str]]:
+    """Where two pods that count such an app, and one that needs a whole node of zone a, may land in turn."""
+    words = {"app": "w", "owner": "ReplicaSet/w", "spread": [spread(app=app)]}
+    found = cluster(
+        *(node(f"{zone}{number}", zone=zone) for zone in "ab" for number in range(2)),
+        *(node(f"c{number}", zone="c", cpu="16") for number in range(2)),
+        *(pod(f"w{number}", f"c{number // 2}", cpu="2", **words) for number in range(4)),
+        *(pod(f"there-{zone}", f"{zone}0", cpu="100m", **words) for zone in "ab"),
+        *(pod(f"other{number}", "c1", cpu="100m", app="other") for number in range(2)),
+        pod("big", "c0", cpu="3", owner="ReplicaSet/big", nodeSelector={ZONE: "a"}),
+    )
+    problem = Problem(found)
+    moves = moves_of(problem, ("w0", "c0", "a1"), ("w2", "c1", "b1"), ("big", "c0", "a0"))
+    stage = EvictionTimeline(problem, moves, TrialCluster(problem))
+    left = [problem.nodes.index["c0"], problem.nodes.index["c1"]]
+    sources = {stage.trial.template(move.pod): left for move in moves}
+    landings = WaveLandings(
+        stage,
+        coupled_constraints(stage.trial, sources, lambda constraint: constraint.hard),
+        LandingPreferences(),
+        left,
+    )
+    may_land = list[list[str]]()
+    for move in moves:
+        (landing,) = landings.judge([move], lambda _: problem.nodes.none.copy(), pins=False)
+        if landing is not None:
+            landings.commit([landing])
+            may_land.append([problem.nodes.names[node] for node in np.flatnonzero(landing.nodes)])
+    return may_land
+
+
+def test_how_many_came_to_a_domain_tells_how_much_room_is_left() -> None:
+    """Each of two may have come to either zone; when both have, one is in each and leaves a node free."""
+    either = ["a0", "a1", "b0", "b1"]
+    assert landed("w") == [either, either, ["a0", "a1"]]
+
+
+def test_pods_that_are_not_counted_may_all_be_in_one_domain() -> None:
+    """No count tells where those are that only count others: both may have taken the nodes of zone a."""
+    either = ["a0", "a1", "b0", "b1"]
+    assert landed("other") == [either, either]

@@ -1,0 +1,78 @@
+"""The order for next to full clusters: what it promises holds in every way, and it needs few pins."""
+
+import random
+
+import pytest
+
+from planner import rebalance
+from planner.documents.move_plan import MovePlan
+from planner.proof import effort
+from tests.builders import HARD, HOST, Object, cluster, node, pod, spread
+from tests.planner.rebalance.lopsided import lopsided
+from tests.planner.rebalance.test_recordings import wrong_in
+
+
+@pytest.fixture(autouse=True)
+def every_cluster_is_large_and_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that small clusters, whose every way can be played, are dealt as large ones are."""
+    monkeypatch.setattr(effort, "PLANNED_ONCE", 0)
+    monkeypatch.setattr(effort, "SCARCE_MOVES", -1)
+
+
+@pytest.mark.parametrize("kind", ["tight", "mixed"])
+def test_every_plan_holds_wherever_replacements_land(kind: str) -> None:
+    """Fresh clusters: a hundred random ways through the plan all end as the document says."""
+    drawn_plan_holds(kind)
+
+
+def drawn_plan_holds(kind: str) -> None:
+    """The plan for a fresh cluster ends as the document says, in a hundred random ways."""
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")
+    given = lopsided(seed, kind)
+    plan = rebalance(given, time_limit=5)
+    assert plan.after.hard_excess <= plan.before.hard_excess
+    assert plan.after.pending == 0
+    assert wrong_in(given, plan, orders=100) == []
+
+
+def test_exchanges_through_a_single_gap_need_no_pin() -> None:
+    """Two full zones, one gap: each replacement fills it, and its pod leaves the next one."""
+    pods = list[Object]()
+    for number in range(8):
+        for app, home in (("a", "01"), ("b", "23")):
+            words = {"app": app, "owner": f"ReplicaSet/{app}", "cpu": "1"}
+            constraints = [spread(app=app), spread(HOST, app=app, skew=8, when=HARD)]
+            pods.append(pod(f"{app}{number}", f"n{home[number % 2]}", spread=constraints, **words))
+    nodes = [node(f"n{n}", zone="xxyy"[n], cpu="5" if n == 3 else "4") for n in range(4)]
+    given = cluster(*nodes, *pods)
+    plan = rebalance(given, time_limit=5)
+    assert (plan.before.hard_excess, plan.after.hard_excess) == (14, 0)
+    assert {step.landing for step in plan.steps} == {"filters"}
+    assert wrong_in(given, plan, orders=100) == []
+
+
+def test_what_was_found_is_dealt_when_the_time_is_over() -> None:
+    """What went wrong: a search that took all the time ended with no moves at all."""
+    given = lopsided(3, "rebalance")
+    plan = rebalance(given, time_limit=0.01)
+    assert len(plan.steps) > 5
+    assert plan.after.hard_excess < plan.before.hard_excess
+    assert wrong_in(given, plan, orders=20) == []
+
+
+def test_other_replicas_are_looked_for_where_a_few_have_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In as many moves: before, whoever the order left over had nearly all the others pinned as well."""
+    monkeypatch.setattr(effort, "SCARCE_FEW", 1.0)
+    given = lopsided(5002, "tight")
+    found = rebalance(given)
+    monkeypatch.setattr(effort, "SCARCE_SEARCHES", 0)
+    plain = rebalance(given)
+    assert [(plan.after.hard_excess, len(plan.steps)) for plan in (found, plain)] == [(0, 15)] * 2
+    assert pins(found) < pins(plain)
+    assert wrong_in(given, found, orders=100) == []
+
+
+def pins(plan: MovePlan) -> int:
+    """The moves whose replacements are pinned."""
+    return sum(step.landing == "pinned" for step in plan.steps)
