@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from models import Cluster
+from planner.audit.hard_excess import HardExcess
 from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 from tests.truth.digits import Digits, whereabouts
@@ -47,6 +48,8 @@ class Oracle:
         self._waiting = {
             pod for pod in self._scheduler.queue if not self._problem.pods[pod].spec.scheduling_gates
         }
+        self._excess = HardExcess(self._problem, self._state)
+        self._before = self._excess.now()
         world = Digits(objects)
         kinds, _ = whereabouts(world)
         self._budgets = [allowed for _, allowed in world.budgets]
@@ -87,7 +90,7 @@ class Oracle:
             return
         best.seen.add(key)
         value = self._value(waiting, evicted)
-        if value > best.value:
+        if value > best.value and (not evicted or self._is_no_worse()):
             names = tuple(f"evict {self._problem.pods[pod].key}" for pod in evicted)
             best.value, best.evictions, best.steps = value, cost, (*names, *steps)
         for pod in self._first_of_each(waiting):
@@ -99,6 +102,10 @@ class Oracle:
                 step = f"bind {self._problem.pods[pod].key} -> {self._problem.nodes.names[node]}"
                 self._explore(waiting - {pod}, evicted, cost, [*steps, step], best)
                 self._state.rollback(mark)
+
+    def _is_no_worse(self) -> bool:
+        """Whether no hard spread constraint has more pods too many than at the start."""
+        return all(now <= before for now, before in zip(self._excess.now(), self._before, strict=True))
 
     def _first_of_each(self, waiting: set[int]) -> Iterator[int]:
         """One waiting pod of each template: others are like it."""
