@@ -29,9 +29,9 @@ PATHS: Mapping[str, Mapping[str, int]] = {
     "no packings": {"SEQUENCES_AT_ONCE": 0, "SEQUENCE_PODS": 0, "PACKED_PLACES": 0, "ONE_BY_ONE_TRIPLES": 0},
     "regions": {"EXHAUSTED_PODS": 0},
     "chains": {"EXHAUSTED_PODS": 0, "REGION_VARIABLES": 0},
-    "scarce waves": {"EXHAUSTED_PODS": 0, "DEALT_ONCE": 0, "SINGLE_FILE": 0},
-    "large repair": {"EXHAUSTED_PODS": 0, "REGION_VARIABLES": 0, "DEALT_ONCE": 0, "SINGLE_FILE": 0},
-    "all pinned": {"JUDGED_WITH_CARE": 0, "DEALT_ONCE": 0, "SINGLE_FILE": 0},
+    "scarce waves": {"EXHAUSTED_PODS": 0, "PLANNED_ONCE": 0, "SINGLE_FILE": 0},
+    "large repair": {"EXHAUSTED_PODS": 0, "REGION_VARIABLES": 0, "PLANNED_ONCE": 0, "SINGLE_FILE": 0},
+    "all pinned": {"JUDGED_WITH_CARE": 0, "PLANNED_ONCE": 0, "SINGLE_FILE": 0},
 }
 _SOLVE = ("no sequences", "cells", "coarse cells", "no packings")
 _MOVES = ("regions", "chains", "scarce waves", "large repair", "all pinned")
