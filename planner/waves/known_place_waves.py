@@ -1,9 +1,9 @@
-"""Moves in waves on a cluster that is next to full, with nobody of whom it is not known where he is.
+"""Moves in waves on a cluster that is next to full, so that the node of every replacement is known.
 
-Where most replacements may come to any of several nodes, the last moves may find no room for certain.  Here
-each comes to one node: the only one with room, the one to which scores lead, or the one that it is pinned
-to.  None takes a node that is being emptied for a larger pod.  Once pods of about one size are left it does
-not matter any more which of them is where.
+Where most replacements may land on any of several nodes, the last moves may have no node that is certain to
+have room.  Here each replacement has one node: the only one with room, the one with the highest score, or the
+one that it is pinned to.  None takes a node that is being emptied for a larger pod.  Once all pods left are
+of about one size it no longer matters which of them is where.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from planner.waves.scarce_room_waves import ScarceRoomWaves
 
 
 class KnownPlaceWaves(ScarceRoomWaves):
-    """Deals moves out to waves on a stage; they happen there.
+    """Plans waves for moves and carries them out on a timeline.
 
-    As long as all are first, to `_first`, landings are sought that are certain.
+    As long as all moves are in `_first`, only landings on one known node are accepted.
     """
 
-    def __init__(self, stage: EvictionTimeline, moves: Sequence[Move], rules: WaveRules) -> None:
-        super().__init__(stage, moves, rules, RetryHints(first=_first(moves)))
-        #: For every size the nodes to which larger pods are to come, in this turn.
+    def __init__(self, timeline: EvictionTimeline, moves: Sequence[Move], rules: WaveRules) -> None:
+        super().__init__(timeline, moves, rules, RetryHints(first=_first(moves)))
+        #: For every size the nodes to which larger pods are to come, for the wave being planned.
         self._emptied: dict[int, Mask] = {}
 
     @staticmethod
@@ -37,7 +37,7 @@ class KnownPlaceWaves(ScarceRoomWaves):
         return effort.KNOWN_JUDGED
 
     def _wave_of(self, ready: Sequence[Move], groups: Sequence[Sequence[Move]]) -> list[Landing]:
-        """One move to one node; of pods of one size as many as land well wherever it is."""
+        """One move to one node; of pods of one size as many as hold wherever each of them lands."""
         self._emptied.clear()
         sizes = {self._order.size(move) for move in self._left}
         return (
@@ -48,7 +48,7 @@ class KnownPlaceWaves(ScarceRoomWaves):
         )
 
     def _wherever_it_is(self, ready: Sequence[Move], groups: Sequence[Sequence[Move]]) -> list[Landing]:
-        """The wave that leaves the most to be known, and need not leave all."""
+        """The wave that adds the least uncertainty; unlike other waves it may add some."""
         self._first.clear()
         found = super()._wave_of(ready, groups)
         if not found:
@@ -56,13 +56,13 @@ class KnownPlaceWaves(ScarceRoomWaves):
         return found
 
     def _is_welcome(self, landing: Landing) -> bool:
-        """Whether it is on one node, and leaves to larger pods what is made for them."""
+        """Whether it is on one node, and takes no node that is being emptied for a larger pod."""
         if self._first and (landing.nodes.sum() > 1 or (landing.nodes & self._awaited(landing.move)).any()):
             return False
         return super()._is_welcome(landing)
 
     def _certain(self, move: Move) -> Ints:
-        """The nodes on which a pod can be for certain, those last that larger ones are to come to."""
+        """The nodes certain to have room for a pod, those that larger pods are to come to last."""
         nodes = super()._certain(move)
         order: Ints = np.lexsort((nodes != move.target, self._awaited(move)[nodes]))
         return nodes[order]
@@ -78,5 +78,5 @@ class KnownPlaceWaves(ScarceRoomWaves):
 
 
 def _first(moves: Iterable[Move]) -> dict[int, int]:
-    """Everybody goes as long as all is certain."""
+    """Rank 1 for every move: all of them go as long as every landing is certain."""
     return {move.pod: 1 for move in moves}

@@ -1,8 +1,8 @@
-"""Whose turn it is where room is scarce: large pods before small ones that could take their room.
+"""The order of moves where room is scarce: large pods before small ones that could take their room.
 
 Wherever a small pod lands, it may break up the only gap that a large one fits into.  So it comes to a domain
-only if as many larger ones are still to leave that as are to come to it.  Who leaves a node to which a larger
-one is to come makes room for it, and goes early.
+only if at least as many larger pods are still to leave that domain as are to come to it.  A pod that leaves a
+node to which a larger one is to come makes room for it, and goes early.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class LargestFirst:
         classes = {t: math.frexp(float((room.wants(t) * scale).max()))[1] for t in {*template_of.values()}}
         #: Pods of about the same size are of one class.
         self._size_of = {pod: classes[template] for pod, template in template_of.items()}
-        #: The domains that were asked for, and for a template and a domain of its own which of them it is.
+        #: The sets of nodes of all domains seen so far, and by template and domain code the index into them.
         self._domains: list[Mask] = []
         self._numbers: dict[tuple[int, int], int] = {}
         self._by_nodes: dict[bytes, int] = {}
@@ -40,11 +40,11 @@ class LargestFirst:
         return self._size_of[move.pod]
 
     def key(self, move: Move) -> int:
-        """What sorts the largest first."""
+        """The sort key that puts the largest first."""
         return -self.size(move)
 
     def near(self, move: Move, node: int) -> Mask:
-        """The nodes in the same domains as a node, as a move's constraints tell them."""
+        """The nodes in the same domains as a node, for the constraints of a move's pod."""
         return self._domains[self._domain(move, node)]
 
     def _domain(self, move: Move, node: int) -> int:
@@ -75,7 +75,7 @@ class LargestFirst:
     def making_way(self, ready: Iterable[Move], left: Iterable[Move]) -> list[list[Move]]:
         """Ready moves that leave a node to which a larger one is to come, node by node.
 
-        First for the largest, and of the node that needs the least: what is made half is of use to nobody.
+        First for the largest, and of the node that needs the fewest: a gap that is too small serves no pod.
         """
         leaving: dict[int, list[Move]] = {}
         for move in ready:
@@ -88,10 +88,10 @@ class LargestFirst:
         return [moves for *_, moves in sorted(found, key=lambda one: one[:2])]
 
     def _allowed(self, ready: Iterable[Move], left: Sequence[Move]) -> list[Move]:
-        """Those of the ready moves that take nothing from larger ones that are left; the largest first."""
+        """The ready moves that take no room from larger ones that are left; the largest first."""
         self._needed = self._needed_by_larger(left)
         allowed = [move for move in ready if not self.needed(move)[move.target]]
-        # Who stays in its domain leaves a node for another: fewer serve it than serve those that come.
+        # A pod that stays in its domain frees a node there, and fewer nodes serve it than serve newcomers.
         return sorted(
             allowed, key=lambda m: (self.key(m), self._domain(m, m.source) != self._domain(m, m.target))
         )

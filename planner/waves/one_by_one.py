@@ -1,7 +1,7 @@
-"""One move after the other, each to its certain node: where any order holds, this one does.
+"""Waves of one move each, to one certain node.
 
-A wave of one pod asks nothing of others that are under way.  So moves that were found one by one find
-their turns here, whatever several at once would come to.
+A wave of one pod depends on no other move under way.  So moves that were found one by one can be scheduled
+here even where several at once would not be safe.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from planner.waves.open_waves import WaveRules
 
 
 class OneByOne:
-    """Deals moves out to waves of one on a stage; they happen there."""
+    """Plans waves of one move each and carries them out on a timeline."""
 
-    def __init__(self, stage: EvictionTimeline, moves: Sequence[Move], rules: WaveRules) -> None:
-        self._stage = stage
+    def __init__(self, timeline: EvictionTimeline, moves: Sequence[Move], rules: WaveRules) -> None:
+        self._timeline = timeline
         self._left = list(moves)
-        self._landings = SingleLandings(stage, rules.pin_policy, lets_preempt=rules.lets_preempt)
+        self._landings = SingleLandings(timeline, rules.pin_policy, lets_preempt=rules.lets_preempt)
         self.waves: list[list[Landing]] = []
 
     def plan_waves(self, is_over: Callable[[], bool]) -> Sequence[Move]:
-        """All waves; the moves that have no turn are returned."""
+        """Plan all waves; returns the moves that could not be scheduled safely."""
         while self._left and not is_over():
             landing = next(self._possible(), None)
             if landing is None:
                 break
             self._left.remove(landing.move)
-            self._stage.put(landing.move, Phase.LANDED)
+            self._timeline.put(landing.move, Phase.LANDED)
             self.waves.append([landing])
-            self._stage.trial.state.forget_history()
+            self._timeline.trial.state.forget_history()
         return self._left
 
     def _possible(self) -> Iterator[Landing]:
-        """The landings of those moves that can be next, in the order of the plan."""
+        """The landings of the moves that can be next, in the order of the plan."""
         pods = set[int]()
         for move in self._left:
             if move.pod not in pods:

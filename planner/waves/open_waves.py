@@ -1,8 +1,8 @@
-"""Moves in waves: whatever is under way together holds, whichever of it finishes first.
+"""Moves in waves: all moves of a wave hold together, whichever of them finishes first.
 
-Every move is judged alone first, then together with the others of its wave: what they leave, and what
-they may take wherever they land.  Moves that would need a pin wait as long as others can go before
-them: what those change may make the pin needless.
+Every move is judged alone first, then together with the others of its wave: the room that they leave, and the
+room that they may take wherever they land.  Moves that would need a pin wait as long as others can go before
+them: what those change may make the pin unnecessary.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from planner.proof import effort
 
 @dataclass(frozen=True, slots=True)
 class WaveRules:
-    """What may be under way at the same time, what may be steered, and which constraints matter.
+    """How much may be under way at the same time, what may be pinned, and which constraints count.
 
-    `weights` says what each pod's move costs.  No replacement may preempt others, unless it is to be found
-    out which moves that prevents.
+    `weights` has the cost of moving each pod.  `lets_preempt` accepts replacements that could preempt others;
+    it only serves to find out which moves that risk prevents.
     """
 
     budgets: Budgets
@@ -42,19 +42,19 @@ class WaveRules:
 
     @property
     def evict_only(self) -> bool:
-        """Whether nothing may be steered."""
+        """Whether nothing may be pinned."""
         return not self.pin_policy
 
 
 @dataclass(frozen=True, slots=True)
 class RetryHints:
-    """What is heeded when waves are dealt, because it went wrong without.
+    """What an earlier attempt to plan the waves has shown to need attention.
 
-    Nobody takes the room that reserved pods are to have, with `strict` that of any move; whatever counts
-    together with `as_planned` pods lands in the domains that were planned, and together with fixed pods on
-    nodes that are known beforehand, where that can be.  Those that are `first`, the highest number before the
-    others, and whatever counts together with them, go as long as all is certain, and leave it so if scores
-    can lead them.
+    `reserved`: no other move takes the room planned for these pods; with `strict` that of any move.
+    `as_planned`: pods with coupled constraints land in the planned domains.
+    `fixed`: pods with coupled constraints land on one known node, where possible.
+    `first`: these pods, the highest number before the others, and those with coupled constraints go while
+    every landing is still certain, and keep it certain if scores alone can.
     """
 
     reserved: Collection[int] = ()
@@ -65,7 +65,7 @@ class RetryHints:
 
 
 class _Load:
-    """What is away at the same time, of workloads, under budgets and in crowds."""
+    """How many pods are away at the same time: of each workload, budget and set of coupled constraints."""
 
     def __init__(self, waves: OpenWaves) -> None:
         self._waves = waves
@@ -84,7 +84,7 @@ class _Load:
         )
 
     def add(self, move: Move) -> None:
-        """Let one more pod be away."""
+        """Count one more pod as away."""
         workload, coupled = self._waves.groups_of(move)
         self._workloads[workload] += 1
         self._coupled_moves[coupled] += 1
@@ -92,22 +92,22 @@ class _Load:
 
 
 class OpenWaves:
-    """Deals moves out to waves on a stage; they happen there."""
+    """Plans waves for moves and carries them out on a timeline."""
 
-    #: So many counts that may have come about are kept apart.
+    #: The most count vectors kept apart as possible outcomes.
     _histograms_kept = effort.HISTOGRAMS_KEPT
 
     def __init__(
         self,
-        stage: EvictionTimeline,
+        timeline: EvictionTimeline,
         moves: Sequence[Move],
         rules: WaveRules,
         hints: RetryHints | None = None,
     ) -> None:
-        """Waves for moves, dealt with some care."""
+        """Waves for moves; `hints` come from earlier attempts."""
         hints = hints or RetryHints()
-        self._stage = stage
-        self._trial = stage.trial
+        self._timeline = timeline
+        self._trial = timeline.trial
         self._left = list(moves)
         self.rules = rules
         self._hints = hints
@@ -117,7 +117,7 @@ class OpenWaves:
             sources.setdefault(self._trial.template(move.pod), []).append(move.source)
         self._coupled = coupled_constraints(self._trial, sources, self._matters, self._histograms_kept)
         kept = {id(self._coupled[self._trial.template(pod)]) for pod in hints.as_planned if pod in times}
-        #: Templates whose moves keep to their order and to the domains that were planned.
+        #: Templates whose moves keep their order and land in the planned domains.
         self._as_planned = {t for t, coupled in self._coupled.items() if id(coupled) in kept}
         self._fixed = self._with_coupled(hints.fixed, times)
         self._first: dict[int, int] = {}
@@ -125,7 +125,7 @@ class OpenWaves:
             some = [pod for pod, found in hints.first.items() if found == rank]
             self._first |= dict.fromkeys(self._with_coupled(some, times), rank)
         self._landings = WaveLandings(
-            stage,
+            timeline,
             self._coupled,
             LandingPreferences(
                 pin_policy=rules.pin_policy,
@@ -142,7 +142,7 @@ class OpenWaves:
         self.waves: list[list[Landing]] = []
 
     def _with_coupled(self, pods: Iterable[int], moving: Iterable[int]) -> set[int]:
-        """All moving pods that count together with some."""
+        """All moving pods whose constraints are coupled with those of some pods."""
         several = [*moving]
         coupled_constraints = {
             id(self._coupled[self._trial.template(pod)]) for pod in {*pods}.intersection(several)
@@ -153,12 +153,12 @@ class OpenWaves:
         return constraint.hard or constraint.rule.constraint.when_unsatisfiable in self.rules.kinds
 
     def groups_of(self, move: Move) -> tuple[str, int]:
-        """The workload of a move's pod, and what tells its crowd."""
+        """The workload of a move's pod, and an identifier of its coupled constraints."""
         template = self._trial.template(move.pod)
         return self._trial.workloads[template], id(self._coupled[template])
 
     def plan_waves(self, is_over: Callable[[], bool]) -> Sequence[Move]:
-        """All waves; the moves for which there was no safe turn are returned."""
+        """Plan all waves; returns the moves that could not be scheduled safely."""
         while self._left and not is_over():
             wave = self._next_wave()
             if not wave:
@@ -170,18 +170,18 @@ class OpenWaves:
         return self._left
 
     def _next_wave(self) -> list[Landing]:
-        """As many moves as hold together; pinned ones only when no others are left to go first."""
+        """As many moves as hold together; pinned moves only when no others can go first."""
         self._promised, pins = self._promises(), not self.rules.evict_only
         free = (
             self._alone(self._ready(), pins=False)
             if self._work <= effort.JUDGED_WITH_CARE or not pins
             else []
         )
-        turn = max((self._first.get(landing.move.pod, 0) for landing in free), default=0)
-        free = [landing for landing in free if self._first.get(landing.move.pod, 0) == turn]
+        rank = max((self._first.get(landing.move.pod, 0) for landing in free), default=0)
+        free = [landing for landing in free if self._first.get(landing.move.pod, 0) == rank]
         known = [landing for landing in free if landing.kind == "scores"]
         if known:
-            # As long as all is certain: what comes to any of several nodes is not certain any more.
+            # While every landing is certain: a replacement with several possible nodes would end that.
             certain = [found for found in free if int(found.nodes.sum()) == 1]
             return self._hold_together(certain or [self._landings.surest(known)])
         fixed = self._alone((m for m in self._ready() if m.pod in self._fixed), pins=pins)
@@ -192,10 +192,10 @@ class OpenWaves:
     def _alone(
         self, moves: Iterable[Move], *, pins: bool, again: bool = False, plain: bool = False
     ) -> list[Landing]:
-        """The landings of those moves that hold by themselves, as many as may be away at once.
+        """The landings of the moves that hold by themselves, as many as may be away at once.
 
-        Those that were refused before are asked again when their counts or their target have changed.
-        `plain` asks for nothing but a pin to the very node that was planned.
+        Moves refused before are judged again only when their counts or their target have changed.
+        `plain` considers only a pin to the planned node.
         """
         several = [*moves]
         self._landings.foresee(
@@ -218,26 +218,26 @@ class OpenWaves:
         return found
 
     def _is_refused(self, move: Move, *, pins: bool) -> bool:
-        """Whether a move was refused, and nothing that it waits for has changed."""
+        """Whether a move was refused, and nothing that could change the answer has changed."""
         stamp = self._refused.get((move, self._asks(pins=pins)))
         return stamp is not None and stamp == self._stamp(move)
 
     def _is_welcome(self, landing: Landing) -> bool:
-        """Whether a landing that holds is one that is wanted."""
+        """Whether a landing that holds is also acceptable to the order of the waves."""
         return True
 
     def _asks(self, *, pins: bool) -> object:
-        """What tells how a move is judged."""
+        """The key under which an answer about a move is kept: how the move was judged."""
         return pins
 
     def _stamp(self, move: Move) -> object:
-        """What a refused move waits for a change of."""
+        """The state on which a refusal depends: coupled counts, and free room on the target."""
         free = self._landings.room.free_on(move.target).tobytes()
         return self._coupled[self._trial.template(move.pod)].histograms, free
 
     def _hold_together(self, alone: Sequence[Landing]) -> list[Landing]:
         """The most of some moves that keep their kind of landing when they are under way together."""
-        # Whoever has nodes cordoned goes alone: nobody else is kept from them.
+        # A move that has nodes cordoned goes alone, because a cordon keeps every other replacement off them.
         alone = [landing for landing in alone if landing.kind != "cordoned"] or alone[:1]
         first = {landing.move.pod: landing for landing in alone}
         wave = [*self._gather([landing.move for landing in alone])]
@@ -245,7 +245,7 @@ class OpenWaves:
         while len(wave) > 1:
             held = self._judged(wave, known)
             if any((found.nodes & ~known[found.move.pod].nodes).any() for found in held):
-                # The others were judged by a set of nodes that is too small.
+                # The others were judged against a set of nodes that is too small.
                 known = known | {found.move.pod: _widened(found, known[found.move.pod]) for found in held}
                 wave = [found.move for found in held]
             elif held and self._can_leave([found.move for found in held]):
@@ -255,33 +255,33 @@ class OpenWaves:
         return [first[move.pod] for move in wave]
 
     def _judged(self, wave: Sequence[Move], known: Mapping[int, Landing]) -> list[Landing]:
-        """Those of a wave that hold together, by the same kind of landing as alone."""
+        """The landings of the moves of a wave that hold together, with the same kind of landing as alone."""
         pins = any(landing.kind == "pinned" for landing in known.values())
         plain = pins and self._work > effort.JUDGED_WITH_CARE
         judged = self._landings.judge(wave, self._kept_free, known, pins=pins, plain=plain)
         return [found for found in judged if found is not None and self._keeps(found, known)]
 
     def _keeps(self, found: Landing, known: Mapping[int, Landing]) -> bool:
-        """Whether a landing is no worse than alone; who is first leaves it as certain as it was."""
+        """Whether a landing is no worse than alone; for pods in `_first` also no less certain."""
         alone = known[found.move.pod]
         if found.move.pod in self._first and alone.kind == "scores":
             return found.kind == "scores"
         return _RANK[found.kind] <= _RANK[alone.kind]
 
     def _ready(self) -> Iterator[Move]:
-        """The next move of every pod, or of every crowd that keeps to the plan."""
+        """The next move of every pod, and only one for coupled constraints whose moves keep their order."""
         seen: set[tuple[str, int]] = set()
         for move in self._left:
             template = self._trial.template(move.pod)
             keys = {("pod", move.pod)}
             if template in self._as_planned:
-                keys.add(("crowd", id(self._coupled[template])))
+                keys.add(("coupled", id(self._coupled[template])))
             if not keys & seen:
                 yield move
             seen |= keys
 
     def _gather(self, moves: Iterable[Move]) -> Iterator[Move]:
-        """Those of some moves that workloads and budgets bear at once."""
+        """As many of some moves as workloads and budgets allow at once."""
         load = _Load(self)
         for move in moves:
             if load.bears(move):
@@ -289,9 +289,9 @@ class OpenWaves:
                 yield move
 
     def _can_leave(self, wave: Sequence[Move]) -> bool:
-        """Whether nobody is left without the company that he needs when all of them are away."""
+        """Whether no pod loses a required affinity peer when all of a wave's pods are away."""
         mark = self._trial.state.mark()
-        self._stage.put_all(wave, Phase.GONE)
+        self._timeline.put_all(wave, Phase.GONE)
         found = any(
             self._trial.breaks_affinity_of(self._trial.template(move.pod), move.source) for move in wave
         )
@@ -299,7 +299,7 @@ class OpenWaves:
         return not found
 
     def _promises(self) -> tuple[Codes, Ints]:
-        """The nodes that reserved moves are to come to, and what is free there when all have moved."""
+        """The target nodes of reserved moves, and what is free on them when all moves are done."""
         hints, trial = self._hints, self._trial
         coming = [move for move in self._left if hints.strict or move.pod in hints.reserved]
         nodes = np.array(sorted({move.target for move in coming}), np.intp)
@@ -311,7 +311,7 @@ class OpenWaves:
         return nodes, free[:, nodes]
 
     def _kept_free(self, move: Move) -> Mask:
-        """The nodes on which a replacement would take room that others are to have."""
+        """The nodes on which a replacement would take room that is reserved for other moves."""
         kept = np.zeros(self._trial.problem.nodes.size, np.bool_)
         nodes, free = self._promised
         if nodes.size:
@@ -324,7 +324,7 @@ class OpenWaves:
 
 
 def _widened(found: Landing, known: Landing) -> Landing:
-    """A landing with all nodes of both answers."""
+    """A known landing with the nodes of both landings."""
     return replace(known, nodes=known.nodes | found.nodes)
 
 

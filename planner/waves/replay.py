@@ -1,8 +1,8 @@
-"""A plan played through once more from the start, in the order it is printed and in others.
+"""A replay of a whole plan from the start, in the order it is printed and in random orders.
 
-Every eviction, end and landing is one event; within a wave they come in any order that nature allows,
-and every replacement lands on any node that its kind of landing leaves it.  An old pod may end at any time
-until its wave is over, also when all replacements have landed.  One that finds no node may preempt others:
+Every eviction, end and landing is one event; within a wave they come in any order that can happen, and every
+replacement lands on any node that its kind of landing allows.  An old pod may end at any time until its wave
+is over, even after all replacements have landed.  A replacement that finds no node may preempt other pods:
 then the plan does not hold.
 """
 
@@ -28,22 +28,24 @@ from planner.scheduler.preemption import Preemption
 
 
 def first_failure(trial: TrialCluster, waves: Sequence[Sequence[Landing]], *, soft: bool) -> str | None:
-    """What goes otherwise when waves are played through from the start; None when they hold."""
+    """The first deviation from the plan when its waves are replayed from the start; None if they hold."""
     moves = [landing.move for wave in waves for landing in wave]
     alone = _one_by_one(trial, moves)
     if alone is not None:
         return alone
-    stage = EvictionTimeline(trial.problem, moves, trial)
+    timeline = EvictionTimeline(trial.problem, moves, trial)
     size = len(moves) * trial.problem.nodes.size
     draws = next(number for most, number in effort.DRAWS_PLAYED if size <= most)
     found = (
-        line for seed in (None, *range(1, draws + 1)) for line in failures(stage, waves, seed=seed, soft=soft)
+        line
+        for seed in (None, *range(1, draws + 1))
+        for line in failures(timeline, waves, seed=seed, soft=soft)
     )
     return next(found, None)
 
 
 def _one_by_one(trial: TrialCluster, moves: Sequence[Move]) -> str | None:
-    """What the filters refuse, or what is worse, when every move ends before the next one, as it is told."""
+    """The first move that fails when every move ends before the next begins; None if all succeed."""
     mark = trial.state.mark()
     failed = next((move for move in moves if not trial.attempt(move)), None)
     trial.state.rollback(mark)
@@ -54,71 +56,71 @@ def _one_by_one(trial: TrialCluster, moves: Sequence[Move]) -> str | None:
 
 
 def failures(
-    stage: EvictionTimeline, waves: Sequence[Sequence[Landing]], *, seed: int | None, soft: bool = False
+    timeline: EvictionTimeline, waves: Sequence[Sequence[Landing]], *, seed: int | None, soft: bool = False
 ) -> Iterator[str]:
-    """What goes otherwise than planned: one after the other without a seed, else in a random mixture.
+    """What deviates from the plan: one move after the other without a seed, else in a random order.
 
-    Hard constraints end as planned wherever replacements land; with `soft` the others as well.
-    Without a seed the smallest name wins, and everybody has to land on the very node that was told.
-    The stage is left as it was found.
+    Hard constraints must end as planned wherever replacements land; with `soft` soft ones as well.
+    Without a seed the smallest name wins ties, and every replacement has to land on its planned node.
+    The timeline is left as it was found.
     """
     draw = None if seed is None else random.Random(seed)
-    start = stage.trial.state.mark()
+    start = timeline.trial.state.mark()
     for number, wave in enumerate(waves, start=1):
         constraints = {
-            landing.move.pod: stage.trial.ledger.touched((stage.trial.template(landing.move.pod),))
+            landing.move.pod: timeline.trial.ledger.touched((timeline.trial.template(landing.move.pod),))
             for landing in wave
         }
         before = {pod: excesses(found) for pod, found in constraints.items()}
         landed: dict[int, Move] = {}
-        for landing, following in _events(stage, wave, draw):
+        for landing, following in _events(timeline, wave, draw):
             move, phase = landing.move, following
             if move.pod in landed:
                 # Its old pod ends.
                 move = landed[move.pod]
             elif phase in {Phase.LINGERING, Phase.LANDED}:
-                preempted = _preempted(stage, landing)
-                move = landed[move.pod] = _landed(stage, landing, draw)
+                preempted = _preempted(timeline, landing)
+                move = landed[move.pod] = _landed(timeline, landing, draw)
                 if preempted is not None or not landing.nodes[move.target]:
-                    name = _name(stage, landing)
-                    yield f"wave {number}: {name} {preempted or 'does not land where it was told'}"
-                    stage.trial.state.rollback(start)
+                    name = _name(timeline, landing)
+                    yield f"wave {number}: {name} {preempted or 'does not land on a planned node'}"
+                    timeline.trial.state.rollback(start)
                     return
-                phase = Phase.LANDED if stage.has_ended(move) else phase
-            stage.put(move, phase)
-            # No other constraint than those of its own template can be worse by this event.
+                phase = Phase.LANDED if timeline.has_ended(move) else phase
+            timeline.put(move, phase)
+            # This event can make no constraint worse but those of the pod's own template.
             if worse(before[move.pod], constraints[move.pod]):
-                name = _name(stage, landing)
+                name = _name(timeline, landing)
                 yield f"wave {number}: a constraint is worse than before with {name} {phase.name}"
-    yield from _end(stage, waves, soft=soft)
-    stage.trial.state.rollback(start)
+    yield from _end(timeline, waves, soft=soft)
+    timeline.trial.state.rollback(start)
 
 
-def _end(stage: EvictionTimeline, waves: Sequence[Sequence[Landing]], *, soft: bool) -> Iterator[str]:
-    """Whether constraints end as they do where the smallest name wins."""
-    found = _standing(stage, soft=soft)
+def _end(timeline: EvictionTimeline, waves: Sequence[Sequence[Landing]], *, soft: bool) -> Iterator[str]:
+    """A line if constraints end otherwise than they do where the smallest name wins ties."""
+    found = _standing(timeline, soft=soft)
     for wave in waves:
-        stage.put_all((landing.move for landing in wave), Phase.LANDED)
-    planned = _standing(stage, soft=soft)
+        timeline.put_all((landing.move for landing in wave), Phase.LANDED)
+    planned = _standing(timeline, soft=soft)
     if planned != found:
         yield f"the plan ends with {found[0]} too many in {found[1]} domains, not with {planned}"
 
 
-def _standing(stage: EvictionTimeline, *, soft: bool) -> tuple[int, int, int]:
-    """What hard constraints have too much, in how many domains, and what soft ones have if they matter."""
-    ledger = stage.trial.ledger
+def _standing(timeline: EvictionTimeline, *, soft: bool) -> tuple[int, int, int]:
+    """The hard excess in pods, the hard violations in domains, and with `soft` the soft excess, else 0."""
+    ledger = timeline.trial.ledger
     return ledger.excess(hard=True), ledger.violations(), ledger.excess(hard=False) if soft else 0
 
 
 def _events(
-    stage: EvictionTimeline, wave: Sequence[Landing], draw: random.Random | None
+    timeline: EvictionTimeline, wave: Sequence[Landing], draw: random.Random | None
 ) -> Iterator[tuple[Landing, Phase]]:
-    """What happens in a wave, and when; a pod may end before or after its replacement has landed.
+    """The events of a wave in their order; a pod may end before or after its replacement has landed.
 
-    In one of three draws every pod that can ends after all replacements have landed.
+    In one of three draws every pod that can do so ends after all replacements have landed.
     """
     late = draw is not None and draw.random() < effort.LATE_ENDS
-    lines = [[(landing, phase) for phase in _phases(stage, landing, draw, late=late)] for landing in wave]
+    lines = [[(landing, phase) for phase in _phases(timeline, landing, draw, late=late)] for landing in wave]
     if draw is None:
         for line in lines:
             yield from line
@@ -130,24 +132,24 @@ def _events(
 
 
 def _phases(
-    stage: EvictionTimeline, landing: Landing, draw: random.Random | None, *, late: bool
+    timeline: EvictionTimeline, landing: Landing, draw: random.Random | None, *, late: bool
 ) -> list[Phase]:
     """The phases of a move: its pod ends before its replacement has landed, or when it has, or later."""
-    waits = stage.waits_for_the_end(landing.move)
+    waits = timeline.waits_for_the_end(landing.move)
     if waits or (draw is not None and not late and draw.random() < 0.5):  # noqa: PLR2004
         return [Phase.LEAVING, Phase.GONE, Phase.LANDED]
     return [Phase.LEAVING, *(() if draw is None else (Phase.LINGERING,)), Phase.LANDED]
 
 
-def _landed(stage: EvictionTimeline, landing: Landing, draw: random.Random | None) -> Move:
-    """The move to where the replacement lands; with nowhere to go, to its source.
+def _landed(timeline: EvictionTimeline, landing: Landing, draw: random.Random | None) -> Move:
+    """The move to the node where the replacement lands; to its source if no node is open to it.
 
-    Where nothing is open to it as long as its pod still ends, it waits for that.
+    Where no node is open while the old pod is still ending, the replacement waits until it has ended.
     """
-    nodes = np.flatnonzero(_choices(stage.trial, landing))
+    nodes = np.flatnonzero(_choices(timeline.trial, landing))
     if not nodes.size:
-        stage.put(landing.move, Phase.GONE)
-        nodes = np.flatnonzero(_choices(stage.trial, landing))
+        timeline.put(landing.move, Phase.GONE)
+        nodes = np.flatnonzero(_choices(timeline.trial, landing))
     if not nodes.size:
         return Move(landing.move.pod, landing.move.source, landing.move.source)
     if draw is None and landing.move.target in nodes:
@@ -156,9 +158,9 @@ def _landed(stage: EvictionTimeline, landing: Landing, draw: random.Random | Non
     return Move(landing.move.pod, landing.move.source, int(target))
 
 
-def _preempted(stage: EvictionTimeline, landing: Landing) -> str | None:
-    """What a replacement for which no node is open makes room by, as the scheduler would."""
-    trial, move = stage.trial, landing.move
+def _preempted(timeline: EvictionTimeline, landing: Landing) -> str | None:
+    """What the scheduler would preempt for a replacement without an open node; None if nothing."""
+    trial, move = timeline.trial, landing.move
     if _choices(trial, landing).any():
         return None
     framework, plan = trial.framework(trial.template(move.pod)), trial.plan(trial.template(move.pod))
@@ -173,7 +175,7 @@ def _preempted(stage: EvictionTimeline, landing: Landing) -> str | None:
 
 
 def _held(diagnosis: Diagnosis, trial: TrialCluster, landing: Landing) -> Diagnosis:
-    """The same for a replacement that is pinned or kept off nodes: elsewhere evictions do not help."""
+    """A diagnosis in which preemption does not help on nodes that a pin or cordon excludes."""
     if landing.kind not in HELD:
         return diagnosis
     shut = np.isin(np.arange(diagnosis.nodes), landing.cordon)
@@ -198,5 +200,5 @@ def _choices(trial: TrialCluster, landing: Landing) -> Mask:
     return tops
 
 
-def _name(stage: EvictionTimeline, landing: Landing) -> str:
-    return stage.problem.pods[landing.move.pod].key
+def _name(timeline: EvictionTimeline, landing: Landing) -> str:
+    return timeline.problem.pods[landing.move.pod].key

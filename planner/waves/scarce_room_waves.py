@@ -1,9 +1,9 @@
 """Moves in waves on a cluster that is next to full, in an order that keeps it known what is free.
 
-Where a single node of its domain has room, a replacement lands there of its own accord, and nothing becomes
+Where a single node of its domain has room, a replacement lands there without a pin, and nothing becomes
 uncertain.  Pods of one size that fill all the nodes where they may be leave nothing uncertain either.  Such
-moves go first, the largest before others, and those that make way for them; then those for which several
-nodes are as good.  A pin comes last, to where it wastes the least room.
+moves go first, the largest before others, and those that make room for them; then those for which several
+nodes are equally good.  A pin comes last, to where it wastes the least room.
 """
 
 from __future__ import annotations
@@ -24,50 +24,50 @@ from planner.waves.open_waves import OpenWaves, RetryHints, WaveRules
 
 
 class ScarceRoomWaves(OpenWaves):
-    """Deals moves out to waves on a stage; they happen there."""
+    """Plans waves for moves and carries them out on a timeline."""
 
     _histograms_kept = effort.SCARCE_TABLEAUS
 
     def __init__(
         self,
-        stage: EvictionTimeline,
+        timeline: EvictionTimeline,
         moves: Sequence[Move],
         rules: WaveRules,
         hints: RetryHints | None = None,
     ) -> None:
-        super().__init__(stage, moves, rules, hints)
-        self._order = LargestFirst(stage.trial, self._landings.room, moves)
-        self._scarce = _scarce(stage, moves)
+        super().__init__(timeline, moves, rules, hints)
+        self._order = LargestFirst(timeline.trial, self._landings.room, moves)
+        self._scarce = _scarce(timeline, moves)
         self._planned = {move.pod: move.target for move in moves}
         #: For every template the nodes of all domains to which its pods are to come.
         self._ends: dict[int, Mask] = {}
         for move in moves:
-            template, near = stage.trial.template(move.pod), self._order.near(move, move.target)
+            template, near = timeline.trial.template(move.pod), self._order.near(move, move.target)
             self._ends[template] = self._ends.get(template, False) | near
         self._in_domain = True
         #: For templates the nodes that may have room now.
         self._fits: dict[int, Mask] = {}
 
     def plan_waves(self, is_over: Callable[[], bool]) -> Sequence[Move]:
-        """All waves, as long as the order leads on: where nearly all is refused it does not."""
+        """Plan waves until nearly every move is refused; returns the moves left over."""
         most = self._judged_each() * len(self._left) * self._trial.problem.nodes.size
         return super().plan_waves(lambda: is_over() or self._work > most)
 
     @staticmethod
     def _judged_each() -> int:
-        """How many landings are judged for each move before the order is given up."""
+        """The most landings judged for each move before this order is given up."""
         return effort.SCARCE_JUDGED
 
     def _next_wave(self) -> list[Landing]:
-        """The moves that leave the most to be known."""
+        """The moves that add the least uncertainty."""
         self._fits.clear()
-        self._settle()
+        self._resolve_landed()
         self._swap()
         ready = [*self._ready()]
         return self._wave_of(ready, self._order.groups(ready, self._left))
 
     def _wave_of(self, ready: Sequence[Move], groups: Sequence[Sequence[Move]]) -> list[Landing]:
-        """One of ready moves; `groups` are those that take nothing from larger ones, the largest first."""
+        """A wave of ready moves; `groups` are those that take nothing from larger ones, the largest first."""
         largest, *others = groups or [[]]
         filling = (move for move in self._different(largest) if self._fills(move))
         return (
@@ -82,7 +82,7 @@ class ScarceRoomWaves(OpenWaves):
         )
 
     def _in_the_way(self, ready: Sequence[Move]) -> Iterable[Move]:
-        """Some moves, those that make way before the others, and the largest first."""
+        """Moves that make room for larger ones, then all ready moves; each time the largest first."""
         largest_first = sorted(ready, key=self._order.key)
         return chain(*self._order.making_way(largest_first, self._left), largest_first)
 
@@ -93,13 +93,13 @@ class ScarceRoomWaves(OpenWaves):
         return next(filter(None, (self._alone([move], pins=False) for move in moves)), [])
 
     def _to_the_only_node(self, moves: Iterable[Move]) -> list[Landing]:
-        """All of some moves that find a single node with room each."""
+        """All of some moves that have a single node with room each."""
         return self._hold_together(
             self._alone((m for m in moves if np.count_nonzero(self._open(m)) == 1), pins=False)
         )
 
     def _to_any_node(self, moves: Iterable[Move]) -> list[Landing]:
-        """Some moves that land well on whichever node it is."""
+        """Some moves that hold on whichever node they land."""
         different = self._different(moves)
         while some := [*islice(different, effort.SCARCE_TOGETHER)]:
             found = self._hold_together(self._alone(some, pins=False))
@@ -108,7 +108,7 @@ class ScarceRoomWaves(OpenWaves):
         return []
 
     def _to_any_domain(self, moves: Iterable[Move]) -> list[Landing]:
-        """The first of some moves that lands well where any pods like it were planned to, without harm."""
+        """The first of some moves that holds in any planned domain of its template that larger pods leave."""
         self._in_domain = False
         try:
             return self._one_of(self._different(moves))
@@ -116,7 +116,7 @@ class ScarceRoomWaves(OpenWaves):
             self._in_domain = True
 
     def _with_a_pin(self, moves: Iterable[Move]) -> list[Landing]:
-        """The first of some moves that can be pinned, to where it leaves the least room."""
+        """The first of some moves that can be pinned, to the node with the least room left over."""
         if self.rules.evict_only:
             return []
         for move in moves:
@@ -129,7 +129,7 @@ class ScarceRoomWaves(OpenWaves):
         return []
 
     def _is_welcome(self, landing: Landing) -> bool:
-        """Whether it is in the planned domains: elsewhere another move of the same pods is planned to end."""
+        """Whether it is in the planned domains: elsewhere it would take another move's place."""
         return not (landing.nodes & ~self._meant(landing.move)).any()
 
     def _meant(self, move: Move) -> Mask:
@@ -143,8 +143,8 @@ class ScarceRoomWaves(OpenWaves):
 
     # What is known
 
-    def _settle(self) -> None:
-        """See whether those who have just landed fill all the nodes where they may be."""
+    def _resolve_landed(self) -> None:
+        """Resolve pods that just landed, if pods of one size fill all the nodes where they may be."""
         room = self._landings.room
         landed = {landing.move.pod for landing in self.waves[-1]} if self.waves else set[int]()
         for uncertain in [uncertain for uncertain in room.uncertain_pods if uncertain.pod in landed]:
@@ -152,7 +152,7 @@ class ScarceRoomWaves(OpenWaves):
                 room.settle(uncertain, self._scarce)
 
     def _swap(self) -> None:
-        """Who was to come to where another of his size has come now comes to where that one was to."""
+        """Give a move whose node another pod of its size has taken that pod's planned node."""
         for landing in self.waves[-1] if self.waves else ():
             here, free = landing.move.target, self._planned[landing.move.pod]
             for number, other in enumerate(self._left if here != free else ()):
@@ -163,7 +163,7 @@ class ScarceRoomWaves(OpenWaves):
                     break
 
     def _different(self, moves: Iterable[Move]) -> Iterator[Move]:
-        """Those of some moves to domains with room, of all that are alike the first."""
+        """Some moves to domains with room, one for each template, source domain and target domain."""
         seen = set[tuple[int, int, int]]()
         for move in moves:
             template = self._trial.template(move.pod)
@@ -174,7 +174,7 @@ class ScarceRoomWaves(OpenWaves):
                 yield move
 
     def _fills(self, move: Move) -> bool:
-        """Whether pods of the same size may have come to the nodes to which this one may come."""
+        """Whether uncertain pods of the same size may be on the nodes to which this one may come."""
         room, nodes = self._landings.room, self._open(move)
         takes = room.takes[self._trial.template(move.pod)]
         return int(nodes.sum()) > 1 and any(
@@ -191,7 +191,7 @@ class ScarceRoomWaves(OpenWaves):
         return found
 
     def _certain(self, move: Move) -> Ints:
-        """The nodes of those to which nobody else may have come; first those with the least room left."""
+        """The open nodes on which no uncertain pod may be, those with the least free room first."""
         sure = self._open(move)
         sure[move.source] = False
         for uncertain in self._landings.room.uncertain_pods:
@@ -207,9 +207,9 @@ class ScarceRoomWaves(OpenWaves):
         return super()._stamp(move), self._open(move).tobytes(), self._meant(move).tobytes()
 
 
-def _scarce(stage: EvictionTimeline, moves: Sequence[Move]) -> list[Mask]:
-    """For every resource the nodes where nothing else can run out before it, whoever of the moves comes."""
-    trial, problem = stage.trial, stage.problem
+def _scarce(timeline: EvictionTimeline, moves: Sequence[Move]) -> list[Mask]:
+    """For every resource the nodes where no other resource can run out first, whichever of the moves come."""
+    trial, problem = timeline.trial, timeline.problem
     takes: Ints = np.array([problem.templates[trial.template(move.pod)].requests for move in moves], np.int64)
     free = problem.allocatable - trial.state.used
     returning = np.zeros_like(free)

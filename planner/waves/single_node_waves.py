@@ -1,13 +1,12 @@
 """Moves in waves, each to one certain node: for clusters so full that only that node will do.
 
-Nothing is left open here: a replacement goes to where it was planned, or to the scheduler's own choice
-where that serves as well, and is pinned there unless the scheduler takes that node whatever the
-tie-break.
+No landing is uncertain here: a replacement goes to its planned node, or to the scheduler's own choice where
+that is as good, and is pinned there unless the scheduler takes that node whatever the tie-break.
 
-Moves of a wave touch different nodes.  So each of them sees a node that another one touches in one of
-two loads, with that pod or without, and asking with all others before their move, on their way and at
-their goal covers every mixture.  Moves that are kin by a count that both change are few in a wave and
-looked at in all combinations, with old pods that end before their replacements have landed, and after that.
+Moves of a wave touch different nodes.  So a node that another move touches has one of two loads, with that
+pod or without, and judging each move with all others not begun, away and landed covers every mixture.
+Moves that are coupled by a count that both change are few in a wave and judged in all combinations, with old
+pods that end before their replacements have landed, and after that.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _OTHERS = (Phase.BEFORE, Phase.GONE, Phase.LANDED)
 
 
 class _PassedOver:
-    """Moves that were passed over: whoever comes after them in the plan does not take what they need."""
+    """Moves that were passed over: moves after them in the plan must not take what they need."""
 
     def __init__(self, interference: Interference) -> None:
         self._interference = interference
@@ -54,33 +53,33 @@ class _PassedOver:
 
 
 class SingleNodeWaves:
-    """Deals moves out to waves on a stage, each to one node; they happen there."""
+    """Plans waves for moves, each to one node, and carries them out on a timeline."""
 
     def __init__(
         self,
-        stage: EvictionTimeline,
+        timeline: EvictionTimeline,
         moves: Sequence[Move],
         rules: WaveRules,
         *,
         reserved: Container[int] = (),
         strict: bool = False,
     ) -> None:
-        """Waves for moves; nobody takes what the pods of reserved moves need, or with `strict` any move."""
-        self._stage = stage
-        self._trial = stage.trial
+        """Waves for moves; none takes what reserved pods need, with `strict` what any earlier move needs."""
+        self._timeline = timeline
+        self._trial = timeline.trial
         self._left = list(moves)
-        self._places = NodeSets(stage.trial)
+        self._places = NodeSets(timeline.trial)
         self._rules = rules
         self._reserved = reserved
         self._strict = strict
         self._interference = Interference(self._trial)
         self._risk = PreemptionRisk(self._trial)
-        #: What was found out about the next move of a pod since the last wave.
+        #: The options of the next move of a pod, since the last wave.
         self._known: dict[int, tuple[bool, int | None]] = {}
         self.waves: list[list[Landing]] = []
 
     def plan_waves(self, is_over: Callable[[], bool]) -> Sequence[Move]:
-        """All waves; the moves for which there was no safe turn are returned."""
+        """Plan all waves; returns the moves that could not be scheduled safely."""
         while self._left and not is_over():
             wave = self._next_wave()
             if not wave:
@@ -89,12 +88,12 @@ class SingleNodeWaves:
             done = {landing.move.pod for landing in wave}
             first = {pod: next(m for m in self._left if m.pod == pod) for pod in done}
             self._left = [move for move in self._left if first.get(move.pod) is not move]
-            self._stage.put_all((landing.move for landing in wave), Phase.LANDED)
+            self._timeline.put_all((landing.move for landing in wave), Phase.LANDED)
             self._trial.state.forget_history()
         return self._left
 
     def _next_wave(self) -> list[Landing]:
-        """As many moves as hold together; a lone one that does not hold is passed over."""
+        """As many moves as hold together; a move that does not hold is passed over."""
         refused: set[int] = set()
         self._known.clear()
         while True:
@@ -108,7 +107,7 @@ class SingleNodeWaves:
             refused |= failed
 
     def _gather(self, refused: set[int]) -> Iterator[Move]:
-        """The moves that may be in the next wave, in their order; those refused before are not."""
+        """The moves that may be in the next wave, in their order, without those refused before."""
         nodes: set[int] = set()
         pods: set[int] = set()
         workloads: Counter[str] = Counter()
@@ -136,7 +135,7 @@ class SingleNodeWaves:
         return self._trial.workloads[self._trial.template(move.pod)]
 
     def _in_time(self, move: Move, workloads: Counter[str], budgets: Counter[int]) -> bool:
-        """Whether budgets and workload bear one more pod away."""
+        """Whether budgets and `max_unavailable` allow one more pod to be away."""
         rules = self._rules
         return workloads[self._workload(move)] < rules.max_unavailable and all(
             budgets[number] < rules.budgets.allowed[number] for number in rules.budgets.asked(move.pod)
@@ -157,7 +156,7 @@ class SingleNodeWaves:
         ]
 
     def _placed(self, move: Move, nodes: set[int]) -> Move | None:
-        """The move, with the scheduler's own node where that serves as well; None when it cannot be made."""
+        """The move, with the scheduler's own node where that is as good; None when it cannot be made."""
         if move.source in nodes:
             return None
         accepted, best = self._options(move)
@@ -167,7 +166,7 @@ class SingleNodeWaves:
         return None if target is None else replace(move, target=target)
 
     def _options(self, move: Move) -> tuple[bool, int | None]:
-        """Whether the target accepts the pod now, and the scheduler's own node if that would do as well."""
+        """Whether the target accepts the pod now, and the scheduler's own node if that is as good."""
         found = self._known.get(move.pod)
         if found is None:
             trial, template = self._trial, self._trial.template(move.pod)
@@ -183,7 +182,7 @@ class SingleNodeWaves:
         return found
 
     def _serves(self, template: int, node: int, move: Move) -> bool:
-        """Whether another node is as good as the planned one, and nobody else is to come to its room."""
+        """Whether another node is as good as the planned one, with room for all moves to come there."""
         for constraint in self._trial.ledger.of(template):
             codes = constraint.rule.column.codes
             if constraint.hard and codes[node] != codes[move.target]:
@@ -199,14 +198,14 @@ class SingleNodeWaves:
         return not coming or bool((state.used[:, node] + wanted <= problem.allocatable[:, node]).all())
 
     def _judge(self, wave: Sequence[Move]) -> list[Landing | None]:
-        """Every move's landing whatever the others do; None where it does not hold."""
+        """The landing of every move, valid in every state of the others; None where a move does not hold."""
         steady = self._steady(wave)
         natural = np.ones(len(wave), np.bool_)
         holds = np.ones(len(wave), np.bool_)
         coupled_moves = [self._coupled_moves(move, wave) for move in wave]
         mark = self._trial.state.mark()
         for others in _OTHERS:
-            self._stage.put_all(wave, others)
+            self._timeline.put_all(wave, others)
             for number, move in enumerate(wave):
                 if not holds[number]:
                     continue
@@ -225,36 +224,36 @@ class SingleNodeWaves:
         ]
 
     def _landing(self, move: Move, *, own: bool) -> Landing:
-        """A landing on one node: of the scheduler's own accord, or pinned."""
+        """A landing on one node: by the scheduler's own scores, or pinned."""
         only = self._only(move)
         return Landing(move, "scores" if own else "pinned", only, self._places.named(only))
 
     def _only(self, move: Move) -> Mask:
         """The target, as a set of nodes."""
-        found: Mask = self._stage.problem.nodes.none.copy()
+        found: Mask = self._timeline.problem.nodes.none.copy()
         found[move.target] = True
         return found
 
     def _lands(self, move: Move, coupled_moves: Sequence[Move], *, wants_first: bool) -> tuple[bool, bool]:
-        """Whether the target accepts the replacement, and is the first choice, however far its kin are.
+        """Whether the target accepts the replacement, and is the first choice, in all coupled phases.
 
-        As long as its pod still ends, it may also be that no node is open to it: then it waits for that,
-        unless it would preempt others.
+        While the old pod is still ending, no node may be open to the replacement: then it waits until the pod
+        has ended, unless it would preempt others.
         """
         template, natural = self._trial.template(move.pod), wants_first
         only = self._only(move)
-        leaves = not self._stage.waits_for_the_end(move)
+        leaves = not self._timeline.waits_for_the_end(move)
         preempts = self._risk.is_possible(template)
         for phases in product(Phase, repeat=len(coupled_moves)):
             for other, phase in zip(coupled_moves, phases, strict=True):
-                self._stage.put(other, phase)
+                self._timeline.put(other, phase)
             if leaves and (natural or preempts):
-                self._stage.put(move, Phase.LEAVING)
+                self._timeline.put(move, Phase.LEAVING)
                 natural = natural and self._comes_or_waits(template, move.target)
                 held = natural or not preempts or self._trial.accepts_pinned(template, move.target)
                 if not held and self._risk.threatens(template, only):
                     return False, False
-            self._stage.put(move, Phase.GONE)
+            self._timeline.put(move, Phase.GONE)
             natural = natural and self._trial.first_choice(template) == move.target
             if not (natural or self._trial.accepts_pinned(template, move.target)):
                 return False, False
@@ -268,7 +267,7 @@ class SingleNodeWaves:
         return not self._risk.threatens(template)
 
     def _steady(self, wave: Sequence[Move]) -> list[bool]:
-        """For every move whether no constraint is worse than before at any time, together with its kin."""
+        """For every move whether no constraint is ever worse than before, in all phases of coupled moves."""
         trial, found = self._trial, []
         for move in wave:
             group = [move, *self._coupled_moves(move, wave)]
@@ -278,7 +277,7 @@ class SingleNodeWaves:
             fine = True
             for phases in product((Phase.BEFORE, Phase.GONE, Phase.LANDED), repeat=len(group)):
                 for member, phase in zip(group, phases, strict=True):
-                    self._stage.put(member, phase)
+                    self._timeline.put(member, phase)
                 left = any(
                     phase is not Phase.BEFORE
                     and trial.breaks_affinity_of(trial.template(member.pod), member.source)

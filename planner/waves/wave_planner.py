@@ -1,4 +1,4 @@
-"""Moves dealt out to waves, again with more care as long as something is left over or stays broken."""
+"""Waves for moves, planned again with hints as long as moves are left over or constraints stay broken."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from planner.waves.single_node_waves import SingleNodeWaves
 
 @dataclass(frozen=True, slots=True)
 class WavePlan:
-    """Waves, the moves without a safe turn, and what hard and, where they matter, soft constraints keep.
+    """Waves, the moves that could not be scheduled safely, and the hard and soft excess that remains.
 
-    `weight` is that of all pods that move; `soft_excess_left` is what soft constraints keep where ties go to
-    the smallest name, whether they matter or not.
+    `excess` counts soft excess only where soft constraints are to be repaired.  `weight` is the sum over all
+    pods that move.  `soft_excess_left` is the soft excess where ties go to the smallest name, in any case.
     """
 
     waves: Sequence[Sequence[Landing]]
@@ -37,7 +37,7 @@ class WavePlan:
 
     @property
     def key(self) -> tuple[int, ...]:
-        """The smaller, the better: what is too much, moves, pins, weights, wishes, landings by scores."""
+        """The smaller, the better: excess, moves, pins, weight, soft excess, landings by scores."""
         kinds = [landing.kind for wave in self.waves for landing in wave]
         pins, by_scores = sum(kind in HELD for kind in kinds), kinds.count("scores")
         return *self.excess, len(kinds), pins, self.weight, self.soft_excess_left, by_scores
@@ -48,21 +48,19 @@ class WavePlan:
         return {landing.move.pod for wave in self.waves for landing in wave if landing.kind in HELD}
 
     def is_as_planned(self, planned: Mapping[str, int]) -> bool:
-        """Whether nothing is left to wish for but fewer landings that rely on scores."""
+        """Whether nothing could be better but the number of landings that rely on scores."""
         kinds = [landing.kind for wave in self.waves for landing in wave]
-        soft_excess_left = (
-            not HELD.isdisjoint(kinds) or len(kinds) > planned["moves"] or self.soft_excess_left > 0
-        )
-        return not (self.left or self.misses(planned) or soft_excess_left)
+        improvable = not HELD.isdisjoint(kinds) or len(kinds) > planned["moves"] or self.soft_excess_left > 0
+        return not (self.left or self.misses(planned) or improvable)
 
     def misses(self, planned: Mapping[str, int]) -> bool:
-        """Whether more is too much than the moves were to leave."""
+        """Whether more excess remains than the moves were to leave."""
         return self.excess > (planned["hardExcess"], planned["softExcess"])
 
 
 @dataclass(frozen=True, slots=True)
 class WavePlanner:
-    """Deals of moves on a board."""
+    """Plans waves for moves on a trial cluster."""
 
     trial: TrialCluster
     rules: WaveRules
@@ -75,9 +73,9 @@ class WavePlanner:
         others: Callable[[], Iterable[Sequence[Move]]],
         best: WavePlan | None = None,
     ) -> WavePlan:
-        """The best deal of the moves, or of `others` that may serve as well where that one leaves a wish.
+        """The best plan for the moves, or for `others` where the plan could be better.
 
-        `best` is that with care, if it was made before.
+        `best` is the result of `with_retries`, if it is known already.
         """
         best = best or self.with_retries(moves, planned)
         if not self.is_large(moves):
@@ -90,7 +88,7 @@ class WavePlanner:
                 else:
                     found = self.with_retries(other, planned)
                 best = min(best, found, key=lambda one: one.key)
-        self.meter.look_for("a turn for every move")
+        self.meter.look_for("a safe wave for every move")
         if best.left or best.misses(planned):
             best = min(best, self._one_by_one(moves, planned, self.rules), key=lambda one: one.key)
         if (best.left or best.misses(planned)) and self._size(moves) <= effort.SINGLE_FILE:
@@ -101,74 +99,76 @@ class WavePlanner:
         return len(moves) * self.trial.problem.nodes.size
 
     def is_large(self, moves: Sequence[Move]) -> bool:
-        """Whether a deal takes so long that it is made once."""
+        """Whether planning takes so long that it is done once."""
         return self._size(moves) > effort.PLANNED_ONCE
 
     def single_file(self, moves: Sequence[Move]) -> WavePlan:
-        """The moves one after the other."""
-        stage = EvictionTimeline(self.trial.problem, moves, self.trial)
-        found = self._plan_with(stage, OneByOne(stage, moves, self.rules), self.meter.over)
+        """The moves one after the other, one per wave."""
+        timeline = EvictionTimeline(self.trial.problem, moves, self.trial)
+        found = self._plan_with(timeline, OneByOne(timeline, moves, self.rules), self.meter.over)
         return self._nothing(moves) if found is None else found
 
     def with_retries(self, moves: Sequence[Move], planned: Mapping[str, int]) -> WavePlan:
-        """The moves in waves, each to all nodes that are as good; those of a large cluster are dealt once.
+        """The moves in waves, each open to all nodes that are as good; in a large cluster planned only once.
 
-        Where that leaves some over, once more with nobody of whom it is not known where he is.
+        Where that leaves moves over, once more with one known node for every replacement.
         """
-        self.meter.look_for("a turn for every move")
+        self.meter.look_for("a safe wave for every move")
         best = self._once(moves) if self.is_large(moves) else self._again_and_again(moves, planned)
         if best.left and self.rules.pin_policy and not self.meter.over():
-            stage = EvictionTimeline(self.trial.problem, moves, self.trial)
-            known = self._plan_with(stage, KnownPlaceWaves(stage, moves, self.rules), self.meter.over)
+            timeline = EvictionTimeline(self.trial.problem, moves, self.trial)
+            known = self._plan_with(timeline, KnownPlaceWaves(timeline, moves, self.rules), self.meter.over)
             best = best if known is None else min(best, known, key=lambda one: one.key)
         return best
 
     def _once(self, moves: Sequence[Move]) -> WavePlan:
-        """A first deal, in the order for scarce room if most moves have few nodes to come to."""
-        stage, tight = EvictionTimeline(self.trial.problem, moves, self.trial), _tight(self.trial, moves)
+        """A single plan, in the order for scarce room if most moves have few nodes to come to."""
+        timeline, tight = EvictionTimeline(self.trial.problem, moves, self.trial), _tight(self.trial, moves)
         if len(tight) > effort.SCARCE_MOVES * len(moves):
-            builder: OpenWaves = ScarceRoomWaves(stage, moves, self.rules)
+            builder: OpenWaves = ScarceRoomWaves(timeline, moves, self.rules)
         else:
-            builder = OpenWaves(stage, moves, self.rules, RetryHints(frozenset(tight)))
-        # Something is dealt even if the search took all of the time.
-        found, nothing = self._plan_with(stage, builder, _never), self._nothing(moves)
+            builder = OpenWaves(timeline, moves, self.rules, RetryHints(frozenset(tight)))
+        # Waves are planned even if the search took all of the time.
+        found, nothing = self._plan_with(timeline, builder, _never), self._nothing(moves)
         return nothing if found is None else min(nothing, found, key=lambda one: one.key)
 
     def _again_and_again(self, moves: Sequence[Move], planned: Mapping[str, int]) -> WavePlan:
-        """The best of several deals, each with more care for what found no turn in those before.
+        """The best of several plans, each with hints about what could not be scheduled in those before.
 
-        Moves that found no turn keep their room the next time, when replicas also go one by one and where
-        they were planned; at last the waves follow the moves' own order.
+        Room is reserved the next time for moves that could not be scheduled; then replicas also go one by one
+        to their planned domains.  In the last attempt the waves follow the moves' own order.
         """
         best, rules = self._nothing(moves), self.rules
         reserved, fixed, tight = set[int](), set[int](), _tight(self.trial, moves)
-        first, number, turns = dict[int, int](), 0, 0
-        # Something is dealt even if the search took all of the time.
+        first, number, ranks = dict[int, int](), 0, 0
+        # Waves are planned even if the search took all of the time.
         is_over: Callable[[], bool] = _never
         while number <= effort.WAVE_PLANS and not is_over():
             strict = number == effort.WAVE_PLANS
             hints = RetryHints(
                 frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), strict, first
             )
-            stage = EvictionTimeline(self.trial.problem, moves, self.trial)
-            builder = OpenWaves(stage, moves, replace(rules, max_unavailable=1) if number else rules, hints)
-            found, is_over = self._plan_with(stage, builder, is_over), self.meter.over
+            timeline = EvictionTimeline(self.trial.problem, moves, self.trial)
+            builder = OpenWaves(
+                timeline, moves, replace(rules, max_unavailable=1) if number else rules, hints
+            )
+            found, is_over = self._plan_with(timeline, builder, is_over), self.meter.over
             if found is None:
-                # It contradicts itself: the next one keeps more apart.
+                # The landings contradict each other: the next attempt reserves room for every move.
                 reserved |= {move.pod for move in moves}
                 number += 1
                 continue
             best = min(best, found, key=lambda one: one.key)
             hard = found.pinned | {move.pod for move in found.left}
             if len(found.left) - len(best.left) > effort.MORE_UNSCHEDULED * len(moves):
-                # Not with these first.
-                turns, first = effort.FAILED_FIRST, {}
-            if not ((number and found.left) or hard <= {*first}) and turns < effort.FAILED_FIRST:
-                # Whoever found nothing but a pin, or no turn, finds more as long as all is certain.
-                turns += 1
-                first = first | dict.fromkeys(hard, turns)
+                # Moving these first leaves too many others without a wave.
+                ranks, first = effort.FAILED_FIRST, {}
+            if not ((number and found.left) or hard <= {*first}) and ranks < effort.FAILED_FIRST:
+                # Moves that needed a pin, or found no wave, have more options while every landing is certain.
+                ranks += 1
+                first = first | dict.fromkeys(hard, ranks)
                 continue
-            fresh = {move.pod for move in found.left} | _of_broken(stage, moves, rules)
+            fresh = {move.pod for move in found.left} | _of_broken(timeline, moves, rules)
             if not (found.left or found.misses(planned)) or fresh <= fixed:
                 break
             fixed |= fresh & reserved
@@ -177,18 +177,18 @@ class WavePlanner:
         return best
 
     def _one_by_one(self, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules) -> WavePlan:
-        """The moves each to one certain node; moves without a turn keep their room the next time."""
+        """The moves each to one certain node; room is reserved the next time for those left over."""
         best = self._nothing(moves)
         reserved: set[int] = set()
         is_over: Callable[[], bool] = _never
         for number in range(effort.WAVE_PLANS):
             if is_over():
                 break
-            stage = EvictionTimeline(self.trial.problem, moves, self.trial)
+            timeline = EvictionTimeline(self.trial.problem, moves, self.trial)
             chosen = replace(rules, max_unavailable=1) if number else rules
             strict = number == effort.WAVE_PLANS - 1
-            builder = SingleNodeWaves(stage, moves, chosen, reserved=reserved, strict=strict)
-            found, is_over = self._plan_with(stage, builder, is_over), self.meter.over
+            builder = SingleNodeWaves(timeline, moves, chosen, reserved=reserved, strict=strict)
+            found, is_over = self._plan_with(timeline, builder, is_over), self.meter.over
             if found is None:
                 continue
             best = min(best, found, key=lambda one: one.key)
@@ -199,30 +199,30 @@ class WavePlanner:
 
     def _plan_with(
         self,
-        stage: EvictionTimeline,
+        timeline: EvictionTimeline,
         builder: OpenWaves | SingleNodeWaves | OneByOne,
         is_over: Callable[[], bool],
     ) -> WavePlan | None:
-        """What a dealer comes to; None if it contradicts itself."""
+        """The plan that a wave builder makes; None if its landings contradict each other."""
         hard, soft = (
-            self.trial.ledger.excess(hard=kind) - stage.trial.ledger.excess(hard=kind)
+            self.trial.ledger.excess(hard=kind) - timeline.trial.ledger.excess(hard=kind)
             for kind in (True, False)
         )
         try:
             left = builder.plan_waves(is_over)
         except LandingContradiction:
             return None
-        # The stage has only the constraints that its moves touch.
+        # The timeline has only the constraints that its moves touch.
         hard, soft = (
-            hard + stage.trial.ledger.excess(hard=True),
-            soft + stage.trial.ledger.excess(hard=False),
+            hard + timeline.trial.ledger.excess(hard=True),
+            soft + timeline.trial.ledger.excess(hard=False),
         )
         pods = [landing.move.pod for wave in builder.waves for landing in wave]
         weight = int(self.rules.weights[pods].sum()) if pods else 0
         return WavePlan(builder.waves, left, (hard, soft if SOFT in self.rules.kinds else 0), weight, soft)
 
     def _nothing(self, moves: Sequence[Move]) -> WavePlan:
-        """No move finds a turn."""
+        """The empty plan: all moves are left over."""
         hard, soft = (self.trial.ledger.excess(hard=kind) for kind in (True, False))
         return WavePlan((), moves, (hard, soft if SOFT in self.rules.kinds else 0), 0, soft)
 
@@ -246,7 +246,7 @@ def _tight(trial: TrialCluster, moves: Sequence[Move]) -> set[int]:
     return found
 
 
-def _of_broken(stage: EvictionTimeline, moves: Sequence[Move], rules: WaveRules) -> set[int]:
-    """The moves of pods that count for what is still broken."""
-    broken = {t for constraint in stage.trial.ledger.broken(rules.kinds) for t in constraint.members}
-    return {move.pod for move in moves if stage.trial.template(move.pod) in broken}
+def _of_broken(timeline: EvictionTimeline, moves: Sequence[Move], rules: WaveRules) -> set[int]:
+    """The moves of pods that a constraint counts which is still broken."""
+    broken = {t for constraint in timeline.trial.ledger.broken(rules.kinds) for t in constraint.members}
+    return {move.pod for move in moves if timeline.trial.template(move.pod) in broken}

@@ -148,7 +148,7 @@ def test_the_replay_has_pods_end_after_all_have_landed() -> None:
         pod("second", "b", cpu="1", owner="ReplicaSet/second"),
     ]
     lines = played(objects, "pinned", ("first", "a", "c"), ("second", "b", "a"))
-    assert lines == {"wave 1: default/second does not land where it was told"}
+    assert lines == {"wave 1: default/second does not land on a planned node"}
 
 
 def test_waves_to_certain_nodes_look_at_pods_that_end_late() -> None:

@@ -1,4 +1,4 @@
-"""The order in which nobody's place is unknown: what it promises holds in every way, and it pins few."""
+"""Waves in which the node of every replacement is known: they hold in every order, with few pins."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from tests.planner.waves.test_scarce_room_waves import drawn_plan_holds, pins
 
 @pytest.fixture(autouse=True)
 def nothing_else_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that small clusters, whose every way can be played, are dealt as large full ones are at last."""
+    """Plan small clusters, of which every path can be replayed, in the way kept for large full clusters."""
     monkeypatch.setattr(effort, "PLANNED_ONCE", 0)
     monkeypatch.setattr(effort, "SCARCE_MOVES", -1)
     monkeypatch.setattr(effort, "SCARCE_JUDGED", 0)
@@ -24,17 +24,17 @@ def nothing_else_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kind", ["tight", "outage"])
 def test_every_plan_holds_wherever_replacements_land(kind: str) -> None:
-    """Fresh clusters: a hundred random ways through the plan all end as the document says."""
+    """Fresh clusters: a hundred random replays of the plan all end as the document says."""
     drawn_plan_holds(kind)
 
 
-def test_everybody_is_on_one_node_until_only_one_size_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fresh clusters: as long as pods of two sizes are to come, no landing leaves open where it is."""
-    dealt = list[KnownPlaceWaves]()
+def test_every_pod_is_on_one_node_until_only_one_size_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fresh clusters: as long as pods of two sizes are to come, every landing is on one node."""
+    planned = list[KnownPlaceWaves]()
     plan_waves = KnownPlaceWaves.plan_waves
 
     def watched(waves: KnownPlaceWaves, is_over: Callable[[], bool]) -> Sequence[Move]:
-        dealt.append(waves)
+        planned.append(waves)
         return plan_waves(waves, is_over)
 
     monkeypatch.setattr(KnownPlaceWaves, "plan_waves", watched)
@@ -42,8 +42,8 @@ def test_everybody_is_on_one_node_until_only_one_size_is_left(monkeypatch: pytes
     print(f"seeds from {seed}")
     for number in range(3):
         rebalance(lopsided(seed + number, "tight"), time_limit=5)
-    assert dealt
-    for waves in dealt:
+    assert planned
+    for waves in planned:
         landings = [landing for wave in waves.waves for landing in wave]
         left = [waves._order.size(move) for move in waves._left]
         for number, landing in enumerate(landings):
@@ -55,7 +55,7 @@ def test_everybody_is_on_one_node_until_only_one_size_is_left(monkeypatch: pytes
 def test_fewer_are_pinned_than_where_each_comes_to_the_planned_node(
     monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """In as many moves that leave as little."""
+    """With as many moves and no more excess left."""
     given = lopsided(seed, "tight")
     known = rebalance(given, time_limit=20)
     monkeypatch.setattr(effort, "KNOWN_JUDGED", 0)

@@ -1,4 +1,4 @@
-"""Whose turn it is where room is scarce."""
+"""The order of moves where room is scarce."""
 
 from planner.landing.room import Room
 from planner.moves.trial_cluster import Move, TrialCluster
@@ -25,11 +25,11 @@ def ordered(*planned: tuple[str, str, str]) -> list[list[str]]:
 
 
 def test_small_ones_wait_for_large_ones_to_their_domain() -> None:
-    """Where as many large ones leave as come, small ones take nothing from them."""
+    """Where as many large pods leave a domain as come to it, small ones take no room from them."""
     assert ordered(("s", "x0", "y0"), ("b", "x1", "y1")) == [["b"]]
     assert ordered(("s", "x0", "y0"), ("b", "x1", "y1"), ("b2", "y0", "x1"))[0] == ["b", "b2"]
 
 
-def test_who_stays_in_his_domain_goes_first() -> None:
-    """Fewer nodes serve him than serve those that come to the domain."""
+def test_a_pod_that_stays_in_its_domain_goes_first() -> None:
+    """Fewer nodes serve it than serve pods that come to the domain."""
     assert ordered(("comes", "x0", "y0"), ("stays", "y0", "y1")) == [["stays", "comes"]]

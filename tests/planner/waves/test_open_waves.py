@@ -1,4 +1,4 @@
-"""Moves dealt out to waves."""
+"""Waves whose replacements may land on any of several nodes."""
 
 import numpy as np
 
@@ -20,10 +20,10 @@ def moves_of(problem: Problem, *planned: tuple[str, str, str]) -> list[Move]:
     return [Move(pods[name], at[source], at[target]) for name, source, target in planned]
 
 
-def dealt(reserved: set[str], *, strict: bool = False) -> tuple[list[list[str]], list[str]]:
-    """The pods of every wave, and those without one.
+def planned_waves(reserved: set[str], *, strict: bool = False) -> tuple[list[list[str]], list[str]]:
+    """The pods of every wave, and those that could not be scheduled.
 
-    Two replicas go to two gaps, one after the other, and somebody else to the room that the first leaves.
+    Two replicas go to two gaps, one after the other, and another pod to the room that the first leaves.
     """
     found = cluster(
         *(node(name, cpu="2") for name in ("s0", "s1", "s2", "gap0", "gap1")),
@@ -36,7 +36,7 @@ def dealt(reserved: set[str], *, strict: bool = False) -> tuple[list[list[str]],
     rules = WaveRules(
         Budgets(problem), np.ones(len(problem.pods), np.int64), pin_policy=PinPolicy(pinnable(problem))
     )
-    dealer = OpenWaves(
+    planner = OpenWaves(
         EvictionTimeline(problem, moves, TrialCluster(problem)),
         moves,
         rules,
@@ -44,28 +44,28 @@ def dealt(reserved: set[str], *, strict: bool = False) -> tuple[list[list[str]],
             reserved={move.pod for move in moves if problem.pods[move.pod].name in reserved}, strict=strict
         ),
     )
-    left = dealer.plan_waves(lambda: False)
-    names = [[problem.pods[landing.move.pod].name for landing in wave] for wave in dealer.waves]
+    left = planner.plan_waves(lambda: False)
+    names = [[problem.pods[landing.move.pod].name for landing in wave] for wave in planner.waves]
     return names, [problem.pods[move.pod].name for move in left]
 
 
 def test_a_later_move_takes_room_that_is_free_now() -> None:
-    """The second replica has to wait for the first; somebody else goes with that one."""
-    assert dealt(set()) == ([["w0", "x"], ["w1"]], [])
+    """The second replica has to wait for the first; another pod goes with the first."""
+    assert planned_waves(set()) == ([["w0", "x"], ["w1"]], [])
 
 
 def test_a_reserved_move_keeps_its_room() -> None:
-    """Dealt again, nobody comes before a move that found no turn where it would take its room."""
-    assert dealt({"w1"}) == ([["w0"], ["w1"], ["x"]], [])
+    """No move that would take room reserved for another one goes before it."""
+    assert planned_waves({"w1"}) == ([["w0"], ["w1"], ["x"]], [])
 
 
 def test_strict_waves_follow_the_moves_own_order() -> None:
-    """All keep off the room that others are to have."""
-    assert dealt(set(), strict=True) == ([["w0"], ["w1", "x"]], [])
+    """No move takes room that is planned for another one."""
+    assert planned_waves(set(), strict=True) == ([["w0"], ["w1", "x"]], [])
 
 
 def landed(app: str) -> list[list[str]]:
-    """Where two pods that count such an app, and one that needs a whole node of zone a, may land in turn."""
+    """Where two pods whose constraint counts `app`, then one that needs a whole node of zone a, may land."""
     words = {"app": "w", "owner": "ReplicaSet/w", "spread": [spread(app=app)]}
     found = cluster(
         *(node(f"{zone}{number}", zone=zone) for zone in "ab" for number in range(2)),
@@ -102,6 +102,6 @@ def test_how_many_came_to_a_domain_tells_how_much_room_is_left() -> None:
 
 
 def test_pods_that_are_not_counted_may_all_be_in_one_domain() -> None:
-    """No count tells where those are that only count others: both may have taken the nodes of zone a."""
+    """No count tells where pods are that a constraint does not count: both may be on the nodes of zone a."""
     either = ["a0", "a1", "b0", "b1"]
     assert landed("other") == [either, either]

@@ -1,4 +1,4 @@
-"""The order for next to full clusters: what it promises holds in every way, and it needs few pins."""
+"""The order for next to full clusters: its plans hold in every order, and need few pins."""
 
 import random
 
@@ -14,19 +14,19 @@ from tests.planner.rebalance.test_recordings import wrong_in
 
 @pytest.fixture(autouse=True)
 def every_cluster_is_large_and_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that small clusters, whose every way can be played, are dealt as large ones are."""
+    """Plan small clusters, of which every path can be replayed, in the way kept for large full clusters."""
     monkeypatch.setattr(effort, "PLANNED_ONCE", 0)
     monkeypatch.setattr(effort, "SCARCE_MOVES", -1)
 
 
 @pytest.mark.parametrize("kind", ["tight", "mixed"])
 def test_every_plan_holds_wherever_replacements_land(kind: str) -> None:
-    """Fresh clusters: a hundred random ways through the plan all end as the document says."""
+    """Fresh clusters: a hundred random replays of the plan all end as the document says."""
     drawn_plan_holds(kind)
 
 
 def drawn_plan_holds(kind: str) -> None:
-    """The plan for a fresh cluster ends as the document says, in a hundred random ways."""
+    """The plan for a fresh cluster ends as the document says, in a hundred random replays."""
     seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}")
     given = lopsided(seed, kind)
@@ -52,7 +52,7 @@ def test_exchanges_through_a_single_gap_need_no_pin() -> None:
     assert wrong_in(given, plan, orders=100) == []
 
 
-def test_what_was_found_is_dealt_when_the_time_is_over() -> None:
+def test_what_was_found_is_planned_when_the_time_is_over() -> None:
     """What went wrong: a search that took all the time ended with no moves at all."""
     given = lopsided(3, "rebalance")
     plan = rebalance(given, time_limit=0.01)
@@ -61,8 +61,8 @@ def test_what_was_found_is_dealt_when_the_time_is_over() -> None:
     assert wrong_in(given, plan, orders=20) == []
 
 
-def test_other_replicas_are_looked_for_where_a_few_have_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In as many moves: before, whoever the order left over had nearly all the others pinned as well."""
+def test_other_replicas_are_sought_where_a_few_cannot_be_scheduled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With as many moves: without that the few left over had nearly all the others pinned as well."""
     monkeypatch.setattr(effort, "SCARCE_FEW", 1.0)
     given = lopsided(5002, "tight")
     found = rebalance(given)
