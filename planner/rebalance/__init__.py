@@ -1,8 +1,8 @@
 """The fewest moves that repair the spread, in an order that holds at every step.
 
-choice, movable, search, waves, landings, why_not: whom it is about; which pods may go; how few of them
-have to, and where to; which of them may be under way together; which replacements the scheduler puts
-there by itself; and why something stays broken.
+`scope`: which pods are chosen; `search`: the fewest moves; `alternatives`: other moves where these have no
+safe waves; `lower_bounds`: what no moves can do better; `report`: the document, and why something stays
+broken.
 """
 
 from planner.rebalance.plan import rebalance

@@ -1,4 +1,4 @@
-"""The turns that moves find: those of the search, or others where these leave something that moves mend."""
+"""Waves for the moves that the search found, or for other moves where those leave something broken."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HELD = "nothing holds its replacement to the right nodes"
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """Deals moves out to waves; what others it tries depends on what has no turn."""
+    """Plans waves for moves; which other moves it tries depends on those that could not be scheduled."""
 
     trial: TrialCluster
     movable: Movable
@@ -33,9 +33,12 @@ class Alternatives:
     wave_meter: Meter
 
     def of(self, search: MoveSearch, found: FoundMoves) -> tuple[WavePlan, WavePlan]:
-        """The best deal, and the one that tells which moves would do more if they had a turn."""
+        """The best plan, and the plan whose unscheduled moves are reported.
+
+        The latter is the first plan if the best one schedules all of its moves but leaves too much.
+        """
         planner = WavePlanner(self.trial, self.rules, self.wave_meter)
-        moves, values, plan = self._led_on(planner, found)
+        moves, values, plan = self._searched_again(planner, found)
         best = first = planner.of(moves, values, partial(self._others, search), plan)
         instead = self._instead(search, planner, found, first)
         while best.left or best.misses(found.values):
@@ -45,17 +48,19 @@ class Alternatives:
             best = min(best, planner.of(*known, lambda: ()), key=lambda one: one.key)
         return best, first if not best.left and best.misses(found.values) else best
 
-    def _led_on(self, planner: WavePlanner, found: FoundMoves) -> tuple[Sequence[Move], Values, WavePlan]:
-        """Moves of a large cluster, others than were found if only a few of these have no turn; their deal.
+    def _searched_again(
+        self, planner: WavePlanner, found: FoundMoves
+    ) -> tuple[Sequence[Move], Values, WavePlan]:
+        """Moves, their values and their plan; in a large cluster other moves if only a few are left over.
 
-        What is left then would be pinned with nearly all the others, to one certain node each.
+        Otherwise those few would have nearly all the others pinned as well, to one certain node each.
         """
         every = moves, values, plan = (
             found.moves,
             found.values,
             planner.with_retries(found.moves, found.values),
         )
-        # What comes before pins.
+        # The stages of the objective that come before pins.
         counted, held = found.stages[: found.stages.index("moves") + 1], set[int]()
         for _ in range(effort.SCARCE_SEARCHES if planner.is_large(moves) else 0):
             if not 0 < len(plan.left) <= effort.SCARCE_FEW * len(moves) or self.meter.over():
@@ -78,7 +83,7 @@ class Alternatives:
     def _instead(
         self, search: MoveSearch, planner: WavePlanner, found: FoundMoves, first: WavePlan
     ) -> Iterator[Found]:
-        """Other moves, the best of which may still leave more than was found."""
+        """Other moves to try one after the other; even the best of them may leave more than was found."""
         better = search.landing(self._achieved(first), self.rules.pin_policy)
         if better is not None:
             yield better
@@ -88,7 +93,7 @@ class Alternatives:
             yield from self._without(left)
 
     def _without(self, left: Sequence[Move]) -> Iterator[Found]:
-        """Other moves without the pods that had no turn, then without all that are like them."""
+        """Other moves without the pods that could not be scheduled, then without all of their templates."""
         pods = {move.pod for move in left}
         alike = {pod for move in left for pod in self.movable.of(self.trial.template(move.pod)).tolist()}
         for held in (pods, alike) if alike > pods else (pods,):
@@ -99,7 +104,7 @@ class Alternatives:
                 yield [*found.moves], found.values
 
     def _achieved(self, plan: WavePlan) -> Values:
-        """What the moves achieve that have turns."""
+        """The values of the moves that are in waves."""
         pods = [landing.move.pod for wave in plan.waves for landing in wave]
         weight = int(self.movable.weights[pods].sum()) if pods else 0
         hard, soft = plan.excess

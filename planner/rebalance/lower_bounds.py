@@ -1,7 +1,7 @@
-"""What no moves can do better than: counting, and relaxed models of constraints that share no pods.
+"""Lower bounds on moves: by counting, and by relaxed models of groups of constraints that share no pods.
 
-Groups of constraints that share no movable pods compete for room alone.  Room is left out of a
-relaxation, so the bounds of groups add up.
+Groups of constraints that share no movable pods compete for room alone.  A relaxation leaves room out, so the
+bounds of groups add up.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SOFT = "softExcess"
 
 
 class LowerBounds:
-    """Bounds for the moves that mend some groups of constraints."""
+    """Bounds for the moves that repair some groups of constraints."""
 
     def __init__(self, movable: Movable, regions: Regions, stages: Sequence[str], most: int | None) -> None:
         self._movable = movable
@@ -36,7 +36,7 @@ class LowerBounds:
         self._stages = stages
         self._most = most
         self._template_of = movable.template_of
-        #: What counting says of every group.
+        #: The bounds of every group by counting.
         self._counted: dict[int, Counter[str]] = {}
 
     def groups(self, broken: Iterable[TrackedConstraint]) -> list[Group]:
@@ -50,7 +50,7 @@ class LowerBounds:
         return groups
 
     def counted(self, groups: Sequence[Group]) -> Iterator[Claim]:
-        """What counting alone says: the moves that the constraint that needs most of each group needs."""
+        """Claims by counting alone: of each group the moves that its most demanding constraint needs."""
         total = Counter(dict.fromkeys(self._stages, 0))
         for number, (templates, constraints) in enumerate(groups):
             least = max(
@@ -62,7 +62,7 @@ class LowerBounds:
         return chained(self._stages, total, "counting")
 
     def loose(self, groups: Sequence[Group], moves: Sequence[Move]) -> list[int]:
-        """The groups with more moves than counting says, or still broken on the board."""
+        """The indices of groups with more moves than counting says, or still broken on the trial cluster."""
         found = []
         for number, (templates, constraints) in enumerate(groups):
             pods = [move.pod for move in moves if self._template_of[move.pod] in templates]
@@ -75,7 +75,7 @@ class LowerBounds:
         return found
 
     def relaxed(self, groups: Sequence[Group], loose: Sequence[int], meter: Meter) -> Iterator[Claim]:
-        """What a relaxed model of each group says, where counting leaves it loose and it is small enough."""
+        """Claims by a relaxed model of each group that counting leaves loose and that is small enough."""
         total = Counter(dict.fromkeys(self._stages, 0))
         for number, (templates, constraints) in enumerate(groups):
             if number not in loose:
@@ -117,12 +117,12 @@ def chained(
 
 
 def certain(soft_excess: int) -> Iterator[Claim]:
-    """What is true of all plans: no count is below zero, and without moves everything stays as it is."""
+    """Claims that hold for all plans: no count is below zero, and without moves everything stays as it is."""
     for name in ("hardExcess", "moves", "disruption", "softExcess", "pinned"):
         yield Claim(name, Bound(0, "no count is negative"))
     yield Claim("softExcess", Bound(soft_excess, "nothing moves"), {"moves": 0})
 
 
 def _least_moves(constraint: TrackedConstraint) -> int:
-    """The moves that a constraint needs at least before nothing is too much."""
+    """The least number of moves after which a constraint has no excess."""
     return (constraint.moves_needed(closed=False) or 0) if constraint.excess() else 0

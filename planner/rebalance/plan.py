@@ -1,4 +1,4 @@
-"""Which few moves repair the spread, in which order, and will the scheduler really put the pods there?"""
+"""The `rebalance` command: search for moves, plan and replay their waves, and report what stays broken."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     With `evict_only` no replacement needs a pin.  With `cordon` nodes may be cordoned for those that cannot
     be pinned.  `curve` adds what fewer moves would achieve.
     With `jobs` pods of Jobs are moved, too, where the Job survives it.
-    Only pods of the `choice` are moved, and only constraints that they carry or are counted by are mended.
-    With `first_waves` only so many waves are in the plan, for whoever plans anew after them.  Unless told not
-    to it explains what stays broken, and tries what would help.  A plan that is a part of another one has
-    the other's `clock`: then its own limit says only how much work it may do.
+    Only pods of the `choice` are moved, and only constraints that they carry or are counted by are repaired.
+    With `first_waves` only so many waves are in the plan, for callers that plan anew after them.
+    `explain` adds why something stays broken, and changes that would help, each tried out.
+    With the `clock` of an enclosing plan `time_limit` says only how much work may be done.
     """
     whole = Clock(time_limit, stop_event) if clock is None else clock
-    # Moves are dealt out in steps of fixed size; only the clock ends that early.
+    # Waves are planned in steps of fixed size; only the clock ends that early.
     wave_meter = Meter(math.inf, whole)
     problem = Problem(cluster)
     protections, budgets = protections_of(cluster), Budgets(problem)
@@ -91,8 +91,8 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         search = MoveSearch(trial, movable, protections, meter, most)
         rules = WaveRules(budgets, movable.weights, max_unavailable, pin_policy, protections.kinds)
         found = search.run()
-        turns = Alternatives(trial, movable, protections, rules, most, meter, wave_meter)
-        planned_waves, unscheduled = turns.of(search, found)
+        alternatives = Alternatives(trial, movable, protections, rules, most, meter, wave_meter)
+        planned_waves, unscheduled = alternatives.of(search, found)
         overdrawn = [*_overdrawn(movable, planned_waves)]
         if not overdrawn:
             break
@@ -121,7 +121,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         movable,
         shown,
         found.stages,
-        # What was found out about the whole plan says nothing about its beginning.
+        # Claims about the whole plan do not hold for its first waves.
         found.claims if len(shown) == len(planned_waves.waves) and not restricted else (),
         curve=points,
         notes=(
@@ -146,7 +146,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
 
 
 def _failure(trial: TrialCluster, planned_waves: WavePlan, protections: Protections) -> str | None:
-    """What goes otherwise than planned when the waves are played through."""
+    """The first deviation from the plan when its waves are replayed; None if they hold."""
     return (
         first_failure(trial, planned_waves.waves, soft=SOFT in protections.kinds)
         if planned_waves.waves
@@ -155,9 +155,9 @@ def _failure(trial: TrialCluster, planned_waves: WavePlan, protections: Protecti
 
 
 def _overdrawn(movable: Movable, planned_waves: WavePlan) -> Iterator[int]:
-    """Pods of Jobs that would not survive all of their evictions, as many as have to stay for that.
+    """Pods of Jobs that would fail by all of their evictions, as many as have to stay to prevent that.
 
-    The search heeds how many a Job bears; a pod may move more than once, though.
+    The search keeps to the evictions that a Job survives, but a pod may move more than once.
     """
     pods = [landing.move.pod for wave in planned_waves.waves for landing in wave]
     times, controllers = Counter(pods), movable.controllers
@@ -170,7 +170,7 @@ def _overdrawn(movable: Movable, planned_waves: WavePlan) -> Iterator[int]:
 
 
 def _jobs(movable: Movable, waves: Sequence[Sequence[Landing]]) -> Iterator[str]:
-    """What the plan costs Jobs, and which pods of theirs are left alone."""
+    """Notes on what the plan costs Jobs, and on which of their pods are left alone."""
     impacts = [*movable.controllers.impacts([landing.move.pod for wave in waves for landing in wave])]
     yield from job_notes.lost(impacts)
     yield from job_notes.presumed(impacts)
@@ -178,7 +178,7 @@ def _jobs(movable: Movable, waves: Sequence[Sequence[Landing]]) -> Iterator[str]
 
 
 def _misjudged(failure: str | None) -> Iterator[str]:
-    """That waves did not hold, which is a mistake of the planner; the moves that are printed do."""
+    """A note that waves did not hold, which is a bug of the planner; the moves that are printed do hold."""
     if failure is not None:
         yield f"the moves go one by one: waves that had been judged to hold were not safe ({failure})"
 
@@ -199,9 +199,9 @@ def _pods(number: int) -> str:
 
 
 def _chosen(problem: Problem, left_alone: Mapping[int, str]) -> Iterator[str]:
-    """That not everybody was chosen, and how many were not."""
+    """Notes on how many pods were not chosen, by reason."""
     for reason, pods in sorted(Counter(left_alone.values()).items()):
-        yield f"{_pods(pods)} {reason}: left alone, and so are constraints that count only such"
+        yield f"{_pods(pods)} {reason}: left alone, and so are constraints that count only such pods"
 
 
 def _why_not(
@@ -222,7 +222,7 @@ def _why_not(
     problem = trial.problem
     if len(problem.pods) * problem.nodes.size <= effort.TRIED_PLACES:
         meter.look_for("what would help")
-        # Before and after every try: what the clock ended has come to nothing, and the document says so.
+        # Asked before and after every try: one that the clock ended has no result, as the document says.
         possible = takewhile(lambda _: not meter.over(), remedies(problem.cluster, found))
         yield from tried(possible, again, planned_waves.excess[0], len(problem.queue()))
         meter.over()
@@ -233,7 +233,7 @@ def _least(*numbers: int | None) -> int | None:
 
 
 def _rest(waves: Sequence[Sequence[Landing]], shown: Sequence[Sequence[Landing]]) -> Iterator[str]:
-    """What is not shown of the plan."""
+    """A note on the waves that are not shown."""
     if len(shown) < len(waves):
         later = sum(map(len, waves[len(shown) :]))
         yield f"{len(shown)} of {len(waves)} waves; as things are {later} moves come after them"

@@ -1,7 +1,7 @@
-"""Whom a rebalance touches: the pods of a namespace, with some labels, but not those of some workloads.
+"""Which pods a rebalance may move: those of a namespace, with some labels, but not of excluded workloads.
 
-A constraint is mended when a chosen pod carries it or is counted by it.  All the others stay as they
-are, because nobody who is counted by them may move; the whole cluster counts all the same.
+A constraint is repaired when a chosen pod carries it or is counted by it.  All other constraints stay as they
+are, because no pod that they count may move.  Pods that are not chosen are still counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class MoveScope:
     excluded: frozenset[str] = frozenset()
 
     def why_not(self, pod: Pod, workload: str) -> str:
-        """Why a pod of a workload is left alone, if so."""
+        """Why a pod of a workload is left alone; empty if it is chosen."""
         if self.namespace not in (None, pod.namespace):
             return "of another namespace"
         if self.selector is not None and not self.selector.matches(pod.metadata.labels):

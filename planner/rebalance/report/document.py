@@ -72,7 +72,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
 def _judged(
     values: Mapping[str, int], stages: Sequence[str], claims: Sequence[Claim]
 ) -> Iterator[ObjectiveStage]:
-    """The stages in their order, pins after the moves; what is proved of weights holds with any pins."""
+    """The stages in their order, with pins after the moves; bounds on weights hold with any pins."""
     measured = [
         Measured(name, values[name], largest=False)
         for name in dict.fromkeys((*stages, *values))
@@ -86,7 +86,7 @@ def _judged(
 
 
 def _not_asked(after: _Count) -> Iterator[str]:
-    """That constraints are exceeded which nobody asked to have mended."""
+    """A note on soft constraints that are exceeded and were not asked to be repaired."""
     exceeded = sum(1 for found in after.spread if not found.hard and found.surplus)
     if exceeded:
         these = (
@@ -95,11 +95,12 @@ def _not_asked(after: _Count) -> Iterator[str]:
             else f"{exceeded} ScheduleAnyway constraints are"
         )
         pods = after.balance.soft_excess
-        yield f"{these} exceeded, {pods} {'pod' if pods == 1 else 'pods'} too many: --soft mends them as well"
+        many = f"{pods} {'pod' if pods == 1 else 'pods'} too many"
+        yield f"{these} exceeded, {many}: --soft repairs them as well"
 
 
 class _Count:
-    """A placement counted afresh, as `check` counts it, by the constraints that are looked at."""
+    """The excess of a placement, counted as `check` counts it, for the constraints that are considered."""
 
     def __init__(self, trial: TrialCluster, node_of: Codes) -> None:
         problem = trial.problem
@@ -119,12 +120,12 @@ class _Count:
 
     @cached_property
     def findings(self) -> int:
-        """How much else is wrong."""
+        """The number of other findings of `check`."""
         return sum(1 for _ in findings_of(self._problem, self._state))
 
 
 def _values(movable: Movable | None, waves: Sequence[Sequence[Landing]], after: Balance) -> dict[str, int]:
-    """What the plan has in every stage of the objective."""
+    """The plan's value in every stage of the objective."""
     pods = [landing.move.pod for wave in waves for landing in wave]
     return {
         "hardExcess": after.hard_excess,
@@ -158,13 +159,13 @@ def _steps(trial: TrialCluster, waves: Sequence[Sequence[Landing]]) -> Iterator[
 
 
 def _owner(pod: Pod) -> str:
-    """`Kind/name` of what makes another pod when this one is gone."""
+    """`Kind/name` of the controller that replaces this pod when it is gone."""
     owner = pod.metadata.controller or pod.metadata.owner_references[0]
     return f"{owner.kind}/{owner.name}"
 
 
 def _changes(before: _Count, after: _Count) -> Iterator[plan.SpreadChange]:
-    """The constraints whose domains hold other numbers than before."""
+    """The constraints whose domains have other counts than before."""
     known = {found.identity: found for found in before.spread}
     for found in after.spread:
         earlier = known[found.identity]

@@ -1,4 +1,4 @@
-"""What would let a constraint be repaired that stays broken: the smallest changes, each tried out."""
+"""Small changes after which a constraint that stays broken could be repaired, each tried out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Change = tuple[str, Cluster]
 
 
 def remedies(cluster: Cluster, reasons: Iterable[Reason]) -> Iterator[Change]:
-    """Changes in words, each with the cluster after it; the first of every kind."""
+    """Changes in words, each with the cluster after it; the first few of every kind."""
     several = [*reasons]
     nodes = dict.fromkeys(reason.more_room for reason in several if reason.more_room)
     for node in [*nodes][: effort.NODES_TRIED]:
@@ -35,12 +35,17 @@ def remedies(cluster: Cluster, reasons: Iterable[Reason]) -> Iterator[Change]:
 def tried(
     changes: Iterable[Change], plan: Callable[[Cluster], MovePlan], excess: int, pending: int
 ) -> Iterator[str]:
-    """What becomes of the excess after each change, where that is less."""
+    """A line for each change that leaves less excess, with the moves and the pods still too many."""
     for words, changed in changes:
         found = plan(changed)
         left = found.after.hard_excess
         if left < excess and found.after.pending <= pending:
-            yield f"with {words} a plan of {len(found.steps)} leaves {left} too many"
+            yield f"with {words}, {outcome(len(found.steps), left)}"
+
+
+def outcome(moves: int, left: int) -> str:
+    """How many moves a plan has and how many pods too many it leaves."""
+    return f"a plan of {_count(moves, 'move')} leaves {_count(left, 'pod')} too many"
 
 
 def _in_place(changed: Cluster, before: Sequence[Pod], held: Pod) -> Cluster:
@@ -61,6 +66,10 @@ def _in_place(changed: Cluster, before: Sequence[Pod], held: Pod) -> Cluster:
         for budget in changed.pod_disruption_budgets
     )
     return replace(changed, pods=pods, pod_disruption_budgets=budgets)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _running(pod: Pod, node: str) -> Pod:

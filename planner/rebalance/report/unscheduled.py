@@ -1,4 +1,4 @@
-"""Moves that have no turn: how many, why, and what would give them one."""
+"""Moves that could not be scheduled safely: how many, why, and what would let them be scheduled."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from planner.moves.timeline import EvictionTimeline, Phase
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
 from planner.proof.meter import Meter
+from planner.rebalance.report.remedies import outcome
 from planner.waves.one_by_one import OneByOne
 from planner.waves.open_waves import WaveRules
 from planner.waves.wave_planner import WavePlan
@@ -23,7 +24,7 @@ from planner.waves.wave_planner import WavePlan
 
 @dataclass(frozen=True, slots=True)
 class UnscheduledMoves:
-    """Speaks of the moves that a deal leaves."""
+    """Notes on the moves that a plan of waves leaves over."""
 
     trial: TrialCluster
     plan: WavePlan
@@ -31,18 +32,18 @@ class UnscheduledMoves:
     wave_meter: Meter
 
     def why(self, *, evict_only: bool) -> Iterator[str]:
-        """How many moves have no turn, and why.
+        """How many moves could not be scheduled, and why.
 
-        Told apart are those whose replacements could preempt, and those that would have to be pinned, and
-        cannot be.
+        Moves whose replacements could preempt, and moves that would need a pin and cannot have one, are told
+        separately.
         """
         left, total = len(self.plan.left), len(self.plan.left) + sum(map(len, self.plan.waves))
         if not left:
             return
         if self.wave_meter.cut is not None:
-            yield f"{_are(left, total)} left out: the time was up before they had a turn"
+            yield f"{_are(left, total)} left out: the time limit was reached before they could be scheduled"
             return
-        risky = self._turns_with_preemption()
+        risky = self._scheduled_with_preemption()
         for workload, number in self._by_workload(risky):
             yield (
                 f"{_are(number, total)} left out: as long as the old pod ends, a replacement of {workload} "
@@ -51,27 +52,28 @@ class UnscheduledMoves:
         others = [move for move in self.plan.left if move not in risky]
         left = len(others)
         if evict_only and left:
-            yield f"{_are(left, total)} left out: their pods would not land there by themselves"
+            yield f"{_are(left, total)} left out: without a pin their replacements could land elsewhere"
         if evict_only or not left:
             return
-        turns = [*dropwhile(lambda found: not self._is_impossible(found), self._turns_with_pins(others))]
-        held = [landing.move for landing in turns if self._is_impossible(landing)]
+        pinned = self._scheduled_with_pins(others)
+        later = [*dropwhile(lambda found: not self._is_impossible(found), pinned)]
+        held = [landing.move for landing in later if self._is_impossible(landing)]
         for workload, number in self._by_workload(held):
             yield (
                 f"{_are(number, total)} left out: replacements of {workload} would have to be pinned, "
                 "which takes a ReplicaSet or ReplicationController if nothing is to be rolled out"
             )
-        if len(turns) > len(held):
-            yield f"{_are(len(turns) - len(held), total)} left out: they come after those"
-        if left > len(turns):
-            yield f"{_are(left - len(turns), total)} left out: no safe order was found for them"
+        if len(later) > len(held):
+            yield f"{_are(len(later) - len(held), total)} left out: they come after those"
+        if left > len(later):
+            yield f"{_are(left - len(later), total)} left out: no safe order was found for them"
 
     def _by_workload(self, moves: Sequence[Move]) -> Sequence[tuple[str, int]]:
         """How many of some moves each workload has."""
         return sorted(Counter(self.trial.workloads[self.trial.template(move.pod)] for move in moves).items())
 
     def with_cordons(self, plan: Callable[[], MovePlan], excess: tuple[int, int]) -> Iterator[str]:
-        """What a plan leaves that may cordon nodes: on small clusters tried, else only the flag is told."""
+        """What a plan that may cordon nodes leaves; in a large cluster only the flag is mentioned."""
         left = {self.trial.template(move.pod) for move in self._unpinnable}
         if self.wave_meter.cut is not None or not PinPolicy.of(self.trial, left, cordon=True).cordonable:
             return
@@ -87,7 +89,7 @@ class UnscheduledMoves:
         moves = len(found.steps)
         now = found.after.hard_excess, found.after.soft_excess if SOFT in self.rules.kinds else 0
         if now < excess:
-            yield f"with --may-cordon a plan of {moves} leaves {sum(now)} too many{_cordons(found)}"
+            yield f"with --may-cordon {outcome(moves, sum(now))}{_cordons(found)}"
         else:
             yield "with --may-cordon no plan was found that leaves less"
 
@@ -100,13 +102,13 @@ class UnscheduledMoves:
         pinnable = self.rules.pin_policy.pinnable
         return landing.kind == "pinned" and self.trial.template(landing.move.pod) not in pinnable
 
-    def _turns_with_pins(self, left: Sequence[Move]) -> Sequence[Landing]:
-        """The turns that moves find after the others, one by one, if everybody can be pinned."""
+    def _scheduled_with_pins(self, left: Sequence[Move]) -> Sequence[Landing]:
+        """The landings of the moves that could follow the plan one by one if every pod could be pinned."""
         every = PinPolicy(frozenset(range(len(self.trial.problem.templates))))
         return self._single_file(left, replace(self.rules, pin_policy=every)) if self._unpinnable else ()
 
-    def _turns_with_preemption(self) -> Sequence[Move]:
-        """The moves that find a turn after the others only if their replacements may preempt."""
+    def _scheduled_with_preemption(self) -> Sequence[Move]:
+        """The moves that could follow the plan only if their replacements might preempt."""
         risk = PreemptionRisk(self.trial)
         left = self.plan.left
         if not any(risk.is_possible(self.trial.template(move.pod)) for move in left):
@@ -116,16 +118,16 @@ class UnscheduledMoves:
         return [landing.move for landing in loose if landing.move not in known]
 
     def _single_file(self, left: Sequence[Move], rules: WaveRules) -> Sequence[Landing]:
-        """The turns that moves find after the others, one by one; none are looked for in large clusters."""
+        """The landings of the moves that can follow the plan one by one; none in a large cluster."""
         trial = self.trial
         if len(left) * trial.problem.nodes.size > effort.SINGLE_FILE:
             return ()
         done = [landing.move for wave in self.plan.waves for landing in wave]
         stage = EvictionTimeline(trial.problem, [*done, *left], trial)
         stage.put_all(done, Phase.LANDED)
-        file = OneByOne(stage, left, rules)
-        file.plan_waves(_never)
-        return [landing for wave in file.waves for landing in wave]
+        single = OneByOne(stage, left, rules)
+        single.plan_waves(_never)
+        return [landing for wave in single.waves for landing in wave]
 
 
 def _are(number: int, total: int) -> str:
@@ -133,7 +135,7 @@ def _are(number: int, total: int) -> str:
 
 
 def _cordons(plan: MovePlan) -> str:
-    """For whom a plan cordons which nodes."""
+    """Which nodes a plan cordons, and for which pods."""
     cordoned = [step for step in plan.steps if step.cordon]
     told = [f"{', '.join(step.cordon)} for {step.pod}" for step in cordoned[: effort.CORDONS_TOLD]]
     if len(cordoned) > len(told):

@@ -1,7 +1,7 @@
 """Why a constraint stays broken, in the words of the scheduler: what keeps its replicas where they are.
 
-Asked of the cluster as the plan leaves it.  One replica of a full domain is taken away, and every node of
-the domains that lack one says why it refuses it.
+The reasons are for the cluster as the plan leaves it.  One replica of a domain with too many is taken away,
+and the filters say for every node of the domains that lack one why it is refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _VOLUMES = ("VolumeBinding", "VolumeZone")
 class Reason:
     """Why a constraint stays broken.
 
-    `more_room` is a node such that another one like it may help, `held` a pod that its budget holds.
+    `more_room` is a node of which one more may help, `held` a pod whose budget allows no eviction.
     """
 
     text: str
@@ -38,16 +38,16 @@ class Reason:
 
 
 class WhyNot:
-    """Looks into the constraints that are still broken on a board."""
+    """Explains the constraints that are still broken on a trial cluster."""
 
     def __init__(self, trial: TrialCluster, movable: Movable) -> None:
         self._trial = trial
         self._movable = movable
 
     def reasons(self) -> Iterator[Reason]:
-        """A reason for each hard constraint that stays broken, up to so many.
+        """A reason for each hard constraint that stays broken, for the first few.
 
-        Nothing where a node takes a replica: then limits of a policy, or company of others, are in the way.
+        None where a node would take a replica: then limits of a policy or affinity of other pods prevent it.
         """
         broken = [d for d in self._trial.ledger.constraints if d.hard and d.excess()]
         for constraint in broken[: effort.BROKEN_EXPLAINED]:
@@ -98,7 +98,7 @@ class WhyNot:
         return found
 
     def _refusal(self, template: int, constraint: TrackedConstraint, nodes: Mask) -> Reason | None:
-        """What most of some nodes say of one more pod of a template."""
+        """Why most of some nodes refuse one more pod of a template; None if one of them takes it."""
         framework, plan = self._trial.framework(template), self._trial.plan(template)
         found = framework.diagnose(plan)
         if found.refusal is not None or not nodes.any():

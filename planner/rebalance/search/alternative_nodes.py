@@ -1,7 +1,7 @@
-"""Where pods might go if only there were room: what all other rules say, and what is free where.
+"""The nodes that accept a pod but for room, and the room that is free on them.
 
-The rules are asked once for all pods of a template that leave the same domains, and again when the
-counts have changed by which they judge.
+The filters run once for all pods of a template that leave the same domains, and again when the counts that
+they depend on have changed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from planner.problem.nodes import Codes, Ints, Mask
 
 
 class AlternativeNodes:
-    """The nodes open to a pod, by rules and by room."""
+    """The nodes open to a pod, by filters and by room."""
 
     def __init__(self, trial: TrialCluster) -> None:
         self._trial = trial
@@ -40,7 +40,7 @@ class AlternativeNodes:
         return wanted
 
     def open_to(self, pod: int) -> Mask:
-        """The nodes that all rules but that of room accept, once the pod has left its own."""
+        """The nodes that all filters but the one for room accept once the pod has left its own node."""
         state, template = self._trial.state, self._trial.template(pod)
         source = int(state.node_of[pod])
         stamp = tuple([tally.version for tally in self._reads(template)])
@@ -73,7 +73,7 @@ class AlternativeNodes:
         return found
 
     def gaps(self) -> tuple[Codes, Mask]:
-        """The nodes with room for a pod of any template, and for every template those that have."""
+        """The nodes that may have room for a pod of some template, and per template which of them have."""
         free = np.maximum(self.free(), 0)
         nodes = np.flatnonzero((free >= self.wants.min(axis=0)[:, np.newaxis]).all(axis=0))
         fits: Mask = np.ones((len(self.wants), len(nodes)), np.bool_)
@@ -83,7 +83,7 @@ class AlternativeNodes:
         return nodes, fits
 
     def spare(self, template: int, free: Ints) -> Ints:
-        """Of what a template asks for, what would be left of so much."""
+        """What would be left of free amounts, for the resources that a template requests."""
         asked = np.flatnonzero(self.wants[template])
         spare: Ints = free[asked] - self.wants[template][asked, np.newaxis]
         return spare

@@ -1,9 +1,9 @@
-"""Repair where there is next to no room: every pod to the tightest gap, bystanders out of the way before.
+"""Repair where there is next to no room: every pod to the tightest gap, after bystanders have made room.
 
-What a pod leaves behind is the gap for the next one.  Where no gap is large enough in a domain that
-needs a pod, one bystander or a few of a node there move to gaps elsewhere; where those are too small
-for it, a still smaller one makes room.  The deepest move comes first, so every one of them has its
-room at its turn.  Large pods go first, as long as the gaps are large.
+The room that a pod leaves is the gap for the next one.  Where no gap is large enough in a domain that needs a
+pod, one bystander or a few of a node there move to gaps elsewhere; where those are too small for a bystander,
+a still smaller pod makes room.  The deepest move comes first, so each move has its room when it is made.
+Large pods go first, as long as the gaps are large.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from planner.rebalance.search.openings import Openings
 
 
 class Chains:
-    """Mends constraints on a board with the help of bystanders."""
+    """Repairs constraints on a trial cluster with the help of bystanders."""
 
     def __init__(
         self,
@@ -45,29 +45,29 @@ class Chains:
         self._may_go[sorted(greedy.moved)] = False
         self._may_go[np.isin(trial.problem.template_of, sorted(stuck))] = False
         self._bystander = self._may_go.copy()
-        #: For every node in which turn it was last part of a move, were the moves made in parallel.
-        self._turns: Ints = np.zeros(trial.problem.nodes.size, np.int64)
-        self._turn_of: dict[str, int] = {}
-        self._openings = Openings(trial, self._elsewhere, self._may_go, self._turns)
+        #: For every node the parallel step of its last move, were moves made in parallel; 0 before the first.
+        self._steps: Ints = np.zeros(trial.problem.nodes.size, np.int64)
+        self._step_of: dict[str, int] = {}
+        self._openings = Openings(trial, self._elsewhere, self._may_go, self._steps)
         self._closed: list[int] = []
 
-    def mend(self, constraints: Sequence[TrackedConstraint], most: int | None) -> list[Move]:
-        """Moves that bring constraints nearer to their goal, as long as any do; they have happened."""
+    def repair(self, constraints: Sequence[TrackedConstraint], most: int | None) -> list[Move]:
+        """Moves that bring constraints nearer to their goal, as long as any do; they have been made."""
         classes: dict[int, list[TrackedConstraint]] = {}
         for constraint in constraints:
             classes.setdefault(self._class(constraint), []).append(constraint)
         moves: list[Move] = []
         for depth in range(1, effort.CHAIN_DEPTH + 1):
             for number in sorted(classes, reverse=True):
-                moves += self._mend_alike(classes[number], depth, _less(most, moves))
+                moves += self._repair_alike(classes[number], depth, _less(most, moves))
         return moves
 
     def _class(self, constraint: TrackedConstraint) -> int:
-        """Pods of about the same size are dealt with together: one leaves the gap that another needs."""
+        """The size class of a constraint's pods; pods of a class leave gaps that fit each other."""
         largest = max((float(self._elsewhere.size[template]) for template in constraint.members), default=0.0)
         return math.frexp(largest)[1]
 
-    def _mend_alike(
+    def _repair_alike(
         self, constraints: Sequence[TrackedConstraint], deepest: int, most: int | None
     ) -> list[Move]:
         moves: list[Move] = []
@@ -76,13 +76,13 @@ class Chains:
             if depth and not self._openings.hopeful:
                 break
             while waiting:
-                bettered = []
+                improved = []
                 for constraint in waiting:
                     found = [] if self._meter.over() else self._better(constraint, depth, _less(most, moves))
                     moves += found
                     if found and constraint.excess():
-                        bettered.append(constraint)
-                waiting = bettered
+                        improved.append(constraint)
+                waiting = improved
         return moves
 
     def _better(self, constraint: TrackedConstraint, depth: int, most: int | None) -> list[Move]:
@@ -90,7 +90,7 @@ class Chains:
         for domain in np.argsort(-surplus, kind="stable").tolist():
             if not surplus[domain]:
                 break
-            for pod in self._greedy.candidates(constraint, domain, self._turns)[: effort.CHAIN_PODS]:
+            for pod in self._greedy.candidates(constraint, domain, self._steps)[: effort.CHAIN_PODS]:
                 mark = self._state.mark()
                 found = self._place(pod, self._improving(pod), depth, int(surplus[domain]))
                 short = most is None or len(found) <= most
@@ -106,8 +106,8 @@ class Chains:
         for move in moves:
             workload = self._trial.workloads[self._trial.template(move.pod)]
             nodes = [move.source, move.target]
-            turn = 1 + max(int(self._turns[nodes].max()), self._turn_of.get(workload, 0))
-            self._turns[nodes] = self._turn_of[workload] = turn
+            step = 1 + max(int(self._steps[nodes].max()), self._step_of.get(workload, 0))
+            self._steps[nodes] = self._step_of[workload] = step
 
     def _undo(self, mark: int, moves: Sequence[Move]) -> None:
         self._state.rollback(mark)
@@ -115,7 +115,7 @@ class Chains:
             self._may_go[move.pod] = self._bystander[move.pod]
 
     def _improving(self, pod: int) -> Mask:
-        """The nodes that accept a pod but for room and where its constraints are nearer to their goal."""
+        """The nodes that accept a pod, room aside, and on which its constraints are nearer to their goal."""
         trial, template = self._trial, self._trial.template(pod)
         constraints = [*trial.ledger.of(template)]
         hard = [constraint for constraint in constraints if constraint.hard]
@@ -136,7 +136,7 @@ class Chains:
         return good
 
     def _place(self, pod: int, good: Mask, depth: int, wanted: int = 1) -> list[Move]:
-        """A pod to some good node, others out of its way first; nothing happens where that fails."""
+        """Moves that bring a pod to a good node, after others have made room; none if that fails."""
         template, source = self._trial.template(pod), int(self._state.node_of[pod])
         self._meter.spend(effort.PRICE_OF_TURN + effort.PRICE_OF_NUMBER * len(good))
         good = good.copy()
@@ -161,7 +161,7 @@ class Chains:
         return []
 
     def _open(self, node: int, template: int, depth: int, wanted: int) -> list[Move]:
-        """Bystanders off a node until it has room for a pod of a template; none if that fails."""
+        """Moves of bystanders off a node until it has room for a pod of a template; none if that fails."""
         mark, moves = self._state.mark(), list[Move]()
         tried: set[int] = set()
         self._closed.append(node)
@@ -177,16 +177,16 @@ class Chains:
         return moves
 
     def _gaps(self, template: int, good: Mask) -> list[int]:
-        """Good nodes with room, the tightest first, of equally tight ones those that were idle longest."""
+        """Good nodes with room, the tightest first; of equally tight ones those whose last move is oldest."""
         nodes = np.flatnonzero(good & self._elsewhere.roomy(template))
         spare = self._elsewhere.spare(template, self._elsewhere.free()[:, nodes])
         wants = self._elsewhere.wants[template]
         loose = (spare * effort.CHAIN_TIGHT // wants[wants > 0][:, np.newaxis]).min(axis=0)
-        ordered: list[int] = nodes[np.lexsort((nodes, self._turns[nodes], loose))].tolist()
+        ordered: list[int] = nodes[np.lexsort((nodes, self._steps[nodes], loose))].tolist()
         return ordered
 
     def _move(self, pod: int, source: int, target: int) -> Move | None:
-        """One move, if the filters accept it and nothing gets worse by it."""
+        """One move, if the filters accept it and it makes nothing worse."""
         move = Move(pod, source, target)
         if not self._trial.attempt(move):
             return None

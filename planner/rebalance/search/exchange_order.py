@@ -1,4 +1,4 @@
-"""An exchange of replicas move by move: whoever has room now, first those whose gap is waited for."""
+"""An exchange of replicas as single moves: pods with room now, first those that leave a gap others need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planner.rebalance.search.greedy import Greedy
 
 
 class ExchangeOrder:
-    """Makes the moves of an exchange on a board, as many as an order is found for."""
+    """Makes the moves of an exchange on a trial cluster, as many as an order is found for."""
 
     def __init__(
         self, trial: TrialCluster, movable: Movable, greedy: Greedy, exchange: Exchange, found: Exchanged
@@ -24,7 +24,7 @@ class ExchangeOrder:
         self._exchange = exchange
         self._slots = Counter(found.slots)
         self._coming = Counter(found.coming)
-        #: For every template the pods that leave, those on nodes where somebody is to come first.
+        #: For every template the pods that leave, the cheapest first.
         self._leaving = {t: self._pods(movable, t, found) for t in exchange.kind_of}
         self._wanted = Counter(node for _, node in self._slots.elements())
         self._templates: dict[int, list[int]] = defaultdict(list)
@@ -43,7 +43,7 @@ class ExchangeOrder:
         return chosen
 
     def run(self, meter: Meter) -> list[Move]:
-        """The moves in their order; they have happened."""
+        """The moves in their order; they have been made."""
         moves: list[Move] = []
         while not meter.over():
             found = [*self._round(opening=True)] or [*self._first(self._round(opening=False))]
@@ -59,7 +59,7 @@ class ExchangeOrder:
             yield found
 
     def _round(self, *, opening: bool) -> Iterator[Move]:
-        """For every slot with room who may come; with `opening` only those who leave a gap for others."""
+        """Moves to slots with room; with `opening` only of pods that leave a gap for others."""
         for kind, node in sorted(self._slots):
             while self._slots[kind, node]:
                 move = self._into(kind, node, opening=opening)
@@ -68,7 +68,7 @@ class ExchangeOrder:
                 yield move
 
     def _into(self, kind: int, node: int, *, opening: bool) -> Move | None:
-        """A move to a slot, if anybody can come there now; it has happened."""
+        """A move to a slot, if any pod can come there now; it has been made."""
         domain = self._exchange.domain_of[kind][node]
         for template in self._templates[kind]:
             if not self._coming[template, domain] or not self._trial.accepts(template, node):

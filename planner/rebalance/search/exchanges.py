@@ -1,7 +1,7 @@
-"""Repair in a full cluster without bystanders: the gap that one replica leaves is where another one comes.
+"""Repair in a full cluster without bystanders: one replica takes the gap that another one leaves.
 
-Which replicas of a workload leave a domain is open; chosen well, they leave room for all that come.
-The choice is the solver's; `exchange_order.py` makes it happen.
+Any replicas of a workload may leave a domain; well chosen ones leave room for all that come.
+The solver chooses; `exchange_order.py` makes the moves.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from planner.rebalance.search.greedy import Greedy
 
 @dataclass(frozen=True, slots=True)
 class _Workload:
-    """A template whose one constraint over shared domains is broken, and what mends that."""
+    """A template whose one constraint over shared domains is broken, and the moves that repair it."""
 
     template: int
     constraint: TrackedConstraint
@@ -63,7 +63,7 @@ class _ExchangeKind:
 
 
 class Exchanges:
-    """Exchanges replicas of broken constraints on a board."""
+    """Exchanges replicas of broken constraints on a trial cluster."""
 
     def __init__(self, trial: TrialCluster, movable: Movable, greedy: Greedy, meter: Meter) -> None:
         self._trial = trial
@@ -72,8 +72,8 @@ class Exchanges:
         self._meter = meter
         self._elsewhere = AlternativeNodes(trial)
 
-    def mend(self, constraints: Iterable[TrackedConstraint]) -> list[Move]:
-        """Moves of these constraints' own pods alone; they have happened."""
+    def repair(self, constraints: Iterable[TrackedConstraint]) -> list[Move]:
+        """Moves of these constraints' own pods alone; they have been made."""
         kinds = self._kinds(self._workloads(constraints))
         exchange = self._exchange(kinds)
         if not exchange.coming or len(exchange.coming) > effort.REGION_VARIABLES:
@@ -155,7 +155,7 @@ class Exchanges:
         leaving: Mapping[tuple[int, int], int],
         into: Mapping[tuple[int, int], Traffic],
     ) -> Iterator[tuple[tuple[int, int], int]]:
-        """By kind and node, how many pods there could be room for when all leave that may."""
+        """By kind and node, how many pods could have room when all pods leave that may."""
         room = self._elsewhere.free()
         for (t, node), pods in leaving.items():
             room[:, node] += pods * self._elsewhere.leaves[t]
@@ -171,7 +171,7 @@ class Exchanges:
 
     @staticmethod
     def _units(kinds: Sequence[_ExchangeKind]) -> tuple[Codes, Ints]:
-        """The resources that anybody asks for, each with a unit that divides all amounts."""
+        """The rows of the requested resources, and for each a unit that divides all amounts."""
         if not kinds:
             return np.empty(0, np.intp), np.empty(0, np.int64)
         wants = np.stack([kind.wants for kind in kinds])

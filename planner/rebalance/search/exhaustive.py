@@ -1,7 +1,7 @@
-"""Every end that single moves lead to, the nearest first: what is best in a tiny cluster, and the proof.
+"""Breadth-first search over all placements that single moves reach: the best in a tiny cluster, with proof.
 
-Breadth first over placements.  Any plan whose moves overlap, and which holds whichever of them ends
-first, can be made one move after the other, too: so nothing is missed.
+A plan whose moves overlap, and which holds whichever of them ends first, can also be made one move after the
+other: so nothing is missed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Values = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """How a placement was reached: the lightest of the shortest ways."""
+    """How a placement was reached: the shortest path with the least weight."""
 
     weight: int
     before: Placement
@@ -31,7 +31,7 @@ class _Path:
 
 @dataclass(frozen=True, slots=True)
 class ExhaustiveResult:
-    """Better moves, if there are any; `complete` when no moves are better than these, or than the known."""
+    """Better moves, if any were found; `complete` if no moves are better than these, or than those known."""
 
     moves: Sequence[Move] | None
     values: Values
@@ -39,7 +39,7 @@ class ExhaustiveResult:
 
 
 def is_tiny(trial: TrialCluster, movable: Movable) -> bool:
-    """Whether everything may be tried out."""
+    """Whether a cluster is small enough for an exhaustive search."""
     pods, nodes = int(np.count_nonzero(movable.weights)), trial.problem.nodes.size
     return pods <= effort.EXHAUSTED_PODS and nodes <= effort.EXHAUSTED_NODES
 
@@ -56,9 +56,9 @@ class Exhaustive:
         *,
         loose: bool = False,
     ) -> None:
-        """`best` is what known moves achieve; no moves are below `floor` in any stage before the moves.
+        """`best` are the values of known moves; no moves are below `floor` in any stage before the moves.
 
-        `loose` moves may be worse for as long as a pod is away.
+        With `loose` a move may make a constraint worse for as long as its pod is away.
         """
         self._placements = placements
         self._loose = loose
@@ -70,7 +70,7 @@ class Exhaustive:
         self._end: Placement | None = None
 
     def run(self, most: int | None, meter: Meter) -> ExhaustiveResult:
-        """The best that at most so many moves achieve."""
+        """The best result of at most `most` moves."""
         layer: dict[Placement, int] = {self._placements.start: 0}
         self._offer(self._placements.start, 0, 0)
         depth = 0
@@ -94,7 +94,7 @@ class Exhaustive:
         return tuple(values[name] for name in self._stages[: self._stages.index("moves")])
 
     def _next(self, layer: Mapping[Placement, int], depth: int, meter: Meter) -> dict[Placement, int] | None:
-        """The placements that one more move leads to, and their weights; None when the work is used up."""
+        """The placements one more move leads to, and their weights; None at the work limit."""
         found: dict[Placement, int] = {}
         start = self._placements.start
         for placement, so_far in layer.items():
@@ -118,7 +118,7 @@ class Exhaustive:
         return found
 
     def _is_hopeless(self, placement: Placement, depth: int) -> bool:
-        """Whether what is known cannot be bettered from here on."""
+        """Whether no placement reached from here can be better than the best known."""
         if not self._at_floor() or any(self._floor):
             return False
         needed = depth + self._placements.judged(placement).least
@@ -143,7 +143,7 @@ class Exhaustive:
         return ExhaustiveResult(moves, self._best, complete)
 
     def _moves(self, end: Placement) -> list[Move]:
-        """The way to a placement, with a pod of its kind for every step."""
+        """The path to a placement, with a pod of the step's kind for every step."""
         steps: list[PlacementStep] = []
         while end != self._placements.start:
             steps.append(self._ways[end].step)

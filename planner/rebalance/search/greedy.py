@@ -1,9 +1,8 @@
-"""Repair as the scheduler would by itself: evict where it is too full, and let the scheduler choose.
+"""Greedy repair: evict where domains have too many pods, and prefer the node that the scheduler would choose.
 
-The pods of the fullest domain go first.  Where the scheduler's own choice brings the constraint a move
-nearer to its goal that choice is taken, since it needs nothing but the eviction; else the node that
-brings it nearest.  With room this reaches the counting bound; what it cannot mend is left to the
-solver.
+The pods of the fullest domain go first.  Where the scheduler's own choice brings the constraint a move nearer
+to its goal that choice is taken, since it needs nothing but the eviction; else the node that brings it
+nearest.  With room this reaches the counting bound; what it cannot repair is left to the solver.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
 
 _Key = TypeVar("_Key", int, str)
-#: How many constraints no moves can mend, the moves that the others need, and what all have too much.
+#: How many constraints no moves can repair, the moves that the others need, and the excess of all.
 Distance = tuple[int, int, int]
 
 
 class Greedy:
-    """Mends broken constraints on a board, one move after the other."""
+    """Repairs broken constraints on a trial cluster, one move after the other."""
 
     def __init__(self, trial: TrialCluster, movable: Movable, protections: Protections) -> None:
         self._trial = trial
@@ -39,27 +38,27 @@ class Greedy:
         self._movable = movable
         self.moved: set[int] = set()
 
-    def mend(
+    def repair(
         self, constraints: Iterable[TrackedConstraint], most: int | None, *, natural: bool = False
     ) -> list[Move]:
-        """Moves until nothing can be bettered, at most so many if there is a limit; they have happened.
+        """Moves until no move is an improvement, at most `most` if that is given; they have been made.
 
         With `natural` only the scheduler's own choices are taken.
         """
         moves: list[Move] = []
         waiting = [constraint for constraint in constraints if constraint.excess()]
         while waiting and _may_grow(moves, most):
-            bettered = []
+            improved = []
             for constraint in waiting:
                 move = self._better(constraint, natural=natural) if _may_grow(moves, most) else None
                 if move is not None:
                     moves.append(move)
-                    bettered.append(constraint)
-            waiting = [constraint for constraint in bettered if constraint.excess()]
+                    improved.append(constraint)
+            waiting = [constraint for constraint in improved if constraint.excess()]
         return moves
 
     def _better(self, constraint: TrackedConstraint, *, natural: bool) -> Move | None:
-        """A move that brings a constraint nearer to its goal; it has happened."""
+        """A move that brings a constraint nearer to its goal; it has been made."""
         surplus = constraint.surplus()
         for domain in np.argsort(-surplus, kind="stable").tolist():
             if not surplus[domain]:
@@ -80,11 +79,11 @@ class Greedy:
             self._left_templates[self._trial.template(move.pod)] += 1
 
     def candidates(
-        self, constraint: TrackedConstraint, domain: int, turns: Ints | None = None
+        self, constraint: TrackedConstraint, domain: int, steps: Ints | None = None
     ) -> Sequence[int]:
-        """Pods that may leave a domain: the cheapest, from where their own constraints are fullest.
+        """Pods that may leave a domain: the cheapest first, then those whose own domains are fullest.
 
-        With `turns` of equal ones those on nodes of the earliest turns.
+        Of equal pods those first whose nodes have the lowest number in `steps`, if that is given.
         """
         inside = constraint.rule.counts.eligible & (constraint.rule.column.codes == domain)
         found: dict[tuple[int, int], int] = {}
@@ -102,13 +101,13 @@ class Greedy:
                 if self._movable.weights[pod] < self._movable.weights[first]:
                     found[template, node] = pod
         keys = {
-            pod: (*self._rank(template, node, pod), 0 if turns is None else int(turns[node]), pod)
+            pod: (*self._rank(template, node, pod), 0 if steps is None else int(steps[node]), pod)
             for (template, node), pod in found.items()
         }
         return sorted(keys, key=keys.__getitem__)[: effort.PODS_OF_A_DOMAIN]
 
     def bears(self, moves: Sequence[Move]) -> bool:
-        """Whether the policy's limits for each node and namespace, and Jobs, bear these evictions too."""
+        """Whether the policy's limits for each node and namespace, and Jobs, allow these evictions too."""
         rules, pods = self._protections, self._trial.problem.pods
         nodes = Counter(move.source for move in moves)
         namespaces = Counter(pods[move.pod].namespace for move in moves)
@@ -119,17 +118,17 @@ class Greedy:
         )
 
     def _has_left(self, templates: Collection[int], most: int, moves: Sequence[Move]) -> bool:
-        """Whether some more evictions stay within what a Job bears."""
+        """Whether a Job survives some more evictions."""
         more = sum(self._trial.template(move.pod) in templates for move in moves)
         return not more or sum(self._left_templates[number] for number in templates) + more <= most
 
     def _rank(self, template: int, node: int, pod: int) -> tuple[int, int, int]:
-        crowds = {True: 0, False: 0}
+        counted = {True: 0, False: 0}
         for constraint in self._trial.ledger.of(template):
             code = int(constraint.rule.column.codes[node])
             if code >= 0 and constraint.rule.counts.eligible[node]:
-                crowds[constraint.hard] += int(constraint.rule.counts.sums()[code])
-        return int(self._movable.weights[pod]), -crowds[True], -crowds[False]
+                counted[constraint.hard] += int(constraint.rule.counts.sums()[code])
+        return int(self._movable.weights[pod]), -counted[True], -counted[False]
 
     def _try(self, pod: int, *, natural: bool) -> Move | None:
         """The best move of a pod, if any brings its constraints nearer to their goal."""

@@ -1,7 +1,7 @@
-"""Repair in a large cluster: what is still broken together with its surroundings.
+"""Repair in a large cluster: constraints that are still broken, together with nodes and pods around them.
 
-First chains of bystanders.  Then the solver, over the nodes that come closest to having room and
-whatever may move away from them.
+First chains of bystanders.  Then the solver, over the nodes that come closest to having room and the pods
+that may move away from them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Group = tuple[list[int], list[TrackedConstraint]]
 
 
 class LargeRepair:
-    """Repairs groups of constraints on a board, wherever that stands; the moves found have happened."""
+    """Repairs groups of constraints on a trial cluster in its present state by moves that it makes."""
 
     def __init__(
         self, trial: TrialCluster, movable: Movable, regions: Regions, groups: Sequence[Group], meter: Meter
@@ -38,28 +38,28 @@ class LargeRepair:
         self._meter = meter
 
     def _stuck(self) -> set[int]:
-        """The templates of what is still broken; they do not move over for each other."""
+        """The templates of constraints that are still broken; their pods do not make room for each other."""
         broken = [group for group in self._groups if any(constraint.excess() for constraint in group[1])]
         return {template for templates, _ in broken for template in templates}
 
     def exchanged(self, greedy: Greedy) -> list[Move]:
-        """Moves of the broken constraints' own pods, each to the gap that another one leaves."""
+        """Moves of the broken constraints' own pods, each to a gap that another one leaves."""
         broken = [d for _, constraints in self._groups for d in constraints if d.hard and d.excess()]
-        return Exchanges(self._trial, self._movable, greedy, self._meter).mend(broken)
+        return Exchanges(self._trial, self._movable, greedy, self._meter).repair(broken)
 
     def chains(self, greedy: Greedy, most: int | None) -> list[Move]:
-        """So many moves at most, bystanders out of the way of others."""
+        """Chains of at most `most` moves in which bystanders make room."""
         chains = Chains(self._trial, self._movable, greedy, self._stuck(), self._meter)
         broken = [d for _, constraints in self._groups for d in constraints if d.hard and d.excess()]
-        return chains.mend(broken, most)
+        return chains.repair(broken, most)
 
     def solved(self, before: Sequence[Move], most: int | None) -> list[Move]:
-        """Moves after those of before that the solver finds, one neighbourhood after the other."""
+        """Moves that the solver finds after `before`, one neighbourhood after the other."""
         moves: list[Move] = []
         stuck = self._stuck()
         for radius in effort.NEIGHBOURHOODS:
             for group in self._groups:
-                # Nobody moves for constraints that no movable pod carries or is counted by.
+                # No move can repair constraints that no movable pod carries or is counted by.
                 if (
                     self._meter.over()
                     or not group[0]
@@ -97,7 +97,7 @@ class LargeRepair:
     def _nodes(
         self, templates: Sequence[int], constraints: Sequence[TrackedConstraint], radius: int
     ) -> Codes:
-        """Where pods are too many, and the nodes of the other domains that are closest to having room."""
+        """Nodes of domains with too many pods, and those of other domains closest to having room."""
         trial = self._trial
         open_to = np.logical_or.reduce([trial.ever_open(template) for template in templates])
         holding = np.zeros_like(open_to)
@@ -123,7 +123,7 @@ class LargeRepair:
         return lack
 
     def _bystanders(self, nodes: Codes, stuck: set[int]) -> set[int]:
-        """The movable templates with pods on some nodes; those that are stuck themselves keep out."""
+        """The movable templates with pods on some nodes, without those that are stuck themselves."""
         inside = np.zeros(self._trial.problem.nodes.size, np.bool_)
         inside[nodes] = True
         pods = np.flatnonzero(self._movable.weights)

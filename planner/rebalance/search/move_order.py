@@ -1,8 +1,8 @@
-"""From so many pods of each template that leave and come to single moves in an order that holds.
+"""Single moves in an order that holds, from the numbers of pods of each template that leave and enter nodes.
 
-Each move must be admissible when all before it are done, and no constraint may have more too much
-than before it, neither while the pod is away nor when its replacement is there.  Where moves wait for
-each other in a circle, one of the pods takes a temporary place.
+Each move must be admissible when all before it are done, and no constraint may have more excess than before
+it, neither while the pod is away nor when its replacement is there.  Where moves wait for each other in a
+cycle, one of the pods takes a temporary place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Key = tuple[int, int]
 
 
 class MoveOrder:
-    """Makes moves on a board, as many of those wanted as an order is found for."""
+    """Makes moves on a trial cluster, as many of those wanted as an order is found for."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class MoveOrder:
         coming: Counter[Key],
         first: Mapping[Key, int] = MappingProxyType({}),
     ) -> None:
-        """For pods that leave and come; of those that are `first` the highest number leaves first."""
+        """For numbers of pods that leave and come; of the keys in `first` the highest number leaves first."""
         self._trial = trial
         self._movable = movable
         self._leaving = +leaving
@@ -57,7 +57,7 @@ class MoveOrder:
         shift: Shift,
         first: Mapping[Key, int] = MappingProxyType({}),
     ) -> MoveOrder:
-        """For what the model of a region of single nodes came to."""
+        """For the solution of a region of single nodes."""
         leaving, coming = (
             Counter({(t, region.nodes[site]): pods for (t, site), pods in counts.items()})
             for counts in (shift.leaving, shift.coming)
@@ -65,7 +65,7 @@ class MoveOrder:
         return cls(trial, movable, leaving, coming, first)
 
     def run(self, is_over: Callable[[], bool]) -> list[Move]:
-        """The moves in their order; they have happened on the board."""
+        """The moves in their order; they have been made on the trial cluster."""
         patience = sum(self._leaving.values())
         while self._leaving and not is_over():
             if not self._pass():
@@ -76,11 +76,11 @@ class MoveOrder:
 
     @property
     def left(self) -> Collection[Key]:
-        """Where pods have not left that were to."""
+        """The templates and nodes of pods that were to leave and have not."""
         return self._leaving.keys()
 
     def _pass(self) -> bool:
-        """Every move that can be made now; whoever is first is asked again after each."""
+        """Make every move that can be made now; keys in `first` are tried again after each."""
         keys = sorted(self._leaving, key=lambda key: -self._first.get(key, 0))
         urgent = [key for key in keys if key in self._first]
         made = False
@@ -95,20 +95,23 @@ class MoveOrder:
         """Move a pod to where one of its kind is wanted, if that is possible now."""
         wanted = [node for (number, node) in self._coming if number == template]
         pod = self._pod(template, source)
-        if not wanted or pod is None or not self._try(pod, source, self._in_turn(template), wanted):
+        if not wanted or pod is None or not self._try(pod, source, self._ordering(template), wanted):
             return False
         self._coming[template, self._moves[-1].target] -= 1
         self._coming += Counter()
         return True
 
     def _instead(self) -> bool:
-        """Another pod goes where one cannot be spared for, which is to take the place that it leaves."""
+        """Move another pod of the template to a wanted node; the place that it leaves is wanted instead.
+
+        That helps where the pod that was to go cannot be spared yet.
+        """
         for template in dict.fromkeys(template for template, _ in self._leaving):
             wanted = [node for (number, node) in self._coming if number == template]
             for place in np.unique(self._trial.state.node_of[self._movable.of(template)]).tolist():
                 pod = None if (template, place) in self._leaving else self._pod(template, place)
                 targets = [node for node in wanted if node != place]
-                if pod is not None and self._try(pod, place, self._in_turn(template), targets):
+                if pod is not None and self._try(pod, place, self._ordering(template), targets):
                     self._coming[template, self._moves[-1].target] -= 1
                     self._coming[template, place] += 1
                     self._coming += Counter()
@@ -116,13 +119,13 @@ class MoveOrder:
         return False
 
     def _detour(self) -> bool:
-        """A temporary place for a pod that stands in the way of others."""
+        """Move a pod that is in the way of others to a temporary place."""
         for template, source in list(self._leaving):
             pod = self._pod(template, source)
             if pod is None or not any(node == source for _, node in self._coming):
                 continue
             others = [n for n in range(self._trial.problem.nodes.size) if n != source]
-            if self._try(pod, source, self._in_turn(template), others):
+            if self._try(pod, source, self._ordering(template), others):
                 target = self._moves[-1].target
                 self._leaving[template, target] += 1
                 self._parked.setdefault((template, target), []).append(pod)
@@ -130,7 +133,7 @@ class MoveOrder:
         return False
 
     def _pod(self, template: int, source: int) -> int | None:
-        """The cheapest pod of a template on a node that has not moved; one that was parked goes first."""
+        """The cheapest unmoved pod of a template on a node; a pod in a temporary place goes first."""
         parked = self._parked.get((template, source))
         if parked:
             return parked[-1]
@@ -141,8 +144,8 @@ class MoveOrder:
         ]
         return min(here, key=lambda pod: (self._movable.weights[pod], pod), default=None)
 
-    def _in_turn(self, template: int) -> Callable[[Sequence[int]], list[int]]:
-        """Sorts nodes: the scheduler's choice first, then those in the emptiest domains."""
+    def _ordering(self, template: int) -> Callable[[Sequence[int]], list[int]]:
+        """A function that sorts nodes: the scheduler's choice first, then those in the emptiest domains."""
 
         def order(nodes: Sequence[int]) -> list[int]:
             trial = self._trial

@@ -1,4 +1,4 @@
-"""Which full nodes can be opened for a pod, and which bystanders leave first, the most promising first."""
+"""Full nodes on which bystanders can make room for a pod, and the bystanders that leave first."""
 
 from __future__ import annotations
 
@@ -12,36 +12,39 @@ from planner.rebalance.search.alternative_nodes import AlternativeNodes
 
 
 class Openings:
-    """Finds openings; `may_go` says which pods may still be moved, `turns` how busy every node was."""
+    """Finds nodes on which bystanders can make room.
 
-    def __init__(self, trial: TrialCluster, elsewhere: AlternativeNodes, may_go: Mask, turns: Ints) -> None:
+    `may_go` says which pods may still be moved, `steps` in which parallel step each node had its last move.
+    """
+
+    def __init__(self, trial: TrialCluster, elsewhere: AlternativeNodes, may_go: Mask, steps: Ints) -> None:
         self._trial = trial
         self._elsewhere = elsewhere
         self._may_go = may_go
-        self._turns = turns
+        self._steps = steps
         self._goes: Mask | None = None
         pods = np.flatnonzero(may_go)
         kinds, groups = trial.problem.template_of[pods], np.zeros(len(pods), np.int64)
         for kind in np.unique(kinds).tolist():
             mine = kinds == kind
             groups[mine] = trial.domains(kind)[trial.state.node_of[pods[mine]]]
-        #: For every pod the number of those of its template that leave the same domains, else -1.
+        #: For every pod the index of its template and source domains, alike for alike pods; -1 if it may not go.
         self._pair = np.full(len(may_go), -1, np.int64)
         self._pair[pods] = np.unique(kinds * (groups.max(initial=0) + 1) + groups, return_inverse=True)[1]
 
     def renew(self) -> None:
-        """Look again for where pods might go."""
+        """Forget where pods might go; it is worked out again when needed."""
         self._goes = None
 
     @property
     def hopeful(self) -> bool:
-        """Whether any bystander has a node to go to: else nobody can make room for anybody."""
+        """Whether any bystander has a node to go to; otherwise no pod can make room for another."""
         return bool((self._can_go() & self._may_go).any())
 
     def of(self, template: int, good: Mask, wanted: int, *, straight: bool, most: int) -> Iterator[int]:
-        """Good nodes that so many bystanders at most can open, those that the fewest can for each pod served.
+        """Good nodes that at most `most` bystanders can open; the fewest for each pod served come first.
 
-        With `straight` every bystander has a node with room to go to; else it is smaller than the pod.
+        With `straight` every bystander has a node with room to go to; otherwise none is larger than the pod.
         """
         state, kinds = self._trial.state, self._trial.problem.template_of
         pods = np.flatnonzero(self._may_go)
@@ -55,11 +58,11 @@ class Openings:
         served = np.clip(self._served(template, free), 0, wanted)
         rank = np.arange(len(nodes)) - np.searchsorted(nodes, nodes) + 1
         fits = np.flatnonzero((served > 0) & (rank <= most))
-        best = np.lexsort((self._turns[nodes[fits]], rank[fits] / served[fits]))
+        best = np.lexsort((self._steps[nodes[fits]], rank[fits] / served[fits]))
         yield from dict.fromkeys(nodes[fits][best].tolist())
 
     def _together(self, pods: Codes, nodes: Codes) -> Ints:
-        """For every pod what it and those before it on its node leave free."""
+        """For every pod what it and the pods before it on its node leave free."""
         total = self._elsewhere.leaves[self._trial.problem.template_of[pods]].T.cumsum(axis=1)
         before = np.concatenate([np.zeros((len(total), 1), np.int64), total], axis=1)
         found: Ints = total - before[:, np.searchsorted(nodes, nodes)]
@@ -81,7 +84,7 @@ class Openings:
     def bystander(
         self, template: int, node: int, wanted: int, *, straight: bool, tried: set[int]
     ) -> int | None:
-        """Who leaves a node next: who makes room for most of the pods wanted at once, else the largest."""
+        """The next pod to leave a node: the one that makes room for most wanted pods, else the largest."""
         kinds, size = self._trial.problem.template_of, self._elsewhere.size
         known: dict[int, int] = {}
         for pod in self._trial.state.pods_on[node]:
@@ -102,7 +105,7 @@ class Openings:
         return known[int(of[best])]
 
     def _served(self, template: int, free: Ints) -> Ints:
-        """How many pods of a template fit into so much."""
+        """How many pods of a template fit into free amounts."""
         wants = self._elsewhere.wants[template]
         asked = wants > 0
         served: Ints = (np.maximum(free[asked], 0) // wants[asked, np.newaxis]).min(axis=0)

@@ -1,8 +1,8 @@
 """Placements of the movable pods of a tiny cluster, and the single moves that lead from one to another.
 
-Pods of one template and weight are not told apart.  A move takes a pod off its node and puts it on any
-that the filters accept then; no hard constraint may be worse for it, neither while the pod is away nor
-afterwards, and nobody loses company that it cannot do without.
+Pods of one template and weight are interchangeable.  A move takes a pod off its node and puts it on any node
+that the filters accept then; it may make no hard constraint worse, neither while the pod is away nor
+afterwards, and no pod loses an affinity peer that it requires.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from planner.moves.constraint_counts import TrackedConstraint, excesses
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 
-#: What one byte counts to: no tiny cluster has more pods, nor a plan for it more moves.
+#: The largest count in one byte: no tiny cluster has more pods, nor a plan for it more moves.
 _MOST_COUNTED = 255
-#: How many pods of every kind are on every node; then how often pods left where evictions are limited.
+#: The pods of every kind on every node; then the evictions so far under every limit.
 Placement = bytes
 
 
 @dataclass(frozen=True, slots=True)
 class MovableKind:
-    """Movable pods that are not told apart, and what each of their moves weighs."""
+    """Interchangeable movable pods, and the weight of each of their moves."""
 
     template: int
     weight: int
@@ -35,7 +35,7 @@ class MovableKind:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a placement has too much, hard by constraint and soft in all, and the moves it still needs."""
+    """The hard excess of a placement by constraint, its soft excess in all, and the least moves left."""
 
     hard: tuple[int, ...]
     soft: int
@@ -53,7 +53,7 @@ class PlacementStep:
 
 @dataclass(frozen=True, slots=True)
 class _Hole:
-    """A placement without one pod: what hard constraints have too much, and where the pod may land."""
+    """A placement without one pod: the excess of hard constraints, and the nodes where the pod may land."""
 
     hard: tuple[int, ...]
     open_to: tuple[int, ...]
@@ -70,7 +70,7 @@ class _Quota:
 
 
 class Placements:
-    """Knows every placement by its bytes, on a cluster of its own."""
+    """Judges placements, each given as bytes, on a trial cluster of its own."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Placements:
         protections: Protections,
         landings: SingleLandings | None = None,
     ) -> None:
-        """Placements that plans may go through; with `landings` of which each is held to its node."""
+        """Placements that plans may go through; with `landings` every move is certain to land on its node."""
         self._landings = landings
         self._trial = TrialCluster(trial.problem, trial.part) if landings is None else landings.trial
         self._nodes = trial.problem.nodes.size
@@ -90,7 +90,7 @@ class Placements:
         self._soft = [constraint for constraint in self._trial.ledger.constraints if not constraint.hard]
         self._judged: dict[bytes, Judged] = {}
         self._holes: dict[tuple[bytes, int], _Hole] = {}
-        self._forsaken: dict[tuple[bytes, int, int], bool] = {}
+        self._breaks_affinity: dict[tuple[bytes, int, int], bool] = {}
         node_of = trial.problem.node_of
         self._standing = [
             [[pod for pod in kind.pods if node_of[pod] == node] for node in range(self._nodes)]
@@ -99,11 +99,11 @@ class Placements:
         self._spare: list[list[int]] = [[] for _ in self.kinds]
         self._now = bytes(len(pods) for rows in self._standing for pods in rows)
         self.start: Placement = self._now + bytes(len(self._quotas))
-        #: How many placements were looked at for the first time.
+        #: How many times the trial cluster was changed to another placement.
         self.looked_at = 0
 
     def judged(self, placement: Placement) -> Judged:
-        """What a placement has too much."""
+        """The excess of a placement, and the moves that it still needs."""
         key = placement[: len(self._now)]
         found = self._judged.get(key)
         if found is None:
@@ -117,15 +117,15 @@ class Placements:
         return found
 
     def occupied(self, placement: Placement) -> Iterable[int]:
-        """Where in a placement pods are counted that may leave."""
+        """The positions in a placement at which pods are counted."""
         return (place for place in range(len(self._now)) if placement[place])
 
     def steps(
         self, placement: Placement, place: int, *, loose: bool = False
     ) -> Iterator[tuple[PlacementStep, Placement]]:
-        """Every single move of a pod that is counted at a place, and where it leads.
+        """Every single move of a pod counted at position `place`, and the placement it leads to.
 
-        `loose` ones may be worse for as long as the pod is away.
+        With `loose` a move may make a constraint worse for as long as its pod is away.
         """
         before = self.judged(placement).hard
         kind, source = divmod(place, self._nodes)
@@ -141,7 +141,7 @@ class Placements:
                     yield step, after
 
     def _lands(self, placement: Placement, step: PlacementStep) -> bool:
-        """Whether a replacement comes to just this node, where that is asked."""
+        """Whether a replacement is certain to land on this node; always true without `landings`."""
         if self._landings is None:
             return True
         self._take(placement[: len(self._now)])
@@ -149,7 +149,7 @@ class Placements:
         return self._landings.of(Move(pod, step.source, step.target)) is not None
 
     def named(self, steps: Iterable[PlacementStep]) -> list[Move]:
-        """Steps from the start as moves of single pods."""
+        """Steps from the start as moves of particular pods."""
         node_of = {pod: int(self._trial.problem.node_of[pod]) for kind in self.kinds for pod in kind.pods}
         moves: list[Move] = []
         for step in steps:
@@ -186,14 +186,15 @@ class Placements:
 
     def _breaks_affinity_of(self, gone: Placement, kind: int, source: int) -> bool:
         key = gone[: len(self._now)], kind, source
-        found = self._forsaken.get(key)
+        found = self._breaks_affinity.get(key)
         if found is None:
             self._take(key[0])
-            found = self._forsaken[key] = self._trial.breaks_affinity_of(self.kinds[kind].template, source)
+            breaks = self._trial.breaks_affinity_of(self.kinds[kind].template, source)
+            found = self._breaks_affinity[key] = breaks
         return found
 
     def _take(self, counts: bytes) -> None:
-        """Let so many pods of every kind be on every node."""
+        """Put the trial cluster into a placement, given as pods of every kind on every node."""
         if counts == self._now:
             return
         self.looked_at += 1
@@ -236,7 +237,7 @@ class Placements:
             yield _Quota(places + number, min(most, _MOST_COUNTED), kinds, node)
 
     def _apart(self) -> Iterator[list[TrackedConstraint]]:
-        """The hard constraints in groups that share no movable template: a move serves one group alone."""
+        """The hard constraints in groups that share no movable template: a move affects one group alone."""
         movable = {kind.template for kind in self.kinds}
         left = [constraint for constraint in self._trial.ledger.constraints if constraint.hard]
         while left:

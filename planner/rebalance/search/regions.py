@@ -16,7 +16,7 @@ from planner.problem.nodes import Codes, Ints, Mask
 
 
 class Regions:
-    """Cuts regions out of a board."""
+    """Cuts regions out of a trial cluster."""
 
     def __init__(self, trial: TrialCluster, movable: Movable, protections: Protections) -> None:
         self._trial = trial
@@ -24,7 +24,7 @@ class Regions:
         self._protections = protections
 
     def related(self, constraints: Iterable[TrackedConstraint]) -> tuple[list[int], list[TrackedConstraint]]:
-        """The movable templates that have to do with some constraints, and all constraints on those."""
+        """The movable templates connected with some constraints, and all constraints on those templates."""
         found: dict[int, TrackedConstraint] = {}
         templates: dict[int, None] = {}
         waiting = list(constraints)
@@ -40,7 +40,7 @@ class Regions:
         return sorted(templates), sorted(found.values(), key=lambda constraint: constraint.number)
 
     def relaxed(self, templates: Sequence[int], constraints: Sequence[TrackedConstraint]) -> Region:
-        """These templates wherever they may run at all, nodes that are alike together, and room for all."""
+        """These templates wherever they may ever run, alike nodes as one site, without limits of room."""
         group = self._alike(templates, constraints)
         return self._cut(templates, constraints, group, tight=False)
 
@@ -53,10 +53,10 @@ class Regions:
         tight: bool,
         moved: set[int],
     ) -> Region:
-        """These templates on these nodes with the room there is; pods that moved before stay.
+        """These templates on these nodes with the free room of now; pods that moved before stay.
 
-        `tight` leaves out what rules other than room and spread refuse as pods are now, and pods that
-        constraints cannot do without for a while.
+        `tight` leaves out nodes that filters other than room and spread refuse in the present state, and pods
+        that constraints cannot spare for a while.
         """
         group = np.full(self._trial.problem.nodes.size, -1, np.intp)
         group[nodes] = np.arange(len(nodes))
@@ -75,10 +75,10 @@ class Regions:
         nodes = np.flatnonzero(group >= 0)
         wants = {t: self._trial.wants(t) for t in templates}
         rows = {row for found in wants.values() for row, _ in found}
-        faces = [
-            face
+        inside = [
+            found
             for constraint in constraints
-            if (face := self._face(constraint, group, templates)) is not None
+            if (found := self._constraint(constraint, group, templates)) is not None
         ]
         leaving = {t: self._leaving(t, group, moved or set(), tight=tight) for t in templates}
         return Region(
@@ -88,14 +88,14 @@ class Regions:
             {t: self._open(t, group, tight=tight) for t in templates},
             {} if roomy else self._room(nodes, group, rows),
             wants,
-            tuple(faces),
+            tuple(inside),
             () if roomy else tuple(self._limits(leaving, moved or set())),
         )
 
     def _limits(
         self, leaving: Mapping[int, Mapping[int, tuple[int, ...]]], moved: set[int]
     ) -> Iterable[tuple[tuple[tuple[int, int], ...], int]]:
-        """The policy's limits for each node and each namespace, and what Jobs bear after earlier moves."""
+        """The policy's limits for each node and namespace, and the evictions that Jobs still survive."""
         rules, keys = self._protections, [(t, site) for t, sites in leaving.items() for site in sites]
         if rules.most_per_node is not None:
             for site in sorted({site for _, site in keys}):
@@ -148,7 +148,7 @@ class Regions:
         return {site: tuple(sorted(found)) for site, found in weights.items()}
 
     def _spared(self, template: int) -> Mask:
-        """The nodes that can do without a pod of a template for a while."""
+        """The nodes that a pod of a template may leave for a while without harm to its hard constraints."""
         mask = self._trial.problem.nodes.every
         for constraint in self._trial.ledger.of(template):
             if constraint.hard and template in constraint.members and not constraint.excess():
@@ -164,7 +164,7 @@ class Regions:
                 mask = mask & (plugin.reject(self._trial.problem.templates[template]) == 0)
         return tuple(np.unique(group[mask]).tolist())
 
-    def _face(
+    def _constraint(
         self, constraint: TrackedConstraint, group: Codes, templates: Iterable[int]
     ) -> RegionConstraint | None:
         """A constraint inside a region; None where sites cut through its domains."""

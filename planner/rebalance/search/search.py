@@ -1,9 +1,9 @@
-"""The search for the moves: bounds, then as the scheduler would, then the solver where that is not enough.
+"""The search for the moves: bounds, then greedy repair, then the solver where that is not enough.
 
-Constraints that share no pods are bounded one by one; they compete for room alone.  In a tiny cluster
-everything is tried out.  A small one is solved as a whole.  In a large one what is still broken is
-repaired with its surroundings: the nodes that come closest to having room, and whatever may move away
-from them.
+Constraints that share no pods are bounded one by one; they compete for room alone.  A tiny cluster is
+searched exhaustively.  A small one is solved as a whole.  In a large one the constraints that are still
+broken are repaired with what surrounds them: the nodes that come closest to having room, and the pods that
+may move away from them.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ Found = tuple[list[Move], Values]
 
 
 class _ModelVariant(IntEnum):
-    """What a model of all nodes asks of moves: each asks for more than the one before."""
+    """What a model of all nodes requires of moves; each variant requires more than the one before."""
 
-    #: An end that is within all bounds.
+    #: A final state within all bounds.
     ENDS = 0
-    #: That pods come to domains that stay within bounds.
+    #: Pods come only to domains that stay within bounds.
     COMES = 1
-    #: That nobody leaves for a while where nobody can be spared, neither before all moves nor after them.
-    IN_TURN = 2
-    #: That every move could be the first.
+    #: No pod leaves where none can be spared for a while, neither before all moves nor after them.
+    SPARED = 2
+    #: Every move could be the first.
     AT_ONCE = 3
 
 
-#: What is taken for granted of moves by the models whose bounds hold for all of them.
+#: The assumptions under which the bounds of a model hold for all moves; bounds of other models are not used.
 _ASSUMES = {_ModelVariant.ENDS: (), _ModelVariant.COMES: (Assumption.NOTHING_WORSE,)}
 
 
 @dataclass(frozen=True, slots=True)
 class FoundMoves:
-    """Moves in an order that holds, what they achieve stage by stage, and what any moves could."""
+    """Moves in an order that holds, their values stage by stage, and claims about all moves."""
 
     moves: Sequence[Move]
     values: Values
@@ -72,12 +72,12 @@ class FoundMoves:
 
 
 def stages_of(protections: Protections) -> tuple[str, ...]:
-    """What moves are to achieve, the most important first."""
+    """The stages of the objective, the most important first."""
     return "hardExcess", *(("softExcess",) if SOFT in protections.kinds else ()), "moves", "disruption"
 
 
 class MoveSearch:
-    """Looks for the fewest moves on a board, which it leaves as it found it."""
+    """Searches for the fewest moves on a trial cluster, which it leaves as it found it."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class MoveSearch:
         self._claims: list[Claim] = []
 
     def run(self, *, natural: bool = False) -> FoundMoves:
-        """The best moves found; with `natural` only those that the scheduler makes of its own accord."""
+        """The best moves found; with `natural` only moves to the scheduler's own choice."""
         broken = self._trial.ledger.broken(self._kinds)
         groups = self._bounds.groups(broken)
         self._learn(self._bounds.counted(groups))
@@ -118,9 +118,9 @@ class MoveSearch:
         return FoundMoves(*best, self._stages, self._claims)
 
     def landing(self, known: Values, pin_policy: PinPolicy) -> Found | None:
-        """Better moves than those known, each to a node that something holds it to, if there are any.
+        """Better moves than those known, each certain to land on its node; None if there are none.
 
-        They are looked for in a tiny cluster only.
+        Only a tiny cluster is searched for them.
         """
         if not is_tiny(self._trial, self._movable) or self._meter.over():
             return None
@@ -131,7 +131,7 @@ class MoveSearch:
         return None if outcome.moves is None else ([*outcome.moves], outcome.values)
 
     def _tell(self, values: Values) -> None:
-        """Show the best so far, and its bound, to whoever looks on."""
+        """Report the best result so far, and its bound, as progress."""
         floor = self._floor()
         self._meter.have(
             f"{values['moves']} moves leave {values['hardExcess']} pods too many; "
@@ -139,13 +139,13 @@ class MoveSearch:
         )
 
     def _learn(self, claims: Iterable[Claim]) -> None:
-        """Take note of claims; those who count pods by their manifests know nothing of labels from nodes."""
+        """Keep claims, unless labels follow nodes: they count pods by the labels of their manifests."""
         if not self._trial.problem.labels_follow_nodes:
             self._claims += claims
 
     @property
     def _steps(self) -> Sequence[Callable[[Found, Sequence[Group]], Found]]:
-        """What is done after the scheduler's own way, one after the other until nothing is open."""
+        """The methods that follow greedy repair, one after the other until the result is proved."""
         pairs = len([*self._movable.templates]) * self._trial.problem.nodes.size
         if pairs > effort.REGION_VARIABLES:
             return self._chained, self._relaxed, self._nearby
@@ -161,7 +161,7 @@ class MoveSearch:
         return tuple(values[name] for name in self._stages)
 
     def _floor(self) -> Values:
-        """What no moves are below: in every stage a bound on those that are at the floor of those before."""
+        """A lower bound in every stage, on moves that are at the lower bounds of the stages before."""
         floor: dict[str, int] = {}
         for name in self._stages:
             known = (c.bound.value for c in self._claims if c.stage == name and c.speaks_of(floor))
@@ -169,7 +169,7 @@ class MoveSearch:
         return floor
 
     def _values(self, moves: Iterable[Move]) -> Values:
-        """What moves achieve that have just happened."""
+        """The values of moves that have just been made."""
         pods = [move.pod for move in moves]
         return {
             "hardExcess": self._trial.ledger.excess(hard=True),
@@ -180,7 +180,7 @@ class MoveSearch:
 
     def _greedily(self, broken: Sequence[TrackedConstraint], *, natural: bool) -> Found:
         self._meter.look_for("moves that the scheduler makes by itself")
-        moves = self._remembering([]).mend(broken, self._left([]), natural=natural)
+        moves = self._remembering([]).repair(broken, self._left([]), natural=natural)
         return moves, self._values(moves)
 
     def _relaxed(self, best: Found, groups: Sequence[Group]) -> Found:
@@ -193,14 +193,14 @@ class MoveSearch:
         return best
 
     def _previewed(self, best: Found, _: Sequence[Group]) -> Found:
-        """What trying out everything comes to soon."""
+        """The result of an exhaustive search with a small work limit."""
         tiny = is_tiny(self._trial, self._movable)
         return self._tried_out(
             best, self._meter.step(effort.TINY_PREVIEW_WORK if tiny else effort.SMALL_PREVIEW_WORK)
         )
 
     def _exhausted(self, best: Found, _: Sequence[Group]) -> Found:
-        """What trying out everything comes to."""
+        """The result of an exhaustive search."""
         return self._tried_out(best, self._meter)
 
     def _tried_out(self, best: Found, meter: Meter) -> Found:
@@ -212,7 +212,7 @@ class MoveSearch:
         return best if outcome.moves is None else ([*outcome.moves], outcome.values)
 
     def _prove(self, best: Values, meter: Meter) -> None:
-        """Claim what no moves do better than: also none that are worse only while a pod is away."""
+        """Claim bounds that include moves which make a constraint worse only while a pod is away."""
         search = Exhaustive(self._placements, self._stages, best, self._floor(), loose=True)
         outcome = search.run(self._most, meter)
         if outcome.complete:
@@ -240,7 +240,7 @@ class MoveSearch:
                 self._learn(chained(self._stages, bounds, "a model of all nodes", *_ASSUMES[model]))
             found = self._following(region, shift)
             self._trial.state.rollback(self._start)
-            # Of equally good moves those that more was asked of.
+            # Of equally good moves the ones from the stricter model.
             tried.insert(1, found)
             best = min(tried, key=lambda one: self._key(one[1]))
             done = all(found[1][name] == value for name, value in shift.values.items())
@@ -249,26 +249,26 @@ class MoveSearch:
         return best
 
     def _following(self, region: Region, shift: Shift) -> Found:
-        """The best moves that a region's solution leads to; whoever is left over is first the next time."""
+        """The best moves from a region's solution; moves left over come first in the next attempt."""
         found: list[Found] = []
         first: dict[Key, int] = {}
-        for turn in range(effort.SEQUENCES_OF_MOVES):
+        for attempt in range(effort.SEQUENCES_OF_MOVES):
             self._trial.state.rollback(self._start)
             sequencer = MoveOrder.following(self._trial, self._movable, region, shift, first)
             moves = sequencer.run(self._meter.over)
             found.append((moves, self._values(moves)))
             if not sequencer.left or self._meter.over():
                 break
-            first |= dict.fromkeys(sequencer.left, turn)
+            first |= dict.fromkeys(sequencer.left, attempt)
         return min(found, key=lambda one: self._key(one[1]))
 
     def _shift(self, region: Region, kind: _ModelVariant) -> Shift | None:
-        """The best that the solver finds: first with as little too much as the bound says."""
+        """The best solution of the solver: first with the excess fixed at its lower bound."""
         from planner.cpsat.moves import MoveModel
 
         excess, work = self._floor()["hardExcess"], effort.EXACT_REGION_WORK
         make = partial(
-            MoveModel, region, arriving=kind > _ModelVariant.ENDS, returning=kind is _ModelVariant.IN_TURN
+            MoveModel, region, arriving=kind > _ModelVariant.ENDS, returning=kind is _ModelVariant.SPARED
         )
         if self._most is None:
             model = make(hard_excess=excess)
@@ -280,7 +280,7 @@ class MoveSearch:
         return model.solve(self._stages, self._meter.part(work), work)
 
     def _chained(self, best: Found, groups: Sequence[Group]) -> Found:
-        """Repair by chains: after an exchange, afresh, or from where the best stands."""
+        """Repair by chains: after an exchange, from the start, or after the best moves so far."""
         floor = self._floor()["hardExcess"]
         if best[1]["hardExcess"] == floor:
             return best
@@ -294,7 +294,7 @@ class MoveSearch:
         return best
 
     def _nearby(self, best: Found, groups: Sequence[Group]) -> Found:
-        """What the solver repairs of what is still broken, a few nodes at a time."""
+        """Repair what is still broken with the solver, a few nodes at a time."""
         if best[1]["hardExcess"] == self._floor()["hardExcess"]:
             return best
         self._meter.look_for("moves on the nodes that come closest to having room")
@@ -305,7 +305,7 @@ class MoveSearch:
         return moves, self._values(moves)
 
     def _set(self, moves: Iterable[Move]) -> None:
-        """Let just these moves have happened."""
+        """Put the trial cluster into the state after just these moves."""
         self._trial.state.rollback(self._start)
         for move in moves:
             self._trial.make(move)

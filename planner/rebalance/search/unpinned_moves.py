@@ -1,8 +1,8 @@
-"""Moves that need nothing but the eviction: wherever the scheduler may put the replacement is as good.
+"""Moves that need nothing but the eviction: any node that the scheduler may choose is as good.
 
-A hard spread constraint itself forces a replacement into the domain that lacks one, as long as the right
-replica goes at the right time.  So not the plan's own pods are moved here, but whichever of them leave
-the filters no other choice; else those whose highest scores are all as good; only then any other.
+A hard spread constraint itself forces a replacement into the domain that lacks one, if the right replica goes
+at the right time.  So this picks pods for which the filters leave no other choice; else pods for which all
+nodes with the highest score are equally good; only then any other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from planner.rebalance.search.greedy import Distance, Greedy, distance
 
 
 class _Rank(NamedTuple):
-    """How good a move is, the smaller the better: where it leads, how it is held there, how tight it is."""
+    """How good a move is, the smaller the better: distance to the goal first, then certainty and cost."""
 
     far: Distance
     by_scores: bool
@@ -36,15 +36,15 @@ class _Rank(NamedTuple):
 def unpinned_moves(
     trial: TrialCluster, movable: Movable, protections: Protections, most: int | None
 ) -> Sequence[Move]:
-    """Such moves in their order, at most so many if there is a limit; the board stays as it is."""
+    """Such moves in their order, at most `most` if that is given; the trial cluster stays as it is."""
     mark = trial.state.mark()
-    moves = UnpinnedMoves(trial, movable, protections).mend(most)
+    moves = UnpinnedMoves(trial, movable, protections).repair(most)
     trial.state.rollback(mark)
     return moves
 
 
 class UnpinnedMoves:
-    """Mends what is broken on a board with such moves; they happen there."""
+    """Repairs broken constraints with such moves, and makes them on the trial cluster."""
 
     def __init__(self, trial: TrialCluster, movable: Movable, protections: Protections) -> None:
         self._trial = trial
@@ -52,23 +52,23 @@ class UnpinnedMoves:
         self._kinds = protections.kinds
         self._greedy = Greedy(trial, movable, protections)
 
-    def mend(self, most: int | None) -> list[Move]:
-        """Moves until nothing gets any better; where none is forced, any that helps."""
+    def repair(self, most: int | None) -> list[Move]:
+        """Moves until none is an improvement; where no move is forced, any that helps."""
         moves: list[Move] = []
         while most is None or len(moves) < most:
             broken = self._trial.ledger.broken(self._kinds)
             fresh = [*self._round(broken, None if most is None else most - len(moves))]
             if not fresh:
-                fresh = self._greedy.mend(broken[:1], 1)
+                fresh = self._greedy.repair(broken[:1], 1)
             if not fresh:
-                fresh = next((found for d in broken[1:] if (found := self._greedy.mend([d], 1))), [])
+                fresh = next((found for d in broken[1:] if (found := self._greedy.repair([d], 1))), [])
             if not fresh:
                 break
             moves += fresh
         return moves
 
     def _round(self, broken: Sequence[TrackedConstraint], most: int | None) -> Iterator[Move]:
-        """At most one move for each of some constraints; they have happened."""
+        """At most one move for each of some constraints; they have been made."""
         for number, constraint in enumerate(broken):
             if most is not None and number >= most:
                 return
@@ -89,7 +89,7 @@ class UnpinnedMoves:
                     yield way
 
     def _way(self, pod: int) -> _Rank | None:
-        """How good it is to evict a pod; None unless everything that may follow is equally good."""
+        """The rank of evicting a pod; None unless all possible landings are equally good."""
         trial, state, template = self._trial, self._trial.state, self._trial.template(pod)
         hard = [constraint for constraint in trial.ledger.of(template) if constraint.hard]
         cared = [d for d in trial.ledger.of(template) if d.rule.constraint.when_unsatisfiable in self._kinds]
@@ -129,7 +129,7 @@ class UnpinnedMoves:
         before: Sequence[int],
         hard: Sequence[TrackedConstraint],
     ) -> Distance | None:
-        """How far constraints are from their goal wherever on these nodes a pod lands; None if it matters."""
+        """The distance of constraints from their goal if a pod lands on these nodes; None if nodes differ."""
         state, found = self._trial.state, set[Distance]()
         for node in self._different(nodes, cared):
             mark = state.mark()
@@ -145,7 +145,7 @@ class UnpinnedMoves:
 
     @staticmethod
     def _different(nodes: Mask, constraints: Sequence[TrackedConstraint]) -> list[int]:
-        """One of these nodes for each that constraints tell apart: by domain, or by how full that is."""
+        """One of these nodes for each class that constraints distinguish: by domain, or by its counts."""
         inside = np.flatnonzero(nodes)
         traits: list[Ints] = []
         for constraint in constraints:

@@ -45,7 +45,7 @@ def test_nothing_is_cordoned_without_being_asked() -> None:
     assert cordoned(plan) == []
     told = [note for note in plan.notes if "--may-cordon" in note]
     assert told == [
-        "with --may-cordon a plan of 2 leaves 0 too many; meanwhile it cordons n1 for default/x",
+        "with --may-cordon a plan of 2 moves leaves 0 pods too many; meanwhile it cordons n1 for default/x",
     ]
 
 

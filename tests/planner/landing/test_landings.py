@@ -90,7 +90,7 @@ def test_soft_constraints_are_mended_on_request() -> None:
     ]
     given = cluster(*(node(f"n{n}", zone=zone, cpu="16") for n, zone in enumerate("abc")), *pods)
     assert rebalance(given).notes == (
-        "1 ScheduleAnyway constraint is exceeded, 7 pods too many: --soft mends them as well",
+        "1 ScheduleAnyway constraint is exceeded, 7 pods too many: --soft repairs them as well",
     )
     plan = rebalance(given, soft=True)
     assert (plan.after.soft_excess, len(plan.steps), plan.status) == (0, 5, "Optimal")

@@ -1,9 +1,9 @@
 """A plan of moves against all that can happen: every order, every tie, pods that end late, preemption.
 
 Only the manifests, the document and the reference scheduler are used.  Each wave is a problem of its own, in
-which every moved pod is there three times: as it runs, on its way out, and as its replacement, with the pin
-written into its affinity.  All states that the wave can reach are gone through; where there are too many,
-random ways through it are played.
+which every moved pod exists three times: running, ending, and as its replacement, with the pin written into
+its affinity.  All states that the wave can reach are enumerated; where there are too many, random paths are
+played.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 from tests.builders import LONG_AGO, Object
 
-#: So many states of a wave are gone through; so many ends of a wave are followed.
+#: The most states of a wave that are enumerated, and the most ends of a wave that are followed.
 STATES, ENDS = 3_000, 2
 #: A move: running, ending, ended, landed with the old pod still ending, landed.
 RUNNING, ENDING, ENDED, LATE, DONE = range(5)
@@ -33,13 +33,13 @@ State = tuple[tuple[int, int], ...]
 
 @dataclass
 class Fault(Exception):
-    """Something happens that the plan rules out."""
+    """Something can happen that the plan rules out."""
 
     what: str
 
 
 def faults(objects: Sequence[Object], plan: MovePlan, seed: int) -> list[str]:
-    """What may happen that the plan rules out: at most one fault of every way that was followed."""
+    """What may happen that the plan rules out: at most one fault of every path that was followed."""
     draw = random.Random(seed)
     waves = [
         [step for step in plan.steps if step.wave == number]
@@ -155,7 +155,7 @@ class _Wave:
                     yield _with(state, number, LATE if phase == ENDING else DONE, target)
 
     def _show(self, state: State) -> None:
-        """Let the scheduler see a state."""
+        """Put the scheduler's cluster into a state."""
         trial = self._scheduler.state
         for (running, leaving, coming), source, (phase, node) in zip(
             self._roles, self._sources, state, strict=True

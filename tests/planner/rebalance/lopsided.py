@@ -13,7 +13,7 @@ KINDS = ("rebalance", "tight", "outage", "mixed")
 
 
 def lopsided(seed: int, kind: str, *, soft_alone: bool = False) -> Cluster:
-    """A cluster of some 20 nodes and up to 350 pods whose spread is not what its constraints ask for."""
+    """A cluster of some 20 nodes and up to 350 pods whose spread violates its constraints."""
     draw = random.Random(f"{kind} {seed}")
     zones = 3
     count = draw.randint(9, 15) if kind == "mixed" else draw.choice((15, 18, 20))
@@ -40,8 +40,8 @@ def _app(draw: random.Random, number: int, *, soft_alone: bool) -> tuple[int, in
     when = SOFT if soft_alone else HARD
     constraints = [spread(app=f"a{number}", skew=draw.choice((1, 1, 2)), when=when)]
     if draw.random() < 0.5:
-        wish = when if draw.random() < 0.5 else SOFT
-        constraints.append(spread(HOST, app=f"a{number}", skew=draw.choice((1, 2)), when=wish))
+        by_host = when if draw.random() < 0.5 else SOFT
+        constraints.append(spread(HOST, app=f"a{number}", skew=draw.choice((1, 2)), when=by_host))
     return draw.choice((100, 250, 500, 1000)), draw.randint(3, 20), constraints
 
 

@@ -73,7 +73,7 @@ def _cpu(item: Object) -> int:
 
 
 def _kind(draw: random.Random, name: str) -> Object:
-    """What the pods of a workload have in common, in the words of the builder."""
+    """What the pods of a workload have in common, as arguments of the `pod` builder."""
     app = draw.choice("aab")
     words: Object = {
         "name": name,

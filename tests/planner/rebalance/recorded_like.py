@@ -26,7 +26,7 @@ def recorded_like(seed: int, kind: str) -> Cluster:
 
 
 class _Plain:
-    """Alike nodes in three zones."""
+    """A cluster of alike nodes in three zones."""
 
     def __init__(self, draw: random.Random, kind: str) -> None:
         self._draw, self._kind = draw, kind
@@ -96,7 +96,7 @@ class _Plain:
 
 
 def _mixed(draw: random.Random) -> Cluster:
-    """Some fifteen odd nodes and a few workloads that came there anyhow."""
+    """Some fifteen different nodes and a few workloads on arbitrary nodes."""
     nodes = [_odd_node(draw, number) for number in range(draw.randint(12, 15))]
     pods: list[Object] = []
     for number in range(draw.randint(3, 5)):

@@ -21,10 +21,10 @@ def other(name: str, on: str, cpu: str) -> Object:
     return pod(name, on, cpu=cpu, owner=f"ReplicaSet/{name}", app=name)
 
 
-def mended(
+def repaired(
     *objects: Object, most: int = 99, protections: Protections | None = None
 ) -> tuple[list[tuple[str, str, str]], int]:
-    """Every move as pod, source and target, and what is still too much after them."""
+    """Every move as pod, source and target, and the hard excess after them."""
     found = cluster(*objects)
     problem = Problem(found)
     trial, rules = TrialCluster(problem), protections or protections_of(found)
@@ -32,7 +32,7 @@ def mended(
     broken = trial.ledger.broken(rules.kinds)
     stuck = {template for constraint in broken for template in constraint.members}
     chains = Chains(trial, movable, Greedy(trial, movable, rules), stuck, Meter.of(60))
-    moves = chains.mend(broken, most)
+    moves = chains.repair(broken, most)
     return [_spelled(problem, move) for move in moves], trial.ledger.excess(hard=True)
 
 
@@ -42,8 +42,8 @@ def _spelled(problem: Problem, move: Move) -> tuple[str, str, str]:
 
 
 def test_the_tightest_gap_is_taken() -> None:
-    """The large gap is kept for what needs it."""
-    moves, left = mended(
+    """The large gap is kept for pods that need it."""
+    moves, left = repaired(
         node("a", zone="a", cpu="6"),
         *(web(n, "a") for n in range(3)),
         node("b1", zone="b", cpu="8"),
@@ -54,7 +54,7 @@ def test_the_tightest_gap_is_taken() -> None:
 
 def test_several_bystanders_open_a_node_together() -> None:
     """Two pods of 1 cpu leave so that one of 2 fits; each goes to the gap of its size."""
-    moves, left = mended(
+    moves, left = repaired(
         node("a", zone="a", cpu="6"),
         *(web(n, "a") for n in range(3)),
         node("b", zone="b", cpu="2"),
@@ -73,7 +73,7 @@ def test_the_gap_that_a_pod_leaves_is_the_next_ones() -> None:
     left_behind = [
         pod(f"v{n}", "b", spread=[spread(app="v")], cpu="2", owner="ReplicaSet/v", app="v") for n in range(3)
     ]
-    moves, left = mended(
+    moves, left = repaired(
         node("a", zone="a", cpu="6"),
         *(web(n, "a") for n in range(3)),
         node("b", zone="b", cpu="8"),
@@ -84,7 +84,7 @@ def test_the_gap_that_a_pod_leaves_is_the_next_ones() -> None:
 
 def test_a_bystander_waits_for_a_smaller_one() -> None:
     """The gap is too small for the only pod that could leave: a smaller one makes it large enough."""
-    moves, left = mended(
+    moves, left = repaired(
         node("a", zone="a", cpu="6"),
         *(web(n, "a") for n in range(3)),
         node("b", zone="b", cpu="2"),
@@ -96,9 +96,9 @@ def test_a_bystander_waits_for_a_smaller_one() -> None:
     assert (moves, left) == ([("z", "c", "d"), ("x", "b", "c"), ("w0", "a", "b")], 0)
 
 
-def test_nothing_happens_where_nobody_can_go_anywhere() -> None:
-    """Without a single gap no pod moves, and what is too much is still there."""
-    moves, left = mended(
+def test_nothing_happens_where_no_pod_can_go_anywhere() -> None:
+    """Without a single gap no pod moves, and the excess remains."""
+    moves, left = repaired(
         node("a", zone="a", cpu="6"),
         *(web(n, "a") for n in range(3)),
         node("b", zone="b", cpu="2"),
@@ -117,8 +117,8 @@ def test_a_chain_is_made_whole_or_not_at_all() -> None:
         other("y", "b", "1"),
         *(node(name, zone="a", cpu="1") for name in ("c", "d")),
     )
-    assert mended(*objects, most=2) == ([], 2)
-    assert mended(*objects, most=3)[1] == 0
+    assert repaired(*objects, most=2) == ([], 2)
+    assert repaired(*objects, most=3)[1] == 0
 
 
 def test_bystanders_count_against_the_limit_of_a_node() -> None:
@@ -131,5 +131,5 @@ def test_bystanders_count_against_the_limit_of_a_node() -> None:
         other("y", "b", "1"),
         *(node(name, zone="a", cpu="1") for name in ("c", "d")),
     )
-    assert mended(*objects, protections=Protections(most_per_node=1)) == ([], 2)
-    assert mended(*objects, protections=Protections(most_per_node=2))[1] == 0
+    assert repaired(*objects, protections=Protections(most_per_node=1)) == ([], 2)
+    assert repaired(*objects, protections=Protections(most_per_node=2))[1] == 0

@@ -1,4 +1,4 @@
-"""Exchanges of replicas in a full cluster: who leaves decides who has room."""
+"""Exchanges of replicas in a full cluster: the pods that leave decide which pods have room."""
 
 import random
 
@@ -24,13 +24,13 @@ def replica(app: str, number: int, on: str, cpu: str) -> Object:
 
 
 def exchanged(*objects: Object, protections: Protections | None = None) -> tuple[list[tuple[str, str]], int]:
-    """Every move as pod and target, and what is still too much after them."""
+    """Every move as pod and target, and the hard excess after them."""
     found = cluster(*objects)
     problem = Problem(found)
     trial, rules = TrialCluster(problem), protections or protections_of(found)
     movable = Movable(problem, rules, Budgets(problem))
     exchanges = Exchanges(trial, movable, Greedy(trial, movable, rules), Meter.of(60))
-    moves = exchanges.mend(trial.ledger.broken(rules.kinds))
+    moves = exchanges.repair(trial.ledger.broken(rules.kinds))
     names = problem.nodes.names
     return [(problem.pods[m.pod].name, names[m.target]) for m in moves], trial.ledger.excess(hard=True)
 
@@ -63,7 +63,7 @@ def test_no_bystander_moves() -> None:
 
 
 def test_an_exchange_keeps_to_a_policys_limits() -> None:
-    """What a policy does not let go stays."""
+    """Pods that a policy does not allow to be evicted stay."""
     assert exchanged(*lopsided(), protections=Protections(most_per_namespace=0)) == ([], 4)
 
 
@@ -83,8 +83,8 @@ def tight(seed: int) -> list[Object]:
     ]
     pods: list[Object] = []
     for _ in range(2000):
-        app, size, spreads, taste = draw.choice(kinds)
-        zone = draw.choices(range(3), taste)[0]
+        app, size, spreads, weights = draw.choice(kinds)
+        zone = draw.choices(range(3), weights)[0]
         fits = [number for number in range(zone, count, 3) if left[number] >= size]
         if fits and sum(left) > (1 - part) * count * cpu:
             chosen = draw.choice(fits)
@@ -97,7 +97,7 @@ def tight(seed: int) -> list[Object]:
 
 @pytest.mark.parametrize("number", range(6))
 def test_small_clusters_without_room_are_repaired(number: int) -> None:
-    """What went wrong: the model's final state had no order, and what chains repair was left broken."""
+    """What went wrong: the model's final state had no order, and what chains could repair was left broken."""
     seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}, case {number}")
     found = cluster(*tight(seed))
@@ -110,5 +110,5 @@ def test_small_clusters_without_room_are_repaired(number: int) -> None:
 
 @pytest.mark.parametrize("seed", [7, 18])
 def test_chains_come_before_the_exact_model(seed: int) -> None:
-    """What went wrong: five and three pods stayed too many, where chains mend everything."""
+    """What went wrong: five and three pods stayed too many, where chains repair everything."""
     assert rebalance(cluster(*tight(seed)), time_limit=60).after.hard_excess == 0

@@ -22,7 +22,7 @@ HUGE = {"hardExcess": 99, "softExcess": 99, "moves": 99, "disruption": 99}
 def tried_out(
     *objects: Object, protections: Protections | None = None, most: int | None = None, seconds: float = 60
 ) -> ExhaustiveResult:
-    """What trying out all moves finds, knowing nothing before."""
+    """What an exhaustive search finds without known moves."""
     found = cluster(*objects)
     problem = Problem(found)
     trial, rules = TrialCluster(problem), protections or protections_of(found)
@@ -36,7 +36,7 @@ def replica(name: str, on: str, owner: str = "new", **words: Any) -> Object:
     return pod(name, on, app="web", cpu="1", owner=f"ReplicaSet/{owner}", **words)
 
 
-def test_old_replicas_without_the_constraint_are_nobodys_surplus() -> None:
+def test_old_replicas_without_the_constraint_are_no_surplus() -> None:
     """What went wrong: five old replicas and one new one were "4 moves, proved"; the new one moves."""
     plan = rebalance(
         cluster(
@@ -52,7 +52,7 @@ def test_old_replicas_without_the_constraint_are_nobodys_surplus() -> None:
 
 
 def test_a_carrier_on_a_node_that_does_not_count_may_leave_its_domain() -> None:
-    """What went wrong: the models knew it in the domain, and not that it could go."""
+    """What went wrong: the models counted it in the domain, but not that it could leave."""
     plan = rebalance(
         cluster(
             node("n0", zone="a"),
@@ -118,7 +118,7 @@ def test_so_many_moves_at_most() -> None:
 
 
 def test_the_work_is_looked_at_within_a_placement() -> None:
-    """What went wrong: all moves from one placement of 300 nodes were tried, for minutes, at a glance."""
+    """What went wrong: a short preview tried all moves from one placement of 300 nodes, for minutes."""
     nodes = [node(f"n{number:02}") for number in range(20)]
     pods = [
         pod(

@@ -14,7 +14,7 @@ WEB = {"app": "web", "owner": "ReplicaSet/web", "cpu": "1"}
 
 @pytest.fixture(autouse=True, params=["models", "everything"])
 def ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With models alone, and where trying out everything has the last word."""
+    """With models alone, and with an exhaustive search after them."""
     if request.param == "models":
         monkeypatch.setattr(effort, "EXHAUSTED_NODES", 0)
         monkeypatch.setattr(effort, "SMALL_PREVIEW_WORK", 0)
@@ -42,7 +42,7 @@ def test_a_domain_that_cannot_spare_a_pod_gets_another_one_first() -> None:
 
 
 def lopsided_racks(*, filtered: bool = True) -> Cluster:
-    """Four pods in one rack, nobody may come to the other, and three to a node without a rack."""
+    """Four pods in one rack, another rack that admits none, and a node without a rack for three."""
     taints = ["gpu:NoSchedule"]
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -58,7 +58,7 @@ def lopsided_racks(*, filtered: bool = True) -> Cluster:
     )
 
 
-def test_nobody_comes_to_a_node_without_the_label_of_his_constraint() -> None:
+def test_no_pod_comes_to_a_node_without_the_label_of_its_constraint() -> None:
     """What went wrong: models took pods there, so that 3 too many were left and the bound was 0."""
     plan = rebalance(lopsided_racks())
     assert stages(plan)["hardExcess"] == (3, 3, True)
@@ -66,13 +66,13 @@ def test_nobody_comes_to_a_node_without_the_label_of_his_constraint() -> None:
 
 
 def test_a_scheduler_that_does_not_ask_lets_them_come() -> None:
-    """Without the filter nothing keeps them out, so that nothing of the kind is claimed."""
+    """Without the filter nothing keeps the pods out, and no such bound is claimed."""
     plan = rebalance(lopsided_racks(filtered=False))
     assert stages(plan)["hardExcess"] == (0, 0, True)
     assert len(plan.steps) == 3
 
 
-def test_nobody_comes_to_a_domain_that_stays_too_full() -> None:
+def test_no_pod_comes_to_a_domain_that_stays_too_full() -> None:
     """What went wrong: models evened out the nodes of a zone that no pod may come back to."""
     both = [spread(), spread(HOST)]
     given = cluster(
@@ -82,7 +82,7 @@ def test_nobody_comes_to_a_domain_that_stays_too_full() -> None:
         *(pod(f"web-{number}", "a0", spread=both, **WEB) for number in range(4)),
     )
     plan = rebalance(given)
-    # Three too many in the zone, and as many on the node: whoever leaves stays pending.
+    # Three too many in the zone, and as many on the node: the replacement of any pod stays pending.
     assert stages(plan)["hardExcess"] == (6, 6, True)
     assert (plan.status, plan.steps) == ("Optimal", ())
     assert {stage.name: stage.assumes for stage in plan.objective}["hardExcess"] == ("NothingWorse",)

@@ -1,4 +1,4 @@
-"""Plans on small clusters that are made up: the fewest moves, orders that hold, limits that are kept."""
+"""Plans on small artificial clusters: the fewest moves, orders that hold, limits that are kept."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -33,10 +33,10 @@ def test_a_balanced_cluster_has_no_moves() -> None:
     assert (plan.status, plan.steps, plan.after) == ("Optimal", (), plan.before)
 
 
-def test_constraints_that_nobody_may_move_for_are_left_in_a_large_cluster(
+def test_constraints_without_movable_pods_are_left_in_a_large_cluster(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Beside one that lacks room, so that the solver is asked about both."""
+    """Beside a constraint that lacks room, so that the solver is asked about both."""
     monkeypatch.setattr("planner.proof.effort.REGION_VARIABLES", 1)
     scratch = [{"name": "scratch", "emptyDir": {}}]
     plan = rebalance(
@@ -61,7 +61,7 @@ def test_a_lopsided_workload_is_evened_out() -> None:
 
 
 def test_bystanders_make_room() -> None:
-    """A full zone takes a pod when somebody who may run elsewhere leaves it."""
+    """A full zone takes a pod when another pod that may run elsewhere leaves it."""
     given_ = cluster(
         *zones("a", "b", cpu="3"),
         *(web(f"w{n}", "n0") for n in range(3)),
@@ -213,8 +213,8 @@ def test_the_best_use_of_few_moves() -> None:
     assert (len(plan.steps), plan.after.hard_excess) == (1, 3)
 
 
-def test_company_is_not_forsaken() -> None:
-    """A pod that others need in their zone is not taken away from them."""
+def test_required_affinity_peers_stay() -> None:
+    """A pod that another one requires on its node is not moved away."""
     given_ = cluster(
         *zones("a", "b"),
         web("w0", "n0"),
@@ -246,7 +246,7 @@ def test_the_counting_bound(counts: list[int], skew: int, least: int) -> None:
 
 @st.composite
 def lopsided(draw: st.DrawFn) -> list[Object]:
-    """A small cluster whose pods stand anywhere, with zone and hostname constraints and little room."""
+    """A small cluster with pods on arbitrary nodes, zone and hostname constraints and little room."""
     machines = [
         node(f"n{number}", zone=draw(st.sampled_from("abc")), cpu=draw(st.sampled_from(["2", "3", "6"])))
         for number in range(draw(st.integers(2, 5)))
@@ -281,7 +281,7 @@ relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[Health
 @relaxed
 @given(lopsided(), st.integers(1, 2), st.booleans())
 def test_any_plan_holds_in_any_order(objects: list[Object], down: int, evict_only: bool) -> None:
-    """Whatever finishes first: landings as planned, nothing worse, nobody pending, budgets kept."""
+    """Whatever finishes first: landings as planned, nothing worse, no pod pending, budgets kept."""
     given_ = cluster(*objects)
     plan = rebalance(given_, max_unavailable=down, evict_only=evict_only, time_limit=20)
     assert wrong_in(given_, plan, orders=4) == []
@@ -313,7 +313,7 @@ def every_placement(given_: Cluster) -> Iterator[tuple[int, int]]:
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.integers(0, 2), min_size=2, max_size=4), st.integers(1, 2), st.integers(0, 1))
 def test_no_placement_is_better(places: list[int], skew: int, others: int) -> None:
-    """On tiny clusters: what is proved is what trying out every placement finds."""
+    """On tiny clusters: what is proved is what an enumeration of every placement finds."""
     machines = [node(f"n{number}", zone="aab"[number], cpu="3") for number in range(3)]
     pods = [web(f"w{n}", f"n{place}", spread=[spread(skew=skew)]) for n, place in enumerate(places)]
     pods += [pod(f"x{n}", "n2", cpu="2", owner="ReplicaSet/x", app="x") for n in range(others)]

@@ -57,8 +57,8 @@ def test_a_filter_that_could_refuse_nothing_is_not_missed() -> None:
     assert wrong_in(given, plan) == []
 
 
-def test_company_is_needed_whatever_the_scheduler_looks_at() -> None:
-    """A pod whose profile has no InterPodAffinity, or that no profile is for, keeps the pod that it needs."""
+def test_affinity_peers_stay_whatever_the_scheduler_looks_at() -> None:
+    """A pod without a profile, or with one that lacks InterPodAffinity, keeps the peer that it requires."""
     needs = [term("kubernetes.io/hostname", "web")]
     for config in (scheduler(profile(), without("InterPodAffinity")), scheduler(profile())):
         given = cluster(

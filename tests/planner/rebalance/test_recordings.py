@@ -1,4 +1,4 @@
-"""Nine clusters that Descheduler and kube-scheduler were let loose on, and Descheduler's own table."""
+"""Nine clusters on which Descheduler and kube-scheduler were run, and Descheduler's own table."""
 
 import gzip
 import json
@@ -38,7 +38,7 @@ def upstream() -> list[Any]:
 
 
 def landings(cluster: Cluster, plan: MovePlan) -> tuple[Problem, list[list[Landing]]]:
-    """The plan's steps as the replay wants them."""
+    """The plan's steps as landings in waves, for the replay."""
     problem = Problem(cluster)
     names = problem.nodes.names
     waves: list[list[Landing]] = []
@@ -54,7 +54,7 @@ def landings(cluster: Cluster, plan: MovePlan) -> tuple[Problem, list[list[Landi
 
 
 def on(problem: Problem, place: Place, number: int) -> bool:
-    """Whether a node is meant by a place of a document."""
+    """Whether a place of a document includes a node."""
     node = problem.nodes.nodes[number]
     if isinstance(place, OnNodes):
         return node.name in place.nodes
@@ -62,7 +62,7 @@ def on(problem: Problem, place: Place, number: int) -> bool:
 
 
 def wrong_in(cluster: Cluster, plan: MovePlan, *, orders: int = 100, soft: bool = False) -> list[str]:
-    """What goes otherwise than planned, as printed and in random orders within each wave."""
+    """What deviates from the plan, as printed and in random orders within each wave."""
     problem, waves = landings(cluster, plan)
     stage = EvictionTimeline(problem, [landing.move for wave in waves for landing in wave])
     return [
@@ -86,7 +86,7 @@ def _on(pod: Pod, node: str) -> Pod:
 
 @pytest.mark.parametrize("case", recorded(), ids=lambda case: case["name"])
 def test_recorded_clusters_are_repaired_with_the_fewest_moves(case: Case) -> None:
-    """Nothing too much, nobody pending, proved minimal, and never more moves than Descheduler's evictions."""
+    """No excess, no pod pending, proved minimal, and never more moves than Descheduler's evictions."""
     cluster = Cluster.from_objects(case["cluster"]["items"])
     plan = rebalance(cluster, time_limit=60)
     stages = {stage.name: stage for stage in plan.objective}
@@ -102,8 +102,8 @@ def test_recorded_clusters_are_repaired_with_the_fewest_moves(case: Case) -> Non
 
 
 #: Descheduler looks at the fullest domain first, whose pods fit nowhere else, and gives up.  The pods of
-#: winNodeB see windows nodes only: one too many there, and one move to winNodeC mends it.
-MENDED_HERE = {
+#: winNodeB see windows nodes only: one too many there, and one move to winNodeC repairs it.
+REPAIRED_HERE = {
     "6 domains, sizes [0,0,0,4,3,1], maxSkew=1, 0 pod is evicted as pods of node:winNodeA can only be "
     "scheduled on this node and nodeFit is true"
 }
@@ -137,6 +137,6 @@ def test_deschedulers_table(case: Case) -> None:
             node["status"]["allocatable"]["pods"] = "1000"
     cluster = Cluster.from_objects([*nodes, *case["pods"], policy_of(case)])
     plan = rebalance(cluster, time_limit=20)
-    assert len(plan.steps) <= case["expectedEvictedCount"] + (case["name"].strip() in MENDED_HERE)
+    assert len(plan.steps) <= case["expectedEvictedCount"] + (case["name"].strip() in REPAIRED_HERE)
     assert plan.after.hard_excess <= plan.before.hard_excess
     assert wrong_in(cluster, plan) == []

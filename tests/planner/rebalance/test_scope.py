@@ -1,4 +1,4 @@
-"""Whom a rebalance touches: a choice of pods, old revisions, and pods that are not ready."""
+"""Which pods a rebalance moves: a choice of pods, old revisions, and pods that are not ready."""
 
 from collections.abc import Iterator
 
@@ -38,7 +38,7 @@ def lopsided() -> Cluster:
 
 
 @pytest.mark.parametrize(
-    ("choice", "who"),
+    ("choice", "workloads"),
     [
         (None, {"default/web", "default/api", "shop/web"}),
         (MoveScope(namespace="shop"), {"shop/web"}),
@@ -46,17 +46,17 @@ def lopsided() -> Cluster:
         (MoveScope(excluded=frozenset({"default Deployment/web"})), {"default/api", "shop/web"}),
     ],
 )
-def test_only_the_chosen_move(choice: MoveScope | None, who: set[str]) -> None:
-    """And only what concerns them is counted: nothing is left to do, though others stay lopsided."""
+def test_only_the_chosen_move(choice: MoveScope | None, workloads: set[str]) -> None:
+    """Only constraints that concern them are counted: no excess is left, though others stay lopsided."""
     plan = rebalance(lopsided(), choice=choice)
-    assert moved(plan) == who
-    assert (plan.before.hard_excess, plan.after.hard_excess) == (3 * len(who), 0)
+    assert moved(plan) == workloads
+    assert (plan.before.hard_excess, plan.after.hard_excess) == (3 * len(workloads), 0)
     assert plan.status == "Optimal"
-    assert len(who) == 3 or any("left alone" in note for note in plan.notes)
+    assert len(workloads) == 3 or any("left alone" in note for note in plan.notes)
 
 
 def test_another_constraint_of_the_same_pods_is_not_looked_at() -> None:
-    """Those of the others count the chosen one with a soft constraint: their hard one is their own."""
+    """The other pods count the chosen one with a soft constraint; their hard one counts only themselves."""
     rules = [spread(app="web"), spread(HOST, app="api", when=SOFT)]
     web = (pod(f"web-{n}", "na0", spread=rules, owner="ReplicaSet/web", app="web") for n in range(3))
     given_ = cluster(*NODES, *web, pod("api", "nb0", owner="ReplicaSet/api", app="api"))
@@ -88,7 +88,7 @@ def test_pods_that_a_rollout_takes_away_are_not_moved() -> None:
     [("AlwaysAllow", 1, 2), ("IfHealthyBudget", 1, 0), ("IfHealthyBudget", 2, 2)],
 )
 def test_pods_that_are_not_ready_go_as_their_budget_says(policy: str, healthy: int, moves: int) -> None:
-    """It allows nothing, but pods that serve nobody may go: always, or as long as the others are enough."""
+    """The budget allows nothing, but pods that are not ready may go: always, or if enough are healthy."""
     guard = budget("web", "web", 0)
     guard["spec"]["unhealthyPodEvictionPolicy"] = policy
     guard["status"].update(currentHealthy=healthy, desiredHealthy=2)
@@ -101,7 +101,7 @@ def test_pods_that_are_not_ready_go_as_their_budget_says(policy: str, healthy: i
 
 @st.composite
 def tenants(draw: st.DrawFn) -> list[Object]:
-    """A few workloads in two namespaces, somehow placed."""
+    """A few workloads in two namespaces, placed at random."""
     return [*NODES, *(item for made in _drawn(draw) for item in made)]
 
 
@@ -115,7 +115,7 @@ def _drawn(draw: st.DrawFn) -> Iterator[list[Object]]:
 
 @settings(max_examples=25, deadline=None)
 @given(tenants())
-def test_a_namespace_is_mended_as_if_it_were_alone(objects: list[Object]) -> None:
+def test_a_namespace_is_repaired_as_if_it_were_alone(objects: list[Object]) -> None:
     """Constraints count within a namespace, so with room for all the others change nothing."""
     chosen = rebalance(cluster(*objects), choice=MoveScope(namespace="shop"))
     alone = [item for item in objects if item["metadata"].get("namespace", "shop") == "shop"]

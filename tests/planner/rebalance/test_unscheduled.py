@@ -1,4 +1,4 @@
-"""Pods that cannot be pinned: what is done instead, and what is said of moves that are left out."""
+"""Pods that cannot be pinned: what is done instead, and the notes on moves that are left out."""
 
 import random
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from tests.planner.rebalance.test_recordings import wrong_in
 
 
 def full_zone(*bystanders: Object, more: tuple[Object, ...] = ()) -> Cluster:
-    """Three replicas in zone a, and bystanders in zone b who may come straight back when they make room."""
+    """Three replicas in zone a, and bystanders in zone b whose replacements may land there again."""
     return cluster(
         node("n0", zone="a", cpu="3"),
         node("n1", zone="b", cpu=str(len(bystanders))),
@@ -34,13 +34,13 @@ def full_zone(*bystanders: Object, more: tuple[Object, ...] = ()) -> Cluster:
 
 
 def bystander(name: str, owner: str, **words: Any) -> Object:
-    """A pod of one cpu in zone b; with a constraint of its own it gets none of the scheduler's."""
-    wish = [spread(HOST, app=name, when=SOFT)]
-    return pod(name, "n1", cpu="1", owner=owner, app=name, spread=wish, **words)
+    """A pod of one cpu in zone b; its own constraint replaces the scheduler's default constraints."""
+    soft = [spread(HOST, app=name, when=SOFT)]
+    return pod(name, "n1", cpu="1", owner=owner, app=name, spread=soft, **words)
 
 
 def above(owner: str, controller: str) -> Object:
-    """A ReplicaSet or ReplicationController with something above it."""
+    """A ReplicaSet or ReplicationController that another object controls."""
     kind, name = owner.split("/")
     by, its_name = controller.split("/")
     labels = {"app": name}
@@ -75,7 +75,7 @@ def pinned(plan: MovePlan) -> list[str]:
 def test_only_templates_that_roll_nothing_out_are_narrowed(
     owner: str, controller: str | None, possible: bool
 ) -> None:
-    """Else the move is left out with all that hangs on it, and a note says why."""
+    """Otherwise the move is left out with all that depend on it, and a note says why."""
     more = () if controller is None else (above(owner, controller),)
     given = full_zone(bystander("x", owner), more=more)
     plan = rebalance(given)
@@ -91,8 +91,8 @@ def test_only_templates_that_roll_nothing_out_are_narrowed(
 
 
 @pytest.mark.parametrize("tiny", [False, True])
-def test_somebody_else_makes_room(monkeypatch: pytest.MonkeyPatch, tiny: bool) -> None:
-    """Of two bystanders the one goes that can be pinned, though the other comes first, and costs less."""
+def test_another_pod_makes_room(monkeypatch: pytest.MonkeyPatch, tiny: bool) -> None:
+    """Of two bystanders the one that can be pinned leaves, though the other comes first and costs less."""
     if not tiny:
         monkeypatch.setattr(effort, "EXHAUSTED_NODES", 0)
     cost = {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "1"}}
@@ -123,7 +123,7 @@ def _of_stateful_sets(pods: tuple[Pod, ...], chosen: set[str]) -> Iterator[Pod]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_stateful_sets_are_never_pinned(kind: str) -> None:
-    """Fresh clusters, half of whose workloads are StatefulSets: a hundred ways through every plan."""
+    """Fresh clusters, half of whose workloads are StatefulSets: a hundred random replays of every plan."""
     seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}")
     given = of_stateful_sets(lopsided(seed, kind), 0.5, random.Random(seed))

@@ -1,4 +1,4 @@
-"""Why constraints stay broken: volumes, room, budgets, affinity, owners; and what one more node would do."""
+"""Why constraints stay broken: volumes, room, budgets, affinity, owners; and the effect of one more node."""
 
 from planner import rebalance
 from tests.builders import Object, budget, claim, cluster, node, pod, service, spread, volume
@@ -7,7 +7,7 @@ from tests.planner.rollout.running import running, web
 
 
 def notes(*objects: Object, **words: object) -> list[str]:
-    """What a plan says of four pods in zone a, beside other objects."""
+    """The notes of a plan for four pods in zone a, beside other objects."""
     pods = [
         pod(
             f"w{n}",
@@ -25,24 +25,24 @@ BROKEN = "stays broken: default ReplicaSet/web: 3 too many in topology.kubernete
 
 
 def test_room_is_told_by_the_node_that_lacks_least() -> None:
-    """How much is missing where; and one more node like it is really tried."""
+    """How much is missing where; and a plan with one more node like it is really made."""
     full = pod("x", "n1", cpu="1", owner="DaemonSet/x")
     other = pod("y", "n2", cpu="1500m", owner="DaemonSet/y")
     found = notes(node("n1", zone="b", cpu="1500m"), node("n2", zone="b", cpu="2"), full, other)
     assert found == [
         f"{BROKEN}no room on 2 of 2 nodes elsewhere; "
         "n1 in topology.kubernetes.io/zone b lacks the least: 500m cpu",
-        "with one more node like n1 a plan of 1 leaves 1 too many",
+        "with one more node like n1, a plan of 1 move leaves 1 pod too many",
     ]
 
 
 def test_one_more_node_leaves_what_is_said() -> None:
-    """The cluster with that node, planned by somebody else."""
+    """A separate plan for the cluster with that node."""
     pods = [
         pod(f"w{n}", "n0", app="web", owner="ReplicaSet/web", cpu="1", spread=[spread()]) for n in range(4)
     ]
-    twin = node("n1-1", zone="b", cpu="1500m")
-    given = cluster(node("n0", zone="a", cpu="8"), node("n1", zone="b", cpu="500m"), twin, *pods)
+    added = node("n1-1", zone="b", cpu="1500m")
+    given = cluster(node("n0", zone="a", cpu="8"), node("n1", zone="b", cpu="500m"), added, *pods)
     plan = rebalance(given)
     assert (len(plan.steps), plan.after.hard_excess, wrong_in(given, plan)) == (1, 1, [])
 
@@ -77,7 +77,7 @@ def test_affinity_is_told_in_the_words_of_the_scheduler() -> None:
 
 
 def held(least: int) -> list[Object]:
-    """Four replicas in zone a of two, under a budget that wants so many of them."""
+    """Four replicas in zone a of two, under a budget with `minAvailable: least`."""
     objects = running(web(4), ["n0"] * 4, node("n0", zone="a", cpu="8"), node("n1", zone="b", cpu="8"))
     health = {
         "currentHealthy": 4,
@@ -92,17 +92,17 @@ def held(least: int) -> list[Object]:
 
 
 def test_a_budget_that_allows_nothing_is_tried_with_one_more() -> None:
-    """One replica more comes to the empty zone, and one of the four may follow; or the budget gives one."""
+    """One more replica lands in the empty zone and one of four may follow; or the budget wants one less."""
     plan = rebalance(cluster(*held(4)))
     assert (plan.after.hard_excess, plan.steps) == (3, ())
     assert [note for note in plan.notes if note.startswith("with ")] == [
-        "with one replica more of Deployment/web: 5 a plan of 1 leaves 0 too many",
-        "with PodDisruptionBudget web with minAvailable 3 a plan of 2 leaves 0 too many",
+        "with one replica more of Deployment/web: 5, a plan of 1 move leaves 0 pods too many",
+        "with PodDisruptionBudget web with minAvailable 3, a plan of 2 moves leaves 0 pods too many",
     ]
 
 
 def test_what_another_budget_leaves_is_so() -> None:
-    """The same cluster with that budget, planned and replayed by somebody else."""
+    """A separate plan, with a replay, for the same cluster with that budget."""
     given = cluster(*held(3))
     plan = rebalance(given)
     assert (len(plan.steps), plan.after.hard_excess, wrong_in(given, plan)) == (2, 0, [])

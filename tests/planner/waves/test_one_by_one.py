@@ -1,4 +1,4 @@
-"""Moves one after the other: what holds a replacement to its node, and what is said when time is up."""
+"""Moves one after the other: what holds a replacement to its node, and the notes at the time limit."""
 
 import sys
 import threading
@@ -20,7 +20,7 @@ from tests.builders import Object, cluster, node, pod, spread
 
 
 def landing(*objects: Object, evict_only: bool = False) -> Landing | None:
-    """What holds the replacement of pod `it` to node `there`, which may be pinned unless told otherwise."""
+    """The landing of pod `it` on node `there`; pins are allowed unless `evict_only`."""
     problem = Problem(cluster(*objects))
     number = problem.pod_index["default/it"]
     move = Move(number, int(problem.node_of[number]), problem.nodes.index["there"])
@@ -48,7 +48,7 @@ def coupled(least: int) -> list[Object]:
 
 
 def test_a_pin_names_one_node() -> None:
-    """Where that hides nothing that a constraint asks for."""
+    """One node is enough where that hides no domain that a constraint requires."""
     found = landing(*coupled(1))
     assert found is not None
     assert (found.kind, found.place, found.pin) == (
@@ -59,7 +59,7 @@ def test_a_pin_names_one_node() -> None:
 
 
 def test_a_pin_is_wide_enough_for_the_domains_that_a_constraint_asks_for() -> None:
-    """With one domain alone `minDomains` would let nobody come; the cordoned zone is named to be counted."""
+    """With one domain `minDomains` would refuse the pod; the cordoned zone is named so that it is counted."""
     found = landing(*coupled(2))
     assert found is not None
     assert (found.kind, found.place, found.pin) == (
@@ -75,7 +75,7 @@ def test_without_pins_nothing_holds_it() -> None:
 
 
 def alone(**words: Any) -> list[Object]:
-    """Two zones, two bystanders in one, and a pod among them that needs its like."""
+    """Two zones, two bystanders in one, and a pod beside them."""
     return [
         node("from", zone="a"),
         node("there", zone="b"),
@@ -85,39 +85,40 @@ def alone(**words: Any) -> list[Object]:
 
 
 def test_a_replacement_waits_until_its_pod_has_ended() -> None:
-    """As long as it ends, its like is in the fuller zone alone, where spread lets nobody come."""
+    """While the old pod ends, the required peer is only in the fuller zone, where spread admits no pod."""
     term = {"topologyKey": "topology.kubernetes.io/zone", "labelSelector": {"matchLabels": {"role": "it"}}}
-    wish = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    found = landing(*alone(labels={"role": "it"}, affinity=wish))
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    found = landing(*alone(labels={"role": "it"}, affinity=affinity))
     assert found is not None
     assert found.kind == "filters"
 
 
 def cut_off() -> MovePlan:
-    """The plan when the bell rang at once."""
+    """The plan when a stop is requested before the start."""
     stop_event = threading.Event()
     stop_event.set()
     return rebalance(cluster(*alone()), stop_event=stop_event)
 
 
-def test_what_is_known_is_dealt_when_the_bell_rings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cluster that counts as large, too, gets the plan that was found until then."""
+def test_moves_found_before_a_stop_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster that counts as large also gets a plan of the moves found so far."""
     monkeypatch.setattr(effort, "PLANNED_ONCE", 0)
     assert [step.pod for step in cut_off().steps] == ["default/it"]
 
 
 def test_moves_are_not_called_unsafe_when_the_time_was_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What went wrong: "no safe order was found" though nobody had looked for one."""
+    """What went wrong: "no safe order was found" though none had been looked for."""
     monkeypatch.setattr(sys.modules["planner.waves.wave_planner"], "_never", lambda: True)
     plan = cut_off()
     assert plan.cut
     assert not plan.steps
-    assert any(note.endswith("are left out: the time was up before they had a turn") for note in plan.notes)
+    told = "are left out: the time limit was reached before they could be scheduled"
+    assert any(note.endswith(told) for note in plan.notes)
     assert not any("no safe order" in note for note in plan.notes)
 
 
 def test_waves_that_do_not_hold_are_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The moves go one by one then, and the plan says that its waves were misjudged."""
+    """Then the moves go one by one, and the plan says that its waves were misjudged."""
     wrong = iter(["a mistake", None])
     monkeypatch.setattr(sys.modules["planner.rebalance.plan"], "first_failure", lambda *_, **__: next(wrong))
     plan = rebalance(cluster(*alone()))
