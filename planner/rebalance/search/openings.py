@@ -28,7 +28,7 @@ class Openings:
         for kind in np.unique(kinds).tolist():
             mine = kinds == kind
             groups[mine] = trial.domains(kind)[trial.state.node_of[pods[mine]]]
-        #: For every pod the index of its template and source domains, alike for alike pods; -1 if it may not go.
+        #: For every pod an index of its template and source domains; -1 if it may not go.
         self._pair = np.full(len(may_go), -1, np.int64)
         self._pair[pods] = np.unique(kinds * (groups.max(initial=0) + 1) + groups, return_inverse=True)[1]
 
