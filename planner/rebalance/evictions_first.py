@@ -1,4 +1,4 @@
-"""Plans that begin with single evictions, for constraints that no safe wave repairs; the rest comes after them.
+"""Plans that begin with single evictions, for constraints that no safe wave repairs; the rest comes later.
 
 What these evictions lead to is known, however ties break.  So the rest is a plan of its own, for the
 cluster in which they have happened.
