@@ -24,7 +24,7 @@ test: $(READY)  ## All tests, on all cores; TESTS=path runs some of them
 	$(BIN)/python -m pytest $(or $(TESTS),-n auto)
 
 e2e: $(READY)  ## Stories on a real control plane, minutes; skipped where ../shared/control-plane is not there
-	$(BIN)/python -m pytest $(or $(E2E),tests/e2e tests/control_plane)
+	$(BIN)/python -m pytest $(or $(E2E),-n 2 --dist loadfile tests/e2e tests/control_plane)
 
 e2e-long: $(READY)  ## The same many times over, and struck at random moments; RUNS, KILLS and SEED, the better part of an hour
 	$(BIN)/python -m pytest -v -rP $(or $(E2E),tests/e2e/long_runs.py)

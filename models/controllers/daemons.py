@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from models.controllers.owners import is_live
 from models.controllers.stateful import REVISION_LABEL, revision_of
 from models.controllers.templates import free_names, new_pod, stand_in_hash, usable
-from models.objects.affinity import Affinity, NodeAffinitySpec, Taint, Toleration
+from models.objects.affinity import Affinity, NodeAffinity, Taint, Toleration
 from models.objects.node import Node
 from models.objects.pod import Pod, PodSpec
 from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
@@ -71,7 +71,7 @@ def _bound_to(spec: PodSpec, node_name: str) -> PodSpec:
     selector = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(only,)),))
     affinity = spec.affinity or Affinity()
     preferred = affinity.node_affinity.preferred if affinity.node_affinity else ()
-    node_affinity = NodeAffinitySpec.model_construct(required=selector, preferred=preferred)
+    node_affinity = NodeAffinity.model_construct(required=selector, preferred=preferred)
     return spec.model_copy(update={"affinity": affinity.model_copy(update={"node_affinity": node_affinity})})
 
 

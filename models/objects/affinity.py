@@ -21,7 +21,7 @@ class PreferredSchedulingTerm(KubeModel):
     preference: NodeSelectorTerm
 
 
-class NodeAffinitySpec(KubeModel):
+class NodeAffinity(KubeModel):
     """Which nodes a pod needs, and which it likes."""
 
     required: NodeSelector | None = Field(default=None, alias=REQUIRED)
@@ -56,7 +56,7 @@ class PodAffinity(KubeModel):
 class Affinity(KubeModel):
     """All affinities of a pod."""
 
-    node_affinity: NodeAffinitySpec | None = None
+    node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAffinity | None = None
 

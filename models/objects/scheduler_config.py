@@ -5,7 +5,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from models.objects.affinity import NodeAffinitySpec, TopologySpreadConstraint
+from models.objects.affinity import NodeAffinity, TopologySpreadConstraint
 from models.objects.base import KubeModel, KubeObject
 
 
@@ -81,7 +81,7 @@ class PodTopologySpreadArgs(KubeModel):
 class NodeAffinityArgs(KubeModel):
     """Arguments of NodeAffinity: an affinity that every pod of the profile has besides its own."""
 
-    added_affinity: NodeAffinitySpec | None = None
+    added_affinity: NodeAffinity | None = None
 
 
 class InterPodAffinityArgs(KubeModel):

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from models.objects.affinity import NodeAffinitySpec as Wishes
+from models.objects.affinity import NodeAffinity as Wishes
 from models.objects.affinity import PreferredSchedulingTerm
 from models.objects.selectors import NodeSelectorTerm
 from planner.constraints.family import NodeFilter, Rejects, Score, Verdict, normalized

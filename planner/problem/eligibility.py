@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
-from models.objects.affinity import NodeAffinitySpec, Taint, Toleration
+from models.objects.affinity import NodeAffinity, Taint, Toleration
 from models.objects.pod import Pod
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import Mask, NodeAxis
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _REPELLING = ("NoSchedule", "NoExecute")
 
 
-def wishes_of(pod: Pod) -> NodeAffinitySpec | None:
+def wishes_of(pod: Pod) -> NodeAffinity | None:
     """The node affinity of a pod, if it has one."""
     affinity = pod.spec.affinity
     return None if affinity is None else affinity.node_affinity

@@ -239,6 +239,12 @@ SCARCE_TABLEAUS = 4096
 #: Up to so many moves times nodes, moves that have no turn together are dealt out one after the other:
 #: nobody has the patience for more waves.
 SINGLE_FILE = 20_000
+#: Where an --evict-only plan leaves something broken that moves mend, others begin with up to so many single
+#: evictions for each constraint, so many times.
+SINGLE_EVICTIONS, PLANS_WITH_EVICTIONS_FIRST = 6, 2
+#: So many such sequences are kept at a time, with so many ends each as ties may break, and so many ends
+#: are tried.
+SINGLE_EVICTIONS_KEPT, SINGLE_EVICTIONS_ENDS, SINGLE_EVICTIONS_TRIED = 30, 12, 4_000
 #: So many moves times nodes are judged with care; beyond that every move is pinned to where it was planned.
 JUDGED_WITH_CARE = 6_000_000
 #: Up to so many moves times nodes, so many random ways through a plan are played: a plan that does not hold

@@ -28,6 +28,7 @@ from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.rebalance.alternatives import Alternatives
+from planner.rebalance.evictions_first import EvictionsFirst
 from planner.rebalance.report.document import document
 from planner.rebalance.report.remedies import remedies, tried
 from planner.rebalance.report.unscheduled import UnscheduledMoves
@@ -93,6 +94,10 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         found = search.run()
         alternatives = Alternatives(trial, movable, protections, rules, most, meter, wave_meter)
         planned_waves, unscheduled = alternatives.of(search, found)
+        evictions = EvictionsFirst(trial, movable, protections, rules, meter, wave_meter)
+        if evict_only and planned_waves.misses(found.values) and most is None and not evictions.is_bounded:
+            better = evictions.better_than(planned_waves)
+            planned_waves, unscheduled = better, unscheduled if better is planned_waves else better
         overdrawn = [*_overdrawn(movable, planned_waves)]
         if not overdrawn:
             break

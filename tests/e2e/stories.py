@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 from collections import Counter
@@ -54,14 +55,21 @@ def planned(live: ControlPlane, folder: Path, *command: str) -> Path:
     return script
 
 
+_PROGRESS = re.compile(r"waiting for \d+ pods? to end, ")
+
+
 def carried_out(
-    live: ControlPlane, script: Path, *words: str, **settings: str
+    live: ControlPlane, script: Path, *words: str, progress: bool = False, **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    """A script, run to its end."""
+    """A script, run to its end; its lines of progress, which depend on the machine, only where asked for."""
     environment = {**live.environment, "TIMEOUT": "60", **settings}
-    return subprocess.run(
+    ended = subprocess.run(
         ["sh", str(script), *words], env=environment, capture_output=True, text=True, check=False
     )
+    if not progress:
+        lines = ended.stderr.splitlines(keepends=True)
+        ended.stderr = "".join(line for line in lines if not _PROGRESS.match(line))
+    return ended
 
 
 def too_many(live: ControlPlane) -> int:

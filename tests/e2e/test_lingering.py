@@ -110,7 +110,7 @@ def test_the_next_wave_waits(live: ControlPlane, tmp_path: Path) -> None:
     full_zone(live, linger=5, grace=20)
     script = planned(live, tmp_path, "rebalance")
     with watched(live) as happened:
-        ended = carried_out(live, script)
+        ended = carried_out(live, script, progress=True)
     assert ended.returncode == 0, ended.stderr
     assert "waiting for 1 pod to end, for 1 s, at most 80 s: default/filler-" in ended.stderr
     assert_apart(script, happened)
@@ -122,7 +122,7 @@ def test_the_next_nodes_wait(live: ControlPlane, tmp_path: Path) -> None:
     old_pool(live, linger=3, grace=10)
     script = planned(live, tmp_path, "drain", "old1", "old2")
     with watched(live) as happened:
-        ended = carried_out(live, script)
+        ended = carried_out(live, script, progress=True)
     assert ended.returncode == 0, ended.stderr
     assert_apart(script, happened)
     assert {item["spec"]["nodeName"] for item in live.get("pods")} == {"new1", "new2"}
@@ -154,7 +154,7 @@ def test_the_next_step_of_a_batch_waits(live: ControlPlane, tmp_path: Path) -> N
     live.create(node("b1", cpu="2"), pod("large", cpu="3", schedulingGates=GATES))
     script, before = planned(live, tmp_path, "solve", "--gated", "--allow-moves"), live.get("pods")
     with watched(live) as happened:
-        ended = carried_out(live, script)
+        ended = carried_out(live, script, progress=True)
     assert ended.returncode == 0, ended.stderr
     assert_apart(script, happened)
     (large,) = (item["metadata"]["uid"] for item in before if item["metadata"]["name"] == "large")
@@ -176,7 +176,7 @@ def test_a_replacement_has_its_time_from_then_on(live: ControlPlane, tmp_path: P
     """A StatefulSet makes it when the old pod is gone, which here takes longer than TIMEOUT."""
     lopsided(live, kind="StatefulSet", annotations=lingering(5), terminationGracePeriodSeconds=10)
     script, before = planned(live, tmp_path, "rebalance", "--evict-only"), live.get("pods")
-    ended = carried_out(live, script, TIMEOUT="3")
+    ended = carried_out(live, script, progress=True, TIMEOUT="3")
     assert ended.returncode == 0, ended.stderr
     assert (too_many(live), evictions(live, before)) == (0, 2)
 
@@ -189,14 +189,14 @@ def test_a_pod_that_never_ends(live: ControlPlane, tmp_path: Path) -> None:
     live.kubectl("patch", "pod", name, "--type=merge", "-p", HELD)
     script, before = planned(live, tmp_path, "rebalance"), live.pods("-l", "app=web")
     for _ in range(2):  # the second start has to see it, too, before anything else
-        ended = carried_out(live, script, GRACE_MARGIN="2")
+        ended = carried_out(live, script, progress=True, GRACE_MARGIN="2")
         assert ended.returncode == 1
         line = ended.stderr.splitlines()[-1]
         assert line.startswith(f"stopped: default/{name} on b1 is still terminating after ")
         assert "(grace period 1 s), finalizers: example.com/keep; when it has ended start this again" in line
         assert (evictions(live, before), left_behind(live)) == (0, [])
     live.kubectl("patch", "pod", name, "--type=merge", "-p", RELEASED)
-    ended = carried_out(live, script, GRACE_MARGIN="2")
+    ended = carried_out(live, script, progress=True, GRACE_MARGIN="2")
     assert (ended.returncode, too_many(live)) == (0, 0), ended.stderr
 
 
@@ -227,7 +227,7 @@ def test_a_kubelet_that_is_away(live: ControlPlane, tmp_path: Path) -> None:
     script = planned(live, tmp_path, "drain", "old1", "old2")
     away = {"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}
     live.kubectl("patch", "node", "old1", "--subresource=status", "-p", json.dumps(away))
-    ended = carried_out(live, script, GRACE_MARGIN="2")
+    ended = carried_out(live, script, progress=True, GRACE_MARGIN="2")
     assert (ended.returncode, cordoned(live)) == (1, {})
     line = ended.stderr.splitlines()[-1]
     assert line.startswith("stopped: default/web-")
@@ -235,7 +235,7 @@ def test_a_kubelet_that_is_away(live: ControlPlane, tmp_path: Path) -> None:
     assert ", and 1 more, its node is not ready; when " in line
     live.kubectl("delete", "pods", "--force", *names_on(live, "old1"))
     live.kubectl("annotate", "pods", "--all", "--overwrite", "stand-in/linger=0")
-    ended = carried_out(live, script, GRACE_MARGIN="2")
+    ended = carried_out(live, script, progress=True, GRACE_MARGIN="2")
     assert ended.returncode == 0, ended.stderr
     assert (where(live), set(cordoned(live))) == ({"new1", "new2"}, {"old1", "old2"})
 
@@ -254,7 +254,7 @@ def test_interrupted_while_it_waits(live: ControlPlane, tmp_path: Path, name: st
         number = signal.Signals[f"SIG{name}"]
         assert struck_while_waiting(live, script, number) == (-number if name == "KILL" else 128 + number)
         assert left_behind(live) == []
-        ended = carried_out(live, script)
+        ended = carried_out(live, script, progress=True)
     assert ended.returncode == 0, ended.stderr
     assert "waiting for 1 pod to end" in ended.stderr
     assert_apart(script, happened)

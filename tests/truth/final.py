@@ -42,7 +42,9 @@ class FinalPlacing:
 
     @property
     def is_searched(self) -> bool:
-        """Whether all that pods ask for is known here."""
+        """Whether all that is asked is known here: in the end filters that a profile leaves out hold, too."""
+        if any(profile.off for profile in self._world.profiles.values()):
+            return False
         return not any(
             manifests.affinity(self._world.kinds[number].pod, "podAffinity").get(manifests.REQUIRED)
             for number in self._batch
