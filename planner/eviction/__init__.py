@@ -1,1 +1,1 @@
-"""Who may be evicted and when: budgets, protections, and what brings a pod back."""
+"""Which pods may be evicted and when: budgets, protections, and what controllers do afterwards."""

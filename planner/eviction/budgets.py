@@ -1,7 +1,7 @@
 """PodDisruptionBudgets, as the eviction API sees them and as preemption does.
 
-The disruption controller's own count is taken where the snapshot has one.  Else it is counted here as
-the controller would: percentages of the pods, rounded up.  Preemption counts nothing itself: to it a
+The disruption controller's own count is used where the snapshot has one.  Else it is computed here as
+the controller would: percentages of the pods, rounded up.  Preemption computes nothing: for it a
 budget without a status allows no disruption.
 """
 
@@ -29,7 +29,7 @@ class Budgets:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self.budgets = problem.cluster.pod_disruption_budgets
-        #: Budgets by a label that their pods have to have: a pod asks those few that name one of its own.
+        #: Budgets by a label that their pods must have, so that a pod is matched against few of them.
         self._by_label: dict[tuple[str, Label | None], list[int]] = defaultdict(list)
         for number, budget in enumerate(self.budgets):
             if budget.spec.selector is not None:
@@ -42,7 +42,7 @@ class Budgets:
         ]
 
     def of(self, pod: int) -> tuple[int, ...]:
-        """The budgets that cover a pod, whether or not they have a say."""
+        """The budgets that cover a pod, whether or not its eviction counts against them."""
         return self._covering(self._problem.pods[pod]) if self._by_label else ()
 
     def _covering(self, pod: Pod) -> tuple[int, ...]:
@@ -56,8 +56,8 @@ class Budgets:
     def asked(self, pod: int) -> tuple[int, ...]:
         """The budgets that the eviction of a pod is counted against.
 
-        None is asked about a pod that does not run yet, nor about one that is not ready where its one
-        budget says so: always, or as long as enough others are healthy.
+        None for an unready pod that is Pending or whose only budget lets it go: with AlwaysAllow, or
+        while enough others are healthy.
         """
         covering, found = self.of(pod), self._problem.pods[pod]
         if not covering or _is_ready(found):
@@ -76,7 +76,7 @@ class Budgets:
         return ""
 
     def limits(self, pods: Iterable[int]) -> Iterator[tuple[frozenset[int], int]]:
-        """Those of the pods that share a budget, and how many of them may be evicted, where not all may."""
+        """For every budget that does not allow all: its pods among these, and how many may be evicted."""
         members: dict[int, set[int]] = defaultdict(set)
         for pod in pods:
             for number in self.asked(pod):
@@ -94,7 +94,7 @@ class Budgets:
         return healthy >= desired > 0
 
     def _healthy_and_desired(self) -> list[tuple[int, int]]:
-        """How many pods of each budget are healthy and how many should be: counted where nobody has."""
+        """The healthy and the desired pods of each budget, counted here where it has no status."""
         pods, healthy = Counter[int](), Counter[int]()
         if any(budget.status is None for budget in self.budgets):
             for pod in self._problem.pods:
@@ -110,7 +110,7 @@ class Budgets:
 
 
 def _labels_asked(selector: LabelSelector) -> Iterable[Label | None]:
-    """Labels of which every chosen pod has one; None where the selector asks for none in particular."""
+    """Labels of which every selected pod has one; [None] where the selector fixes no value."""
     for key, operator, values in selector.requirements:
         if operator == "In":
             return [(key, value) for value in values]
@@ -118,7 +118,7 @@ def _labels_asked(selector: LabelSelector) -> Iterable[Label | None]:
 
 
 def _desired(budget: PodDisruptionBudget, pods: int) -> int:
-    """How many pods have to stay."""
+    """How many pods the budget wants to be healthy."""
     spec = budget.spec
     if spec.max_unavailable is not None:
         return max(0, pods - pods_of_share(spec.max_unavailable, pods, round_up=True))

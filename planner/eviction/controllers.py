@@ -1,12 +1,12 @@
-"""Whether the controller of an evicted pod makes another one like it: the policy of every engine that evicts.
+"""Whether the controller of an evicted pod makes another one like it; every engine that evicts asks this.
 
 A controller that is gone or being deleted makes no pod, nor does one that has too many.  During a rollout
-the next pod may be another one.  A StatefulSet with OrderedReady makes a pod only when all lower ordinals
-are ready.  To a Job an evicted pod is a failed one (`jobs.py`).
+the next pod may be of another revision.  A StatefulSet with OrderedReady makes a pod only when all lower
+ordinals are ready.  To a Job an evicted pod is a failed one (`jobs.py`).
 
-That a controller is gone is said where the snapshot has others of its kind in the same namespace, or in any
-namespace when it is that of a live cluster: many snapshots are nodes and pods alone.  Workloads without a
-uid or without replicas were written by hand and say nothing about others.
+A controller counts as gone where the snapshot has others of its kind in the same namespace, or in any
+namespace when the snapshot is of a live cluster: many snapshots hold nodes and pods alone.  Workloads
+without a uid or without replicas were written by hand and are no evidence about others.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from planner.problem.problem import Problem
 
 GONE = "whose controller is gone"
 DELETED = "whose controller is being deleted"
-#: Why pods of an old revision stay: their time is over anyhow.
+#: Why pods of an old revision stay: the rollout deletes them anyway.
 EMPTIED = "of a ReplicaSet that a rollout is emptying"
 UNSEEN = "of a workload whose newest change has not been acted on yet"
 SURPLUS = "of a workload that has more pods than it wants"
 ROLLED_OUT = "of a DaemonSet that is being rolled out"
 #: The claim goes with the pod; the next pod has a claim of its own, which binds wherever that pod lands.
 EPHEMERAL = "with an ephemeral volume"
-#: The Job would survive the eviction, and it was not said that its pods may be moved.
+#: The Job would survive the eviction, but moving pods of Jobs was not allowed.
 OF_JOB = "of a Job"
 JOB_FAILS = "of a Job that would not survive it"
 JOB_UNKNOWN = "of a Job that is not in the snapshot"
@@ -54,10 +54,10 @@ _COUNTED = Deployment | ReplicaSet | ReplicationController
 
 
 class Controllers:
-    """For every pod why nothing like it would come of its eviction, if so."""
+    """For every pod why its controller would not replace it by one like it, if so."""
 
     def __init__(self, problem: Problem, *, jobs: bool = False) -> None:
-        """With `jobs` pods of Jobs may go whose Job survives it."""
+        """With `jobs` pods of Jobs may be moved if the Job survives the eviction."""
         self._problem = problem
         self._may_move_jobs = jobs
         self._workloads = Workloads(_all_of(problem.cluster))
@@ -67,7 +67,7 @@ class Controllers:
         self.jobs = JobDisruptions(problem.cluster)
 
     def why_not(self, pod: int) -> str:
-        """Why a pod is left where it is; empty where its controller has no objection."""
+        """Why a pod stays on its node; empty where its controller would replace it."""
         number = int(self._problem.template_of[pod])
         if number not in self._of_template:
             self._of_template[number] = self._why_none_of_template(number)
@@ -76,23 +76,23 @@ class Controllers:
             return self._of_template[number]
         if is_of_job(owner):
             return self._why_not_of_job(self._problem.pods[pod])
-        # Tens of thousands of pods are asked, and most are of ReplicaSets.
+        # Called for tens of thousands of pods, most of them of ReplicaSets.
         return self._ordinals.why_not(self._problem.pods[pod]) if owner.kind == "StatefulSet" else ""
 
     def is_made_again(self, pod: int) -> bool:
-        """Whether there is a controller that makes pods in place of this one at all."""
+        """Whether the pod has a controller that still exists and makes pods."""
         found = self._problem.pods[pod]
         return found.metadata.controller is not None and self._why_none(found) not in {GONE, DELETED}
 
     def limits(self, pods: Iterable[int]) -> Iterator[tuple[frozenset[int], int]]:
-        """Those of the pods that share a Job, and how many evictions it bears, where not all of them."""
+        """For every Job that cannot survive all, its pods among these and how many evictions it survives."""
         for job, several in self._by_job(pods):
             retries = self.jobs.retries(job)
             if retries is not None and len(several) > retries:
                 yield frozenset(several), retries
 
     def one_at_a_time(self, pods: Iterable[int]) -> Iterator[frozenset[int]]:
-        """Those of the pods that are made again in the order of their ordinals, set by set."""
+        """For every StatefulSet with OrderedReady, its pods among these: they are recreated one by one."""
         members: dict[_Owner, set[int]] = defaultdict(set)
         for number in pods:
             pod = self._problem.pods[number]
@@ -112,7 +112,7 @@ class Controllers:
             yield job, self.jobs.impact(job, [found[pod] for pod in pods if pod in several])
 
     def _by_job(self, pods: Iterable[int]) -> Iterator[tuple[Job, set[int]]]:
-        """The Jobs of some pods, each with those that are its own."""
+        """The Jobs of some pods, each with its pods among them."""
         members: dict[str, set[int]] = defaultdict(set)
         known: dict[str, Job] = {}
         for number in pods:
@@ -128,7 +128,7 @@ class Controllers:
         return self._why_none(pod) or (EPHEMERAL if ephemeral else "")
 
     def _why_none(self, pod: Pod) -> str:
-        """What speaks against all pods of a controller alike."""
+        """Why no pod of this pod's controller may be evicted, if so."""
         owner = self._workloads.controller_of(pod)
         if owner is None:
             return GONE if self._is_gone(pod) else ""
@@ -144,7 +144,7 @@ class Controllers:
         return ROLLED_OUT if isinstance(owner, DaemonSet) and _is_rolled_out(owner) else ""
 
     def _is_gone(self, pod: Pod) -> bool:
-        """Whether the snapshot would have the pod's controller if there was one."""
+        """Whether the pod's controller is missing from a snapshot that would have it."""
         owner = pod.metadata.controller
         if owner is None:
             return False
@@ -156,13 +156,13 @@ class Controllers:
 
     @cached_property
     def _read(self) -> set[object]:
-        """The kinds of workloads that an API server told, and those of every namespace."""
-        read = [item for item in self._workloads.known if _is_told(item)]
+        """The kinds of workloads read from an API server, alone and paired with their namespace."""
+        read = [item for item in self._workloads.known if _is_from_api_server(item)]
         return {item.kind for item in read} | {(item.kind, item.namespace) for item in read}
 
     @cached_property
     def _live(self) -> Counter[_Owner]:
-        """How many pods every controller has that count for it."""
+        """How many live pods every controller has."""
         found: Counter[_Owner] = Counter()
         counts = self._problem.pods_per_template.tolist()
         for template, pods in zip(self._problem.templates, counts, strict=True):
@@ -171,10 +171,10 @@ class Controllers:
         return found
 
     def _wanted(self, owner: Workload, above: Workload | None) -> float:
-        """How many pods a controller keeps up at most, where that is told; StatefulSets tell by ordinals."""
+        """The most pods a controller maintains; infinite where unknown, and for StatefulSets."""
         if isinstance(owner, Job):
-            told = "parallelism" in owner.spec.model_fields_set or owner.is_finished or owner.spec.suspend
-            return wanted_of(owner, self.jobs.pods_of(owner)) if told else math.inf
+            is_set = "parallelism" in owner.spec.model_fields_set or owner.is_finished or owner.spec.suspend
+            return wanted_of(owner, self.jobs.pods_of(owner)) if is_set else math.inf
         scaled = [item for item in (owner, above) if isinstance(item, _COUNTED)]
         if not scaled or any("replicas" not in item.spec.model_fields_set for item in scaled):
             return math.inf
@@ -182,7 +182,7 @@ class Controllers:
         return max(item.spec.replicas for item in scaled)
 
     def _why_not_of_job(self, pod: Pod) -> str:
-        """Pods of Jobs stay, unless the Job survives it and it was said that they may be moved."""
+        """Why a pod of a Job stays: the Job is unknown or would fail, or moving its pods is not allowed."""
         job = self.jobs.job_of(pod)
         if job is None:
             return JOB_UNKNOWN
@@ -192,7 +192,7 @@ class Controllers:
 
 
 def _all_of(cluster: Cluster) -> Iterator[Workload]:
-    """Everything that makes pods, and the Deployments above."""
+    """All controllers that make pods, and the Deployments above ReplicaSets."""
     yield from cluster.deployments
     yield from cluster.replica_sets
     yield from cluster.stateful_sets
@@ -202,20 +202,20 @@ def _all_of(cluster: Cluster) -> Iterator[Workload]:
 
 
 def _emptied(cluster: Cluster) -> Iterator[ReplicaSet]:
-    """The ReplicaSets whose pods a rollout takes away by and by."""
+    """The ReplicaSets that a rollout is scaling down to zero."""
     sets = ByController(cluster.replica_sets)
     for deployment in cluster.deployments:
         yield from emptied(sets.of(deployment))
 
 
-def _is_told(item: Workload) -> bool:
-    """Whether a workload looks like one of an API server: not made up here, with a uid and its replicas."""
+def _is_from_api_server(item: Workload) -> bool:
+    """Whether a workload was read from an API server: it has a real uid, and replicas where its kind has."""
     counted = not isinstance(item, _COUNTED | StatefulSet) or "replicas" in item.spec.model_fields_set
     return counted and item.metadata.uid not in ("", stand_in_uid(item.kind, item.key))
 
 
 def _is_unseen(owner: Workload | None) -> bool:
-    """Whether the spec has changed since its controller last looked, where both say so."""
+    """Whether the spec is newer than the generation its controller last observed, as far as known."""
     if not isinstance(owner, Deployment | StatefulSet | DaemonSet):
         return False
     seen = owner.status.observed_generation

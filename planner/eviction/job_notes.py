@@ -1,4 +1,4 @@
-"""What is said of Jobs beside a plan: pods that are left alone, retries that are lost, what is presumed."""
+"""Notes about Jobs beside a plan: pods that stay, retries that are lost, exit codes that are assumed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_NAMED = 3
 
 
 def left_alone(reasons: Iterable[str]) -> Iterator[str]:
-    """One line about the pods of Jobs that are left alone, given why each pod is."""
+    """At most one line about the pods of Jobs that stay, given the reasons of all pods that stay."""
     found = Counter(reasons)
     total = found[OF_JOB] + found[JOB_FAILS] + found[JOB_UNKNOWN]
     if not total:
@@ -29,7 +29,7 @@ def left_alone(reasons: Iterable[str]) -> Iterator[str]:
 
 
 def presumed(impacts: Sequence[tuple[Job, Impact]]) -> Iterator[str]:
-    """What is taken for granted of the containers of Jobs, where that decides."""
+    """The exit codes assumed for containers of Jobs, where other codes would be worse."""
     keys = [job.key for job, _ in impacts if depends_on_exit_codes(job)]
     if keys:
         yield (
@@ -39,7 +39,7 @@ def presumed(impacts: Sequence[tuple[Job, Impact]]) -> Iterator[str]:
 
 
 def lost(impacts: Sequence[tuple[Job, Impact]]) -> Iterator[str]:
-    """The retries that evictions cost Jobs, and the Jobs that fail."""
+    """One line per Job, up to a limit: the retries it loses, or that it fails."""
     for job, impact in impacts[:_MOST_NAMED]:
         yield f"Job {job.key}: {sentence(impact)}"
     if len(impacts) > _MOST_NAMED:
@@ -47,7 +47,7 @@ def lost(impacts: Sequence[tuple[Job, Impact]]) -> Iterator[str]:
 
 
 def sentence(impact: Impact) -> str:
-    """What becomes of a Job, in a few words."""
+    """What the evictions do to a Job, in a few words."""
     evictions = f"{impact.evictions} {'eviction' if impact.evictions == 1 else 'evictions'}"
     if impact.outcome == "KeepsRunning":
         return f"{evictions}, which its podFailurePolicy ignores"

@@ -27,9 +27,9 @@ from models.objects.workload import Job, OnExitCodes, PodFailureRule
 Action = Literal["Ignore", "Count", "FailIndex", "FailJob"]
 JobOutcome = Literal["KeepsRunning", "LosesRetries", "Fails"]
 
-#: What containers end with that are told to stop.
+#: Exit codes of containers that are told to stop.
 _EXIT_CODES = (143, 137)
-#: What the conditions of an evicted pod say when it has ended.
+#: Conditions of an evicted pod once it has ended.
 _CONDITIONS = {
     ("DisruptionTarget", "True"),
     ("Ready", "False"),
@@ -41,13 +41,13 @@ _WORST: tuple[Action, ...] = ("FailJob", "FailIndex", "Count", "Ignore")
 
 
 def is_of_job(owner: OwnerReference | None) -> bool:
-    """Whether a pod with this controller is one of a Job; others than those of the batch API are included."""
+    """Whether this controller is of kind Job, in whichever API group."""
     return owner is not None and owner.kind == "Job"
 
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What some evictions do to a Job; the retries left are those after them, None where none are lost."""
+    """What some evictions do to a Job; `retries_left` are those after them, None where none are lost."""
 
     evictions: int
     outcome: JobOutcome
@@ -69,7 +69,7 @@ class JobDisruptions:
         return ByController(pod for pod in self._cluster.pods if is_of_job(pod.metadata.controller))
 
     def job_of(self, pod: Pod) -> Job | None:
-        """The Job that made a pod, if the snapshot has it: the very one, not one made anew."""
+        """The Job that made a pod, if the snapshot has it, and not a later one of the same name."""
         owner = pod.metadata.controller
         if owner is None or not is_of_job(owner) or "." in owner.api_version.partition("/")[0]:
             return None
@@ -81,7 +81,7 @@ class JobDisruptions:
         return self._pods.of(job)
 
     def retries(self, job: Job) -> int | None:
-        """How many of its pods may be evicted, all in all, before it fails; None for any number."""
+        """How many evictions of its pods the Job survives; None for any number."""
         if job.key not in self._retries:
             self._retries[job.key] = self._count_retries(job)
         return self._retries[job.key]
@@ -95,11 +95,11 @@ class JobDisruptions:
         return max(0, backoff_limit_of(job) - failures_of(job, self.pods_of(job)))
 
     def survives(self, job: Job, pod: Pod) -> bool:
-        """Whether the Job and the pod's index bear this one eviction."""
+        """Whether neither the Job nor the pod's index fails by this one eviction."""
         return self.impact(job, [pod]).outcome != "Fails"
 
     def impact(self, job: Job, evicted: Sequence[Pod]) -> Impact:
-        """What the evictions of these pods do to their Job; one that is named twice is evicted twice."""
+        """What the evictions of these pods do to their Job; a pod listed twice is evicted twice."""
         action, number = action_of(job), len(evicted)
         if action == "Ignore":
             return Impact(number, "KeepsRunning")
@@ -121,25 +121,25 @@ class JobDisruptions:
 
 
 def _worn_out(job: Job, evicted: Sequence[Pod]) -> int:
-    """How many of these pods are the last that their index may have."""
+    """How many indexes fail for good by these evictions."""
     most = job.spec.backoff_limit_per_index
     return 0 if most is None else sum(failures > most for failures in _failures_per_index(evicted))
 
 
 def _failures_per_index(evicted: Sequence[Pod]) -> Iterator[int]:
-    """The failures of every index after the evictions."""
+    """The number of failures of every evicted pod's index after the evictions."""
     times = Counter(pod.name for pod in evicted)
     for pod in {pod.name: pod for pod in evicted}.values():
         yield failures_of_index(pod) + times[pod.name]
 
 
 def action_of(job: Job) -> Action:
-    """What the eviction of a pod counts for, in the worse case where that depends on exit codes."""
+    """The podFailurePolicy action for an evicted pod; the worse one where it depends on the exit code."""
     return min((_action(job, code) for code in _EXIT_CODES), key=_WORST.index)
 
 
 def depends_on_exit_codes(job: Job) -> bool:
-    """Whether another exit code of a container that is told to stop could count for something worse."""
+    """Whether an exit code other than 143 and 137 could lead to a worse action."""
     rules = () if job.spec.pod_failure_policy is None else job.spec.pod_failure_policy.rules
     action = action_of(job)
     for rule in rules:
@@ -151,7 +151,7 @@ def depends_on_exit_codes(job: Job) -> bool:
 
 
 def _action(job: Job, exit_code: int) -> Action:
-    """The first rule that matches decides."""
+    """The action of the first rule that matches this exit code; Count if none does."""
     policy = job.spec.pod_failure_policy
     rules = () if policy is None else policy.rules
     return next((rule.action for rule in rules if _matches(rule, exit_code)), "Count")

@@ -1,4 +1,4 @@
-"""Which running pods may be evicted, because something brings them back and nothing speaks against it."""
+"""Which running pods may be evicted: those that a controller recreates and nothing protects."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from models.objects.annotations import PREFER_NO_EVICTION, SAFE_TO_EVICT
 from models.objects.pod import Pod
 from planner.problem.problem import Problem
 
-#: From here on priorities belong to the system's own pods.
+#: Priorities from here on are of system-critical pods.
 _SYSTEM_PRIORITY = 2_000_000_000
 #: Controllers that bind a pod to its node.
 _TIED_TO_NODES = {"DaemonSet", "Node"}
 
 
 def why_not(pod: Pod) -> str | None:
-    """Why a running pod is left where it is; None when it may move."""
+    """Why a running pod stays; None when it may move."""
     return next((reason for reason, holds in _REASONS.items() if holds(pod)), None)
 
 
@@ -25,12 +25,12 @@ def _is_tied(pod: Pod) -> bool:
 
 
 def has_local_storage(pod: Pod) -> bool:
-    """Whether an eviction would lose what a pod keeps on its node."""
+    """Whether the pod has an emptyDir or hostPath volume, whose data an eviction would lose."""
     return any(volume.empty_dir is not None or volume.host_path is not None for volume in pod.spec.volumes)
 
 
 def asks_to_stay(pod: Pod) -> bool:
-    """Whether an annotation speaks against its eviction."""
+    """Whether an annotation asks not to evict it."""
     annotations = pod.metadata.annotations
     return annotations.get(SAFE_TO_EVICT) == "false" or PREFER_NO_EVICTION in annotations
 

@@ -1,8 +1,8 @@
-"""StatefulSets: which of their pods come back like they were, and at once.
+"""StatefulSets: which of their pods are recreated unchanged and at once.
 
 The StatefulSet controller, as of 1.36: with `OrderedReady` no pod is made while one of a lower ordinal is
-missing, ending or not ready.  A pod comes back from the update revision, unless `partition` keeps its
-ordinal at the current one.  An ordinal that is not wanted any more does not come back.
+missing, terminating or not ready.  A pod is recreated from the update revision, unless `partition` keeps its
+ordinal at the current one.  An ordinal outside the wanted range is not recreated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Ordinals:
         self._lowest: dict[_Key, int | None] = {}
 
     def why_not(self, pod: Pod) -> str:
-        """Why a pod of a StatefulSet does not come back as it is, if so."""
+        """Why a pod of a StatefulSet is not recreated unchanged and at once; empty if it is."""
         key, ordinal = _key(pod), ordinal_of(pod)
         if key is None or ordinal is None:
             return ""
@@ -45,7 +45,7 @@ class Ordinals:
         return WAITS if lowest is not None and lowest < ordinal else ""
 
     def is_ordered(self, pod: Pod) -> bool:
-        """Whether the set makes a pod only when those of lower ordinals are ready, the default."""
+        """Whether the set has OrderedReady, the default: a pod is made only when lower ordinals are ready."""
         if _key(pod) is None:
             return False
         found = self._set_of(pod)
@@ -57,11 +57,11 @@ class Ordinals:
         return found if found is not None and is_controlled_by(pod, found) else None
 
     def _lowest_unready(self, key: _Key) -> int | None:
-        """The lowest ordinal that is missing or not ready; where the set is unknown, of those there are."""
+        """The lowest wanted ordinal without a ready pod; where the set is unknown, among existing pods."""
         if key not in self._lowest:
             there, owner = self._pods[key], self._sets.get(key)
-            told = owner is not None and _tells_replicas(owner)
-            wanted = range(owner.spec.ordinals.start, _end(owner)) if owner and told else sorted(there)
+            is_set = owner is not None and _sets_replicas(owner)
+            wanted = range(owner.spec.ordinals.start, _end(owner)) if owner and is_set else sorted(there)
             missing = (n for n in wanted if n not in there or not _is_ready(there[n]))
             self._lowest[key] = next(missing, None)
         return self._lowest[key]
@@ -92,17 +92,17 @@ def _end(owner: StatefulSet) -> int:
     return owner.spec.ordinals.start + owner.spec.replicas
 
 
-def _tells_replicas(owner: StatefulSet) -> bool:
-    """Whether the manifest says how many there are, as the API server does."""
+def _sets_replicas(owner: StatefulSet) -> bool:
+    """Whether the manifest sets `replicas`, as the API server always does."""
     return "replicas" in owner.spec.model_fields_set
 
 
 def _has(owner: StatefulSet, ordinal: int) -> bool:
-    return not _tells_replicas(owner) or owner.spec.ordinals.start <= ordinal < _end(owner)
+    return not _sets_replicas(owner) or owner.spec.ordinals.start <= ordinal < _end(owner)
 
 
 def _is_of_other_revision(owner: StatefulSet, pod: Pod, ordinal: int) -> bool:
-    """Whether the next pod of this ordinal is made from another revision than this one."""
+    """Whether the next pod of this ordinal is made from another revision than this pod."""
     strategy, status = owner.spec.update_strategy, owner.status
     kept = strategy.type == "RollingUpdate" and (
         ordinal < owner.spec.ordinals.start + strategy.rolling_update.partition
@@ -115,7 +115,7 @@ def _is_of_other_revision(owner: StatefulSet, pod: Pod, ordinal: int) -> bool:
 
 
 def _is_ready(pod: Pod) -> bool:
-    """Whether a pod is there, and nothing says that it is not ready."""
+    """Whether a pod runs, and nothing says that it is not ready."""
     starting = "phase" in pod.status.model_fields_set and pod.status.phase == "Pending"
     unready = any(item.type == "Ready" and item.status != "True" for item in pod.status.conditions)
     return bool(pod.node_name) and is_live(pod) and not starting and not unready

@@ -1,4 +1,4 @@
-"""What keeps pods from being moved: the usual protections, and what a DeschedulerPolicy makes of them."""
+"""What protects pods from being moved: the default protections, as changed by a DeschedulerPolicy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models import Cluster, InputError
 from models.objects.descheduler import DefaultEvictorArgs, DeschedulerPolicy, TopologySpreadArgs
 from models.objects.selectors import LabelSelector
 
-#: From here on pods are critical to the system.
+#: Pods of this priority or more are system-critical.
 SYSTEM_CRITICAL = 2_000_000_000
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(h|m|s|ms)")
@@ -40,7 +40,7 @@ class Protections:
 
 
 def protections_of(cluster: Cluster) -> Protections:
-    """The protections that the snapshot's DeschedulerPolicy sets; the usual ones without it."""
+    """The protections that the snapshot's DeschedulerPolicy sets; the defaults without one."""
     policy = cluster.descheduler_policy
     if policy is None:
         return Protections()
@@ -67,12 +67,12 @@ def protections_of(cluster: Cluster) -> Protections:
 
 
 def unmodelled(policy: DeschedulerPolicy | None) -> Iterator[str]:
-    """What a policy asks for that the planner does not do, a sentence each."""
+    """One sentence for each setting of a policy that the planner does not follow."""
     if policy is None:
         return
     evictor, spread = policy.args(DefaultEvictorArgs), policy.args(TopologySpreadArgs)
     for name in policy.other_plugins:
-        yield f"plugin {name} of the DeschedulerPolicy has no say in where pods should be spread: ignored"
+        yield f"plugin {name} of the DeschedulerPolicy does not affect how pods are spread: ignored"
     if policy.node_selector or evictor.node_selector:
         yield "nodeSelector of the DeschedulerPolicy is ignored: moves may start and end on every node"
     if not spread.topology_balance_node_fit:
@@ -106,7 +106,7 @@ def _duration(text: str) -> timedelta:
 
 
 def _both(first: LabelSelector | None, second: LabelSelector | None) -> LabelSelector | None:
-    """A selector of the pods that both select."""
+    """A selector for the pods that both selectors match."""
     if first is None or second is None:
         return first or second
     expressions = (*first.match_expressions, *second.match_expressions)

@@ -1,1 +1,1 @@
-"""Where the replacement of an evicted pod may land, and what holds it there."""
+"""Where the replacement of an evicted pod may land, and what restricts it to these nodes."""

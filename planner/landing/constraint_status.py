@@ -1,4 +1,4 @@
-"""What one spread constraint says of a tableau: its sums, its minimum, and how far it is from holding."""
+"""One spread constraint over an occupancy histogram: domain sums, global minimum, and violations."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from planner.moves.counting_bounds import moves_needed
 from planner.problem.nodes import Codes
 from planner.proof import effort
 
-#: For every tally of a crowd, the pods on a node.
+#: For every tally of the coupled constraints, the pods on a node.
 NodeCounts = tuple[int, ...]
-#: For every cell, how many of its nodes are at each level.
+#: For every cell, its distinct node counts with the number of nodes that have them.
 OccupancyHistogram = tuple[tuple[tuple[NodeCounts, int], ...], ...]
 
 
 class ConstraintStatus(NamedTuple):
-    """Where a constraint stands: the moves it still needs, the pods too many, the domains that hold them."""
+    """How far a constraint is violated: moves needed, pods too many, domains with too many."""
 
     needed: int
     excess: int
@@ -27,7 +27,7 @@ class ConstraintStatus(NamedTuple):
 
 
 class PinnedCells(NamedTuple):
-    """How many nodes of a cell a pin names, and whether these are all."""
+    """How many nodes of a cell a pin names, and whether these are all nodes of the cell."""
 
     cell: int
     nodes: int
@@ -35,12 +35,12 @@ class PinnedCells(NamedTuple):
 
 
 class ConstraintOverCells:
-    """One constraint over the cells of a crowd."""
+    """One constraint, evaluated on cells of nodes instead of single nodes."""
 
     def __init__(
         self, constraint: TrackedConstraint, tally: int, held: int, representative: Codes, kept: int
     ) -> None:
-        """Of about so many tableaus what was found is kept."""
+        """Results for about 10 x `kept` histograms are cached."""
         rule = constraint.rule
         self.constraint = constraint
         self.tally, self.held = tally, held
@@ -61,7 +61,7 @@ class ConstraintOverCells:
     def sums(
         self, histogram: OccupancyHistogram, tally: int, *, everywhere: bool = False
     ) -> Mapping[int, int]:
-        """The pods of every shared domain."""
+        """The pods of every domain; of ineligible cells only with `everywhere`."""
         key = histogram, tally, everywhere or self._all_count
         known = self._known_sums.get(key)
         if known is not None:
@@ -78,7 +78,7 @@ class ConstraintOverCells:
         return found
 
     def minimum(self, histogram: OccupancyHistogram) -> int:
-        """The global minimum; of nodes or of shared domains."""
+        """The global minimum, over nodes or over shared domains."""
         found = self._known_minima.get(histogram)
         if found is None:
             if len(self._known_minima) > self._most_known:
@@ -96,9 +96,9 @@ class ConstraintOverCells:
         return min((sums[code] for code in self.domains), default=0)
 
     def minima_pinned(self, histogram: OccupancyHistogram, pinned: Iterable[PinnedCells]) -> tuple[int, int]:
-        """The least and the most that the minimum is to a pod that sees these nodes alone.
+        """The lowest and the highest possible global minimum for a pod that is pinned to these nodes.
 
-        Which of a cell's nodes they are is not known, nor how many of its pods are on them.
+        Which nodes of a cell the pin names is not known, nor how many of the cell's pods are on them.
         """
         inside = [one for one in pinned if self.counts[one.cell] and self.code[one.cell] >= 0]
         minimum = self.minimum(histogram)
@@ -109,13 +109,13 @@ class ConstraintOverCells:
         codes, sums = {self.code[one.cell] for one in inside}, self.sums(histogram, self.tally)
         there = [cell for cell, code in enumerate(self.code) if code in codes and self.counts[cell]]
         whole = {one.cell for one in inside if one.whole}.issuperset(there)
-        # To itself a lone domain is the emptiest.
-        told = (whole or len(codes) == 1) and len(codes) >= self.min_domains
+        # A single visible domain is its own minimum.
+        enough = (whole or len(codes) == 1) and len(codes) >= self.min_domains
         found = [sums[code] for code in codes]
-        return minimum if told else 0, (min if whole else max)(found, default=0)
+        return minimum if enough else 0, (min if whole else max)(found, default=0)
 
     def _from_above(self, levels: Iterable[tuple[NodeCounts, int]], nodes: int) -> int:
-        """The pods on the emptiest of so many nodes of a cell, the fullest ones."""
+        """The pods on the emptiest of the `nodes` fullest nodes of a cell."""
         pods = 0
         for level, number in sorted(levels, key=lambda one: -one[0][self.tally]):
             pods = level[self.tally]
@@ -125,7 +125,7 @@ class ConstraintOverCells:
         return pods
 
     def status(self, histogram: OccupancyHistogram) -> ConstraintStatus:
-        """Where the constraint stands."""
+        """How far the constraint is violated."""
         most = self.minimum(histogram) + self.max_skew
         if self.by_node:
             over = [
@@ -162,6 +162,6 @@ class ConstraintOverCells:
 
 
 def is_by_node(constraint: TrackedConstraint) -> bool:
-    """Whether the domains of a constraint are single nodes, too many of them to be told apart."""
+    """Whether every domain is a single node, and there are too many domains to keep each apart."""
     column = constraint.rule.column
     return len(column.values) > effort.FEW_DOMAINS and len(column.values) == int(column.present.sum())

@@ -1,9 +1,9 @@
-"""What spread constraints may come to count while replacements land wherever they are let.
+"""All counts that spread constraints may reach while replacements land on any node the filters accept.
 
-Moves change the counts of a few constraints.  Constraints that share moving templates are one crowd: its
-nodes are put into cells that no constraint of it tells apart, nodes that pods leave in a cell each.  A
-tableau says how many nodes of every cell hold how many pods; which of them does not matter.  A crowd
-keeps all tableaus that may have come about, and every one is followed through every order of events.
+Constraints that share moving templates are coupled.  Their nodes are grouped into cells whose nodes none of
+these constraints distinguishes; every node that a pod leaves is a cell of its own.  An occupancy histogram
+says how many nodes of every cell hold how many pods; which nodes these are does not matter.  All histograms
+that may be the case are kept, and each one is followed through every order of events.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
 from planner.state.pod_counts import PodCounts
 
-#: Whether one of a mover's options has room for certain.
+#: Whether, for the leaving pod of this number, one of these options has room for certain.
 Exists = Callable[[int, OccupancyHistogram, frozenset[Option]], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class LeavingPod:
-    """A pod that leaves a node in a cell of its own; `target` is the cell it was planned to come to."""
+    """A pod that leaves `cell`, a cell of one node; `target` is the cell of its planned node."""
 
     template: int
     cell: int
@@ -46,14 +46,14 @@ class LeavingPod:
 
 @dataclass(frozen=True, slots=True)
 class WaveOutcomes:
-    """How a wave may go: the tableaus at its end, and the options that every mover may meet."""
+    """How a wave may go: the histograms at its end, and the options that each leaving pod may meet."""
 
     ends: frozenset[OccupancyHistogram]
     options: tuple[frozenset[Option], ...]
 
 
 class CoupledConstraints:
-    """Constraints that share moving templates, and all tableaus of their counts that may have come about."""
+    """Constraints that share moving templates, and all histograms of their counts that may be the case."""
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class CoupledConstraints:
         sources: Iterable[int],
         kept: int = effort.HISTOGRAMS_KEPT,
     ) -> None:
-        """A crowd that follows up to so many tableaus; `sources` are the nodes that its pods leave."""
+        """Follow up to `kept` histograms; `sources` are the nodes that pods leave."""
         self.constraints = constraints
         self._kept = kept
         self.templates = tuple(templates)
         self.cell_of = cells_of(trial, constraints, templates, sources)
         shared = [d.rule.column.codes + 1 for d in constraints if not is_by_node(d)]
-        #: A number for every node, equal where all shared domains are the same.
+        #: A number for every node, equal for nodes that agree in all shared domains.
         self.domains = numbered(len(self.cell_of), [codes.astype(np.int64) for codes in shared])
         representative = np.unique(self.cell_of, return_index=True)[1]
         self._domain_of: list[int] = self.domains[representative].tolist()
@@ -81,7 +81,7 @@ class CoupledConstraints:
             )
             for d in constraints
         ]
-        #: Whether some constraint looks at single nodes; if none does, a cell is like one node.
+        #: Whether some constraint counts by single nodes; if none does, only the sum of a cell matters.
         self.by_node = any(over_cells.by_node for over_cells in self._over_cells)
         self._weights = {t: tuple(tally.members.get(t, 0) for tally in self._tallies) for t in templates}
         hard = [over_cells for over_cells in self._over_cells if over_cells.constraint.hard]
@@ -93,7 +93,7 @@ class CoupledConstraints:
             {t: trial.plan(t).static[representative].tolist() for t in templates},
             kept,
         )
-        #: The tableaus that were asked for, by the pods on all nodes.
+        #: The histograms computed so far, by the pods on all nodes.
         self._seen: dict[bytes, OccupancyHistogram] = {}
         self._known: dict[OccupancyHistogram, tuple[ConstraintStatus, ...]] = {}
         self._known_outcomes: _Outcomes | None = None
@@ -107,7 +107,7 @@ class CoupledConstraints:
         return len(self._tallies) - 1
 
     def levels(self, without: Iterable[tuple[int, int]] = ()) -> Codes:
-        """A row for every tally: the pods on every node, less some of a template on a node."""
+        """A row for every tally: the pods on every node, without some pods given as (template, node)."""
         size = len(self.cell_of)
         found = np.array([tally.counts for tally in self._tallies], np.int64).reshape(-1, size)
         for template, node in without:
@@ -115,7 +115,7 @@ class CoupledConstraints:
         return found
 
     def seen(self, levels: Codes) -> OccupancyHistogram:
-        """The tableau when so many pods are on the nodes."""
+        """The histogram of these counts of pods on the nodes."""
         key = levels.tobytes()
         if key not in self._seen:
             if len(self._seen) > effort.HISTOGRAMS_SEEN:
@@ -135,7 +135,7 @@ class CoupledConstraints:
         return tuple(map(tuple, cells))
 
     def status(self, histogram: OccupancyHistogram) -> tuple[ConstraintStatus, ...]:
-        """Where every constraint stands."""
+        """How far every constraint is violated."""
         found = self._known.get(histogram)
         if found is None:
             if len(self._known) > 50 * self._kept:
@@ -144,13 +144,15 @@ class CoupledConstraints:
         return found
 
     def options(self, histogram: OccupancyHistogram, leaving: LeavingPod) -> frozenset[Option]:
-        """Where the filters of spread, and all that never change, let a replacement come."""
+        """The options that pass the filters of spread and those whose answer never changes."""
         return self._admission.options(histogram, leaving.template, leaving.restriction)
 
-    def bear(self, histogram: OccupancyHistogram, leaving: LeavingPod, nodes: Codes, levels: Codes) -> Ints:
-        """How many more pods of the crowd come to some nodes at least before each is shut for a replacement.
+    def headroom(
+        self, histogram: OccupancyHistogram, leaving: LeavingPod, nodes: Codes, levels: Codes
+    ) -> Ints:
+        """For every node, at least how many more counted pods it takes until it rejects the replacement.
 
-        `levels` are the pods on all nodes as far as that is known.
+        `levels` are the pods that are on the nodes for certain.
         """
         cells, found = self.cell_of[nodes], np.full(len(nodes), len(self.cell_of), np.int64)
         for over_cells, most in self._admission.limits_of_nodes(
@@ -162,9 +164,10 @@ class CoupledConstraints:
         return np.maximum(found, 0)
 
     def outcomes(self, leaving_pods: Sequence[LeavingPod], exists: Exists) -> WaveOutcomes | None:
-        """All ways in which movers may leave and land; None when one finds no place, or something is worse.
+        """Everything that may happen while pods leave and land.
 
-        `exists` says whether one of a mover's options has room for certain.
+        None when a replacement may find no node, when a constraint may get worse, or when there are too many
+        histograms.  `exists` says whether one of a replacement's options has room for certain.
         """
         ends: set[OccupancyHistogram] = set()
         met: list[set[Option]] = [set() for _ in leaving_pods]
@@ -211,13 +214,13 @@ class CoupledConstraints:
         return True
 
     def left(self, histogram: OccupancyHistogram, leaving: LeavingPod) -> OccupancyHistogram:
-        """The tableau when a pod has gone."""
+        """The histogram after a pod has left."""
         ((level, _),) = histogram[leaving.cell]
         less = tuple(a - b for a, b in zip(level, self._weights[leaving.template], strict=True))
         return (*histogram[: leaving.cell], ((less, 1),), *histogram[leaving.cell + 1 :])
 
     def landed(self, histogram: OccupancyHistogram, template: int, option: Option) -> OccupancyHistogram:
-        """The tableau when a replacement has come to a node of a cell and level."""
+        """The histogram after a replacement has landed on a node of this cell and level."""
         cell, level = option
         levels = Counter(dict(histogram[cell]))
         levels[level] -= 1
@@ -225,7 +228,7 @@ class CoupledConstraints:
         return (*histogram[:cell], tuple(sorted((+levels).items())), *histogram[cell + 1 :])
 
     def tells_domains(self) -> bool:
-        """Whether it is known how many pods of its only moving template are in every shared domain."""
+        """Whether there is one moving template, and its number of pods in every shared domain is known."""
         if len(self.templates) != 1:
             return False
         counted = [number for number, weight in enumerate(self._weights[self.templates[0]]) if weight]
@@ -242,19 +245,19 @@ class CoupledConstraints:
         return found
 
     def worse_options(self, leaving: LeavingPod, *, as_planned: bool) -> frozenset[Option]:
-        """Where a lone replacement makes something worse, or does less for the constraints than elsewhere.
+        """The options where a single replacement makes something worse, or repairs less than at best.
 
-        With `as_planned` less than in the planned cell.
+        With `as_planned` at best means in the planned cell.
         """
         outcomes, best = self._outcomes(leaving), self.best(leaving, as_planned=as_planned)
         return frozenset(option for option, found in outcomes.items() if found != {best})
 
     def possible(self, leaving: LeavingPod) -> frozenset[Option]:
-        """Where the filters of spread let a lone replacement come, as the counts may be."""
+        """The options that spread admits for a single replacement in any possible histogram."""
         return frozenset(self._outcomes(leaving))
 
     def best(self, leaving: LeavingPod, *, as_planned: bool) -> tuple[int, ...] | None:
-        """Where the constraints together can stand when a lone replacement has landed."""
+        """The least violations, summed over the constraints, after a single replacement has landed."""
         outcomes = self._outcomes(leaving)
         every = {s for found in outcomes.values() for s in found if s is not None}
         there = [found for (cell, _), found in outcomes.items() if as_planned and cell == leaving.target]
@@ -262,7 +265,7 @@ class CoupledConstraints:
         return min(planned or every, default=None)
 
     def _outcomes(self, leaving: LeavingPod) -> dict[Option, set[tuple[int, ...] | None]]:
-        """For every option where the constraints stand then; None where one is worse than before."""
+        """For every option the summed violations afterwards; None where a constraint gets worse."""
         known = self._known_outcomes
         if known is None or known[:2] != (leaving, self.histograms):
             found: dict[Option, set[tuple[int, ...] | None]] = {}
@@ -282,16 +285,16 @@ class CoupledConstraints:
     def _is_worse(
         self, now: Iterable[ConstraintStatus], before: Iterable[ConstraintStatus], *, away: bool
     ) -> bool:
-        """Whether a constraint has more too much than before; a soft one may as long as somebody is away."""
+        """Whether a constraint has more pods too many than before; a soft one may while a pod is `away`."""
         return any(
             one.excess > other.excess and (constraint.hard or not away)
             for one, other, constraint in zip(now, before, self.constraints, strict=True)
         )
 
     def serves(self, levels: Codes, leaving: LeavingPod, nodes: Mask, wanted: tuple[int, ...] | None) -> bool:
-        """Whether a replacement on any of these nodes does what is wanted, and nothing is worse meanwhile.
+        """Whether violations are as wanted on each of these nodes, and no hard constraint is worse meanwhile.
 
-        `levels` are the pods on all nodes before.
+        `levels` are the pods on all nodes before the move.
         """
         start = self.seen(levels)
         gone = self.left(start, leaving)
@@ -303,13 +306,13 @@ class CoupledConstraints:
             options = {(cell, tuple(level)) for cell, level in zip(cells, held, strict=True)}
         else:
             options = {(cell, gone[cell][0][0]) for cell in cells}
-        # Nothing is wanted where every place would make something worse.
+        # `wanted` is None where every option would make a constraint worse.
         return wanted is not None and all(
             self._outcome(start, gone, leaving, option) == wanted for option in options
         )
 
     def nodes_at(self, options: Iterable[Option], levels: Codes, unsure: Mask) -> Mask:
-        """The nodes that are one of these options, or may be, as more pods may be there than is known."""
+        """The nodes at one of these options; `unsure` nodes may hold more pods than `levels` says."""
         if not self.by_node:
             return np.isin(self.cell_of, [cell for cell, _ in options])
         found = np.zeros(len(self.cell_of), np.bool_)
@@ -321,7 +324,7 @@ class CoupledConstraints:
         return found
 
     def restriction(self, nodes: Mask, levels: Codes, unsure: Mask, pin: Mask | None) -> Restriction:
-        """What it means for a replacement to be held to some nodes; a pin may name others as well."""
+        """The restriction of a replacement to some nodes; its pin may name further nodes."""
         cells = frozenset(np.unique(self.cell_of[nodes & unsure if self.by_node else nodes]).tolist())
         known = np.flatnonzero(nodes & ~unsure)
         options = {
@@ -338,7 +341,7 @@ class CoupledConstraints:
         )
 
     def alike(self, histograms: Iterable[OccupancyHistogram], wanted: tuple[int, ...] | None = None) -> bool:
-        """Whether all constraints together stand the same in all of them, and no worse than is wanted."""
+        """Whether the summed violations are equal in all histograms, and no more than `wanted`."""
         found = {_together(self.status(histogram)) for histogram in histograms}
         return len(found) <= 1 and (wanted is None or all(one <= wanted for one in found))
 
@@ -348,17 +351,17 @@ _Outcomes = tuple[LeavingPod, frozenset[OccupancyHistogram], dict[Option, set[tu
 
 
 def _together(statuses: Iterable[ConstraintStatus]) -> tuple[int, ...]:
-    """Where all constraints of a crowd stand taken together."""
+    """The violations summed over coupled constraints."""
     return tuple(np.array([*statuses], np.int64).reshape(-1, 3).sum(axis=0).tolist())
 
 
 def coupled_constraints(
     trial: TrialCluster,
     moves: Mapping[int, Sequence[int]],
-    cares: Callable[[TrackedConstraint], bool],
+    tracked: Callable[[TrackedConstraint], bool],
     kept: int = effort.HISTOGRAMS_KEPT,
 ) -> dict[int, CoupledConstraints]:
-    """For every moving template its crowd; `moves` has the nodes that pods of a template leave."""
+    """For every moving template its coupled constraints; `moves` has the nodes that its pods leave."""
     found: dict[int, CoupledConstraints] = {}
     for template in moves:
         if template in found:
@@ -367,7 +370,7 @@ def coupled_constraints(
         templates, waiting = [template], [template]
         while waiting:
             for constraint in trial.ledger.of(waiting.pop()):
-                if cares(constraint) and constraint.number not in constraints:
+                if tracked(constraint) and constraint.number not in constraints:
                     constraints[constraint.number] = constraint
                     touched = constraint.members.union(constraint.carriers)
                     fresh = [t for t in moves if t in touched and t not in templates]

@@ -1,7 +1,7 @@
-"""Nodes that nothing tells apart, so that it is the same which of them a replacement comes to.
+"""Nodes that nothing distinguishes, so that it does not matter on which of them a replacement lands.
 
-Of ways in which ties were broken those are one that differ only in which twin got what: the scheduler
-treats twins alike, so from each of these ways on the rest goes as from any other, with twins in other roles.
+Tie-breaks that differ only in which of several interchangeable nodes got a pod lead to the same plan: the
+scheduler treats these nodes alike, so everything afterwards is the same with the nodes permuted.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from planner.problem.nodes import Codes
 def interchangeable_nodes(
     trial: TrialCluster,
     node_of: Codes,
-    crowds: Iterable[CoupledConstraints],
+    couplings: Iterable[CoupledConstraints],
     sources: Collection[int],
     templates: Iterable[int],
 ) -> list[int]:
-    """A number for every node, equal for twins as pods are placed; one that pods leave has none."""
+    """A class number for every node, equal for interchangeable ones; a source node is alone in its class."""
     nodes = trial.problem.nodes
     names = _names(trial)
     if any(_asks_for(trial, template, names) for template in templates):
         return list(range(nodes.size))
-    cells = [coupled.cell_of for coupled in {id(coupled): coupled for coupled in crowds}.values()]
+    cells = [coupled.cell_of for coupled in {id(coupled): coupled for coupled in couplings}.values()]
     numbers: dict[Hashable, int] = {}
     contents = _contents(trial, node_of)
     return [
@@ -39,7 +39,7 @@ def interchangeable_nodes(
 
 
 def _names(trial: TrialCluster) -> set[str]:
-    """The labels that are names: no two nodes have the same value."""
+    """The label keys that act as names: no two nodes have the same value."""
     values: dict[str, Counter[str]] = {}
     for node in trial.problem.nodes.nodes:
         for key, value in node.metadata.labels.items():
@@ -50,7 +50,7 @@ def _names(trial: TrialCluster) -> set[str]:
 def _traits(
     trial: TrialCluster, number: int, names: Collection[str], content: Counter[int]
 ) -> Iterator[Hashable]:
-    """All that is known of a node but its names."""
+    """Everything that is known of a node except its names."""
     node = trial.problem.nodes.nodes[number]
     labels = node.metadata.labels.items()
     yield tuple(sorted((key, "" if key in names else value) for key, value in labels))
@@ -74,7 +74,7 @@ def _contents(trial: TrialCluster, node_of: Codes) -> list[Counter[int]]:
 
 
 def _asks_for(trial: TrialCluster, template: int, names: Iterable[str]) -> bool:
-    """Whether pods of a template, or all pods of the scheduler, would rather be on nodes of some names."""
+    """Whether a template's preferred nodeAffinity, or the scheduler configuration, names single nodes."""
     affinity = trial.problem.templates[template].pod.spec.affinity
     preferred = affinity.node_affinity.preferred if affinity is not None and affinity.node_affinity else ()
     asked = repr((preferred, trial.problem.cluster.scheduler_config))

@@ -1,4 +1,4 @@
-"""A landing: where a replacement may come to, what holds it there, and what is wished for beyond that."""
+"""A landing: the nodes that a replacement may land on, what restricts it to them, and preferences."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from planner.problem.nodes import Mask
 
 
 class LandingContradiction(Exception):
-    """What a wave leads to is not what it was judged to lead to: such a deal is of no use."""
+    """A wave does not lead to what it was judged to lead to, so the wave plan cannot be used."""
 
 
 Kind = Literal["filters", "scores", "pinned", "cordoned"]
-#: The kinds that take more than an eviction.
+#: The kinds that need more than an eviction.
 HELD = frozenset({"pinned", "cordoned"})
 
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """A move, the nodes that its replacement may come to, and what holds it there.
+    """A move, the nodes that its replacement may land on, and what restricts it to them.
 
-    `place` says the nodes to a person; the move's own target is where the smallest name leads.  A pin
-    without `pin` names just that place; a wider one leaves nodes to constraints that nobody lands on.
-    `cordon` are the nodes that are closed meanwhile.
+    `place` describes the nodes to the user; the move's own target is the node when ties go to the smallest
+    name.  A pinned landing without `pin` is pinned to `place`; a wider `pin` keeps further nodes visible to
+    constraints, on which the replacement cannot land.  `cordon` are the nodes cordoned meanwhile.
     """
 
     move: Move
@@ -42,9 +42,9 @@ class Landing:
 class LandingPreferences:
     """How replacements should land beyond being as good as planned.
 
-    Steered only as `pin_policy` allows; on the very nodes that were planned (`again`, as these pods move once
-    more); on nodes that are known beforehand, if scores say it (`certain`), or by a pin as well (`fixed`);
-    for templates, in the domains that were planned.
+    Pinned or cordoned only as `pin_policy` allows.  Pods in `again` must land on their planned node, as they
+    move once more; those in `certain` on a node known beforehand if scores decide that, those in `fixed`
+    with a pin if need be.  Templates in `as_planned` land in the planned domains.
     """
 
     pin_policy: PinPolicy = NO_PINS

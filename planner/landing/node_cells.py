@@ -1,4 +1,4 @@
-"""Numbers for nodes, equal where nothing that a crowd looks at tells them apart."""
+"""Cell numbers for nodes, equal for nodes that no coupled constraint distinguishes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def cells_of(
     templates: Iterable[int],
     sources: Iterable[int],
 ) -> Codes:
-    """A number for every node, equal where nothing tells nodes apart; nodes that pods leave are alone."""
+    """A cell number for every node; a node that pods leave is a cell of its own."""
     of = np.zeros(trial.problem.nodes.size, np.int64)
     alone = sorted(set(sources))
     of[np.array(alone, np.intp)] = 1 + np.arange(len(alone))
@@ -31,7 +31,7 @@ def cells_of(
 
 
 def numbered(size: int, traits: Iterable[Ints]) -> Codes:
-    """A number for every node, equal where all traits are."""
+    """A number for every node, equal for nodes with equal traits."""
     of = np.zeros(size, np.int64)
     for trait in traits:
         _, of = np.unique(of * (int(trait.max(initial=0)) + 1) + trait, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Sets of nodes in the words of a cluster: the values of a label where these say it, else names."""
+"""Descriptions of sets of nodes: values of a label where these describe the set, else names."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Column, Mask
 from planner.proof import effort
 
-#: Labels by which people know nodes, beside those that constraints name.
+#: Labels that users know nodes by, besides those that constraints name.
 _KNOWN_KEYS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 
 class NodeSets:
-    """Finds the words for sets of nodes."""
+    """Describes sets of nodes, and resolves the descriptions."""
 
     def __init__(self, trial: TrialCluster) -> None:
         self._trial = trial
@@ -25,7 +25,7 @@ class NodeSets:
         self._keys: dict[int, list[Column]] = {}
 
     def named(self, nodes: Mask) -> OnNodes:
-        """Nodes by their names."""
+        """The nodes by their names."""
         return OnNodes(nodes=tuple(self._nodes.names[node] for node in np.flatnonzero(nodes).tolist()))
 
     def mask(self, place: Place) -> Mask:
@@ -39,7 +39,7 @@ class NodeSets:
         return every
 
     def of(self, nodes: Mask, shut: Mask, template: int) -> Place:
-        """The nodes that filters leave a replacement: by a label that holds no shut node, if one does."""
+        """The nodes that pass the filters: by label values without a `shut` node, else by name."""
         if int(nodes.sum()) > 1:
             static, domains = self._trial.plan(template).static, self._trial.domains(template)
             alike = np.isin(domains, np.unique(domains[nodes])) & ~shut
@@ -53,9 +53,9 @@ class NodeSets:
     def pins(
         self, template: int, nodes: Mask, wrong: Mask, target: int, *, many: bool
     ) -> Iterator[tuple[Place, Mask]]:
-        """Restrictions to good nodes that leave the wrong ones out, the widest first.
+        """Pins to good nodes that exclude the wrong ones, the widest first.
 
-        With `many` to several domains at once, else to one: constraints look at no other domain then.
+        Only with `many` to several domains at once, as a pin to one domain hides all others from constraints.
         """
         static = self._trial.plan(template).static
         for column in self._columns(template):
@@ -75,7 +75,7 @@ class NodeSets:
             yield self.named(only), only
 
     def _columns(self, template: int) -> list[Column]:
-        """The labels with which a place may be told, those of a template's constraints first."""
+        """The labels that may describe a place, those of the template's constraints first."""
         found = self._keys.get(template)
         if found is None:
             constraints = [d for d in self._trial.ledger.of(template) if not is_by_node(d)]

@@ -1,4 +1,4 @@
-"""What is known of where pods are while replacements land on any of several nodes, and who finds room."""
+"""What is known of where pods are while replacements are uncertain, and whether one more finds room."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from planner.problem.nodes import Codes, Mask
 
 
 class OpenNodes:
-    """Some nodes by the cells of a crowd, and how many of those that were asked for are open at least."""
+    """Some nodes by cell, and the least number of open nodes that any call of `finds_room` saw."""
 
     def __init__(self, coupled: CoupledConstraints, nodes: Mask) -> None:
         self._nodes = np.flatnonzero(nodes)
         self._cells = coupled.cell_of[self._nodes]
         self._known: dict[int, Codes] = {}
         self.least = len(self._nodes)
-        #: The pods of the crowd on every node for certain; made when somebody asks.
+        #: The counted pods on every node for certain; computed on first use.
         self.levels: Codes | None = None
 
     def of(self, cell: int) -> Codes:
-        """Those in a cell."""
+        """The nodes in a cell."""
         found = self._known.get(cell)
         if found is None:
             found = self._known[cell] = self._nodes[self._cells == cell]
@@ -35,7 +35,7 @@ class OpenNodes:
 
 
 class Presence:
-    """Answers for crowds and the room of a stage."""
+    """Combines counts of coupled constraints with room, for single replacements."""
 
     def __init__(self, trial: TrialCluster, room: Room, cases: Replacements) -> None:
         self._trial = trial
@@ -43,7 +43,7 @@ class Presence:
         self._cases = cases
 
     def where(self, case: Replacement, coupled: CoupledConstraints, options: Collection[Option]) -> Mask:
-        """The nodes that are, or may be, one of these options for the replacement of a lone move."""
+        """The nodes that are, or may be, at one of these options once the pod of the move has left."""
         return coupled.nodes_at(options, self.levels(coupled, [case.move]), self.unsure(case, coupled))
 
     def finds_room(  # noqa: PLR0913, PLR0917 - a move and where it may be
@@ -55,7 +55,7 @@ class Presence:
         histogram: OccupancyHistogram,
         options: Collection[Option],
     ) -> bool:
-        """Whether one of the options has room for certain, wherever rivals are."""
+        """Whether one of the options has room for certain, wherever the uncertain replacements are."""
         allowed: dict[int, set[NodeCounts]] = {}
         for cell, level in options:
             allowed.setdefault(cell, set()).add(level)
@@ -68,7 +68,7 @@ class Presence:
             shut = sum(nodes for level, nodes in histogram[cell] if level not in several)
             least = known = len(there)
             if shut and len(there):
-                # Rivals of the crowd may count too much for it where they are: they take that node from it.
+                # An uncertain replacement that counts may exceed maxSkew on its node, and so close that node.
                 coupled_moves = [
                     uncertain
                     for uncertain in self.coupled_moves(case, coupled)
@@ -90,21 +90,21 @@ class Presence:
             return True
         nodes = np.concatenate([inside.of(cell) for cell in allowed])
         levels = self.levels(coupled, [case.move]) if inside.levels is None else inside.levels
-        bear = coupled.bear(histogram, leaving, nodes, levels)
-        return self._room.has_places(need, nodes, bear, self.coupled_moves(case, coupled))
+        headroom = coupled.headroom(histogram, leaving, nodes, levels)
+        return self._room.has_places(need, nodes, headroom, self.coupled_moves(case, coupled))
 
     def coupled_moves(self, case: Replacement, coupled: CoupledConstraints) -> list[UncertainReplacement]:
-        """The rivals that count where a crowd does."""
-        same_wave = [mate for mate in case.same_wave if mate.template in coupled.templates]
+        """The uncertain replacements that change counts of these coupled constraints."""
+        same_wave = [one for one in case.same_wave if one.template in coupled.templates]
         return self._room.of(coupled.templates) + same_wave
 
     def levels(self, coupled: CoupledConstraints, gone: Iterable[Move]) -> Codes:
-        """The pods of a crowd on every node for certain, when some of them have gone."""
+        """The counted pods on every node for certain, after the pods of some moves have left."""
         away = [(uncertain.template, uncertain.node) for uncertain in self._room.of(coupled.templates)]
         return coupled.levels((*away, *((self._trial.template(move.pod), move.source) for move in gone)))
 
     def unsure(self, case: Replacement, coupled: CoupledConstraints) -> Mask:
-        """The nodes that may hold more pods of a crowd than is known for certain."""
+        """The nodes that may hold more counted pods than is known for certain."""
         found = np.zeros_like(case.may)
         for uncertain in self.coupled_moves(case, coupled):
             found |= uncertain.nodes
@@ -114,7 +114,7 @@ class Presence:
 
 
 def _known_open(coupled: CoupledConstraints, levels: Codes, several: Collection[NodeCounts]) -> int:
-    """Of nodes with so many pods, how many are at one of these levels, but for rivals of the crowd."""
+    """How many nodes are at one of these levels, not counting uncertain replacements."""
     if not coupled.by_node:
         return int(levels.shape[1])
     found = np.zeros(levels.shape[1], np.bool_)

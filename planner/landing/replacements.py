@@ -1,7 +1,7 @@
-"""What room, and all rules but those of spread, say of the nodes to which replacements may come.
+"""What room, and all filters except spread, say about the nodes of replacements.
 
-Of every move of a wave: the nodes that may be open to its replacement at some time, and those that are at
-any time, with the old pod there or gone, and with whoever else lands wherever that may be.
+For every move of a wave: the nodes that may be feasible for its replacement at some time, and those that
+always are, whether the old pod is still there or gone, and wherever other replacements land.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from planner.problem.nodes import Ints, Mask
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """A move of a wave with what room and all rules but spread say about nodes.
+    """A move of a wave with what room and all filters except spread say about nodes.
 
-    `may` are the nodes that can ever be open to the replacement while the wave is under way, `sure` those
-    that always are unless a rival takes the room; `free` is the least room.
+    `may` are the nodes that can be feasible for the replacement at some time during the wave, `sure` those
+    that always are unless an uncertain replacement takes the room; `free` is the least free room.
     """
 
     move: Move
@@ -37,15 +37,15 @@ class Replacement:
 
 
 class Replacements:
-    """Asks about the moves of waves on a stage, beside all that is astray in its room."""
+    """Finds the possible and the certain nodes of the replacements of a wave."""
 
-    def __init__(self, stage: EvictionTimeline, room: Room) -> None:
-        self._stage = stage
-        self._trial: TrialCluster = stage.trial
+    def __init__(self, timeline: EvictionTimeline, room: Room) -> None:
+        self._timeline = timeline
+        self._trial: TrialCluster = timeline.trial
         self._room = room
 
     def of(self, wave: Sequence[Move], known: Mapping[int, Mask]) -> list[Replacement]:
-        """The moves of a wave; of some it is known where they may land at most."""
+        """The replacements of a wave; `known` restricts where some of them may land, by pod."""
         least, most = self._room.free(), self._room.free()
         for move in wave:
             most[:, move.source] += self._room.takes[self._trial.template(move.pod)]
@@ -67,7 +67,7 @@ class Replacements:
         self, move: Move, may: Mask, sure: Mask, free: Ints, same_wave: Sequence[UncertainReplacement]
     ) -> Replacement:
         template = self._trial.template(move.pod)
-        if self._stage.waits_for_the_end(move):
+        if self._timeline.waits_for_the_end(move):
             free = free.copy()
             free[:, move.source] += self._room.takes[template]
         sure = self._static(move) & self._room.fits(template, free) & sure
@@ -79,33 +79,33 @@ class Replacements:
         return self._trial.plan(self._trial.template(move.pod)).static
 
     def _others(self, move: Move, wave: Sequence[Move]) -> tuple[Mask, Mask]:
-        """What rules other than those of room and spread say: the nodes ever open, and those always open."""
+        """By filters other than room and spread: the nodes feasible at some time, and those always."""
         trial, template = self._trial, self._trial.template(move.pod)
         rules = self.rules(template)
         every = trial.problem.nodes.every
         if not rules:
             return every, every
-        coupled_moves = {trial.template(other.pod) for other in wave if other is not move}
-        coupled_moves |= {uncertain.template for uncertain in self._room.elsewhere}
-        if any(_bears_on(plugin, trial, template, coupled_moves) for plugin in rules):
+        others = {trial.template(other.pod) for other in wave if other is not move}
+        others |= {uncertain.template for uncertain in self._room.elsewhere}
+        if any(_depends_on(plugin, trial, template, others) for plugin in rules):
             return every, trial.problem.nodes.none
         mark, sure = trial.state.mark(), every
         for uncertain in self._room.elsewhere:
             trial.state.unbind(uncertain.pod)
-        for phase in self._stage.own_phases(move):
-            self._stage.put(move, phase)
+        for phase in self._timeline.own_phases(move):
+            self._timeline.put(move, phase)
             sure = sure & self._asked(rules, template)
-        self._stage.put_all(wave, Phase.GONE)
+        self._timeline.put_all(wave, Phase.GONE)
         may = trial.problem.nodes.none
-        for phase in self._stage.own_phases(move):
-            # As long as the old pod ends, a node may be open for its company alone.
-            self._stage.put(move, phase)
+        for phase in self._timeline.own_phases(move):
+            # While the old pod terminates, a node may be feasible only because of podAffinity to that pod.
+            self._timeline.put(move, phase)
             may = may | self._asked(rules, template)
         trial.state.rollback(mark)
         return may, sure & may
 
     def rules(self, template: int) -> list[Filter]:
-        """The filters whose answer changes, but for those of room and spread."""
+        """The filters whose answer depends on other pods, except those for room and spread."""
         return [
             plugin
             for plugin in self._trial.plan(template).changing
@@ -119,8 +119,8 @@ class Replacements:
         return mask
 
 
-def _bears_on(plugin: Filter, trial: TrialCluster, template: int, others: Collection[int]) -> bool:
-    """Whether pods that others may bring or take decide by more than room what a filter says."""
+def _depends_on(plugin: Filter, trial: TrialCluster, template: int, others: Collection[int]) -> bool:
+    """Whether a filter's answer depends on pods of the other templates by more than room."""
     if not isinstance(plugin, InterPodAffinity) or not others:
         return False
     rules = plugin.rules(trial.problem.templates[template])

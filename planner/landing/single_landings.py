@@ -1,7 +1,7 @@
-"""A replacement that lands alone: what holds it to one certain node, if anything does.
+"""A replacement that lands alone: what restricts it to its planned node, if anything does.
 
-One that finds no node as long as its pod still ends waits for that, as the scheduler lets it wait, unless it
-would preempt others instead.
+One that finds no node while the old pod is terminating stays pending until that has ended, unless it would
+preempt other pods instead.
 """
 
 from __future__ import annotations
@@ -24,40 +24,42 @@ from planner.proof import effort
 
 
 class SingleLandings:
-    """Answers for single moves on a stage where all others have ended."""
+    """Judges single moves, all earlier ones having ended."""
 
-    def __init__(self, stage: EvictionTimeline, pin_policy: PinPolicy, *, lets_preempt: bool = False) -> None:
-        """Landings on a stage; pinned, or kept off cordoned nodes, only as `pin_policy` allows.
+    def __init__(
+        self, timeline: EvictionTimeline, pin_policy: PinPolicy, *, lets_preempt: bool = False
+    ) -> None:
+        """Landings over a timeline; pins and cordons only as `pin_policy` allows.
 
-        Where a replacement could preempt others it does not land, unless told so.
+        A replacement that could preempt other pods has no landing, unless with `lets_preempt`.
         """
-        self._stage = stage
-        self.trial = stage.trial
-        self._places = NodeSets(stage.trial)
+        self._timeline = timeline
+        self.trial = timeline.trial
+        self._places = NodeSets(timeline.trial)
         self._pin_policy = pin_policy
-        self._risk = None if lets_preempt else PreemptionRisk(stage.trial)
+        self._risk = None if lets_preempt else PreemptionRisk(timeline.trial)
 
     @classmethod
     def of_all(cls, trial: TrialCluster, movable: Movable, pin_policy: PinPolicy) -> SingleLandings:
-        """For moves of all pods that may be moved, on a stage of their own."""
+        """For moves of all movable pods, on a timeline of their own."""
         return cls(EvictionTimeline.of_all(trial, np.flatnonzero(movable.weights).tolist()), pin_policy)
 
     def of(self, move: Move) -> Landing | None:
-        """What makes a replacement come to its target, if it may come there."""
+        """The landing of a replacement on its target; None when it may not, or need not, land there."""
         trial = self.trial
         mark = trial.state.mark()
         allowed = trial.attempt(move)
         trial.state.rollback(mark)
         if not allowed:
             return None
-        only: Mask = self._stage.problem.nodes.none.copy()
+        only: Mask = self._timeline.problem.nodes.none.copy()
         only[move.target] = True
         found = self._held_by(move, only)
         trial.state.rollback(mark)
         return found
 
     def _held_by(self, move: Move, only: Mask) -> Landing | None:
-        """The landing on the target by what holds it there; None when nothing does."""
+        """The landing by whatever restricts it to the target; None when nothing does."""
         trial, template, there = self.trial, self.trial.template(move.pod), self._places.named(only)
         if self._stays_inside(move, only, partial(trial.open_to, template)):
             return Landing(move, "filters", only, there)
@@ -69,7 +71,7 @@ class SingleLandings:
         return self._cordoned(move, only) if template in self._pin_policy.cordonable else None
 
     def _pins(self, move: Move, only: Mask) -> Iterator[Place]:
-        """Pins that hold; a narrow one hides all domains but one from constraints, a wide one few."""
+        """Pins that restrict it to the target: a narrow one hides all other domains, a wide one few."""
         template = self.trial.template(move.pod)
         for pin in (only, ~self._outside(move, only)):
             open_now = partial(self.trial.open_to, template, pin)
@@ -77,7 +79,7 @@ class SingleLandings:
                 yield self._places.named(pin)
 
     def _cordoned(self, move: Move, only: Mask) -> Landing | None:
-        """The landing with all other nodes cordoned where it might land, if these are few."""
+        """The landing with all other possible nodes cordoned, if these are few."""
         wrong = self._outside(move, only)
         cordon = tuple(np.flatnonzero(wrong).tolist())
         if 0 < len(cordon) <= effort.MOST_CORDONED and self._stays_inside(
@@ -95,9 +97,9 @@ class SingleLandings:
         pinned: Mask | None = None,
         cordoned: Collection[int] = (),
     ) -> bool:
-        """Whether some nodes are never others than these, and one of these when the pod has ended.
+        """Whether `nodes()` is always within `only`, and not empty once the old pod has ended.
 
-        Nor may the replacement preempt others as long as there are none.
+        Nor may the replacement preempt other pods while it is empty.
         """
         found, template = only, self.trial.template(move.pod)
         for _ in self._own_phases(move):
@@ -109,14 +111,14 @@ class SingleLandings:
         return bool(found.any())
 
     def _own_phases(self, move: Move) -> Iterator[None]:
-        """The stage with the pod as far as it may be when its replacement is scheduled; last it has ended."""
+        """Put the move into each phase in which its replacement may be scheduled; the last one is GONE."""
         for phase in (Phase.LEAVING, Phase.GONE):
-            if phase is Phase.GONE or not self._stage.waits_for_the_end(move):
-                self._stage.put(move, phase)
+            if phase is Phase.GONE or not self._timeline.waits_for_the_end(move):
+                self._timeline.put(move, phase)
                 yield
 
     def _outside(self, move: Move, only: Mask) -> Mask:
-        """The other nodes where a replacement might land of its own accord."""
+        """The other nodes where the replacement might land without a pin or cordon."""
         template, found = self.trial.template(move.pod), np.zeros_like(only)
         for _ in self._own_phases(move):
             found |= self.trial.open_to(template)

@@ -1,7 +1,7 @@
-"""Where the spread constraints of a replacement let it come, as counts may be, free or with a pin.
+"""Where the spread constraints of a replacement admit it for given counts, with or without a pin.
 
-A pin hides domains from constraints that honour affinity.  So it may close nodes, and it may open some that
-the pod's own spec refuses; where it would, nothing is admitted.
+A pin hides domains from constraints that honour affinity.  So it may close nodes, and it may open nodes that
+the pod's own spec rejects; a pin that would do so is not used.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from planner.landing.constraint_status import ConstraintOverCells, NodeCounts, OccupancyHistogram, PinnedCells
 
-#: A cell and the level of the node in it that a pod may come to.
+#: A cell, and the counts of the node in it that a pod may land on.
 Option = tuple[int, NodeCounts]
 
 
 class Restriction(NamedTuple):
-    """What a replacement is held to: these options, and any in these cells.
+    """What a replacement is restricted to: these options, and any in these cells.
 
-    `pinned` says by its own spec, to how many nodes of some cells, and whether these are all.
+    `pinned` says, if a pin restricts it, how many nodes of which cells the pin names.
     """
 
     options: frozenset[Option]
@@ -26,12 +26,12 @@ class Restriction(NamedTuple):
     pinned: tuple[PinnedCells, ...] | None = None
 
     def allows(self, option: Option) -> bool:
-        """Whether it may come to this."""
+        """Whether the replacement may land on this option."""
         return option[0] in self.cells or option in self.options
 
 
 class SpreadAdmission:
-    """What the hard constraints of some templates admit over the cells of a crowd."""
+    """The options that the hard constraints of some templates admit."""
 
     def __init__(
         self,
@@ -39,9 +39,9 @@ class SpreadAdmission:
         static: Mapping[int, Sequence[bool]],
         kept: int,
     ) -> None:
-        """`carried` are each template's own hard constraints, `static` the cells that nothing else closes.
+        """`carried` are each template's own hard constraints, `static` the cells that pass static filters.
 
-        Of about so many tableaus what was found is kept.
+        Results for about 10 x `kept` histograms are cached.
         """
         self._carried = carried
         self._static = static
@@ -51,7 +51,7 @@ class SpreadAdmission:
     def options(
         self, histogram: OccupancyHistogram, template: int, held: Restriction | None
     ) -> frozenset[Option]:
-        """Where the filters of spread, and all that never change, let a replacement come."""
+        """The options that pass the filters of spread and those whose answer never changes."""
         key = histogram, template, held
         found = self._known.get(key)
         if found is None:
@@ -85,7 +85,7 @@ class SpreadAdmission:
                     )
                     fits, opens = fits and here <= most, opens and here <= with_pin
                 if opens and not fits:
-                    # The pin hides what keeps others off: who knows where the replacement ends.
+                    # The pin opens an option that the unpinned spec rejects: the landing would be unsafe.
                     return frozenset()
                 if fits:
                     found.add((cell, level))
@@ -95,7 +95,7 @@ class SpreadAdmission:
     def _limits(
         over_cells: ConstraintOverCells, histogram: OccupancyHistogram, pinned: Iterable[PinnedCells] | None
     ) -> tuple[int, int]:
-        """The most pods of a domain that still let one more come: by all rules, and as a pin may show it."""
+        """The most pods in a domain that still admit one more: for certain, and at most with the pin."""
         least = most = over_cells.minimum(histogram)
         if pinned is not None and over_cells.honors:
             low, most = over_cells.minima_pinned(histogram, pinned)
@@ -106,7 +106,7 @@ class SpreadAdmission:
     def limits_of_nodes(
         self, histogram: OccupancyHistogram, template: int, held: Restriction | None
     ) -> Iterator[tuple[ConstraintOverCells, int]]:
-        """A template's constraints over single nodes, and the most pods of a node that let one more come."""
+        """A template's constraints over single nodes, with the most pods on a node that admit one more."""
         pinned = None if held is None else held.pinned
         for over_cells in self._carried[template]:
             if over_cells.by_node:

@@ -1,9 +1,9 @@
-"""Where replacements land: all nodes that are as good as planned, and what holds them to these.
+"""Where replacements land: all nodes as good as the planned one, and what restricts them to these.
 
-Filters: no other node is left by the scheduler's filters, whatever came before, whoever of the wave is
-under way, with the old pod still there or gone.  Scores: no other node has the highest score; judged
-only where all that scores look at is certain.  Pinned: held by the pod's own spec, as widely as serves.
-Cordoned: the few other nodes that the filters leave are closed until the replacement has landed.
+Filters: no other node passes the scheduler's filters, whatever happened before, in whichever order the wave
+goes, with the old pod still there or gone.  Scores: no other node has the highest score; judged only where
+everything that scores read is certain.  Pinned: restricted by the pod's own spec, as widely as possible.
+Cordoned: the few other nodes that pass the filters are cordoned until the replacement has landed.
 """
 
 from __future__ import annotations
@@ -31,42 +31,42 @@ from planner.proof import effort
 
 
 class WaveLandings:
-    """Judges the moves of a wave on a stage, whose crowds and room it keeps."""
+    """Judges the moves of a wave, and keeps the coupled constraints and the room up to date."""
 
     def __init__(
         self,
-        stage: EvictionTimeline,
-        crowds: Mapping[int, CoupledConstraints],
+        timeline: EvictionTimeline,
+        couplings: Mapping[int, CoupledConstraints],
         preferences: LandingPreferences,
         sources: Collection[int],
     ) -> None:
-        """Landings on a stage; `sources` are the nodes that pods leave."""
-        self._stage = stage
-        self._trial: TrialCluster = stage.trial
-        self._coupled = crowds
+        """Landings over a timeline; `sources` are the nodes that pods leave."""
+        self._timeline = timeline
+        self._trial: TrialCluster = timeline.trial
+        self._coupled = couplings
         self._preferences = preferences
         self._pins = self._plain = self._lone = False
         self._reads = Interference(self._trial).reads
-        self._places = NodeSets(stage.trial)
-        node_of = stage.trial.state.node_of.copy()
+        self._places = NodeSets(timeline.trial)
+        node_of = timeline.trial.state.node_of.copy()
         self._scenarios = TieBreakScenarios(
-            stage,
-            lambda: interchangeable_nodes(stage.trial, node_of, crowds.values(), sources, crowds),
+            timeline,
+            lambda: interchangeable_nodes(timeline.trial, node_of, couplings.values(), sources, couplings),
             preferences.again,
         )
-        #: Templates whose pods scores were asked to lead.
-        self._led: set[int] = set()
-        self.room = Room(stage.trial)
-        self._cases = Replacements(stage, self.room)
+        #: Templates for which a landing by scores was tried.
+        self._scored: set[int] = set()
+        self.room = Room(timeline.trial)
+        self._cases = Replacements(timeline, self.room)
         self._presence = Presence(self._trial, self.room, self._cases)
-        #: How moves may go, and the least number of nodes that are open to each on the way; of this turn.
+        #: Outcomes of moves, with the least number of open nodes on the way; cleared with every wave.
         self._known_outcomes: dict[Move, tuple[WaveOutcomes, int]] = {}
 
     def foresee(self, moves: Iterable[Move]) -> None:
-        """Find out at once where scores lead some moves that are to be judged, if they are likely to."""
+        """Compute scores in advance for moves that are likely to be judged by them."""
         if self._scenarios.number == 1:
             return
-        likely = [move for move in moves if self._trial.template(move.pod) in self._led]
+        likely = [move for move in moves if self._trial.template(move.pod) in self._scored]
         if likely:
             self._scenarios.foresee(
                 likely, {self._coupled[self._trial.template(move.pod)] for move in likely}
@@ -81,10 +81,10 @@ class WaveLandings:
         pins: bool = True,
         plain: bool = False,
     ) -> list[Landing | None]:
-        """A landing for every move, if there is one whatever the others do; `landed` has first answers.
+        """A landing for every move, if one holds whatever the others do; `landed` has earlier results by pod.
 
-        `kept_free` says on which nodes a replacement would take room that is meant for others.  `plain`
-        asks for nothing but a pin to the very node that was planned.
+        `kept_free` has the nodes where a replacement would take room that is meant for others.  `plain`
+        allows nothing but a pin to the planned node, where pins are possible.
         """
         self._plain, self._lone = plain, len(wave) == 1
         cases = self._cases.of(wave, {pod: found.nodes for pod, found in (landed or {}).items()})
@@ -100,10 +100,10 @@ class WaveLandings:
                 found |= self._together(group, [kept_free(case.move) for case in group])
         return [found[move] for move in wave]
 
-    # The three kinds
+    # Landings by kind
 
     def _alone(self, case: Replacement, kept_free: Mask) -> Landing | None:
-        """The landing of the only move of its crowd in the wave."""
+        """The landing of the only move in the wave that touches its coupled constraints."""
         coupled = self._coupled[case.template]
         leaving = self._leaving(case, coupled)
         good = self._good(case, coupled, leaving, kept_free)
@@ -152,7 +152,7 @@ class WaveLandings:
         return good
 
     def _shut(self, case: Replacement, coupled: CoupledConstraints, kept_free: Mask) -> Mask:
-        """The nodes where a replacement should not land, whatever it does for constraints."""
+        """The nodes where a replacement should not land, whatever it repairs there."""
         shut = kept_free.copy()
         shut[case.move.source] = True
         if case.template in self._preferences.as_planned:
@@ -170,11 +170,11 @@ class WaveLandings:
         kept: Mask | None,
         pin: Mask | None = None,
     ) -> Mask | None:
-        """The nodes that may be open to a replacement; None when it may find none, or makes things worse.
+        """The nodes that may be feasible for a replacement; None when it may find none or violate more.
 
-        With `kept` it is held to these nodes, by scores or by a pin that may name others without room, too.
+        With `kept` it is restricted to these nodes; a pin may name others without room as well.
         """
-        # A pin may open nodes that no filter left before: nobody has asked yet how good these are.
+        # A pin may open nodes that no filter accepted before, so how good these are is not known yet.
         wanted = coupled.best(leaving, as_planned=case.template in self._preferences.as_planned)
         if kept is not None:
             unsure = self._presence.unsure(case, coupled)
@@ -189,7 +189,7 @@ class WaveLandings:
     def _wave_outcomes(
         self, case: Replacement, coupled: CoupledConstraints, leaving: LeavingPod, kept: Mask | None
     ) -> WaveOutcomes | None:
-        """How a lone move may go: as it did with fewer rivals, where there is room enough for all."""
+        """The outcomes of a single move; cached while there are more open nodes than uncertain pods."""
         if kept is None and case.move in self._known_outcomes:
             known, least = self._known_outcomes[case.move]
             if least > len(case.uncertain_pods):
@@ -208,7 +208,7 @@ class WaveLandings:
     def _by_scores(
         self, case: Replacement, coupled: CoupledConstraints, leaving: LeavingPod, shut: Mask
     ) -> Mask | None:
-        """The nodes that may have the highest score, if that is known and each of them is as good."""
+        """The nodes that may have the highest score; None if not certain, or if one is not as good."""
         apart = [uncertain for uncertain in case.uncertain_pods if not uncertain.in_scenarios]
         read = {number for tally in self._reads(case.template) for number in tally.members}
         if any((uncertain.nodes & case.may).any() or uncertain.template in read for uncertain in apart):
@@ -217,10 +217,10 @@ class WaveLandings:
             return None
         wanted = coupled.best(leaving, as_planned=case.template in self._preferences.as_planned)
         found = np.zeros_like(case.may)
-        self._led.add(case.template)
+        self._scored.add(case.template)
         known = set[bytes]()
         for number in range(self._scenarios.number):
-            phases = self._stage.own_phases(case.move)
+            phases = self._timeline.own_phases(case.move)
             tops = [self._scenarios.tops(number, case.move, phase) for phase in phases]
             levels = self._scenarios.levels(number, coupled)
             alike = b"".join(one.tobytes() for one in (*tops, levels))
@@ -255,7 +255,7 @@ class WaveLandings:
     def _cordoned(
         self, case: Replacement, coupled: CoupledConstraints, leaving: LeavingPod, good: Mask
     ) -> Iterator[Landing]:
-        """Cordons of the nodes that would be wrong, if these are few."""
+        """The landing with the wrong nodes cordoned, if these are few."""
         wrong = case.may & self._presence.where(case, coupled, coupled.possible(leaving)) & ~good
         if not 0 < int(wrong.sum()) <= effort.MOST_CORDONED:
             return
@@ -269,7 +269,7 @@ class WaveLandings:
     def _together(
         self, cases: Sequence[Replacement], kept_free: Sequence[Mask]
     ) -> dict[Move, Landing | None]:
-        """The landings of several moves of a crowd: all by filters, or none of them."""
+        """The landings of several moves with the same coupled constraints: all by filters, or none."""
         coupled = self._coupled[cases[0].template]
         leaving_pods = [self._leaving(case, coupled) for case in cases]
         insides = [OpenNodes(coupled, case.sure) for case in cases]
@@ -291,14 +291,14 @@ class WaveLandings:
             found[case.move] = Landing(case.move, "filters", nodes, place)
         return found
 
-    # What has happened then
+    # After a wave
 
     def surest(self, alone: Sequence[Landing]) -> Landing:
-        """Of landings by scores the one after which the fewest ways of breaking ties are to be followed."""
+        """Of landings by scores the one that leaves the fewest scenarios to follow."""
         best, least = alone[0], effort.SCENARIOS_KEPT + 1
         for landing in alone:
             scenarios = self._scenarios.after(
-                [landing.move], {landing.move.pod: self._stage.own_phases(landing.move)}
+                [landing.move], {landing.move.pod: self._timeline.own_phases(landing.move)}
             )
             if scenarios is not None and len(scenarios) < least:
                 best, least = landing, len(scenarios)
@@ -307,9 +307,11 @@ class WaveLandings:
         return best
 
     def commit(self, wave: Sequence[Landing]) -> list[Landing]:
-        """Let a wave have happened; its landings with the nodes to which the smallest name leads."""
-        led = [landing.move for landing in wave if landing.kind == "scores"]
-        scenarios = self._scenarios.after(led, {move.pod: self._stage.own_phases(move) for move in led})
+        """Apply a wave; returns its landings with the targets reached when ties go to the smallest name."""
+        by_scores = [landing.move for landing in wave if landing.kind == "scores"]
+        scenarios = self._scenarios.after(
+            by_scores, {move.pod: self._timeline.own_phases(move) for move in by_scores}
+        )
         for coupled, landings in self._by_coupling(wave).values():
             coupled.histograms = self._ends(coupled, landings)
         self._known_outcomes.clear()
@@ -341,9 +343,9 @@ class WaveLandings:
         return done
 
     def _narrow(self, coupled: CoupledConstraints) -> None:
-        """Where it is known how many are in every domain, take each for in the one where the board has it.
+        """If the number in every domain is known, assume each to be in its domain of the trial cluster.
 
-        They are all alike, so it does not matter which of them is where.
+        They are pods of one template, so it does not matter which of them is where.
         """
         uncertain_pods = self.room.of(coupled.templates)
         spread = [r for r in uncertain_pods if (coupled.domains[r.nodes] != coupled.domains[r.node]).any()]
@@ -359,7 +361,7 @@ class WaveLandings:
     def _ends(
         self, coupled: CoupledConstraints, landings: Sequence[Landing]
     ) -> frozenset[OccupancyHistogram]:
-        """All tableaus that landings may lead to; one by scores is the only one of its crowd."""
+        """All histograms that landings may lead to; a landing by scores comes alone."""
         first, *others = landings
         if first.kind == "filters" and not others and first.move in self._known_outcomes:
             return self._known_outcomes[first.move][0].ends
@@ -384,7 +386,7 @@ class WaveLandings:
         return found
 
     def _held(self, landing: Landing, coupled: CoupledConstraints) -> LeavingPod:
-        """A move of a crowd with what its landing is held to."""
+        """The leaving pod of a landing, with the restriction of that landing."""
         cells, move = coupled.cell_of, landing.move
         leaving = LeavingPod(self._trial.template(move.pod), int(cells[move.source]), int(cells[move.target]))
         if landing.kind == "filters":
@@ -404,21 +406,21 @@ class WaveLandings:
         return self._places.mask(landing.place) & static
 
     def _nominal(self, landing: Landing) -> Move:
-        """The move to where the smallest name leads, when all before it have landed; it has happened."""
+        """Apply a landing after all earlier ones; its move, to the best node of the smallest name."""
         trial, template = self._trial, self._trial.template(landing.move.pod)
-        self._stage.put(landing.move, self._stage.own_phases(landing.move)[0])
+        self._timeline.put(landing.move, self._timeline.own_phases(landing.move)[0])
         feasible, totals = trial.choice(template, landing.cordon)
         pin = self._pin(landing)
         nodes = landing.nodes & (feasible.mask if pin is None else trial.open_to(template, pin))
-        uncertain_pods = landing.kind in {"filters", "cordoned"} and (feasible.mask & ~landing.nodes).any()
-        if uncertain_pods or not nodes.any():
+        elsewhere = landing.kind in {"filters", "cordoned"} and (feasible.mask & ~landing.nodes).any()
+        if elsewhere or not nodes.any():
             raise LandingContradiction("a replacement lands where it was ruled out")
         found = np.flatnonzero(nodes)
         move = replace(landing.move, target=int(found[np.argmax(totals[found])]))
-        self._stage.put(move, Phase.LANDED)
+        self._timeline.put(move, Phase.LANDED)
         return move
 
 
 def _somewhere(number: int, histogram: OccupancyHistogram, options: frozenset[Option]) -> bool:
-    """That there is room has been found out before."""
+    """Room was checked when the wave was judged."""
     return True

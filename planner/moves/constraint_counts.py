@@ -1,7 +1,7 @@
-"""The running account of what every spread constraint has too much, while pods are moved about.
+"""How many pods every spread constraint has too many, kept up to date while pods are moved.
 
 The numbers are those of `check`: in every domain that holds a pod with the constraint, the pods above
-the global minimum and maxSkew.
+the sum of the global minimum and maxSkew.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from planner.state.state import State
 
 
 class TrackedConstraint:
-    """One constraint of one workload over a state, with its surplus now."""
+    """One constraint of one workload over a state, with its current surplus."""
 
     def __init__(self, number: int, found: AskedRule, problem: Problem, state: State) -> None:
         self.number = number
@@ -35,13 +35,13 @@ class TrackedConstraint:
         self.held = state.domain_counts(tally, found.rule.column)
 
     def surplus(self) -> Ints:
-        """For every domain, the pods it has too many."""
+        """For every domain, how many pods it has too many."""
         sums = self.rule.counts.sums()
         over = np.maximum(sums - (self.rule.minimum() + self.max_skew), 0)
         return np.where(self.held.sums() > 0, over, 0)
 
     def bears_less(self) -> Mask:
-        """For every domain, whether it can do without a pod for a while and nothing gets worse."""
+        """For every domain, whether one pod fewer leaves no domain with more pods too many."""
         fine = np.ones(len(self.rule.column.values) + 1, np.bool_)
         sums, minimum = self.rule.counts.sums(), self.rule.minimum()
         if not self.rule.few_domains:
@@ -50,9 +50,9 @@ class TrackedConstraint:
         return fine
 
     def moves_needed(self, *, closed: bool) -> int | None:
-        """The fewest moves until nothing is too much, as far as counting goes; None when no moves can do it.
+        """A lower bound, from the counts alone, on the moves that repair it; None when no moves can.
 
-        Unless `closed`, pods may also leave for, and come from, nodes that are in no domain.
+        Unless `closed`, pods may also move to and from nodes that are in no domain.
         """
         rule, domains = self.rule, self.rule.counts.domains
         counts = rule.counts.sums()[domains]
@@ -66,7 +66,7 @@ class TrackedConstraint:
         )
 
     def excess(self) -> int:
-        """All that is too much, taken together."""
+        """The pods too many, summed over the domains."""
         sums = self.rule.counts.sums()
         most = self.rule.minimum() + self.max_skew
         if not sums.size or int(sums.max()) <= most:
@@ -76,17 +76,17 @@ class TrackedConstraint:
 
 @dataclass(frozen=True, slots=True)
 class ConstraintSubset:
-    """Some of the constraints, by what tells them from others, and all templates that carry any of them."""
+    """Some of the constraints, by their identities, and all templates that carry any of them."""
 
     constraints: frozenset[Hashable]
     carriers: tuple[int, ...]
 
 
 class ConstraintCounts:
-    """All constraints over one state."""
+    """The counts of all constraints over one state."""
 
     def __init__(self, problem: Problem, state: State, part: ConstraintSubset | None = None) -> None:
-        """All constraints, or a part of them."""
+        """All constraints, or those of a subset."""
         templates = None if part is None else [problem.templates[number] for number in part.carriers]
         kept = [
             found
@@ -102,7 +102,7 @@ class ConstraintCounts:
                 self._of[template].append(constraint)
 
     def concerned(self, templates: Iterable[int]) -> ConstraintSubset:
-        """The constraints that moves of some templates can change."""
+        """The constraints whose counts moves of some templates can change."""
         found = {
             constraint.number: constraint for template in templates for constraint in self.of(template)
         }.values()
@@ -116,20 +116,20 @@ class ConstraintCounts:
         return self._of.get(template, ())
 
     def touched(self, templates: Iterable[int]) -> list[TrackedConstraint]:
-        """The hard constraints that moves of these templates can change."""
+        """The hard constraints whose counts moves of these templates can change."""
         found = {d.number: d for template in templates for d in self.of(template) if d.hard}
         return list(found.values())
 
     def excess(self, *, hard: bool) -> int:
-        """What all hard, or all soft, constraints have too much."""
+        """The pods too many of all hard, or of all soft, constraints."""
         return sum(constraint.excess() for constraint in self.constraints if constraint.hard is hard)
 
     def violations(self) -> int:
-        """The pairs of a hard constraint and a domain that holds too many."""
+        """The number of pairs of a hard constraint and a domain that holds too many pods."""
         return sum(int(np.count_nonzero(d.surplus())) for d in self.constraints if d.hard)
 
     def broken(self, kinds: frozenset[str]) -> list[TrackedConstraint]:
-        """The constraints of these kinds that have too much somewhere."""
+        """The constraints of these kinds that are violated in some domain."""
         return [
             constraint
             for constraint in self.constraints
@@ -138,10 +138,10 @@ class ConstraintCounts:
 
 
 def excesses(constraints: Iterable[TrackedConstraint]) -> tuple[int, ...]:
-    """What each of some constraints has too much."""
+    """How many pods each of some constraints has too many."""
     return tuple([constraint.excess() for constraint in constraints])
 
 
 def worse(before: Sequence[int], constraints: Iterable[TrackedConstraint]) -> bool:
-    """Whether any of the constraints has more too much than before."""
+    """Whether any of the constraints has more pods too many than before."""
     return any(constraint.excess() > level for constraint, level in zip(constraints, before, strict=True))

@@ -1,8 +1,8 @@
-"""The fewest moves that could mend one constraint, from its counts alone.
+"""A lower bound on the moves that repair one constraint, from its counts alone.
 
 With a global minimum of m every pod above m + maxSkew in its domain has to go, unless all pods with the
-constraint leave the domain: nothing is too much where nobody asks.  And every domain below m has to get
-what it lacks.  One move does at most one of each.
+constraint leave the domain: where no pod carries the constraint it is not violated.  And every domain below
+m has to receive what it lacks.  One move does at most one of each.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ def moves_needed(  # noqa: PLR0913 - what a constraint's counts depend on
     closed: bool = True,
     outside: int = 0,
 ) -> int | None:
-    """The fewest moves between these domains until none has too much; None when no moves can do it.
+    """The fewest moves between these domains until none has too many pods; None when no moves can do it.
 
     `held` has the pods with the constraint in every domain; without it every counted pod has it.  With too
-    few domains the global minimum is 0 whatever they hold.  Unless `closed`, pods may also leave for nodes
-    that are in no domain; so many that match are `outside` now and may come in.
+    few domains the global minimum is 0 whatever they hold.  Unless `closed`, pods may also move to nodes
+    that are in no domain; `outside` is the number of matching pods that are there now and may come in.
     """
     if not counts.size:
         return 0
@@ -37,7 +37,7 @@ def moves_needed(  # noqa: PLR0913 - what a constraint's counts depend on
 
 
 def best_minimum(counts: Ints, max_skew: int, *, few_domains: bool) -> tuple[int, int] | None:
-    """The fewest moves, all pods with the constraint, and the global minimum that is reached with them."""
+    """The fewest moves when every counted pod has the constraint, and the global minimum they reach."""
     top = 0 if few_domains else int(counts.sum()) // counts.size
     return _fewest(counts, max_skew, counts, top, anywhere=False)
 
@@ -45,7 +45,7 @@ def best_minimum(counts: Ints, max_skew: int, *, few_domains: bool) -> tuple[int
 def _fewest(
     counts: Ints, max_skew: int, carried: Ints, top: int, *, anywhere: bool
 ) -> tuple[int, int] | None:
-    """The fewest moves and their global minimum, which is `top` at most."""
+    """The fewest moves and the global minimum they reach, at most `top`."""
     best: tuple[int, int] | None = None
     for minimum in range(top, -1, -1):
         over = int(np.minimum(np.maximum(counts - minimum - max_skew, 0), carried).sum())

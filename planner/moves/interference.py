@@ -1,4 +1,4 @@
-"""Which moves bear on each other by more than the room of a node: through counts that both change or read."""
+"""Which moves affect each other by more than the room of a node: through counts that both change or read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from planner.state.pod_counts import PodCounts
 
 
 class Interference:
-    """Answers for templates whether moves of their pods have to be looked at together."""
+    """Decides for pairs of templates whether moves of their pods have to be judged together."""
 
     def __init__(self, trial: TrialCluster) -> None:
         self._trial = trial
@@ -18,7 +18,7 @@ class Interference:
         self.reads = cache(self._tallies)
 
     def _related(self, one: int, other: int) -> bool:
-        """Whether one's pods change what is asked about the other's, or both count for a constraint."""
+        """Whether one's pods change counts that the other's plugins read, or both share a constraint."""
         ledger = self._trial.ledger
         shared = {d.number for d in ledger.of(one)} & {d.number for d in ledger.of(other)}
         return bool(
@@ -28,7 +28,7 @@ class Interference:
         )
 
     def _tallies(self, template: int) -> tuple[PodCounts, ...]:
-        """The tallies by which any plugin judges a template."""
+        """The tallies that any plugin reads for a template."""
         profile = self._trial.framework(template).profile
         plugins: dict[int, Family] = {id(plugin): plugin for plugin in profile.filters}
         plugins |= {id(plugin): plugin for plugin, _ in profile.scores}

@@ -1,9 +1,9 @@
 """Which pods may be moved, what each move costs, and why the others stay.
 
 A pod may be moved when a controller makes another one in its place.  What protects a pod beyond that
-are Descheduler's usual rules, and the annotations that autoscaler and Descheduler know.  What its
-controller makes of an eviction is asked of `planner.eviction.controllers`, and no policy changes that.
-What was not chosen is left alone.  A budget that allows nothing, and two budgets over one pod, are
+are Descheduler's default rules, and the annotations that cluster-autoscaler and Descheduler know.  What its
+controller does after an eviction is asked of `planner.eviction.controllers`, and no policy changes that.
+Pods outside the chosen scope stay.  A budget that allows nothing, and two budgets over one pod, are
 refused by the eviction API: such pods stay too.  So do pods whose profile does not run a filter that could
 refuse them a node, spread aside: nothing keeps their replacements from nodes where they break something.
 """
@@ -33,7 +33,7 @@ from planner.scheduler.profile import profiles_of
 
 
 class Movable:
-    """For every pod whether it may be moved, and its weight: 1 and more for those that count for more."""
+    """For every pod whether it may be moved, and the cost of moving it: its weight, 0 if it stays."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class Movable:
         *,
         jobs: bool = False,
     ) -> None:
-        """The pods of a problem; those that are `left_alone` were not chosen, each for its reason.
+        """The pods of a problem; `left_alone` gives the reason for each pod outside the chosen scope.
 
-        With `jobs` pods of Jobs may go whose Job survives it.
+        With `jobs` pods of Jobs may be moved if the Job survives the eviction.
         """
         self._problem = problem
         self.controllers = Controllers(problem, jobs=jobs)
@@ -62,7 +62,7 @@ class Movable:
         self._weigh()
 
     def without(self, pods: Iterable[int], reason: str) -> Movable:
-        """The same, but that some more pods stay for a reason."""
+        """A copy in which some more pods stay, for a reason."""
         found, more = copy(self), [*pods]
         for kept in ("_by_template", "quotas"):
             found.__dict__.pop(kept, None)
@@ -77,7 +77,7 @@ class Movable:
         return self._problem.template_of
 
     def _weigh(self) -> None:
-        """A weight for every pod that may go: 1 for the cheapest, one more for each dearer kind."""
+        """Rank the movable pods by priority and deletion cost: 1 for the cheapest rank, then 2, 3, ...."""
         costs: dict[int, tuple[int, int]] = {}
         template_of = self._problem.template_of.tolist()
         for pod in np.flatnonzero(self._problem.node_of >= 0).tolist():
@@ -146,7 +146,7 @@ class Movable:
         return self._budgets.why_not(pod)
 
     def _rules_of_pods(self) -> Iterator[tuple[Callable[[Pod], bool], str]]:
-        """What is asked of every pod: tens of thousands are, so only what is in force."""
+        """The rules to check for every pod; only those in force, as there are tens of thousands of pods."""
         rules = self.protections
         yield attrgetter("is_mirror"), "mirrored by a kubelet"
         if rules.local_storage:
@@ -160,7 +160,7 @@ class Movable:
 
     @cached_property
     def now(self) -> datetime | None:
-        """The newest time that any pod of the snapshot tells: the same answer whenever it is asked."""
+        """The newest time stamp of any pod in the snapshot: the result does not depend on the clock."""
         return max((time for pod in self._problem.pods for time in _times(pod)), default=None)
 
     @cached_property

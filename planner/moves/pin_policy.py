@@ -1,7 +1,7 @@
-"""Whose replacements may be steered: by a pin where that rolls nothing out, else by cordons of wrong nodes.
+"""Which replacements may be pinned, where that causes no rollout, and for which wrong nodes may be cordoned.
 
 Pods of a ReplicaSet or ReplicationController stay as they are when its template changes; only new ones
-follow it.  A Deployment above it is paused meanwhile.  Whatever else is above would undo the change, or
+follow it.  A Deployment above it is paused meanwhile.  Any other controller above would undo the change, or
 roll it out, as a StatefulSet does with its own template.
 """
 
@@ -32,7 +32,7 @@ class PinPolicy:
 
     @classmethod
     def of(cls, trial: TrialCluster, templates: Iterable[int], *, cordon: bool) -> PinPolicy:
-        """How pods of some templates may be steered; by cordons only on request."""
+        """Which of some templates may be pinned, and which use cordons; cordons only with `cordon`."""
         several = frozenset(templates)
         pins = several & pinnable(trial.problem)
         others = several - pins if cordon else ()
@@ -59,7 +59,7 @@ def pinnable(problem: Problem) -> frozenset[int]:
 
 
 def _above(snapshot: Snapshot) -> dict[tuple[str, str, str], str]:
-    """The kind of what controls a ReplicaSet or ReplicationController, where something does."""
+    """The kind of the controller of each ReplicaSet or ReplicationController that has one."""
     return {
         (item.namespace, item.kind, item.name): item.metadata.controller.kind
         for item in (*snapshot.replica_sets, *snapshot.replication_controllers)

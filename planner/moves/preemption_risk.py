@@ -1,8 +1,8 @@
-"""Whether a replacement that finds no open node may make room for itself: kube-scheduler preempts then.
+"""Whether a replacement that finds no feasible node may preempt pods of lower priority.
 
-A replacement is tried as soon as its controller has made it, while the old pod still ends.  Where no node is
-open to it at that moment, DefaultPreemption evicts pods of lower priority from any node that this opens.  A
-pin or a cordon keeps it off the nodes that it may not land on: evictions do not help there.
+A replacement is scheduled as soon as its controller has made it, while the old pod may still be terminating.
+Where no node is feasible at that moment, DefaultPreemption evicts pods of lower priority from a node that
+becomes feasible by it.  A pin or a cordon excludes the other nodes: evictions do not make those feasible.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from planner.proof import effort
 
 
 class PreemptionRisk:
-    """Answers for templates on a board, as pods are placed there now."""
+    """Decides for templates whether their pods could preempt in the current state of a trial cluster."""
 
     def __init__(self, trial: TrialCluster) -> None:
         self._trial = trial
         self._possible: dict[int, bool] = {}
 
     def is_possible(self, template: int) -> bool:
-        """Whether a pod of a template may preempt any pod that has a node, wherever that is."""
+        """Whether the cluster has any pod that a pod of this template may preempt."""
         found = self._possible.get(template)
         if found is None:
             asked = self._trial.problem.templates[template]
@@ -36,10 +36,10 @@ class PreemptionRisk:
         return found
 
     def threatens(self, template: int, pinned: Mask | None = None, *, cordoned: Collection[int] = ()) -> bool:
-        """Whether a pod of a template for which no node is open now would open one by preemption.
+        """Whether preemption could make a node feasible for a pod of a template that has none now.
 
         It may be pinned to some nodes, or kept off cordoned ones.  All pods of lower priority on a node are
-        taken away, those on their way out with them: kube-scheduler asks no more.
+        taken away, terminating ones included, as kube-scheduler does when it looks for candidate nodes.
         """
         if not self.is_possible(template):
             return False
@@ -58,7 +58,7 @@ class PreemptionRisk:
         return found[mask[found]]
 
     def _opens(self, template: int, node: int, pinned: Mask | None) -> bool:
-        """Whether a node takes the pod without the pods of lower priority that it holds."""
+        """Whether a node would be feasible for the pod without the pods of lower priority on it."""
         state, priorities = self._trial.state, self._trial.problem.priorities
         own = self._trial.problem.templates[template].priority
         mark = state.mark()

@@ -1,12 +1,12 @@
-"""How far moves are: a board on which every pod that moves has a double for the time while it leaves.
+"""The phases of moves, over a trial cluster in which every moving pod has a double while it terminates.
 
 before     the pod runs on its source
-leaving    it was told to go: its double holds room, ports and claims there, and does not count for spread
-gone       neither is there; the replacement waits for the scheduler
-lingering  the replacement runs on the target, and its old pod still ends on the source
-landed     the replacement runs on the target, and its old pod is gone
+leaving    it is terminating: its double holds room, ports and claims there, and does not count for spread
+gone       it has ended; the replacement waits for the scheduler
+lingering  the replacement runs on the target, and the old pod is still terminating on the source
+landed     the replacement runs on the target, and the old pod has ended
 
-An old pod may end at any time until its wave is over; when the next one begins it is gone.
+An old pod may end at any time until its wave is over; when the next wave begins it has ended.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from planner.problem.problem import Problem
 
 
 class Phase(Enum):
-    """How far a move is."""
+    """The phase of a move."""
 
     BEFORE = auto()
     LEAVING = auto()
@@ -30,17 +30,17 @@ class Phase(Enum):
 
 
 class EvictionTimeline:
-    """A board with doubles for the pods of some moves."""
+    """A trial cluster with doubles for the pods of some moves."""
 
     def __init__(self, problem: Problem, moves: Sequence[Move], trial: TrialCluster | None = None) -> None:
-        """A stage for some moves; with a board of the problem only constraints that they touch are kept."""
+        """A timeline for some moves; with `trial` it tracks only the constraints that they touch."""
         pods = list(dict.fromkeys(move.pod for move in moves))
         numbers = {int(problem.template_of[pod]) for pod in pods}
         self._set(problem, pods, None if trial is None else trial.ledger.concerned(numbers))
 
     @classmethod
     def of_all(cls, trial: TrialCluster, pods: Sequence[int]) -> EvictionTimeline:
-        """A stage for any moves of some pods, with all constraints of a board."""
+        """A timeline for any moves of some pods, with all constraints of a trial cluster."""
         found = cls.__new__(cls)
         found._set(trial.problem, pods, trial.part)
         return found
@@ -55,7 +55,7 @@ class EvictionTimeline:
         return self._double[move.pod]
 
     def put(self, move: Move, phase: Phase) -> None:
-        """Let a move be as far as this, however far it was."""
+        """Set the phase of a move, whichever it was in."""
         state = self.trial.state
         for pod in (move.pod, self._double[move.pod]):
             if state.node_of[pod] >= 0:
@@ -68,19 +68,19 @@ class EvictionTimeline:
             state.bind(move.pod, move.target)
 
     def put_all(self, moves: Iterable[Move], phase: Phase) -> None:
-        """Let all of them be as far as this."""
+        """Set the phase of all these moves."""
         for move in moves:
             self.put(move, phase)
 
     def has_ended(self, move: Move) -> bool:
-        """Whether the pod that moves has been told to go, and is gone."""
+        """Whether the double of the moving pod is on no node: once evicted, the old pod has ended."""
         return bool(self.trial.state.node_of[self._double[move.pod]] < 0)
 
     def waits_for_the_end(self, move: Move) -> bool:
-        """Whether the replacement comes only when the pod is gone: a StatefulSet's pods keep their names."""
+        """Whether the replacement is made only after the old pod: StatefulSet pods keep their names."""
         owner = self.problem.pods[move.pod].metadata.controller
         return owner is not None and owner.kind == "StatefulSet"
 
     def own_phases(self, move: Move) -> tuple[Phase, ...]:
-        """How far a pod may be when its replacement is scheduled."""
+        """The phases in which the replacement may be scheduled."""
         return (Phase.GONE,) if self.waits_for_the_end(move) else (Phase.LEAVING, Phase.GONE)

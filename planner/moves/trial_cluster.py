@@ -1,4 +1,4 @@
-"""A cluster with pods that may be moved about: the state, the plugins, the constraints, the accounts."""
+"""A cluster on which moves are tried: its state, the scheduler plugins and the constraint counts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from planner.state.state import State
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A pod leaves a node, and its replacement comes to another."""
+    """A pod is evicted from a source node, and its replacement lands on a target node."""
 
     pod: int
     source: int
@@ -33,17 +33,17 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class _AffinityPeers:
-    """Pods that some others cannot do without, and where those others are."""
+    """Pods that a required podAffinity asks for, and the pods that carry it, by domain."""
 
     counts: DomainCounts
     needing: DomainCounts
 
 
 class TrialCluster:
-    """The state of a problem with every plugin's opinion on it, and the ledger of its constraints."""
+    """The state of a problem with the plugins that judge it, and the counts of its constraints."""
 
     def __init__(self, problem: Problem, part: ConstraintSubset | None = None) -> None:
-        """A board over all constraints, or over a part of them."""
+        """A trial cluster that tracks all constraints, or a subset of them."""
         self.problem = problem
         self.state = State(problem)
         self.frameworks = {
@@ -65,9 +65,9 @@ class TrialCluster:
         return int(self.problem.template_of[pod])
 
     def framework(self, template: int) -> Framework:
-        """The profile that schedules a template; the default one where its scheduler has none here.
+        """The profile that schedules a template; the default one where its scheduler is not configured here.
 
-        Such pods stay where they are, but are asked what they need and look at, like all others.
+        Such pods are not moved, but what they request and count is needed all the same.
         """
         found = self.frameworks.get(self.problem.templates[template].pod.spec.scheduler_name)
         return self._default if found is None else found
@@ -78,11 +78,11 @@ class TrialCluster:
         return Framework(self.problem, self.state, profile)
 
     def plan(self, template: int) -> Plan:
-        """What is asked about a template."""
+        """How the profile of a template filters and scores it."""
         return self.framework(template).plan(self.problem.templates[template])
 
     def ever_open(self, template: int) -> Mask:
-        """The nodes that may accept a pod of a template once others are elsewhere."""
+        """The nodes that could accept a pod of a template if other pods were elsewhere."""
         plan = self.plan(template)
         mask = plan.static
         for plugin in plan.changing:
@@ -101,18 +101,18 @@ class TrialCluster:
         return self.accepts(template, node) and bool(self._beside(template, only)[node])
 
     def open_to(self, template: int, pinned: Mask | None = None) -> Mask:
-        """The nodes that all filters leave a pod of a template now, or one that is pinned to some nodes.
+        """The nodes that pass all filters for a pod of a template now, or for one pinned to some nodes.
 
-        A pin hides domains from constraints that honour affinity.  A node that is open only for what the pin
-        hides would go against the pod's own spec, so it is left out.
+        A pin hides domains from constraints that honour affinity.  A node that is feasible only because of
+        what the pin hides would violate the pod's own spec, so it is left out.
         """
         mask = self.framework(template).feasible(self.plan(template)).mask
         return mask if pinned is None else mask & self._beside(template, pinned)
 
     def open_pinned(self, template: int, pinned: Mask) -> Mask:
-        """The nodes that the scheduler leaves a pod that is pinned to some nodes, whatever its own spec says.
+        """The nodes that pass the scheduler's filters for a pinned pod, whatever its unpinned spec says.
 
-        A pin hides domains from constraints that honour affinity: it may open nodes that are too full.
+        A pin hides domains from constraints that honour affinity: overfull nodes may become feasible.
         """
         plan, mask = self.plan(template), self.plan(template).static & pinned
         for plugin in plan.changing:
@@ -135,14 +135,14 @@ class TrialCluster:
         return next((amounts for amounts in found if amounts is not None), ())
 
     def rules(self, template: int) -> list[Filter]:
-        """The filters whose answer changes, but for those of room and spread."""
+        """The filters whose answer depends on other pods, except those for room and spread."""
         plan = self.plan(template)
         return [p for p in plan.changing if not p.compares and p.wants(plan.template) is None]
 
     def choice(self, template: int, cordoned: Sequence[int] = ()) -> tuple[Feasible, Ints]:
-        """The nodes that the filters leave a template now, and every node's total score.
+        """The nodes that pass the filters for a template now, and every node's total score.
 
-        It is kept off cordoned nodes, which change nothing else.
+        Cordoned nodes are excluded; cordons change nothing else.
         """
         framework, plan = self.framework(template), self.plan(template)
         feasible = framework.feasible(plan)
@@ -155,7 +155,7 @@ class TrialCluster:
         return feasible, framework.totals(plan, feasible)
 
     def first_choice(self, template: int) -> int | None:
-        """The node that the scheduler takes whatever the tie-break, if there is one."""
+        """The node that the scheduler takes whatever the tie-break; None without a unique best node."""
         feasible, totals = self.choice(template)
         if not feasible.count:
             return None
@@ -164,7 +164,7 @@ class TrialCluster:
         return best if ties == 1 else None
 
     def domains(self, template: int) -> Codes:
-        """A number for every node, equal where all constraints with shared domains see the same."""
+        """A number for every node, equal where all constraints with shared domains see the same domain."""
         found = self._domains.get(template)
         if found is None:
             found = np.zeros(self.problem.nodes.size, np.intp)
@@ -177,12 +177,12 @@ class TrialCluster:
         return found
 
     def make(self, move: Move) -> None:
-        """Let a move happen."""
+        """Apply a move to the state."""
         self.state.unbind(move.pod)
         self.state.bind(move.pod, move.target)
 
     def attempt(self, move: Move) -> bool:
-        """Let a move happen if the filters accept it then, and nothing gets worse by it at any time."""
+        """Apply a move if the filters accept it and no hard constraint ever gets worse; else do nothing."""
         template, mark = self.template(move.pod), self.state.mark()
         constraints = self.ledger.touched((template,))
         before = excesses(constraints)
@@ -196,7 +196,7 @@ class TrialCluster:
         return False
 
     def breaks_affinity_of(self, template: int, node: int) -> bool:
-        """Whether pods on their own need the company of one that has just left a node."""
+        """Whether a pod that has just left a node was the last that other pods' podAffinity found there."""
         return any(
             template in affinity_peers.counts.tally.members and _is_alone(affinity_peers, node)
             for affinity_peers in self._affinity_peers
@@ -209,7 +209,7 @@ class TrialCluster:
         ]
 
     def _needs(self, template: Template) -> Iterator[_AffinityPeers]:
-        """The company that a template's spec requires, whether its scheduler looks at that or not."""
+        """The peers that a template's podAffinity requires, whether or not its scheduler enforces that."""
         if template.terminating or template.pod.spec.affinity is None:
             return
         number = template.index

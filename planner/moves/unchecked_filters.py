@@ -1,6 +1,6 @@
-"""Filters that a scheduler profile does not run, and which of its pods they would have a say about.
+"""Filters that a scheduler profile does not run, and which of its templates they could reject somewhere.
 
-Spread is left out: a plan counts that itself, whoever asks about it.
+Spread is left out: a plan counts spread itself, whether the profile enforces it or not.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from planner.state.state import State
 
 
 class UncheckedFilters:
-    """For every profile the filters that are switched off, asked about its pods all the same."""
+    """For every profile the filters that are switched off, evaluated all the same."""
 
     def __init__(self, problem: Problem) -> None:
         state: State | None = None
@@ -24,7 +24,7 @@ class UncheckedFilters:
                 self._off[name] = make_filters(kinds, config, problem, state)
 
     def of(self, template: Template) -> str:
-        """The first filter that could refuse the template a node if its profile ran it; else nothing."""
+        """The name of the first disabled filter that could reject a node for the template; else empty."""
         off = self._off.get(template.pod.spec.scheduler_name, ())
         return next((plugin.name for plugin in off if _could_refuse(plugin, template)), "")
 

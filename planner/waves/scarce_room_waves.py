@@ -149,7 +149,7 @@ class ScarceRoomWaves(OpenWaves):
         landed = {landing.move.pod for landing in self.waves[-1]} if self.waves else set[int]()
         for uncertain in [uncertain for uncertain in room.uncertain_pods if uncertain.pod in landed]:
             if any(one is uncertain for one in room.uncertain_pods):
-                room.settle(uncertain, self._scarce)
+                room.resolve(uncertain, self._scarce)
 
     def _swap(self) -> None:
         """Give a move whose node another pod of its size has taken that pod's planned node."""

@@ -1,4 +1,4 @@
-"""Jobs as the API server prints them, and pods of theirs."""
+"""Jobs as the API server prints them, and their pods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def policy(*rules: Object) -> Object:
 
 
 def job(name: str = "sums", parallelism: int = 3, status: Object | None = None, **spec: Any) -> Object:
-    """A Job without a template: what it lacks is not made."""
+    """A Job without a pod template, so that no missing pods are made for it."""
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",

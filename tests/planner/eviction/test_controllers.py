@@ -1,4 +1,4 @@
-"""Controllers that wait, roll out or are gone: why a pod like the evicted one would not come at once."""
+"""Controllers that wait, roll out or are gone: why they would not recreate an evicted pod at once."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ ORIGIN = {"apiVersion": "planner/v1alpha1", "kind": "SnapshotOrigin", "cluster":
 
 
 def reasons(*objects: Object) -> list[str]:
-    """Why each pod of a cluster is left where it is, in their order."""
+    """For every pod of a cluster, in order, why it stays."""
     problem = Problem(cluster(node("n1"), *objects))
     controllers = Controllers(problem)
     return [controllers.why_not(number) for number in range(len(problem.pods))]
@@ -52,7 +52,7 @@ def test_an_ephemeral_volume_does_not_move_along() -> None:
 
 
 def test_ordered_ready_waits_for_lower_ordinals() -> None:
-    """The pod that is not ready may go itself, and those below it; the one above would not be made again."""
+    """The unready pod and those below it may be evicted; the one above would not be recreated."""
     pods = [numbered(0), numbered(1, conditions=UNREADY), numbered(2)]
     assert reasons(stateful(), *pods) == ["", "", WAITS]
     assert reasons(*pods) == ["", "", WAITS], "it is the default, also where the set is not known"
@@ -67,14 +67,14 @@ def test_a_lower_ordinal_that_is_missing_ending_or_pending(first: tuple[Object, 
 
 
 def test_an_ordinal_that_is_not_wanted_any_more() -> None:
-    """Above the replicas or below the start: what goes stays away."""
+    """A pod above the replicas or below the start is not recreated."""
     assert reasons(stateful(2), *(numbered(n) for n in range(3))) == ["", "", NOT_WANTED]
     found = reasons(stateful(2, ordinals={"start": 1}), *(numbered(n) for n in range(3)))
     assert found == [NOT_WANTED, "", ""]
 
 
 def test_a_stateful_set_that_is_rolled_out_makes_pods_from_the_new_revision() -> None:
-    """Unless its partition keeps the ordinal at the old one; with OnDelete every pod that goes is updated."""
+    """Unless `partition` keeps the ordinal at the old revision; OnDelete updates every evicted pod."""
     status = {"currentRevision": "w-1", "updateRevision": "w-2"}
     old, new = {"controller-revision-hash": "w-1"}, {"controller-revision-hash": "w-2"}
     pods = [numbered(0, labels=old), numbered(1, labels=old), numbered(2, labels=new)]
@@ -97,28 +97,28 @@ def replica_set(name: str = "web", many: int = 2, **metadata: Any) -> Object:
 
 
 def test_a_controller_that_is_gone() -> None:
-    """It is known to be gone where others of its kind were read in its namespace, and else is not."""
+    """A controller is known to be gone only where others of its kind were read in its namespace."""
     assert reasons(*replicas()) == ["", ""]
     assert reasons(replica_set("api", 0), *replicas()) == [GONE, GONE]
     assert reasons(replica_set("api", 0, namespace="other"), *replicas()) == ["", ""]
     assert reasons(ORIGIN, replica_set("api", 0, namespace="other"), *replicas()) == [GONE, GONE]
     assert reasons(stateful(0), *replicas()) == ["", ""]
-    assert reasons(replica_set("api", 0, uid=""), *replicas()) == ["", ""], "a manifest tells nothing"
+    assert reasons(replica_set("api", 0, uid=""), *replicas()) == ["", ""], "a manifest is no evidence"
 
 
 def test_a_replica_set_that_is_made_up_for_a_manifest_is_no_evidence() -> None:
-    """A Deployment without a ReplicaSet gets one here; what was read of the cluster had none."""
+    """A Deployment without a ReplicaSet gets one here; the cluster itself had none."""
     assert reasons(scaled("Deployment", "api", 1), *replicas())[:2] == ["", ""]
 
 
-def test_a_controller_that_was_made_anew_or_is_being_deleted() -> None:
-    """The name alone does not make pods again."""
+def test_a_controller_that_was_recreated_or_is_being_deleted() -> None:
+    """Another controller of the same name does not recreate the pods."""
     assert reasons(replica_set(uid="later"), *replicas()) == [GONE, GONE]
     assert reasons(replica_set(deletionTimestamp=LONG_AGO), *replicas()) == [DELETED, DELETED]
 
 
 def test_a_replica_set_with_more_pods_than_it_wants() -> None:
-    """The one that goes is not made again; pods that are ending do not count."""
+    """An evicted surplus pod is not recreated; terminating pods do not count."""
     assert reasons(replica_set(many=1), *replicas()) == [SURPLUS, SURPLUS]
     ending = pod("web-x", "n1", owner="ReplicaSet/web", app="web", gone=True)
     assert reasons(replica_set(), *replicas(), ending) == ["", "", ""]
@@ -135,7 +135,7 @@ def deployed(deployment: dict[str, Any], **status: Any) -> list[Object]:
 
 
 def test_a_deployment_that_is_rolled_out() -> None:
-    """The old revision is emptied, the new one makes its pods again; what has not been seen yet holds all."""
+    """The old revision is emptied, the new one recreates its pods; an unobserved change keeps all."""
     assert reasons(*deployed({})) == [EMPTIED, ""]
     assert reasons(*deployed({"generation": 3}, observedGeneration=3)) == [EMPTIED, ""]
     assert reasons(*deployed({"generation": 3}, observedGeneration=2)) == [EMPTIED, UNSEEN]
@@ -155,7 +155,7 @@ def test_a_daemon_set_that_is_rolled_out() -> None:
 
 
 def test_rebalance_gives_the_reason() -> None:
-    """w-1 could repair the spread, and nothing would bring it back before w-0 is ready."""
+    """w-1 could repair the spread, but would not be recreated before w-0 is ready."""
     words: dict[str, Any] = {"spread": [spread(app="w")]}
     pods = [numbered(0, "a1", conditions=UNREADY, **words), *(numbered(n, "a1", **words) for n in (1, 2))]
     objects = [node("a1", zone="a"), node("b1", zone="b"), stateful(), *pods]
@@ -168,7 +168,7 @@ def test_rebalance_gives_the_reason() -> None:
 
 
 def test_a_drain_tells_what_does_not_come_back() -> None:
-    """Nothing is made in place of a pod whose controller is gone; another may have to wait."""
+    """A pod whose controller is gone is not replaced; another may have to wait."""
     given = cluster(node("n1"), node("n2"), replica_set("api", 0), *replicas(many=1))
     plan = drain(given, ["n1"])
     assert [row.lands for step in plan.steps for row in step.evictions] == [None]
@@ -179,7 +179,7 @@ def test_a_drain_tells_what_does_not_come_back() -> None:
 
 @pytest.mark.parametrize(("management", "evictions"), [("OrderedReady", 1), ("Parallel", 2)])
 def test_solve_evicts_one_pod_of_an_ordered_set(management: str, evictions: int) -> None:
-    """Two would have to go, and the second is made again only when the first is ready on its node."""
+    """Two pods would have to move, and the second is recreated only when the first is ready on its node."""
     pods = [numbered(n, f"n{n + 1}", cpu="2") for n in range(2)]
     nodes = [node("n1"), node("n2"), node("n3", cpu="2"), node("n4", cpu="2")]
     waiting = [pod(f"big-{n}", cpu="4") for n in range(2)]
@@ -189,7 +189,7 @@ def test_solve_evicts_one_pod_of_an_ordered_set(management: str, evictions: int)
 
 
 def test_a_snapshot_keeps_what_decides_about_controllers() -> None:
-    """The same reasons from the objects with nothing in them but what is read."""
+    """The reasons are the same from objects reduced to the fields that are read."""
     status = {"currentRevision": "w-1", "updateRevision": "w-2", "observedGeneration": 2}
     one = {**stateful(1, status=status), "metadata": {"name": "w", "uid": "w", "generation": 2}}
     labels = {"controller-revision-hash": "w-1"}

@@ -56,7 +56,7 @@ def test_one_eviction(spec: dict[str, Any], status: Object, expected: Impact) ->
 
 
 def test_evictions_add_up() -> None:
-    """Two are borne by two retries, three are not."""
+    """Two retries allow two evictions, three fail the Job."""
     found = job(backoffLimit=2)
     assert impact(found, *three(), evicted=2) == Impact(2, "LosesRetries", "", 2, 0)
     assert impact(found, *three()).outcome == "Fails"
@@ -89,7 +89,7 @@ def test_an_ending_pod_is_still_to_be_counted_with_the_replacement_policy_failed
     ],
 )
 def test_retries_of_an_index(failures: str, spec: dict[str, Any], expected: Impact) -> None:
-    """Each index has failures of its own, which the annotation of its pod tells."""
+    """Each index has failures of its own, in the annotation of its pod."""
     notes = {"batch.kubernetes.io/job-index-failure-count": failures}
     found = job(completionMode="Indexed", status={"failedIndexes": "4"}, **spec)
     assert impact(found, of_job("sums-0-x", "n1", annotations=notes)) == expected
@@ -110,13 +110,13 @@ def test_retries_of_an_index(failures: str, spec: dict[str, Any], expected: Impa
 def test_exit_codes_of_containers_that_are_told_to_stop(
     rules: list[Object], action: str, depends: bool
 ) -> None:
-    """They are taken for 143 and 137, the worse of the two; whether another code could be worse is known."""
+    """Assumed to be 143 or 137, whichever is worse; whether another code could be worse is reported."""
     (found,) = cluster(node("n1"), job(**policy(*rules))).jobs
     assert (action_of(found), depends_on_exit_codes(found)) == (action, depends)
 
 
 def test_a_job_without_retries_is_left_alone() -> None:
-    """As it was found: the move that was planned, and called proved, would have ended the Job."""
+    """A regression: the move that was planned, and called optimal, would have failed the Job."""
     items = json.loads((FOUND / "job-without-retries.json").read_text())["items"]
     for jobs in (False, True):
         plan = rebalance(Cluster.from_objects(items), jobs=jobs)
@@ -136,7 +136,7 @@ def lopsided(found: Object, pods: int = 3, **words: Any) -> list[Object]:
 
 
 def test_jobs_are_moved_when_they_survive_it_and_that_is_asked_for() -> None:
-    """A line says how many there are, and what the moves cost."""
+    """A note says how many pods of Jobs there are, and what the moves cost."""
     given = cluster(*lopsided(job(backoffLimit=2)))
     plan = rebalance(given)
     assert (plan.steps, plan.stays) == ((), {"of a Job": 3})
@@ -150,7 +150,7 @@ def test_jobs_are_moved_when_they_survive_it_and_that_is_asked_for() -> None:
 @pytest.mark.parametrize("places", [1, 200_000])
 @pytest.mark.parametrize("retries", [1, 2])
 def test_no_more_evictions_than_retries(monkeypatch: pytest.MonkeyPatch, places: int, retries: int) -> None:
-    """Of six pods three should move, and so many do as the Job bears; as on a large cluster, too."""
+    """Of six pods three should move; as many move as the Job survives, also by the large-cluster path."""
     monkeypatch.setattr("planner.proof.effort.REGION_VARIABLES", places)
     plan = rebalance(cluster(*lopsided(job(parallelism=6, backoffLimit=retries), pods=6)), jobs=True)
     assert len(plan.steps) == retries
@@ -178,7 +178,7 @@ def test_moves_of_several_jobs_are_counted_for_each() -> None:
         ),
     ],
 )
-def test_jobs_that_make_no_pod_again(found: Object, reason: str) -> None:
+def test_jobs_that_do_not_recreate_pods(found: Object, reason: str) -> None:
     """Suspended, finished, with too many pods already, or unknown."""
     plan = rebalance(cluster(*lopsided(found)), jobs=True)
     assert plan.steps == ()
@@ -186,7 +186,7 @@ def test_jobs_that_make_no_pod_again(found: Object, reason: str) -> None:
 
 
 def test_a_policy_of_descheduler_does_not_change_that() -> None:
-    """Whatever it lets go: a Job is not asked of it."""
+    """Whatever pods it allows to evict: pods of Jobs stay."""
     evictor = {"name": "DefaultEvictor", "args": {"evictLocalStoragePods": True}}
     policy_ = {
         "apiVersion": "descheduler/v1alpha2",
@@ -204,8 +204,8 @@ def crowded(found: Object) -> list[Object]:
 
 
 @pytest.mark.parametrize(("retries", "evictions"), [(0, 0), (1, 1)])
-def test_solve_asks_the_same_policy(retries: int, evictions: int) -> None:
-    """With --allow-moves and --jobs a pod of a Job makes way, if the Job survives it."""
+def test_solve_follows_the_same_policy(retries: int, evictions: int) -> None:
+    """With --allow-moves and --jobs a pod of a Job is moved to make room, if the Job survives it."""
     given = cluster(*crowded(job(parallelism=2, backoffLimit=retries)))
     plan = solve(given, allow_moves=True)
     assert sum(step.action == "evict" for step in plan.steps) == 0

@@ -27,7 +27,7 @@ def cordoned(plan: MovePlan) -> list[MoveStep]:
 
 
 def test_the_wrong_nodes_are_cordoned() -> None:
-    """The one where the replacement would take the room that it made; it counts as a pin."""
+    """Here the node where the replacement would take the room that was just freed; it counts as a pin."""
     given = full_zone(bystander("x", "StatefulSet/x"))
     plan = rebalance(given, cordon=True)
     (step,) = cordoned(plan)
@@ -39,7 +39,7 @@ def test_the_wrong_nodes_are_cordoned() -> None:
 
 
 def test_nothing_is_cordoned_without_being_asked() -> None:
-    """A note names the flag and the nodes that it would close."""
+    """A note names the flag and the nodes that it would cordon."""
     given = full_zone(bystander("x", "StatefulSet/x"))
     plan = rebalance(given)
     assert cordoned(plan) == []
@@ -49,16 +49,16 @@ def test_nothing_is_cordoned_without_being_asked() -> None:
     ]
 
 
-def test_on_large_clusters_the_flag_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it would do is not tried there."""
+def test_on_large_clusters_a_note_names_the_flag(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the flag would do is not tried there."""
     monkeypatch.setattr(effort, "TRIED_PLACES", 0)
     plan = rebalance(full_zone(bystander("x", "StatefulSet/x")))
-    told = [note for note in plan.notes if "--may-cordon" in note]
-    assert told == ["--may-cordon keeps those that cannot be pinned off up to 3 nodes"]
+    notes = [note for note in plan.notes if "--may-cordon" in note]
+    assert notes == ["--may-cordon keeps those that cannot be pinned off up to 3 nodes"]
 
 
 def test_a_replica_set_is_pinned_all_the_same() -> None:
-    """A cordon concerns others, a pin nobody else."""
+    """A cordon affects other pods, a pin does not."""
     plan = rebalance(full_zone(bystander("x", "ReplicaSet/x")), cordon=True)
     assert [step.landing for step in plan.steps] == ["pinned", "filters"]
 
@@ -77,21 +77,21 @@ def test_a_replica_set_is_pinned_all_the_same() -> None:
         ),
     ],
 )
-def test_whom_a_cordon_does_not_hold(words: dict[str, Any], why: str) -> None:
-    """Pods that tolerate it, and those whose constraints look at taints."""
+def test_which_pods_a_cordon_does_not_hold(words: dict[str, Any], why: str) -> None:
+    """Pods that tolerate the taint of a cordon, and those whose constraints honour taints."""
     plan = rebalance(full_zone(pod("x", "n1", cpu="1", owner="StatefulSet/x", app="x", **words)), cordon=True)
     assert (cordoned(plan), plan.after) == ([], plan.before), why
 
 
-def test_a_node_that_is_cordoned_needs_no_other() -> None:
-    """It is not in the plan, which would open it afterwards."""
+def test_a_node_that_is_cordoned_already_is_not_cordoned_again() -> None:
+    """It is not in the plan, which would uncordon it afterwards."""
     closed = node("n3", zone="b", cpu="1", cordoned=True)
     plan = rebalance(full_zone(bystander("x", "StatefulSet/x"), more=(closed,)), cordon=True)
     assert [step.cordon for step in cordoned(plan)] == [("n1",)]
 
 
 def stuck(wrong: int) -> Cluster:
-    """Three replicas in zone a; a StatefulSet's pod in zone b that may go to one node, or back to several."""
+    """Three replicas in zone a; StatefulSet pods in zone b that may move to one node, or back to several."""
     nodes = [node("n0", zone="a", cpu="3"), node("n2", cpu="1")]
     nodes += [node(f"b{n}", zone="b", cpu="1") for n in range(wrong)]
     pods = [
@@ -112,18 +112,20 @@ def stuck(wrong: int) -> Cluster:
 
 
 @pytest.mark.parametrize(("most", "possible"), [(1, True), (0, False)])
-def test_at_most_so_many_nodes(monkeypatch: pytest.MonkeyPatch, most: int, possible: bool) -> None:
-    """Else the move is left out, and the note says that the flag does not help."""
+def test_at_most_so_many_nodes_are_cordoned(
+    monkeypatch: pytest.MonkeyPatch, most: int, possible: bool
+) -> None:
+    """Otherwise the move is left out, and the note says that the flag does not help."""
     monkeypatch.setattr(effort, "MOST_CORDONED", most)
     given = stuck(2)
     assert bool(cordoned(rebalance(given, cordon=True))) == possible
-    told = [note for note in rebalance(given).notes if "--may-cordon" in note]
-    assert len(told) == 1
-    assert (told == ["with --may-cordon no plan was found that leaves less"]) != possible
+    notes = [note for note in rebalance(given).notes if "--may-cordon" in note]
+    assert len(notes) == 1
+    assert (notes == ["with --may-cordon no plan was found that leaves less"]) != possible
 
 
 def held_apart(plan: MovePlan, given: Cluster) -> None:
-    """What must be so of every plan with cordons."""
+    """What holds for every plan with cordons."""
     waves = Counter(step.wave for step in plan.steps)
     closed = {item.name for item in given.nodes if item.spec.unschedulable}
     owners = {pod.key: pod.metadata.owner_references[0].kind for pod in given.pods}
@@ -138,15 +140,15 @@ def held_apart(plan: MovePlan, given: Cluster) -> None:
     assert all(owners[step.pod] == "ReplicaSet" for step in plan.steps if step.landing == "pinned")
 
 
-#: The wish of those who would come straight back.
-AT_HOME: Object = {
+#: The preference of pods that would land in zone z0 again.
+PREFERS_ZONE_0: Object = {
     "weight": 100,
     "preference": {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["z0"]}]},
 }
 
 
 def crowded(seed: int) -> Cluster:
-    """Zones of one or two nodes: a spread workload, away from a zone that others fill, and gaps elsewhere."""
+    """Zones of one or two nodes: z0 is full of other pods; a spread workload and free room are elsewhere."""
     draw = random.Random(seed)
     zones, nodes, pods = draw.randint(2, 3), list[Object](), list[Object]()
     odd = {app: draw.random() for app in "xy"}
@@ -163,7 +165,7 @@ def crowded(seed: int) -> Cluster:
             elif odd.get(app, 1) < 0.2:
                 words["spread"] = [{**spread(HOST, app=app, skew=4), "nodeTaintsPolicy": "Honor"}]
             if app != "web" and draw.random() < 0.7:
-                words["affinity"] = {"nodeAffinity": {PREFERRED: [AT_HOME]}}
+                words["affinity"] = {"nodeAffinity": {PREFERRED: [PREFERS_ZONE_0]}}
             pods.append(pod(f"{app}-{len(pods)}", f"n{number}", **words))
     nodes += [
         node(f"m{number}", cpu="1", cordoned=draw.random() < 0.3) for number in range(draw.randint(1, 2))
@@ -173,12 +175,12 @@ def crowded(seed: int) -> Cluster:
 
 @pytest.mark.parametrize(("number", "possible"), [(2, True), (3, True), (4, False)])
 def test_a_zone_of_a_few_nodes_is_cordoned(number: int, possible: bool) -> None:
-    """Four replicas like the zone that they are in, and --soft wants two of them in the other."""
-    wish = {"nodeAffinity": {PREFERRED: [AT_HOME]}}
+    """Four replicas prefer the zone that they are in, and --soft wants two of them in the other."""
+    preference = {"nodeAffinity": {PREFERRED: [PREFERS_ZONE_0]}}
     words = {
         "app": "db",
         "owner": "StatefulSet/db",
-        "affinity": wish,
+        "affinity": preference,
         "spread": [spread(app="db", when=SOFT)],
     }
     given = cluster(
@@ -195,13 +197,13 @@ def test_a_zone_of_a_few_nodes_is_cordoned(number: int, possible: bool) -> None:
 
 @pytest.mark.parametrize("tiny", [False, True])
 def test_crowded_clusters_end_as_the_document_says(monkeypatch: pytest.MonkeyPatch, tiny: bool) -> None:
-    """Fresh ones, forty ways through each plan, until some plan does cordon; none leaves more."""
+    """Forty random runs of each plan on fresh clusters, until some plan cordons; none leaves more."""
     if not tiny:
         monkeypatch.setattr(effort, "EXHAUSTED_NODES", 0)
     first = random.SystemRandom().randrange(1 << 32)
     print(f"seeds from {first}")
     number, seed = 0, first
-    # One in six cordons: a hundred without one are not bad luck.
+    # One plan in six cordons: a hundred plans without a cordon are no coincidence.
     while seed < first + (12 if number else 100):
         given = crowded(seed)
         plan = rebalance(given, cordon=True, time_limit=5)
@@ -217,7 +219,7 @@ def test_crowded_clusters_end_as_the_document_says(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_larger_clusters_end_as_the_document_says(kind: str) -> None:
-    """As those of ReplicaSets alone do."""
+    """Larger clusters with StatefulSets and ReplicaSets, thirty random runs of each plan."""
     seed = random.SystemRandom().randrange(1 << 32)
     soft = bool(seed % 2)
     print(f"seed {seed}")
@@ -228,7 +230,7 @@ def test_larger_clusters_end_as_the_document_says(kind: str) -> None:
 
 
 def test_without_a_cordon_the_replacement_may_go_wrong() -> None:
-    """No node is closed that need not be: with one less some way through the plan ends otherwise."""
+    """No cordon is superfluous: with one cordon fewer some run of the plan ends differently."""
     first = random.SystemRandom().randrange(1 << 32)
     print(f"seeds from {first}")
     for seed in range(first, first + 8):
@@ -242,7 +244,7 @@ def test_without_a_cordon_the_replacement_may_go_wrong() -> None:
 
 
 def evicted(given: Cluster, plan: MovePlan, step: MoveStep) -> Cluster:
-    """The cluster when a pod has just gone, all waves before have ended, and its nodes are cordoned."""
+    """The cluster when a pod has just ended, after all earlier waves, with the nodes of its step cordoned."""
     target = {other.pod: other.node for other in plan.steps if other.wave < step.wave} | {step.pod: ""}
     pods = []
     for found in given.pods:
@@ -256,8 +258,8 @@ def evicted(given: Cluster, plan: MovePlan, step: MoveStep) -> Cluster:
     return reduce(cordon, step.cordon, replace(given, pods=tuple(pods)))
 
 
-def test_the_scheduler_keeps_to_it() -> None:
-    """With the nodes cordoned every draw of the scheduler puts the replacement where it may land."""
+def test_the_scheduler_lands_it_as_planned() -> None:
+    """With the nodes cordoned every tie-break of the scheduler puts the replacement where it may land."""
     first = random.SystemRandom().randrange(1 << 32)
     print(f"seeds from {first}")
     asked, seed = 0, first

@@ -1,4 +1,4 @@
-"""Where replacements land: any node that is as good, whatever order, ties and old pods make of it."""
+"""Where replacements land: on any node that is as good, for every order, tie-break and end of old pods."""
 
 import random
 from collections import Counter
@@ -14,7 +14,7 @@ from tests.planner.rebalance.test_recordings import wrong_in
 
 
 def racks(when: str) -> Cluster:
-    """Sixteen nodes in four racks, one of which was away: Descheduler evicts 26 of the 64 pods."""
+    """Sixteen nodes in four racks, one of which has just come back: Descheduler evicts 26 of the 64 pods."""
     counts = (6, 6, 5, 4, 6, 5, 5, 5, 0, 0, 0, 0, 6, 6, 5, 5)
     nodes, pods = list[Object](), list[Object]()
     for number, count in enumerate(counts):
@@ -30,7 +30,7 @@ def racks(when: str) -> Cluster:
 @pytest.mark.parametrize("when", [HARD, SOFT])
 @pytest.mark.parametrize("evict_only", [False, True])
 def test_a_rack_that_came_back_takes_sixteen_evictions(when: str, evict_only: bool) -> None:
-    """No pin, nothing too much, and with hostname as a wish nothing too much there either."""
+    """No pin, no constraint violated, and with a soft hostname constraint that is not violated either."""
     given = racks(when)
     plan = rebalance(given, evict_only=evict_only)
     assert Counter(step.landing for step in plan.steps) == {"filters": 16}
@@ -38,8 +38,8 @@ def test_a_rack_that_came_back_takes_sixteen_evictions(when: str, evict_only: bo
     assert wrong_in(given, plan, orders=20) == []
 
 
-def test_a_zone_is_told_by_its_label() -> None:
-    """Two nodes that are as good are their zone; a lone one is its name."""
+def test_a_zone_is_named_by_its_label() -> None:
+    """Several equally good nodes are described by their zone label, a single one by its name."""
     pods = [
         pod(f"w{n}", "n0", app="web", owner="ReplicaSet/web", cpu="1", spread=[spread()]) for n in range(3)
     ]
@@ -51,7 +51,7 @@ def test_a_zone_is_told_by_its_label() -> None:
 
 
 def test_what_may_come_straight_back_is_pinned_or_left() -> None:
-    """A bystander that makes room has to stay away; without pins it does not move at all."""
+    """A pod that makes room for another must not come back; without pins it does not move at all."""
     given = cluster(
         node("n0", zone="a", cpu="3"),
         node("n1", zone="b", cpu="1"),
@@ -72,7 +72,7 @@ def test_what_may_come_straight_back_is_pinned_or_left() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("soft", [False, True])
 def test_every_plan_holds_wherever_replacements_land(kind: str, soft: bool) -> None:
-    """Fresh clusters: a hundred random ways through the plan all end as the document says."""
+    """Fresh clusters: a hundred random runs of the plan all end as the document says."""
     seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}")
     given = lopsided(seed, kind, soft_alone=soft)
@@ -82,8 +82,8 @@ def test_every_plan_holds_wherever_replacements_land(kind: str, soft: bool) -> N
     assert wrong_in(given, plan, orders=100, soft=soft) == []
 
 
-def test_soft_constraints_are_mended_on_request() -> None:
-    """Eight replicas in one of three zones are not called balanced, and --soft spreads them."""
+def test_soft_constraints_are_repaired_on_request() -> None:
+    """Eight replicas in one of three zones are reported as unbalanced, and --soft spreads them."""
     pods = [
         pod(f"w{n}", "n0", app="web", owner="ReplicaSet/web", cpu="1", spread=[spread(when=SOFT)])
         for n in range(8)
@@ -109,8 +109,8 @@ OPENED_BY_PINS = {
 }
 
 
-def test_the_emptiest_zone_lends_a_pod_for_a_soft_constraint() -> None:
-    """What went wrong: as its zone wishes for no fewer, not even for a moment, its replacement was pinned."""
+def test_a_move_within_the_emptiest_zone_needs_no_pin() -> None:
+    """A regression: a soft constraint that is worse only while the pod is away is no reason for a pin."""
     both = [spread(when=SOFT), spread(HOST, when=SOFT)]
     places = ("a0", "a1", "a2", "b0", "b0", "c0", "c1")
     words = {"app": "web", "owner": "ReplicaSet/web", "cpu": "1", "spread": both}
@@ -125,7 +125,7 @@ def test_the_emptiest_zone_lends_a_pod_for_a_soft_constraint() -> None:
 
 
 def test_what_a_pin_alone_opens_is_judged_as_well() -> None:
-    """Pinned to one node a pod sees no other domain: it may land where it helps nobody."""
+    """Pinned to one node a pod sees no other domain: it may land where it repairs nothing."""
     pods = list[Object]()
     for app, (cpu, skew, host, places) in OPENED_BY_PINS.items():
         constraints = [spread(app=app, skew=skew)]
@@ -139,8 +139,8 @@ def test_what_a_pin_alone_opens_is_judged_as_well() -> None:
     assert wrong_in(given, rebalance(given), orders=100) == []
 
 
-def test_ties_among_twins_need_no_pins() -> None:
-    """A zone of alike empty nodes: whichever of them is taken each time, the rest goes the same way."""
+def test_ties_among_interchangeable_nodes_need_no_pins() -> None:
+    """A zone of identical empty nodes: whichever is taken each time, the rest of the plan is the same."""
     sizes = ("200m", "500m", "1", "1500m", "2", "2500m")
     pods = [
         pod(

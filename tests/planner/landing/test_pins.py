@@ -11,7 +11,7 @@ from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 from tests.builders import HOST, Object, cluster, node, pod, spread
 
-#: Up to eight nodes are told apart one by one, more of them only by how many pods they have.
+#: Up to eight nodes are distinguished one by one, more of them only by how many pods they have.
 SIZES = (5, 14)
 
 
@@ -21,8 +21,8 @@ def drawn(draw: random.Random) -> Cluster:
     constraints = [_constraint(draw, key) for key in draw.sample((HOST, "zone"), draw.randint(1, 2))]
     nodes = [node(f"n{n:02}", labels={"zone": f"z{draw.randrange(zones)}"}) for n in range(size)]
     words = {"app": "web", "owner": "ReplicaSet/web", "spread": constraints}
-    crowded = draw.choices(range(size), k=draw.randint(2, 2 * size))
-    return cluster(*nodes, *(pod(f"web-{n}", f"n{place:02}", **words) for n, place in enumerate(crowded)))
+    places = draw.choices(range(size), k=draw.randint(2, 2 * size))
+    return cluster(*nodes, *(pod(f"web-{n}", f"n{place:02}", **words) for n, place in enumerate(places)))
 
 
 def _constraint(draw: random.Random, key: str) -> Object:
@@ -41,7 +41,7 @@ def pins(draw: random.Random, trial: TrialCluster) -> list[np.ndarray]:
 
 
 def moving(draw: random.Random) -> tuple[TrialCluster, CoupledConstraints, int, int]:
-    """A board, its crowd, and one of its pods that has left its node."""
+    """A trial cluster that a pod has left, its coupled constraints, the pod's template and old node."""
     problem = Problem(drawn(draw))
     trial = TrialCluster(problem)
     found: int = draw.randrange(len(problem.pods))
@@ -51,8 +51,8 @@ def moving(draw: random.Random) -> tuple[TrialCluster, CoupledConstraints, int, 
     return trial, coupled, template, source
 
 
-def test_a_pin_leaves_what_is_said_or_is_refused() -> None:
-    """Two thousand pins against the filters as they see a pod with that affinity."""
+def test_a_pin_admits_what_was_predicted_or_is_refused() -> None:
+    """Two thousand pins, compared with what the filters answer for a pod with that node affinity."""
     first = random.SystemRandom().randrange(1 << 32)
     print(f"seeds from {first}")
     refused = kept = 0
@@ -62,8 +62,8 @@ def test_a_pin_leaves_what_is_said_or_is_refused() -> None:
         sure, levels = trial.problem.nodes.none, coupled.levels()
         for pin in pins(draw, trial):
             held = coupled.restriction(pin, levels, sure, pin)
-            mover = LeavingPod(template, int(coupled.cell_of[source]), int(coupled.cell_of[source]), held)
-            options = coupled.options(coupled.seen(coupled.levels()), mover)
+            leaving = LeavingPod(template, int(coupled.cell_of[source]), int(coupled.cell_of[source]), held)
+            options = coupled.options(coupled.seen(coupled.levels()), leaving)
             said = pin & coupled.nodes_at(options, levels, sure)
             real = trial.open_pinned(template, pin)
             by_spec = trial.open_to(template) & pin
@@ -78,7 +78,7 @@ def test_a_pin_leaves_what_is_said_or_is_refused() -> None:
 
 @pytest.mark.parametrize("others", [0, 1])
 def test_a_zone_without_empty_nodes_is_no_pin_for_a_pod_that_sees_an_empty_one(others: int) -> None:
-    """Pinned to its zone a pod would come to the node with two pods, which its own spec refuses."""
+    """Pinned to its zone a pod would land on the node with two pods, which its own spec rejects."""
     words = {"app": "web", "owner": "ReplicaSet/web", "spread": [spread(HOST, 2)]}
     places = ["a0", "a1", "a1", "b1", "b1", *["b0"] * others]
     given = cluster(

@@ -1,4 +1,4 @@
-"""No replacement of a plan ever preempts, and waves hold however late their old pods end."""
+"""No replacement of a plan ever preempts, and waves hold however late the old pods end."""
 
 import json
 import random
@@ -29,7 +29,7 @@ FOUND = Path(__file__).parents[2] / "data" / "found"
 
 
 def found(name: str) -> list[Object]:
-    """The manifests of a small cluster on which a promise once failed."""
+    """The manifests of a small cluster for which a plan was wrong once."""
     items: list[Object] = json.loads((FOUND / f"{name}.json").read_text())["items"]
     return items
 
@@ -37,28 +37,28 @@ def found(name: str) -> list[Object]:
 @pytest.mark.parametrize("evict_only", [False, True])
 @pytest.mark.parametrize("name", ["replacement-preempts", "lingering", "lingering-affinity"])
 def test_small_clusters_on_which_waves_failed(name: str, *, evict_only: bool) -> None:
-    """All is repaired, and whatever comes first or ends late, every replacement lands where it was told."""
+    """Everything is repaired, and in whatever order pods land or end, every replacement lands as planned."""
     objects = found(name)
     plan = rebalance(Cluster.from_objects(objects), time_limit=10, evict_only=evict_only)
     assert (plan.after.hard_excess, faults(objects, plan, 1)) == (0, [])
 
 
 def test_a_replacement_that_waits_is_pinned_to_where_it_preempts_nothing() -> None:
-    """Unpinned it would evict a filler elsewhere; on the node of the pin no pod has a lower priority."""
+    """Unpinned it would preempt a filler elsewhere; on the pinned node no pod has a lower priority."""
     plan = rebalance(Cluster.from_objects(found("replacement-preempts")), time_limit=10)
     (step,) = plan.steps
     assert (step.pod, step.node, step.landing) == ("default/web-1", "n2", "pinned")
 
 
 def test_evictions_alone_make_room_first() -> None:
-    """Without a pin the filler goes first; one more move than the bound, so that it is no proof."""
+    """Without a pin the filler moves first; one move above the bound, so the plan is not proved optimal."""
     plan = rebalance(Cluster.from_objects(found("replacement-preempts")), time_limit=10, evict_only=True)
     assert [step.pod for step in plan.steps] == ["default/filler", "default/web-1"]
     assert plan.status == "Feasible"
 
 
 def waiting(**words: Any) -> list[Object]:
-    """Pod `it` may only leave `from` for `there`, once it has ended; `it` might evict `low` on `other`."""
+    """Pod `it` can only move from `from` to `there`, once it has ended; until then it might preempt `low`."""
     own: Object = {"app": "web", "priority": 10, "owner": "ReplicaSet/web", **words}
     return [
         node("from", zone="a", cordoned=True),
@@ -70,18 +70,18 @@ def waiting(**words: Any) -> list[Object]:
 
 
 def risk(objects: list[Object], *, pinned: str = "", cordoned: str = "") -> bool:
-    """Whether the replacement of `it` could preempt while its pod ends."""
+    """Whether the replacement of `it` could preempt while its old pod is terminating."""
     problem = Problem(cluster(*objects))
     number = problem.pod_index["default/it"]
     at = problem.nodes.index
     move = Move(number, at["from"], at["there"])
-    stage = EvictionTimeline(problem, [move], TrialCluster(problem))
-    stage.put(move, stage.own_phases(move)[0])
+    timeline = EvictionTimeline(problem, [move], TrialCluster(problem))
+    timeline.put(move, timeline.own_phases(move)[0])
     pin = np.arange(problem.nodes.size) == at[pinned] if pinned else None
     closed = [at[cordoned]] if cordoned else []
-    before = stage.trial.state.node_of.copy()
-    answer = PreemptionRisk(stage.trial).threatens(stage.trial.template(number), pin, cordoned=closed)
-    assert (stage.trial.state.node_of == before).all()
+    before = timeline.trial.state.node_of.copy()
+    answer = PreemptionRisk(timeline.trial).threatens(timeline.trial.template(number), pin, cordoned=closed)
+    assert (timeline.trial.state.node_of == before).all()
     return answer
 
 
@@ -97,11 +97,11 @@ def risk(objects: list[Object], *, pinned: str = "", cordoned: str = "") -> bool
     ],
 )
 def test_when_a_replacement_could_preempt(words: Object, held: dict[str, str], *, answer: bool) -> None:
-    """Only if its priority and its policy let it, and if it may go where evictions make room."""
+    """Only if its priority and policy allow it, and if preemption makes room on a node it may use."""
     assert risk(waiting(**words), **held) is answer
 
 
-def test_what_evictions_do_not_open_is_no_risk() -> None:
+def test_a_node_that_preemption_does_not_open_is_no_risk() -> None:
     """A pod of the same priority keeps the node full."""
     objects = [*waiting(), pod("alike", "other", cpu="600m", priority=10)]
     assert not risk(objects)
@@ -119,21 +119,21 @@ def test_a_scheduler_that_does_not_preempt() -> None:
 
 
 def played(objects: list[Object], kind: str, *moves: tuple[str, str, str]) -> set[str]:
-    """What goes wrong in a hundred ways through a single wave; landings are to the targets alone."""
+    """The failures in a hundred random runs of one wave; each landing is on its target alone."""
     problem = Problem(cluster(*objects))
     at = problem.nodes.index
     several = [Move(problem.pod_index[f"default/{name}"], at[a], at[b]) for name, a, b in moves]
-    stage = EvictionTimeline(problem, several, TrialCluster(problem))
-    places = NodeSets(stage.trial)
+    timeline = EvictionTimeline(problem, several, TrialCluster(problem))
+    places = NodeSets(timeline.trial)
     wave = []
     for move in several:
         only = np.arange(problem.nodes.size) == move.target
         wave.append(Landing(move, kind, only, places.named(only)))  # type: ignore[arg-type]
-    return {line for seed in range(1, 101) for line in failures(stage, [wave], seed=seed)}
+    return {line for seed in range(1, 101) for line in failures(timeline, [wave], seed=seed)}
 
 
 def test_the_replay_has_preemption_on() -> None:
-    """The replacement does not wait for its pod: it evicts another."""
+    """The replacement does not wait for its old pod to end: it preempts another pod."""
     lines = played(waiting(), "filters", ("it", "from", "there"))
     assert lines == {"wave 1: default/it finds no node, and preempts default/low on other"}
     assert played(waiting(never="Never"), "filters", ("it", "from", "there")) == set()
@@ -141,7 +141,7 @@ def test_the_replay_has_preemption_on() -> None:
 
 
 def test_the_replay_has_pods_end_after_all_have_landed() -> None:
-    """`second` needs the room of `first`, whose replacement may have landed while it still ends."""
+    """`second` needs the room of `first`, which may still be terminating when its replacement has landed."""
     objects = [
         *(node(name, cpu="1") for name in ("a", "b", "c")),
         pod("first", "a", cpu="1", owner="ReplicaSet/first"),
@@ -152,7 +152,7 @@ def test_the_replay_has_pods_end_after_all_have_landed() -> None:
 
 
 def test_waves_to_certain_nodes_look_at_pods_that_end_late() -> None:
-    """Where a pod that still ends keeps another off, both are not in one wave."""
+    """Where a terminating pod keeps another replacement off its node, both are not in one wave."""
     objects = [
         *(node(name, zone=name[0]) for name in ("a1", "a2", "b1", "c1")),
         pod("first", "a1", app="web", owner="ReplicaSet/first"),
@@ -167,11 +167,11 @@ def test_waves_to_certain_nodes_look_at_pods_that_end_late() -> None:
     rules = WaveRules(
         Budgets(problem), np.ones(len(problem.pods), np.int64), pin_policy=PinPolicy(pinnable(problem))
     )
-    dealer = SingleNodeWaves(
+    wave_planner = SingleNodeWaves(
         EvictionTimeline(problem, moves, TrialCluster(problem)), moves, rules, strict=True
     )
-    assert list(dealer.plan_waves(lambda: False)) == []
-    assert [len(wave) for wave in dealer.waves] == [1, 1]
+    assert list(wave_planner.plan_waves(lambda: False)) == []
+    assert [len(wave) for wave in wave_planner.waves] == [1, 1]
 
 
 def test_fresh_plans_against_every_order_and_linger() -> None:
@@ -185,7 +185,7 @@ def test_fresh_plans_against_every_order_and_linger() -> None:
         assert faults(objects, plan, seed) == [], seed
 
 
-def test_what_cannot_be_moved_without_preemption_is_told() -> None:
+def test_a_note_says_what_cannot_be_moved_without_preemption() -> None:
     """No other pod can make room, and pods of such a controller cannot be pinned."""
     own: Object = {"app": "web", "labels": {"g": "1"}, "priority": 10, "owner": "CloneSet/web"}
     own |= {"spread": [spread("kubernetes.io/hostname", app=None, selects={"matchLabels": {"g": "1"}})]}
@@ -206,7 +206,7 @@ def test_what_cannot_be_moved_without_preemption_is_told() -> None:
 
 
 def test_pods_of_one_priority_are_planned_as_before() -> None:
-    """Whatever the priority of all is, the plan is the same."""
+    """If all pods have one priority, the plan does not depend on it."""
     objects = found("replacement-preempts")
     for item in objects:
         if item["kind"] == "Pod":

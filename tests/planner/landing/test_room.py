@@ -1,4 +1,4 @@
-"""Room that is said to be there for certain is there, wherever those astray have landed."""
+"""Room that is certain is there, wherever uncertain replacements have landed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.builders import cluster, node, pod
 
 
 def _ways(capacities: list[int], sizes: list[int], allowed: list[list[int]]) -> list[tuple[int, ...]]:
-    """All ways in which pods can be on their nodes."""
+    """All ways to place the pods on their allowed nodes."""
     found = []
     for way in product(*allowed):
         loads = np.bincount(way, weights=sizes, minlength=len(capacities))
@@ -24,14 +24,14 @@ def _ways(capacities: list[int], sizes: list[int], allowed: list[list[int]]) -> 
 
 
 def _trial(capacities: list[int], sizes: list[int]) -> TrialCluster:
-    """Nodes with so many cores, and pending pods that want so many."""
+    """Nodes with these numbers of cores, and pending pods that request these."""
     nodes = [node(f"n{number}", cpu=str(cores)) for number, cores in enumerate(capacities)]
     pods = [pod(f"p{number}", cpu=str(cores)) for number, cores in enumerate(sizes)]
     return TrialCluster(Problem(cluster(*nodes, *pods)))
 
 
 def _landed(trial: TrialCluster, pod: int, place: int, allowed: list[int]) -> UncertainReplacement:
-    """A pod that has come to a node, and may as well be on one of those that were allowed."""
+    """A pod on `place`, which may as well be on any allowed node."""
     trial.state.bind(pod, place)
     mask = trial.problem.nodes.none.copy()
     mask[allowed] = True
@@ -39,10 +39,10 @@ def _landed(trial: TrialCluster, pod: int, place: int, allowed: list[int]) -> Un
 
 
 def test_room_for_certain_is_there_in_every_way() -> None:
-    """Some of those astray also shut the node that they are on, as kin that counts too much does."""
+    """Some uncertain replacements also close the node that they are on, as pods over maxSkew do."""
     seed = random.randrange(2**32)
     draw, said = random.Random(seed), 0
-    for turn in range(400):
+    for attempt in range(400):
         capacities = [draw.randint(1, 6) for _ in range(draw.randint(2, 5))]
         sizes = [draw.randint(1, 3) for _ in range(draw.randint(1, 4))]
         every = range(len(capacities))
@@ -67,15 +67,15 @@ def test_room_for_certain_is_there_in_every_way() -> None:
                 loads = np.bincount(way, weights=sizes, minlength=len(capacities))
                 shut = {way[n] for n in shutting}
                 left = [n for n in good if n not in shut and capacities[n] - loads[n] >= wanted]
-                assert left, (seed, turn, capacities, sizes, allowed, wanted, good, shutting, way)
+                assert left, (seed, attempt, capacities, sizes, allowed, wanted, good, shutting, way)
     assert said > 20, seed
 
 
-def test_who_fills_all_his_nodes_leaves_the_same_room_in_every_way() -> None:
-    """Whoever is settled has taken as much of every node as in any other way."""
+def test_pods_that_fill_all_their_nodes_leave_the_same_room_in_every_placement() -> None:
+    """Replacements that are resolved take as much of every node in any other placement."""
     seed = random.randrange(2**32)
     draw, static = random.Random(seed), 0
-    for turn in range(300):
+    for attempt in range(300):
         capacities = [draw.randint(1, 5) for _ in range(draw.randint(2, 4))]
         sizes = [draw.choice((1, 1, 2, 2, 3)) for _ in range(draw.randint(1, 5))]
         every = range(len(capacities))
@@ -87,7 +87,7 @@ def test_who_fills_all_his_nodes_leaves_the_same_room_in_every_way() -> None:
         room, ample = Room(trial), [trial.problem.nodes.every] * len(trial.problem.resources)
         for number, place in enumerate(draw.choice(ways)):
             room.add(_landed(trial, number, place, allowed[number]))
-            room.settle(room.uncertain_pods[-1], ample)
+            room.resolve(room.uncertain_pods[-1], ample)
         open_yet = {uncertain.pod for uncertain in room.uncertain_pods}
         pods = [uncertain.pod for uncertain in room.elsewhere if uncertain.pod not in open_yet]
         static += len(pods)
@@ -96,5 +96,5 @@ def test_who_fills_all_his_nodes_leaves_the_same_room_in_every_way() -> None:
             for way in ways
             if pods
         }
-        assert len(loads) <= 1, (seed, turn, capacities, sizes, allowed)
+        assert len(loads) <= 1, (seed, attempt, capacities, sizes, allowed)
     assert static > 20, seed

@@ -27,11 +27,14 @@ def against_placement(objects: Sequence[Object], plan: PlacementPlan) -> list[Fa
 
     Of a plan for which no script is printed nothing is carried out.
     """
-    if any(refused_when_narrowed(Cluster.from_objects(objects), plan.steps)):
-        return []
     objects = manifests.complete(objects)
     controllers = Controllers(objects)
     evicted = [step.pod for step in plan.steps if step.action == "evict"]
+    owners = [manifests.controller(controllers.pods[pod]) or {} for pod in evicted]
+    if not all(owner.get("kind") in {"ReplicaSet", "ReplicationController"} for owner in owners):
+        return []
+    if any(refused_when_narrowed(Cluster.from_objects(objects), plan.steps)):
+        return []
     found = [Failure("job", 0, text) for text in controllers.failed_jobs(evicted)]
     found += [
         Failure("not made", 0, f"nothing makes {pod} again")
