@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 # Settings that libraries read when they are imported: no search for pydantic plugins among all that is
-# installed, and no threads for linear algebra that nobody does. A small command takes a fifth less.
+# installed, and no threads for linear algebra, which is not used. A small command takes a fifth less.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -134,7 +134,7 @@ def check(
     """Is the spread what the manifests ask for?
 
     Every topology spread constraint with its pods per domain, and whatever else in the cluster
-    should not be: nodes with more on them than they have, clashing ports, broken anti-affinity.
+    should not be: overcommitted nodes, clashing ports, broken anti-affinity.
 
     Exit code 1 when a DoNotSchedule constraint is broken or something else is found. `-o name`
     prints the workloads and pods that this is about, and nothing when all is well.

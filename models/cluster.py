@@ -49,7 +49,7 @@ class Cluster(Snapshot):
 
 
 def release(text: str) -> KubernetesVersion:
-    """The release of Kubernetes that somebody asks for; an InputError when it is none."""
+    """The release of Kubernetes that the user asks for; an InputError when it is none."""
     version = KubernetesVersion.parse(text)
     if version is None:
         raise InputError([f"{text!r} is not a version of Kubernetes (for example 1.36 or 1.34.9)"])

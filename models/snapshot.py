@@ -32,7 +32,7 @@ from models.objects.workload import (
     StatefulSet,
 )
 
-#: The namespace that every cluster has, and that nobody makes anew.
+#: The namespace that every cluster has, and that is never created anew.
 KUBE_SYSTEM = "kube-system"
 
 
@@ -68,7 +68,7 @@ class Snapshot:
     replaced: tuple[KubeObject, ...] = ()
     """What later files replaced: objects as the earlier ones have them."""
     kubernetes: KubernetesVersion | None = None
-    """The release whose decisions somebody asked for."""
+    """The release whose decisions the user asked for."""
     notes: tuple[str, ...] = ()
 
     @property

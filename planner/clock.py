@@ -1,4 +1,4 @@
-"""How much time is left, and whether somebody wants the best answer now."""
+"""How much time is left, and whether the user wants the best answer now."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _POLL_SECONDS = 0.05
 
 @dataclass
 class SearchProgress:
-    """What a search shows to whoever looks on: what it looks for, what it has, and when its limit ends.
+    """What a search shows on the progress line: what it looks for, what it has, and when its limit ends.
 
     Nothing is ever decided by it.
     """
@@ -27,29 +27,29 @@ class SearchProgress:
     ends: float | None = None
 
 
-#: The sight of the search that runs; None where nobody looks on.
+#: The progress of the search that runs; None where it is not shown.
 SEARCH_PROGRESS: ContextVar[SearchProgress | None] = ContextVar("sight", default=None)
 
 
 def looking_for(what: str) -> None:
-    """Say to whoever looks on what is looked for."""
+    """Show what is looked for."""
     if (progress := SEARCH_PROGRESS.get()) is not None:
         progress.looking_for = what
 
 
 def report_best(best: str) -> None:
-    """Say to whoever looks on what the best answer so far is, and what none betters."""
+    """Show the best answer so far, and the bound that no answer exceeds."""
     if (progress := SEARCH_PROGRESS.get()) is not None:
         progress.best = best
 
 
 def is_stop_requested(stop_event: threading.Event | None) -> bool:
-    """Whether somebody wants the answer now, however good."""
+    """Whether the user wants the answer now, however good."""
     return stop_event is not None and stop_event.is_set()
 
 
 class Clock:
-    """A limit on the time from now on, and a bell that may ring before."""
+    """A limit on the time from now on, and a stop event that may be set before."""
 
     def __init__(self, seconds: float, stop_event: threading.Event | None = None) -> None:
         self._end = time.monotonic() + seconds
@@ -58,12 +58,12 @@ class Clock:
         self._stop_event = threading.Event() if stop_event is None else stop_event
 
     def left(self) -> float:
-        """The seconds that are left; 0 once the bell has rung."""
+        """The seconds that are left; 0 once the stop event is set."""
         return 0.0 if self._stop_event.is_set() else max(0.0, self._end - time.monotonic())
 
     @property
     def stopped(self) -> bool:
-        """Whether somebody wants the answer now, however good."""
+        """Whether the user wants the answer now, however good."""
         return self._stop_event.is_set()
 
     def over(self) -> bool:
@@ -71,7 +71,7 @@ class Clock:
         return self.left() <= 0
 
     def watch(self, stop: Callable[[], None], work: Callable[[], _T]) -> _T:
-        """What `work` returns; it is told to stop when the bell rings.
+        """What `work` returns; it is told to stop when the stop event is set.
 
         The work is done in a thread of its own, so that signals reach this one.
         """

@@ -1,6 +1,6 @@
 """kube-scheduler beside the best plan: the same batch, the same figures.
 
-Neither side evicts anybody: `solve` leaves running pods where they are, so the scheduler is compared
+Neither side evicts pods: `solve` leaves running pods where they are, so the scheduler is compared
 without preemption.
 """
 

@@ -33,7 +33,7 @@ def simulate(
 ) -> plan.Simulation:
     """Every pending pod's decision; with `verbose` every node's refusal and every plugin's scores too.
 
-    Where later files change the template of a workload that runs, it is rolled out in a world of its own:
+    Where later files change the template of a workload that runs, it is rolled out in its own simulation:
     an `AppliedSimulation` says how that goes.
     """
     apart = taken_apart(cluster)

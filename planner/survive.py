@@ -1,4 +1,4 @@
-"""What if a zone is lost: every domain of a key in turn, its pods made again, and everything simulated."""
+"""What if a zone is lost: every domain of a key one by one, its pods made again, and everything simulated."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def survive(cluster: Cluster, key: str, *, preemption: bool = True) -> Survival:
 
 
 def _told(domains: Sequence[str]) -> Iterator[str]:
-    """The domains one by one, which whoever looks on is told."""
+    """The domains one by one, with progress shown."""
     for number, domain in enumerate(domains):
         report_best(f"{number} of {len(domains)} done, now {domain}")
         yield domain
@@ -71,7 +71,7 @@ def _left(after: AtRest, waiting: set[str]) -> list[int]:
 
 
 def _workloads(cluster: Cluster, gone: set[str], after: AtRest, left: list[int]) -> Iterator[WorkloadLoss]:
-    """Everybody who has pods in the domain, and everybody who is pending because of it."""
+    """Every workload that has pods in the domain, or pods that are pending because of it."""
     problem = Problem(cluster)
     owners = Owners(cluster)
     replicas: Counter[Workload] = Counter()
@@ -98,7 +98,7 @@ def _workloads(cluster: Cluster, gone: set[str], after: AtRest, left: list[int])
 
 
 def _counts(pod: Pod) -> bool:
-    """Whether a pod is a replica that somebody would miss: not one of a DaemonSet, or of its node."""
+    """Whether a pod is a replica that counts: not one of a DaemonSet, or of its node."""
     owner = pod.metadata.controller
     return not pod.is_terminating and (owner is None or owner.kind not in {"DaemonSet", "Node"})
 

@@ -1,4 +1,4 @@
-"""`planner drain`: a pool of nodes drained in an order in which nobody is stuck."""
+"""`planner drain`: a pool of nodes drained in an order in which no pod gets stuck."""
 
 from __future__ import annotations
 
@@ -22,12 +22,10 @@ Selector = Annotated[
     str | None,
     typer.Option("--selector", "-l", metavar="SELECTOR", help="The nodes with these labels: pool=old,!gpu"),
 ]
-AtOnce = Annotated[
-    int, typer.Option("--at-once", metavar="N", min=1, help="So many nodes are drained together.")
-]
+AtOnce = Annotated[int, typer.Option("--at-once", metavar="N", min=1, help="Drain N nodes together.")]
 Surge = Annotated[
     int,
-    typer.Option("--surge", metavar="N", min=0, help="So many new nodes, like the first one, come before."),
+    typer.Option("--surge", metavar="N", min=0, help="Add N nodes like the first before draining."),
 ]
 
 

@@ -38,7 +38,7 @@ Namespace = Annotated[
         "--namespace",
         "-n",
         metavar="NAME",
-        help="Mend only this namespace; manifests that name none are in it.",
+        help="Repair only this namespace; manifests that name none are in it.",
     ),
 ]
 Selector = Annotated[
@@ -55,7 +55,7 @@ Exclude = Annotated[
         help="Leave this workload alone; so does its annotation planner/exclude: true. May be repeated.",
     ),
 ]
-Soft = Annotated[bool, typer.Option("--soft", help="Mend ScheduleAnyway constraints as well.")]
+Soft = Annotated[bool, typer.Option("--soft", help="Repair ScheduleAnyway constraints as well.")]
 Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
 
 
@@ -100,8 +100,8 @@ def rebalance(
     is the one of the plan, can be interrupted and started again, and stops when a replacement lands
     where it was not meant to; `--dry-run` asks the API server and changes nothing.
 
-    -n, -l and --exclude choose who may move and whose constraints are mended: those that the chosen pods
-    carry or are counted by. The whole cluster counts all the same.
+    -n, -l and --exclude choose the pods that may move and the constraints to repair: those that these
+    pods carry or are counted by. Pods of the whole cluster are still counted.
 
     Exit code 1 when such a constraint stays broken. `-o name` prints the pods to evict.
     """

@@ -92,8 +92,8 @@ def rollout(
     What a cluster leaves to chance is drawn --replays times: ties between nodes, which controller is
     first, when pods become ready or have ended.
 
-    `--scale deployment/web=20,3,20` without -f plays a course of numbers, as an autoscaler has it: the
-    spread after each, and whether a rebalance will be needed in the end.
+    `--scale deployment/web=20,3,20` without -f plays these replica counts one after the other, as an
+    autoscaler might set them: the spread after each, and whether a rebalance will be needed in the end.
 
     Exit code 1 when a draw does not complete or ends with a DoNotSchedule constraint broken. `-o name`
     prints the workloads of which that is so.

@@ -27,7 +27,7 @@ def solve(
     """Where should the whole batch go?
 
     kube-scheduler takes pods one by one and gets stuck; the batch as a whole often fits. The plan
-    is a sequence of binds, each of which the scheduler's filters accept at its turn, that places
+    is a sequence of binds, each of which the scheduler's filters accept when it is made, that places
     the most pods, those of the highest priority first. It never has fewer than kube-scheduler
     places without preemption.
 

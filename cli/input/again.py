@@ -1,4 +1,4 @@
-"""The command line that is running, as somebody would type it about the live cluster."""
+"""The command line that is running, as a user would type it about the live cluster."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, lis
 
 
 def _list(command: Sequence[str], kinds: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
-    """All objects of these kinds; whoever looks on is told how much has come."""
+    """All objects of these kinds; the progress display is told how much has come."""
     asked = [*command, "get", ",".join(kinds), "--all-namespaces", "--output", "json"]
     came, size = [], 0
     with (

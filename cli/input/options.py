@@ -122,7 +122,7 @@ JUnit = Annotated[
 Report = Annotated[
     str | None,
     typer.Option(
-        "--report", metavar="FILE.html", help="Write a page to send round as well: one file, offline."
+        "--report", metavar="FILE.html", help="Also write a web page to share: one file, works offline."
     ),
 ]
 Gated = Annotated[
@@ -184,7 +184,7 @@ Survive = Annotated[
     typer.Option(
         "--survive",
         metavar="KEY",
-        help="Lose each domain of this topology key in turn, such as topology.kubernetes.io/zone: who "
-        "loses all replicas, who stays pending, and what would help? May be repeated.",
+        help="Lose the domains of this topology key one by one, such as topology.kubernetes.io/zone: what "
+        "loses all replicas, what stays pending, and what would help? May be repeated.",
     ),
 ]

@@ -78,7 +78,7 @@ def write(text: bytes, target: str | None) -> None:
 
 
 def _for_me_alone(path: str, flags: int) -> int:
-    """An open file that nobody else may read, whatever it was before; a pipe or device stays as it is."""
+    """An open file that no other user may read, whatever it was before; a pipe or device stays as it is."""
     file = os.open(path, flags, 0o600)
     if stat.S_ISREG(os.fstat(file).st_mode):
         os.fchmod(file, 0o600)

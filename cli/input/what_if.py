@@ -58,7 +58,7 @@ _FLAGS = {
 
 
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Let every note be a finding: exit code 1 when there is one.")
+    bool, typer.Option("--strict", help="Treat notes as findings: exit code 1 when there is one.")
 ]
 
 

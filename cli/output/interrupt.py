@@ -1,4 +1,4 @@
-"""Ctrl-C as a wish for the best answer so far."""
+"""Ctrl-C as a request for the best answer so far."""
 
 import signal
 import threading

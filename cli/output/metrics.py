@@ -11,7 +11,7 @@ from models import InputError
 from planner.documents.plan import CheckReport, ConstraintReport
 from planner.documents.survival import Survival
 
-#: Whoever collects the file is another user.
+#: The process that collects the file runs as another user.
 _MODE = 0o644
 Labels = Mapping[str, str]
 Samples = Iterator[tuple[Labels, int]]

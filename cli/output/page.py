@@ -30,7 +30,7 @@ class Page:
 
     @property
     def for_a_person(self) -> bool:
-        """Whether somebody looks on who wants to know how it was worked out: at a terminal, or with -v."""
+        """Whether to show how the answer was worked out: at a terminal, or with -v."""
         tables = self.output in {None, Output.WIDE}
         return tables and (self.screen.terminal or self.everything)
 

@@ -27,7 +27,7 @@ _current: list[_ProgressLine] = []
 
 @contextmanager
 def meter(unit: str) -> Iterator[Progress | None]:
-    """Something to call with how many of how many are done; None where nobody watches."""
+    """Something to call with how many of how many are done; None where progress is not shown."""
     with _line(SearchProgress()) as line:
         yield None if line is None else line.counter(f"{{}} of {{}} {unit}")
 
@@ -41,7 +41,7 @@ def search(what: str, *, stoppable: bool, best: str = "") -> Iterator[Progress |
 
 @contextmanager
 def doing(what: str) -> Iterator[None]:
-    """What is done meanwhile is said to whoever watches."""
+    """Shows on the progress line what is done meanwhile."""
     with _line(SearchProgress(looking_for=what)):
         yield
 
@@ -65,7 +65,7 @@ def wipe() -> None:
 
 @contextmanager
 def _line(progress: SearchProgress, *, stoppable: bool = False) -> Iterator[_ProgressLine | None]:
-    """A line that is drawn anew now and then until the end; None where nobody watches."""
+    """A line that is drawn anew now and then until the end; None where progress is not shown."""
     if not sys.stderr.isatty() or _current:
         yield None
         return

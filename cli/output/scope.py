@@ -102,7 +102,7 @@ class Scope:
             return document
         pods, shown = self.pods(cluster), self._rows(cluster)
         constraints = [row for row in document.constraints if shown(row)]
-        # A finding about a node alone concerns everybody on it.
+        # A finding about a node alone concerns every pod on it.
         findings = [finding for finding in document.findings if not finding.pod or finding.pod in pods]
         surplus = [amount for row in constraints if is_hard(row) for amount in row.excess.values()]
         return document.model_copy(

@@ -19,7 +19,7 @@ _LEAST = 8
 #: Stands for a space at which a line may not be folded.
 JOINT = "\u00a0"
 _PIECES = re.compile(r"[^-/.,_ ]+[-/.,_ ]*|[-/.,_ ]+")
-#: What would move the cursor, ring a bell or turn the text around.
+#: Characters that would move the cursor, sound the terminal or reverse the text.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _COLOURS: dict[Tone, Colour] = {
     "good": "green",
@@ -146,5 +146,5 @@ def elided(text: str, width: int | None) -> str:
 
 
 def harmless(text: str) -> str:
-    """The text with signs that steer a terminal spelled out."""
+    """The text with the characters that control a terminal spelled out."""
     return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

@@ -8,7 +8,7 @@ from planner.problem.problem import Problem
 
 
 class WorkloadNames:
-    """The workload of every pod of a cluster: `Deployment/web`, or `Pod/name` where nobody owns it.
+    """The workload of every pod of a cluster: `Deployment/web`, or `Pod/name` where no controller owns it.
 
     Bare pods that are alike in everything share the name of the first of them.
     """

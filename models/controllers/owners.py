@@ -1,4 +1,4 @@
-"""Who controls whom: the pods and ReplicaSets of a snapshot, looked up by their controller."""
+"""Which controller owns what: the pods and ReplicaSets of a snapshot, looked up by their controller."""
 
 from collections import defaultdict
 from collections.abc import Iterable

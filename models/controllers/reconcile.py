@@ -21,7 +21,7 @@ from models.snapshot import Snapshot
 _S = TypeVar("_S", bound=Snapshot)
 
 
-def settle(cluster: _S, gone: Iterable[Pod] = ()) -> _S:
+def reconcile(cluster: _S, gone: Iterable[Pod] = ()) -> _S:
     """The cluster with the pods that its controllers make next.
 
     `gone` are pods that have just left it: as many of them as their controllers want come back, as

@@ -1,4 +1,4 @@
-"""The scheduling wishes of a pod: affinities, tolerations and topology spread."""
+"""The scheduling constraints of a pod: affinities, tolerations and topology spread."""
 
 from typing import Literal, Self
 
@@ -40,14 +40,14 @@ class PodAffinityTerm(KubeModel):
 
 
 class WeightedPodAffinityTerm(KubeModel):
-    """Pods whose company is liked, or disliked, by this much."""
+    """Pods that a pod prefers to be near, or away from, with this weight."""
 
     weight: int = Field(ge=1, le=100)
     pod_affinity_term: PodAffinityTerm
 
 
 class PodAffinity(KubeModel):
-    """The company that a pod needs and the company that it likes; also used for its opposite."""
+    """The pods that a pod must, or prefers to, be near; also used for anti-affinity."""
 
     required: tuple[PodAffinityTerm, ...] = Field(default=(), alias=REQUIRED)
     preferred: tuple[WeightedPodAffinityTerm, ...] = Field(default=(), alias=PREFERRED)

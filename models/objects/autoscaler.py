@@ -14,7 +14,7 @@ class ScaleTarget(KubeModel):
 
 
 class HorizontalPodAutoscalerSpec(KubeModel):
-    """Whom it scales, and the least and the most replicas."""
+    """The workload that it scales, and the least and the most replicas."""
 
     scale_target_ref: ScaleTarget = Field(default_factory=ScaleTarget)
     min_replicas: int = 1

@@ -114,6 +114,6 @@ class DeschedulerPolicy(KubeObject):
 
     @property
     def other_plugins(self) -> tuple[str, ...]:
-        """The configured plugins that have no say here."""
+        """The configured plugins that the planner ignores."""
         names = (item.name for profile in self.profiles for item in profile.plugin_config)
         return tuple(dict.fromkeys(name for name in names if name not in POLICY_ARGS))

@@ -46,7 +46,7 @@ class AllocationResult(KubeModel):
 
 
 class ResourceClaimConsumerReference(KubeModel):
-    """Somebody for whom a claim is reserved."""
+    """A consumer for which a claim is reserved."""
 
     resource: str = ""
     name: str = ""

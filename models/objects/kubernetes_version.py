@@ -1,4 +1,4 @@
-"""The version of Kubernetes that a cluster runs, or that somebody asks for."""
+"""The version of Kubernetes that a cluster runs, or that the user asks for."""
 
 import re
 from dataclasses import dataclass

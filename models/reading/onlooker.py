@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextvars import ContextVar
 
-#: Called with a few words; None where nobody looks on.
+#: Called with a few words; None where progress is not shown.
 ONLOOKER: ContextVar[Callable[[str], None] | None] = ContextVar("onlooker", default=None)
 _EVERY = 500
 

@@ -25,7 +25,7 @@ class Meaning(Enum):
     FIXED = auto()
     """A word of Kubernetes, a number, a time or a key: never renamed."""
     NAME = auto()
-    """A name that somebody chose."""
+    """A name that a user chose."""
     NAMES_AS_KEYS = auto()
     LABELS = auto()
     VALUES = auto()
@@ -52,7 +52,7 @@ class ReadField:
         return self.inner if self.variants is None else self.variants.get(str(beside.get("name")), KubeModel)
 
 
-#: Whether these were said, or left to their defaults, makes a difference to somebody.
+#: Whether these are set, or left to their defaults, makes a difference to some plugin.
 _SAID = {"namespace", "parallelism", "preemption_policy", "replicas", "status"}
 #: Fields whose texts are words of Kubernetes, of a vendor, keys, identities or addresses.
 _FIXED = {

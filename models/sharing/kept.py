@@ -1,4 +1,4 @@
-"""An object as somebody printed it -> the same object with nothing in it but what the planner reads."""
+"""An object as kubectl printed it -> the same object with nothing in it but what the planner reads."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Files as somebody printed them -> one List that can be sent round."""
+"""Files as kubectl printed them -> one List that can be shared."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence

@@ -11,7 +11,7 @@ from models.objects.origin import SnapshotOrigin
 from models.sharing.fields import Meaning, fields_of
 
 Manifest = dict[str, Any]
-#: Labels whose values are words that everybody knows, or identities.
+#: Labels whose values are well-known words, or identities.
 _FIXED_VALUES = {
     "batch.kubernetes.io/controller-uid",
     "beta.kubernetes.io/arch",

@@ -135,7 +135,7 @@ class Filter(Family):
     def encode(self, x: Counts) -> None:
         """Say in the solver's terms what the rule forbids among the pods of a batch.
 
-        What the rule says about one node and one template alone, `most` or a settled rule has said
+        What the rule says about one node and one template alone, `most` or a static rule has said
         before.
         """
 

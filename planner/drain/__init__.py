@@ -1,4 +1,4 @@
-"""In which order to drain nodes, where everybody lands, and who is in the way."""
+"""In which order to drain nodes, where the pods land, and which pods block a node."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def drain(
 ) -> DrainPlan:
     """The nodes drained in waves of `at_once`, with `surge` new nodes like the first of them before.
 
-    Where somebody is in the way or stays pending, or a constraint ends worse, other orders are tried, and
+    Where a pod blocks a node or stays pending, or a constraint ends worse, other orders are tried, and
     changes that free who is blocked; with `fixes` False neither.  When `stop_event` is set, no more is tried.
     """
     if not nodes:
@@ -155,7 +155,7 @@ class DrainRun:
         played = Drain(
             simulation, Allowances(problem, range(len(problem.pods))), self._going, self._for_good, late=late
         )
-        played.settle()
+        played.run_until_quiet()
         before, spread = _balance(doubled, simulation), take(doubled, simulation.scheduler.state)
         already = len(simulation.preempted)
         found = played.run(order, self._at_once)
@@ -248,7 +248,7 @@ def _returned(
     if back:
         first, on = problem.pods[back[0]].key, problem.nodes.names[node_of[back[0]]]
         more = f", and so do {len(back) - 1} more" if len(back) > 1 else ""
-        yield f"{first} tolerates the cordon and lands on {on}{more}: nobody is evicted twice"
+        yield f"{first} tolerates the cordon and lands on {on}{more}: no pod is evicted twice"
 
 
 def _steps(problem: Problem, simulation: ClusterSimulation, found: Drained) -> Iterator[DrainStep]:

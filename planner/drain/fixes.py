@@ -1,4 +1,4 @@
-"""What frees a node that cannot be drained: a replica more, a budget of one more, each tried out."""
+"""What frees a node that cannot be drained: one more replica, a budget of one more, each tried out."""
 
 from __future__ import annotations
 

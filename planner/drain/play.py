@@ -1,9 +1,9 @@
 """Nodes drained one wave after the other, as `kubectl drain` does, with the scheduler in between.
 
-All nodes are cordoned first, so that nobody lands on one that is still to be drained: no pod moves
+All nodes are cordoned first, so that no pod lands on one that is still to be drained: no pod moves
 twice.  In a wave every pod is evicted as soon as its budget allows; its replacement is scheduled and
 becomes ready, which gives the budget back.  A replacement that tolerates the cordon may come back: it is
-another pod, and nobody asks it again.
+another pod, and is not asked again.
 
 Old pods end when their replacements have been looked at; or, where they take their time, not before nothing
 else can happen.
@@ -20,7 +20,7 @@ from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.rollout.cluster_simulation import ClusterSimulation
 
-RESTLESS = "Pods evict each other in turn, so that the drain was not played to an end"
+RESTLESS = "Pods evict each other in a loop, so that the drain was not played to an end"
 
 
 @dataclass(slots=True)
@@ -32,11 +32,11 @@ class Drained:
     stuck: dict[int, tuple[int, str]] = field(default_factory=dict)
     """For every node that is not empty a pod that stays, and why."""
     restless: bool = False
-    """Whether pods evicted each other in turn until it was given up."""
+    """Whether pods evicted each other in a loop until it was given up."""
 
 
 class Drain:
-    """Drains nodes of a world."""
+    """Drains nodes of a cluster simulation."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Drain:
         pods = len(simulation.waiting) + sum(map(len, pods_on.values()))
         self._most = max(effort.DRAIN_LEAST_EVENTS, effort.DRAIN_EVENTS_PER_POD * pods)
 
-    def settle(self) -> None:
+    def run_until_quiet(self) -> None:
         """Let happen what happens without a drain."""
         while self._let_others_act():
             pass
@@ -112,7 +112,7 @@ class Drain:
         return [pod for pod in left if alive[pod] and node_of[pod] == node]
 
     def _evict(self, node: int) -> bool:
-        """Whoever may go now goes; what a controller makes again waits for a node at once."""
+        """Evict every pod that may go now; what a controller makes again waits for a node at once."""
         simulation, gone = self._simulation, False
         for pod in self._staying(node):
             if self._allowances.refusal(simulation, pod):

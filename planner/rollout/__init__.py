@@ -80,7 +80,7 @@ def draws_of(
     progress: Progress | None = None,
     stop_event: threading.Event | None = None,
 ) -> list[Ended]:
-    """The draw without chance, and so many with it, until somebody wants the answer."""
+    """The run without chance and the random ones, until a stop is requested."""
     found: list[Ended] = []
     for seed in (None, *range(1, replays + 1)):
         if found and is_stop_requested(stop_event):

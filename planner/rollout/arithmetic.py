@@ -90,7 +90,7 @@ def rolled(wanted: int, margins: Margins, new: Size | None, old: Sequence[Size])
 def shares(wanted: int, surge: int, sizes: Sequence[int], known: Sequence[int | None]) -> list[int]:
     """The sizes of several active ReplicaSets after the Deployment was scaled: in proportion.
 
-    `sizes` come in the order in which the controller deals: largest first. `known` is what each was
+    `sizes` come in the order in which the controller distributes: largest first. `known` is what each was
     made for: the most pods that its Deployment could have had then, as its annotation says.
     """
     most = wanted + surge if wanted else 0

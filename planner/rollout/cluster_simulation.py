@@ -81,9 +81,9 @@ class ClusterSimulation:
         self.made_at = np.full(len(problem.pods), np.nan)
         self.ready_at = np.full(len(problem.pods), np.nan)
         """When pods that came since were made and became ready, in whole seconds as the API tells times."""
-        self.lot = np.array([self.random.random() for _ in problem.pods])
+        self.random_rank = np.array([self.random.random() for _ in problem.pods])
         self.happened: list[tuple[PodChange, int]] = []
-        """What has happened to pods since somebody took note."""
+        """What has happened to pods since these events were last read."""
         self._watched: frozenset[int] = frozenset()
         self._queue = SchedulingQueue()
         self._changes = 0
@@ -135,7 +135,7 @@ class ClusterSimulation:
         """A controller makes the pod; it waits for a node."""
         self.alive[pod], self.ready[pod] = True, False
         self.made_at[pod], self.ready_at[pod] = np.floor(self.now), np.nan
-        self.lot[pod] = self.random.random()
+        self.random_rank[pod] = self.random.random()
         self._wait(pod)
         self.happened.append((PodChange.MADE, pod))
 
@@ -212,7 +212,7 @@ class ClusterSimulation:
         self.happened.append((PodChange.AVAILABLE, pod))
 
     def schedule(self, most: int) -> bool:
-        """Give everybody who waits a turn until nobody can be helped; whether that changed anything.
+        """Try every waiting pod until none can be helped; whether that changed anything.
 
         It ends, too, when so many events have happened since the beginning.
         """
@@ -222,7 +222,7 @@ class ClusterSimulation:
         return self._changes > before
 
     def schedule_one(self) -> bool:
-        """One turn of the scheduler; False when everybody waits for something to happen."""
+        """One scheduling cycle; False when every pod waits for an event."""
         pod = self._queue.pop(self.now)
         if pod is None:
             return False
@@ -276,7 +276,7 @@ class ClusterSimulation:
 
 
 def _may_help(came: Template, waiting: Template) -> bool:
-    """More pods of one kind help where others want their company, or where spread counts them."""
+    """More pods of one kind help where others have affinity to them, or where spread counts them."""
     spec = waiting.pod.spec
     if spec.affinity is not None and (spec.affinity.pod_affinity or spec.affinity.pod_anti_affinity):
         return True

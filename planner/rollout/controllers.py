@@ -1,4 +1,4 @@
-"""What the controllers of a rollout have in common: turns of single writes, and what is remembered."""
+"""What the controllers of a rollout have in common: reconciling by single writes, and what is remembered."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Sync:
 
 
 class Controller(ABC):
-    """A control loop: woken when something has happened, it takes a turn of writes."""
+    """A control loop: woken when something has happened, it reconciles by a series of writes."""
 
     @property
     @abstractmethod
@@ -30,8 +30,8 @@ class Controller(ABC):
         """The pods of which it wants to know what happens to them."""
 
     @abstractmethod
-    def turn(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
-        """Its writes one by one, time passing in between; each says whom else it concerns."""
+    def reconcile(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
+        """Its writes one by one, with time in between; each yields the controllers that it concerns."""
 
 
 class Run(ABC):
@@ -94,7 +94,7 @@ class Run(ABC):
 
 @dataclass(slots=True)
 class Due:
-    """Pods to be made and pods to be told to go, as a controller saw it when its turn began."""
+    """Pods to be made and pods to be told to go, as a controller saw it when its reconcile began."""
 
     made: list[int] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
@@ -140,7 +140,7 @@ class PodRun(Run, Controller):
     def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:
         """The pods of old revisions and of the new one."""
 
-    def turn(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
+    def reconcile(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
         """Whatever is due."""
         due = self.due(simulation)
         for _ in due.carried_out(simulation):

@@ -56,7 +56,7 @@ class DeploymentRun(Run, Controller):
         spec = self.deployment.spec.model_copy(update={"replicas": replicas})
         self.deployment = self.deployment.model_copy(update={"spec": spec})
 
-    def turn(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
+    def reconcile(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
         """Size the ReplicaSets anew, one write for each."""
         for item, size in self._resized(simulation):
             item.replicas = size
@@ -121,8 +121,8 @@ class DeploymentRun(Run, Controller):
         surge = self.margins.surge if self.deployment.spec.strategy.type == "RollingUpdate" else 0
         grows = wanted + surge > sum(item.replicas for item in active)
         # Larger ones first; of equal ones the newer when growing, the older when shrinking.
-        dealt = sorted(active[::-1] if grows else active, key=lambda item: -item.replicas)
-        sizes = shares(wanted, surge, [item.replicas for item in dealt], [item.most for item in dealt])
-        for item in dealt:
+        ordered = sorted(active[::-1] if grows else active, key=lambda item: -item.replicas)
+        sizes = shares(wanted, surge, [item.replicas for item in ordered], [item.most for item in ordered])
+        for item in ordered:
             item.desired, item.most = wanted, wanted + self.margins.surge
-        return list(zip(dealt, sizes, strict=True))
+        return list(zip(ordered, sizes, strict=True))

@@ -20,7 +20,7 @@ from planner.rollout.timeline import Timeline
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a rollout ended: the world as it is then, and the controllers with what they remember."""
+    """How a rollout ended: the simulation as it is then, and the controllers with what they remember."""
 
     simulation: ClusterSimulation
     runs: Sequence[Run]
@@ -45,7 +45,7 @@ class Begun:
 
 
 def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Begun:
-    """The world as the snapshot has it, and the controllers that will act."""
+    """The simulation as the snapshot has it, and the controllers that will act."""
     simulation = ClusterSimulation(
         prepared.problem, prepared.doubles, prepared.absent, preemption=preemption, seed=seed
     )

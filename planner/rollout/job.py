@@ -15,7 +15,7 @@ from planner.rollout.controllers import Due, PodRun
 from planner.rollout.replica_set import Revision
 
 #: A Job that goes on for longer fills the same room again and again: it is played no further.
-_MOST_TURNS = 10
+_MOST_ROUNDS = 10
 
 
 class JobRun(PodRun):
@@ -34,7 +34,7 @@ class JobRun(PodRun):
             return 0
         if spec.wanted_completions is None:
             return 0 if succeeded else None
-        return max(0, min(spec.wanted_completions - succeeded, _MOST_TURNS * spec.parallelism))
+        return max(0, min(spec.wanted_completions - succeeded, _MOST_ROUNDS * spec.parallelism))
 
     @property
     def pods_end(self) -> bool:

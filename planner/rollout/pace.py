@@ -15,7 +15,7 @@ from random import Random
 
 #: Means in seconds, from and to; drawn evenly over their logarithms.
 _STEP = (0.0003, 0.03)
-_TURN = (0.001, 0.1)
+_RECONCILE = (0.001, 0.1)
 _WRITE = (0.0005, 0.05)
 _STARTING = (0.05, 30.0)
 _ENDING = (0.02, 30.0)
@@ -90,7 +90,7 @@ class Pace:
             self._draw(_Shared(seed))
 
     def _draw(self, shared: _Shared) -> None:
-        self._step, self._turn, self._write = map(shared.mean, (_STEP, _TURN, _WRITE))
+        self._step, self._reconcile, self._write = map(shared.mean, (_STEP, _RECONCILE, _WRITE))
         self._apply, self._work, self.later = map(shared.mean, (_APPLY, _WORK, _LATER))
         self._starting = _Kubelets.drawn(shared, _SAME_TICKS, _STARTING)
         ending = _Kubelets.drawn(shared, _AT_TICKS, _ENDING)
@@ -105,11 +105,11 @@ class Pace:
         """Between two workloads of the manifests."""
         return 0.0 if self.chance is None else self.chance.expovariate(1 / self._apply)
 
-    def turn(self, controller: int) -> float:
-        """From what happened until a controller takes its turn."""
+    def reconcile(self, controller: int) -> float:
+        """From what happened until a controller reconciles."""
         if self.chance is None:
             return 0.01
-        return self.chance.expovariate(1 / self._turn) * self._slowness(controller, self.chance)
+        return self.chance.expovariate(1 / self._reconcile) * self._slowness(controller, self.chance)
 
     def write(self, controller: int) -> float:
         """Between two writes of a controller."""

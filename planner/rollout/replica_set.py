@@ -1,7 +1,7 @@
 """A ReplicaSet in a rollout: as many pods as it is asked for, made when they lack, taken when too many.
 
 Which pods go first is the ranking of `planner.whatif.victims`, in arrays and for pods that mostly came a
-moment ago.  What its Deployment sees is the status, written at the end of a turn as things were at its
+moment ago.  What its Deployment sees is the status, written at the end of a reconcile as things were at its
 beginning.
 """
 
@@ -93,10 +93,10 @@ class Revision:
         cost, restarts = np.where(later, 0, rank[:, 0]), np.where(later, 0, rank[:, 2])
         became_ready = np.where(later, simulation.ready_at[live], rank[:, 1])
         created = np.where(later, simulation.made_at[live], rank[:, 3])
-        uid = np.where(later | (rank[:, 4] == 0), simulation.lot[live], rank[:, 4])
+        uid = np.where(later | (rank[:, 4] == 0), simulation.random_rank[live], rank[:, 4])
         placed, ready = node_of[live] >= 0, simulation.ready[live]
         last_to_first = (
-            simulation.lot[live],
+            simulation.random_rank[live],
             *_later_first(created, uid, simulation.now),
             -restarts,
             *_later_first(became_ready, uid, simulation.now),
@@ -136,8 +136,8 @@ class ReplicaSetController(Controller):
         """Its pods."""
         return self._replicas.slots
 
-    def turn(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
-        """Make or take pods, then say how many were available when the turn began."""
+    def reconcile(self, simulation: ClusterSimulation) -> Iterator[Sequence[Controller]]:
+        """Make or take pods, then say how many were available when the reconcile began."""
         seen, due = self._replicas.count_available(simulation), self._replicas.due(simulation, self._family)
         for _ in due.carried_out(simulation):
             yield ()

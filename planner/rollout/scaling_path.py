@@ -55,13 +55,13 @@ def trajectory(
     preemption: bool = True,
     stop_event: threading.Event | None = None,
 ) -> Trajectory:
-    """Workloads `Kind/name[.namespace]` scaled along their courses, all of them at the same times.
+    """Workloads `Kind/name[.namespace]` scaled along their paths, all of them at the same times.
 
     When `stop_event` is set, there are no further draws.
     """
     owners = {name: _owner(cluster, name, numbers) for name, numbers in courses.items()}
     if len({(item.kind, item.key) for item in owners.values()}) < len(owners):
-        raise InputError(["a workload has one course, not several"])
+        raise InputError(["a workload has one list of replica counts, not several"])
     prepared = prepare(cluster, _largest(owners, courses))
     numbers = {(owners[name].kind, owners[name].key): found for name, found in courses.items()}
     course = [numbers[owner.kind, owner.key] for owner in prepared.workloads]
@@ -92,13 +92,13 @@ def _owner(cluster: Cluster, name: str, numbers: Sequence[int]) -> Rolling:
     for number in numbers:
         found = scalable(cluster, name, number)
     if isinstance(found, Job):
-        raise InputError([f"Job {found.key}: its pods come to an end, there is no course for it"])
+        raise InputError([f"Job {found.key}: its pods come to an end, they cannot be scaled step by step"])
     owner: Rolling = found
     return owner
 
 
 def _largest(owners: Mapping[str, Rolling], courses: Mapping[str, Sequence[int]]) -> Snapshot:
-    """The workloads at the largest number of their course: so many pods may be needed."""
+    """The workloads at the largest number of their path: so many pods may be needed."""
     manifests = Snapshot()
     for name, owner in owners.items():
         spec = owner.spec.model_copy(update={"replicas": max(courses[name])})
@@ -111,7 +111,7 @@ def _largest(owners: Mapping[str, Rolling], courses: Mapping[str, Sequence[int]]
 def _played(
     prepared: Prepared, courses: Sequence[Sequence[int]], seed: int | None, preemption: bool
 ) -> list[list[_RestingPoint]]:
-    """For every workload where it came to rest after each number; a short course stays at its last."""
+    """For every workload where it came to rest after each number; a short path stays at its last number."""
     draw, chance = begin(prepared, seed, preemption=preemption), Random(seed or 0)
     found: list[list[_RestingPoint]] = [[] for _ in courses]
     for step in range(max(map(len, courses))):

@@ -1,7 +1,7 @@
-"""kube-scheduler's queue: pods that are due, that are still backing off, and that nobody can help yet.
+"""kube-scheduler's queue: pods that are due, that are still backing off, and that wait for an event.
 
 A pod that was turned down waits for an event that may help it, and is due again when its backoff is
-over: a second, doubled at every refusal, ten at most.  While nobody is due, backoffs are not waited for.
+over: a second, doubled at every refusal, ten at most.  While no pod is due, backoffs are not waited for.
 Who has waited longest since the last refusal is first, after priority.
 """
 
@@ -29,7 +29,7 @@ class _QueuedPod:
 
 
 class SchedulingQueue:
-    """Who is next; times are seconds of the world's own clock."""
+    """Which pod is next; times are seconds of the simulation's own clock."""
 
     def __init__(self) -> None:
         self._known: dict[int, _QueuedPod] = {}
@@ -70,7 +70,7 @@ class SchedulingQueue:
                 heapq.heappush(self._backing_off, (over, priority, known.order, pod))
 
     def pop(self, now: float) -> int | None:
-        """The next pod; None when everybody waits for an event."""
+        """The next pod; None when every pod waits for an event."""
         while self._backing_off and self._backing_off[0][0] <= now:
             _, priority, order, pod = heapq.heappop(self._backing_off)
             if self._is_current(pod, order):

@@ -22,7 +22,7 @@ _MARK = "~"
 
 
 class Slots:
-    """Makes pods that do not exist yet, under names that nobody has."""
+    """Makes pods that do not exist yet, under names that are not taken."""
 
     def __init__(self, cluster: Snapshot) -> None:
         self._priorities = Priorities(cluster.priority_classes)

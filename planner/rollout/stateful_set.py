@@ -1,7 +1,7 @@
 """A StatefulSet in a rollout: numbered pods, made from the lowest, replaced from the highest.
 
 With OrderedReady every step waits until all lower pods are ready; with Parallel only the replacement
-does.  Pods below `partition` keep their revision; with OnDelete nobody is replaced.  One pod is replaced
+does.  Pods below `partition` keep their revision; with OnDelete no pod is replaced.  One pod is replaced
 at a time, or with 1.37 as many as maxUnavailable says.
 """
 
@@ -89,7 +89,7 @@ class StatefulSetRun(PodRun):
     def due(self, simulation: ClusterSimulation) -> Due:
         """What lacks comes first, then what is too much goes, then what is old.
 
-        With OrderedReady whatever is not as it should be ends the turn; with Parallel it does not.
+        With OrderedReady whatever is not as it should be ends the reconcile; with Parallel it does not.
         """
         due = Due(ordered=True)
         for ordinal in self._in_batches(simulation, self._wanted):
@@ -119,7 +119,7 @@ class StatefulSetRun(PodRun):
         return [ordinals[place] for place in sorted(places, key=lambda place: (place + 1).bit_length())]
 
     def _revision_for(self, ordinal: int) -> int:
-        """The pod to be made: below `partition` as it was; with OnDelete, too, whoever comes is new."""
+        """The pod to be made: below `partition` as it was; with OnDelete, too, a pod that is made is new."""
         kept = self.owner.spec.update_strategy.type != "OnDelete" and ordinal < self._first_updated
         return self.old[ordinal] if kept and ordinal in self.old else self.new[ordinal]
 
@@ -127,7 +127,7 @@ class StatefulSetRun(PodRun):
         return self._current(simulation, ordinal) is not None or self._is_leaving(simulation, ordinal)
 
     def _highest(self, simulation: ClusterSimulation, surplus: Sequence[int]) -> Iterator[int]:
-        """Who goes next of those beyond the wanted number: the highest when it is ready and nobody leaves.
+        """The next surplus pod to delete: the highest ordinal when it is ready and no pod is leaving.
 
         One that is not ready goes only when no lower one is in that state.
         """

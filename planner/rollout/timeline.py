@@ -1,7 +1,7 @@
 """What happens in a rollout, in the order of time: controllers, scheduler and kubelets react to each other.
 
-Everybody who is woken takes a turn a moment later; whoever is in the middle of one is woken again after
-it.  A turn is a row of writes, and between two of them others have theirs.
+A controller that is woken reconciles a moment later; one in the middle of a reconcile is woken again after
+it.  A reconcile is a series of writes, and other controllers write in between.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Entry:
 
 
 class Timeline:
-    """Lets the world go on until nothing moves."""
+    """Runs the simulation until nothing moves."""
 
     def __init__(self, simulation: ClusterSimulation, runs: Sequence[Run], pace: Pace) -> None:
         self._simulation, self._pace = simulation, pace
@@ -113,10 +113,10 @@ class Timeline:
 
     def _work(self, pod: int) -> None:
         """Have a ready pod run to its end, unless it is gone by then."""
-        this, wait = self._simulation.lot[pod], self._pace.work(self._simulation.now)
+        this, wait = self._simulation.random_rank[pod], self._pace.work(self._simulation.now)
 
         def done() -> None:
-            if self._simulation.ready[pod] and self._simulation.lot[pod] == this:
+            if self._simulation.ready[pod] and self._simulation.random_rank[pod] == this:
                 self._simulation.succeed(pod)
 
         self._after(wait, done)
@@ -126,26 +126,26 @@ class Timeline:
             self._simulation.end(double)
 
     def _wake(self, controller: Controller, later: float = 0.0) -> None:
-        """Let a controller take a turn soon, if it is not about to anyway."""
+        """Let a controller reconcile soon, if it is not about to anyway."""
         known = id(controller)
         if known in self._busy:
             self._again.add(known)
         elif known not in self._woken:
             self._woken.add(known)
-            self._after(later + self._pace.turn(id(controller)), lambda: self._begin(controller))
+            self._after(later + self._pace.reconcile(id(controller)), lambda: self._begin(controller))
 
     def _begin(self, controller: Controller) -> None:
         self._woken.discard(id(controller))
         self._busy.add(id(controller))
-        self._go_on(controller, controller.turn(self._simulation))
+        self._go_on(controller, controller.reconcile(self._simulation))
 
-    def _go_on(self, controller: Controller, turn: Iterator[Sequence[Controller]]) -> None:
-        """The next write of a turn; after the last one the controller may be woken again."""
-        concerned = next(turn, None)
+    def _go_on(self, controller: Controller, writes: Iterator[Sequence[Controller]]) -> None:
+        """The next write of a reconcile; after the last one the controller may be woken again."""
+        concerned = next(writes, None)
         if concerned is not None:
             for other in concerned:
                 self._wake(other)
-            self._after(self._pace.write(id(controller)), lambda: self._go_on(controller, turn))
+            self._after(self._pace.write(id(controller)), lambda: self._go_on(controller, writes))
             return
         self._busy.discard(id(controller))
         if id(controller) in self._again:
@@ -158,7 +158,7 @@ class Timeline:
             self._after(self._pace.step(), self._schedule)
 
     def _schedule(self) -> None:
-        """One pod; the next one a moment later, until nobody is left whom it could help."""
+        """One pod; the next one a moment later, until no pod is left that it could help."""
         if self._simulation.schedule_one():
             self._after(self._pace.step(), self._schedule)
         else:

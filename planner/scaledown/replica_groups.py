@@ -1,7 +1,7 @@
 """A scale-down in numbers: replicas alike in every constraint, and how the constraints count them.
 
-Replicas of one controller that stand in the same domains of every constraint are one lot: it does
-not matter which of them goes.  So a choice is a number for every lot.
+Replicas of one controller that stand in the same domains of every constraint are one group: it does
+not matter which of them goes.  So a choice is a number for every group.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def in_numbers(
         columns += _domains_of(found, nodes, kinds, len(problem.templates))
     rows, lot_of = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
     replica_groups = _lots(rows, lot_of.ravel().tolist(), pods, groups)
-    demands = tuple(
+    constraints = tuple(
         _demand(problem, state, found, rows[:, 1 + 2 * n : 3 + 2 * n], positions)
         for n, found in enumerate(rules)
     )
-    return Removal(replica_groups, tuple(group.going for group in groups), demands)
+    return Removal(replica_groups, tuple(group.going for group in groups), constraints)
 
 
 def _domains_of(found: spread_counts.AskedRule, nodes: Codes, kinds: Codes, templates: int) -> list[Codes]:

@@ -196,7 +196,7 @@ def _told(worth: Sequence[int]) -> str:
 
 
 def _tell(stages: Sequence[RemovalStage]) -> None:
-    """Show the best so far, and the bound of its last stage, to whoever looks on."""
+    """Show the best so far, and the bound of its last stage, on the progress line."""
     report_best(f"{_told([stage.value for stage in stages])}, at least {stages[-1].bound}")
 
 
@@ -232,7 +232,7 @@ def _scaled(target: _Target) -> plan.ScaledWorkload:
 
 
 def _picked(removal: Removal, numbers: Sequence[int], groups: Sequence[Open]) -> Iterator[Pod]:
-    """So many pods of every lot, those that their controller would take first, first."""
+    """So many pods of every group, those that their controller would take first, first."""
     lot_of = {
         pod.key: number
         for number, replica_group in enumerate(removal.replica_groups)
@@ -254,7 +254,7 @@ def _claims(stages: Sequence[RemovalStage], forced: int) -> Iterator[Claim]:
     given: dict[str, int] = {}
     for name, stage in zip((*_SPREAD, _SHARED), stages, strict=False):
         bound = stage.bound if name != _SHARED else forced - stage.bound
-        yield Claim(name, Bound(bound, "a model of all lots"), dict(given))
+        yield Claim(name, Bound(bound, "a model of all replica groups"), dict(given))
         given[name] = stage.value
 
 

@@ -1,4 +1,4 @@
-"""What HorizontalPodAutoscalers make of a number of replicas that somebody asks for."""
+"""What HorizontalPodAutoscalers make of a number of replicas that the user asks for."""
 
 from __future__ import annotations
 

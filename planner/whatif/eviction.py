@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from models import Cluster
-from models.controllers.reconcile import settle
+from models.controllers.reconcile import reconcile
 from models.objects.pod import Pod
 from planner.whatif.named import listed
 
@@ -34,7 +34,7 @@ def without_pods(cluster: Cluster, gone: Collection[Pod], *, returning: Iterable
             claim for claim in cluster.persistent_volume_claims if claim.key not in claims
         ),
     )
-    return settle(left, returning)
+    return reconcile(left, returning)
 
 
 def noted(cluster: Cluster, notes: Iterable[str]) -> Cluster:
@@ -43,7 +43,7 @@ def noted(cluster: Cluster, notes: Iterable[str]) -> Cluster:
 
 
 def bare_pods(what: str, gone: Iterable[Pod]) -> Iterator[str]:
-    """A note about the pods that nobody makes again."""
+    """A note about the pods that no controller makes again."""
     bare = [pod.key for pod in gone if pod.metadata.controller is None]
     if bare:
         yield f"{what}: {_pods(len(bare))} without a controller, lost for good: {listed(bare)}"

@@ -1,4 +1,4 @@
-"""What lets a pod go that its budget holds: a replica more, or a budget of one more."""
+"""What lets a pod go that its budget holds: one more replica, or a budget of one more."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SCALED = Deployment | ReplicaSet | ReplicationController | StatefulSet
 
 
 def one_replica_more(cluster: Cluster, pod: Pod) -> Iterator[tuple[Cluster, FixChange]]:
-    """A replica more of the pod's workload, which has to find room."""
+    """One more replica of the pod's workload, which has to find room."""
     owner = workloads_of(cluster).above(pod)
     if not isinstance(owner, _SCALED):
         return

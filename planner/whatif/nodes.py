@@ -73,7 +73,7 @@ def remove_nodes(cluster: Cluster, nodes: str) -> Cluster:
 def lose_contact(cluster: Cluster, nodes: str) -> Cluster:
     """The cluster with a node, or all nodes with a label `key=value`, unreachable, and without their pods.
 
-    As in an outage before anybody takes the nodes away: constraints still count them, nobody comes there.
+    As in an outage before the nodes are removed: constraints still count them, no pod comes there.
     """
     names = {node.name for node in nodes_chosen(cluster, nodes)}
     gone = [pod for pod in cluster.pods if pod.node_name in names]

@@ -160,7 +160,7 @@ def _of_sets(
 
 
 def _related(cluster: Cluster, pods: ByController[Pod], sets: Sequence[ReplicaSet]) -> Iterator[Pod]:
-    """The live pods that the selector of one of the ReplicaSets picks, whoever owns them."""
+    """The live pods that the selector of one of the ReplicaSets picks, whatever owns them."""
     namespaces = {item.namespace for item in sets}
     selectors = [item.spec.selector for item in sets if item.spec.selector is not None]
     for pod in cluster.pods:

@@ -5,7 +5,7 @@ phase Pending, then Unknown, then Running; not ready; lower `controller.kubernet
 more replicas of the same Deployment on the node; ready for a shorter time; more restarts of a container,
 then of a sidecar; created later.  Times are compared by the logarithm to base 2 of how many nanoseconds
 ago they were, and where that is equal, though the times are not, the uid decides.
-Job, ActivePods: the same without cost, company on the node and logarithms.
+Job, ActivePods: the same without cost, pods beside it on the node and logarithms.
 StatefulSet: the highest ordinal.
 
 Differences: the time of the snapshot stands for now, and the name decides where nothing else does;

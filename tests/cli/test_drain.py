@@ -30,7 +30,7 @@ def test_a_drain_without_an_end_is_1(planner: Planner, tmp_path: Path) -> None:
     objects, name = evicting_each_other()
     ended = planner("drain", name, "-f", write(tmp_path / "c.json", *objects))
     assert ended.code == 1
-    assert "Pods evict each other in turn" in ended.err
+    assert "Pods evict each other in a loop" in ended.err
 
 
 def test_a_job_that_fails_by_it_is_1(planner: Planner, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_pending_pods_are_told_by_check(planner: Planner, tmp_path: Path) -> Non
     path = write(tmp_path / "waiting.json", node("a1", "a"), pod("w", spread="DoNotSchedule"))
     ended = planner("check", "-f", path)
     assert ended.code == 0
-    assert ended.verdict.endswith("; 1 pod is pending and has no say.")
+    assert ended.verdict.endswith("; 1 pod is pending and is not counted.")
     assert json.loads(planner("check", "-f", path, "-n", "shop", "-o", "json").out)["pending"] == 1
 
 

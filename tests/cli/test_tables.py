@@ -22,7 +22,7 @@ def test_check_names_the_domain_that_is_too_full(planner: Planner, tmp_path: Pat
         "  a   ███ 3   2 too many",
         "  b       0",
         "",
-        "Each domain is held against the emptiest one, so one pod moved there may mend several:",
+        "Each domain is compared with the emptiest one, so moving one pod there may repair several:",
         "`planner rebalance` finds the fewest moves.",
     ]
 

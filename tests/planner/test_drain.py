@@ -52,7 +52,7 @@ def test_a_budget_is_waited_for() -> None:
 
 
 def test_a_budget_that_allows_nothing_blocks_and_what_frees_it_is_told() -> None:
-    """The upgrade stops at such a node; a replica more or another budget lets it go on."""
+    """The upgrade stops at such a node; one more replica or another budget lets it go on."""
     objects = running(web(1, constraints=[]), ["a1"], *zones("ab"))
     plan = drained([*objects, budget(minAvailable=1)], "a1", "b1")
     (row,) = plan.blocked
@@ -128,7 +128,7 @@ def test_who_tolerates_the_cordon_comes_back_and_stays() -> None:
     plan = drained(objects, "a1")
     assert [(row.pod, row.lands) for step in plan.steps for row in step.evictions] == [("default/it", "a1")]
     assert (plan.blocked, plan.played_to_end) == ((), True)
-    assert plan.notes[-1] == "default/it tolerates the cordon and lands on a1: nobody is evicted twice"
+    assert plan.notes[-1] == "default/it tolerates the cordon and lands on a1: no pod is evicted twice"
 
 
 def evicting_each_other() -> tuple[list[Object], str]:
@@ -144,7 +144,7 @@ def test_pods_that_evict_each_other_in_turn_are_given_up() -> None:
     objects, name = evicting_each_other()
     plan = drained(objects, name)
     assert not plan.played_to_end
-    assert any(note.startswith("Pods evict each other in turn") for note in plan.notes)
+    assert any(note.startswith("Pods evict each other in a loop") for note in plan.notes)
 
 
 def test_other_orders_are_tried_where_one_does_harm(monkeypatch: pytest.MonkeyPatch) -> None:

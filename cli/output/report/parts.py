@@ -44,7 +44,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class HtmlTable:
-    """A table with all its rows, of which the page shows the first until somebody asks for more."""
+    """A table with all its rows, of which the page shows the first until the user asks for more."""
 
     caption: str
     heads: tuple[Head, ...]

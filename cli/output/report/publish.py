@@ -1,4 +1,4 @@
-"""`--report FILE.html`: what a command found, as a page to send round."""
+"""`--report FILE.html`: what a command found, as a web page to share."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from planner.documents.plan import CheckReport, Finding
 
 #: Of more constraints those that hold are only counted.
 _MOST_HELD = 40
-#: So many pods too many may be mended with fewer moves.
+#: From this many excess pods on, fewer moves than pods may repair them.
 _SEVERAL = 2
 
 
@@ -52,7 +52,7 @@ def _remedy(document: CheckReport) -> Sentence | None:
     if _surplus(document) < _SEVERAL:
         return None
     return Sentence(
-        "Each domain is held against the emptiest one, so one pod moved there may mend several: "
+        "Each domain is compared with the emptiest one, so moving one pod there may repair several: "
         f"`planner{JOINT}rebalance` finds the fewest moves."
     )
 
@@ -82,8 +82,8 @@ def _verdict(document: CheckReport) -> VerdictBlock:
     if document.findings:
         parts.append(counted(len(document.findings), "other finding"))
     if document.pending:
-        have = _are(document.pending, "is pending and has", "are pending and have")
-        parts.append(f"{counted(document.pending, 'pod')} {have} no say")
+        have = _are(document.pending, "is pending and is", "are pending and are")
+        parts.append(f"{counted(document.pending, 'pod')} {have} not counted")
     return VerdictBlock("; ".join(parts) + ".", "bad" if document.violations else "good")
 
 

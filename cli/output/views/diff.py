@@ -62,7 +62,7 @@ def _verdict(document: Diff) -> VerdictBlock:
     changed = [document.spread, document.workloads, document.placed, *_lists(document)]
     if not parts:
         parts = [
-            "Nothing got worse, nobody moved" if any(changed) else "No difference in nodes, pods and spread"
+            "Nothing got worse, no pod moved" if any(changed) else "No difference in nodes, pods and spread"
         ]
     sentence = "; ".join(parts)
     return VerdictBlock(f"{sentence[0].upper()}{sentence[1:]}.", "bad" if worse else "good")

@@ -78,7 +78,7 @@ def _blocked(row: BlockedNode, page: Page) -> Iterator[Block]:
     yield Sentence(f"{row.node} is not emptied: {row.pod} stays.", "bad")
     yield Sentence(row.message, indent=2)
     if not row.fixes:
-        yield Sentence("Neither a replica more nor another budget frees it.", indent=2)
+        yield Sentence("Neither one more replica nor another budget frees it.", indent=2)
     for number, fix in enumerate(row.fixes, start=1):
         yield from fix_blocks(number, fix.model_copy(update={"node": ""}), page)
 
@@ -97,7 +97,7 @@ def _verdict(document: DrainPlan) -> VerdictBlock:
         parts.append(f"{counted(pending, 'pod')} more pending than before")
     over = document.after.hard_excess - document.before.hard_excess
     if over > 0:
-        parts.append(f"{counted(over, 'pod')} more too many in domains than before")
+        parts.append(f"{counted(over, 'pod')} more above maxSkew than before")
     failing = sum(row.outcome == "Fails" for row in document.jobs)
     if failing:
         parts.append(f"{counted(failing, 'Job')} {'fails' if failing == 1 else 'fail'}")

@@ -118,10 +118,10 @@ def _counts(row: SpreadDomains, page: Page) -> str:
 def fixes(item: Explanation, page: Page) -> Iterator[Block]:
     """What helps a pod, the cheapest first; or that nothing does, and how much was tried."""
     if not item.fixes:
-        proof = "and that is all that the catalogue has" if item.exhausted else "of the cheapest"
+        proof = "and that is every change that the planner knows" if item.exhausted else "of the cheapest"
         none = "none applies" if item.exhausted else "none was tried out"
         tried = f"{item.tried} changes were tried out, {proof}" if item.tried else none
-        yield Sentence(f"Nothing in the catalogue of changes helps: {tried}.")
+        yield Sentence(f"No change that the planner knows helps: {tried}.")
         return
     yield Sentence("Each of these helps, the cheapest first:")
     for number, fix in enumerate(item.fixes, start=1):
@@ -138,7 +138,7 @@ def fix_blocks(number: int, fix: Fix, page: Page) -> Iterator[Block]:
 
 
 def consequences(fix: Fix) -> str:
-    """Whom it evicts, and what becomes of the pods that are deleted."""
+    """The pods that it evicts, and what becomes of the pods that are deleted."""
     words = f" (evicts {', '.join(fix.victims)})" if fix.victims else ""
     for place in fix.replacements:
         words += (

@@ -96,7 +96,7 @@ def _domains(pods: Mapping[str, int], page: Page) -> str:
 def _steps(row: WorkloadRollout, page: Page) -> Iterator[Block]:
     """The steps, where everything is wanted."""
     if page.everything and row.steps:
-        yield Sentence(f"{row.workload} in {row.namespace}, asked for after every step:")
+        yield Sentence(f"{row.workload} in {row.namespace}, replicas set after each step:")
         steps = [[str(n), str(s.old), str(s.new), str(s.ready)] for n, s in enumerate(row.steps, start=1)]
         yield Table(("STEP", "OLD", "NEW", "READY"), rows_of(steps), noun="step")
 

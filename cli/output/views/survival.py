@@ -1,4 +1,4 @@
-"""A Survival: a row for every workload that a lost domain hurts, and the way out for who stays pending."""
+"""A Survival: a row for every workload that a lost domain breaks, and what helps pods that stay pending."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _alike(found: Iterable[tuple[str, LostPending]]) -> list[tuple[list[str], Lo
 def _way_out(left: LostPending, *, once: bool) -> str:
     """The change that helps, with the node where it leads to where that is one."""
     if left.fix is None:
-        return "nothing in the catalogue of changes"
+        return "no change that the planner knows"
     changes = "; ".join(dict.fromkeys(change.summary for change in left.fix.changes))
     where = f" -> {left.fix.node}" if once else ""
     return f"{changes}{where}{consequences(left.fix)}"
@@ -95,8 +95,8 @@ def _left(when: str, left: LostPending, *, once: bool) -> Iterator[Block]:
     yield Sentence(f"{when}, {pods} {'stays' if left.pods == 1 else 'stay'} pending:")
     yield told(left.message)
     helps = _way_out(left, once=once)
-    whom = f" {left.example}" if once else ""
-    yield Sentence(f"{helps} helps" if left.fix is None else f"What helps{whom}: {helps}", indent=2)
+    example = f" {left.example}" if once else ""
+    yield Sentence(f"{helps} helps" if left.fix is None else f"What helps{example}: {helps}", indent=2)
 
 
 def _verdict(document: Survival) -> VerdictBlock:
@@ -106,7 +106,7 @@ def _verdict(document: Survival) -> VerdictBlock:
     if not lost:
         when = ", once its nodes are taken away" if any(loss.meanwhile for loss in document.domains) else ""
         return VerdictBlock(f"Every workload survives the loss of each of {domains} of {key}{when}.", "good")
-    return VerdictBlock(f"Of {domains} of {key}, the loss of {_some(lost)} hurts.", "bad")
+    return VerdictBlock(f"Of {domains} of {key}, the loss of {_some(lost)} is not survived.", "bad")
 
 
 def _either(domains: list[str]) -> str:

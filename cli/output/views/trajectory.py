@@ -12,7 +12,7 @@ from planner.documents.rollout import CourseStep, ScalingPath, Trajectory
 
 
 def sections(document: Trajectory, page: Page) -> Iterator[Section]:
-    """The courses as a person reads them."""
+    """The scaling paths as a person reads them."""
     yield section("", _verdict(document))
     for course in document.courses:
         title = f"{course.workload} in {course.namespace}"

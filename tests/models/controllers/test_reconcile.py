@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from models import Cluster, InputError
-from models.controllers.reconcile import settle, workloads_of
+from models.controllers.reconcile import reconcile, workloads_of
 from tests.models.manifests import Object, node, pod, reference, workload
 
 
@@ -21,7 +21,7 @@ def test_a_snapshot_that_was_just_read_is_settled() -> None:
     kinds = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController", "DaemonSet", "Job")
     cluster = Cluster.from_objects([node("n1"), *(workload(kind, kind.lower()) for kind in kinds)])
     assert len(cluster.pods) == len(kinds)
-    assert settle(cluster) == cluster
+    assert reconcile(cluster) == cluster
 
 
 def test_what_is_lacking_comes() -> None:
@@ -36,8 +36,8 @@ def test_what_is_lacking_comes() -> None:
     owner["spec"]["template"]["spec"]["priorityClassName"] = "gold"
     cluster = Cluster.from_objects([classes, node("n1"), owner])
     left = replace(cluster, pods=cluster.pods[:1])
-    assert [item.key for item in settle(left).pods] == ["default/web-1", "default/web-2"]
-    assert [item.priority for item in settle(left).pods] == [7, 7]
+    assert [item.key for item in reconcile(left).pods] == ["default/web-1", "default/web-2"]
+    assert [item.priority for item in reconcile(left).pods] == [7, 7]
 
 
 def test_what_went_comes_back_as_it_was() -> None:
@@ -47,8 +47,8 @@ def test_what_went_comes_back_as_it_was() -> None:
     running["metadata"]["labels"] = {"app": "web", "added": "by admission"}
     cluster = Cluster.from_objects([node("n1"), owner, running])
     left = replace(cluster, pods=())
-    assert [item.metadata.labels for item in settle(left).pods] == [{"app": "web"}]
-    (back,) = settle(left, cluster.pods).pods
+    assert [item.metadata.labels for item in reconcile(left).pods] == [{"app": "web"}]
+    (back,) = reconcile(left, cluster.pods).pods
     assert (back.name, back.metadata.labels["added"]) == ("web-1", "by admission")
     assert (back.node_name, back.status.phase) == (None, "Pending")
 

@@ -20,11 +20,11 @@ def test_sixteen_draws_share_out_every_range() -> None:
 def test_the_same_seed_is_the_same_pace() -> None:
     """A draw can be told again; another one is another."""
     one, same, other = Pace(5), Pace(5), Pace(6)
-    assert [one.turn(7) for _ in range(3)] == [same.turn(7) for _ in range(3)]
+    assert [one.reconcile(7) for _ in range(3)] == [same.reconcile(7) for _ in range(3)]
     assert one.later == same.later != other.later
 
 
 def test_without_a_seed_nothing_is_left_to_chance() -> None:
     """Kubelets act together after whatever controllers do, and Jobs end after whatever kubelets do."""
     pace = Pace(None)
-    assert pace.turn(1) < pace.start(0.5) == pace.end(0.5) < pace.work(0.5)
+    assert pace.reconcile(1) < pace.start(0.5) == pace.end(0.5) < pace.work(0.5)

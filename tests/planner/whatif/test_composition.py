@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cli.input.changes import changed
 from cli.main import run
 from models import Cluster, InputError
-from models.controllers.reconcile import settle, workloads_of
+from models.controllers.reconcile import reconcile, workloads_of
 from planner import check, simulate, whatif
 from tests.builders import HARD, ZONE, Object, node, pod, replica, revision, scaled, spread
 from tests.strategies import one_of, steady
@@ -146,7 +146,7 @@ def test_controllers_have_nothing_left_to_do(objects: list[Object], wanted: list
         found = one_by_one(Cluster.from_objects(objects), wanted)
     except InputError:
         return
-    assert settle(found) == found
+    assert reconcile(found) == found
     keys = [item.key for item in found.pods]
     assert len(set(keys)) == len(keys)
 

@@ -1,7 +1,7 @@
 # ---- Cordons: the few nodes that would be wrong for a replacement, until it has landed ----------
 #
 # A node gets the annotation planner/cordoned-for, with the pod whose replacement is meant, in the very
-# change that cordons it, so whoever comes after a KILL can open it.  A node that somebody else has
+# change that cordons it, so that it can be opened after a KILL.  A node that another user has
 # cordoned needs nothing, and is not opened.
 
 CORDONED='' # what has to be opened again: one node a line
@@ -10,7 +10,7 @@ is_cordoned() {
     printf '%s\n' "$CORDONED" | grep -qxF "$1"
 }
 
-# Every node: NAME|RESOURCE VERSION|CORDONED|FOR WHOM
+# Every node: NAME|RESOURCE VERSION|CORDONED|FOR WHICH POD
 read_cordons() {
     line='{.metadata.name}|{.metadata.resourceVersion}|{.spec.unschedulable}|{.metadata.annotations.planner/cordoned-for}'
     k get nodes -o "jsonpath={range .items[*]}$line{'\n'}{end}"
@@ -25,7 +25,7 @@ close_nodes() {
     [ -n "$fresh" ]
 }
 
-# One node; looked at once more when somebody else has just changed it.
+# One node; looked at once more when another client has just changed it.
 close_node() {
     for attempt in 1 2 3 4 5; do
         found=$(read_cordons) || stop "nodes cannot be read"

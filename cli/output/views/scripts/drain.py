@@ -83,7 +83,7 @@ def _wave(
 def _lands(pod: Pod, node: str | None) -> str:
     if node is not None:
         return f"lands on {node}, or on another that is as good"
-    return "stays pending" if owner_of(pod) else "nobody makes it again"
+    return "stays pending" if owner_of(pod) else "no controller makes it again"
 
 
 def _ready(document: DrainPlan, snapshot: Snapshot) -> dict[tuple[str, str], int]:

@@ -1,7 +1,7 @@
 # ---- Draining: all nodes are cordoned, then wave by wave pods are evicted and waited for ---------
 #
 # Nothing is remembered between two looks, so it does not matter when this was interrupted.  A node that
-# was cordoned here has the annotation planner/drain, so whoever comes after a KILL can open it again.
+# was cordoned here has the annotation planner/drain, so that it can be opened again after a KILL.
 
 MARK=planner/drain
 
@@ -69,7 +69,7 @@ read_pods() {
     PODS=$read
 }
 
-# Of the pods that were read:  here|NODE|NAMESPACE|POD|UID  is to go,  E|a row of ENDING  is going, whoever said so,
+# Of the pods that were read:  here|NODE|NAMESPACE|POD|UID  is to go,  E|a row of ENDING  is going, whatever deleted it,
 # back|NAMESPACE/POD  tolerates the cordon and was made again here,  ?|...  is not as planned.
 assess() {
     printf '%s\n' "$PLAN" "$PODS" | awk -F'|' '

@@ -59,11 +59,11 @@ def _plan(document: MovePlan, snapshot: Snapshot) -> Iterator[str]:
 
 def _move(step: MoveStep, pod: Pod, snapshot: Snapshot, sets: Mapping[tuple[str, ...], str]) -> Iterator[str]:
     yield f"# {one_line(step.why)}"
-    steered = () if step.pin is None else (_pinning(step.pin, pod, snapshot),)
+    held = () if step.pin is None else (_pinning(step.pin, pod, snapshot),)
     if step.cordon:
-        steered = (f"cordon:{','.join(step.cordon)}",)
+        held = (f"cordon:{','.join(step.cordon)}",)
     where = (pod.namespace, pod.name, pod.metadata.uid, step.source, step.owner, _to(step.lands, sets))
-    yield command("move", *where, *steered)
+    yield command("move", *where, *held)
 
 
 def _to(place: Place, sets: Mapping[tuple[str, ...], str]) -> str:

@@ -116,7 +116,7 @@ assess() {
                 finished += state[i] == "done"
                 if (state[i] != "done" && !due) due = wave[i]
                 if ((state[i] == "todo" || state[i] == "away") && !first) first = wave[i]
-                if (first && wave[i] > first && state[i] != "todo") wrong(space[i] "/" pod[i] " is gone before its turn")
+                if (first && wave[i] > first && state[i] != "todo") wrong(space[i] "/" pod[i] " is gone before its wave")
             }
             printf "T|%d|%d|%d|%d\n", finished, m, due, wave[m]
             for (i = 1; i <= m; i++) if (wave[i] == due || wave[i] == told) {
@@ -139,7 +139,7 @@ look() {
     DUE=${total%%|*} WAVES=${total#*|}
 }
 
-# As look, and once more with the labels of the nodes as they are now before anything is called astray.
+# As look, and once more with the labels of the nodes as they are now before anything is called not as planned.
 look_twice() {
     look || return 1
     [ -n "$NOT_AS_PLANNED" ] || return 0
@@ -147,7 +147,7 @@ look_twice() {
     look
 }
 
-# What the cluster looks like, for whoever has to decide how to go on.
+# What the cluster looks like, for the user to decide how to go on.
 picture() {
     complain "$DONE of $MOVES moves are done${DUE:+, wave $DUE of $WAVES is due}"
     printf '%s\n' "$PODS" "$PLAN" | awk -F'|' '
@@ -175,13 +175,13 @@ evicted_until() {
     printf '%s\n' "$PLAN" | awk -F'|' -v wave="$1" '$1 == "M" && $2 <= wave + 0 { print $3 "|" $4 "|" $5 "|" $6 }'
 }
 
-astray() {
+stop_not_as_planned() {
     picture
     stop "$*"
 }
 
 # Tells what has landed, and takes the pins and cordons off that have done their work.
-settle() {
+finish_landed() {
     while IFS='|' read -r state namespace _ _ _ _ _ new on _; do
         case $state in landed | done) announce "$namespace/$new" "$on" ;; esac
     done <<END
@@ -220,7 +220,7 @@ act() {
     busy=''
     while IFS='|' read -r state namespace pod _ _ owner _ new _ pin; do
         case $state in away | landed) busy="$busy $namespace|$owner " ;; esac
-        if [ "$state" = away ] && [ -n "$pin" ]; then steer "$namespace" "$owner" "$pod" "$pin" "$new"; fi
+        if [ "$state" = away ] && [ -n "$pin" ]; then hold_replacement "$namespace" "$owner" "$pod" "$pin" "$new"; fi
     done <<END
 $STATE
 END
@@ -230,7 +230,7 @@ END
         busy="$busy $namespace|$owner "
         if [ -n "$pin" ]; then
             evict "$namespace" "$pod" "$uid" "only ask" || continue
-            steer "$namespace" "$owner" "$pod" "$pin" "" || continue
+            hold_replacement "$namespace" "$owner" "$pod" "$pin" "" || continue
         fi
         if evict "$namespace" "$pod" "$uid"; then say "evicted $namespace/$pod from $from"; fi
     done <<END
@@ -240,7 +240,7 @@ END
 
 # A replacement has its pin, and one that was made without it is made once more; or wrong nodes are
 # cordoned, and the scheduler has a second to hear of it: NAMESPACE KIND/NAME POD PATCH-OR-NODES REPLACEMENT
-steer() {
+hold_replacement() {
     case $4 in
     cordon:*)
         if close_nodes "$1" "$3" "${4#cordon:}" && [ -z "$DRY_RUN" ]; then sleep 1; fi
@@ -255,8 +255,8 @@ carry_out() {
     waited=0 before='' TROUBLE=''
     while :; do
         if look_twice; then
-            settle
-            [ -z "$NOT_AS_PLANNED" ] || astray "$(first_of "$NOT_AS_PLANNED")"
+            finish_landed
+            [ -z "$NOT_AS_PLANNED" ] || stop_not_as_planned "$(first_of "$NOT_AS_PLANNED")"
             if [ "$DONE" -eq "$MOVES" ]; then
                 await_gone "$(evicted_until "$WAVES")"
                 return 0
@@ -273,7 +273,7 @@ carry_out() {
             # A replacement may be made, or find room, only when the old pod is gone.
             if are_ending; then waited=0; fi
         fi
-        [ "$waited" -lt "$TIMEOUT" ] || astray "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}"
+        [ "$waited" -lt "$TIMEOUT" ] || stop_not_as_planned "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}"
         sleep 1
         waited=$((waited + 1))
     done
@@ -381,7 +381,7 @@ rehearse() {
     rows=$(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "M"')
     while IFS='|' read -r _ number namespace pod uid from owner to pin; do
         if [ -z "$pod" ] || [ "$number" -lt "$DUE" ]; then continue; fi
-        if [ -n "$pin" ]; then steer "$namespace" "$owner" "$pod" "$pin" ""; fi
+        if [ -n "$pin" ]; then hold_replacement "$namespace" "$owner" "$pod" "$pin" ""; fi
         if evict "$namespace" "$pod" "$uid"; then say "wave $number: $namespace/$pod would go from $from to $to"; fi
     done <<END
 $rows

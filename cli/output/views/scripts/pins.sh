@@ -2,7 +2,7 @@
 #
 # The template of a ReplicaSet or ReplicationController is narrowed; a Deployment above it is paused
 # meanwhile, or it would roll out.  Before anything else the controller gets annotations that say how
-# to undo that, so whoever comes after a KILL can:
+# to undo that, so that it can be undone after a KILL:
 #   planner/pinned-for  the pod whose replacement is meant
 #   planner/affinity    spec.template.spec.affinity as it was, as JSON
 #   planner/resume      the Deployment that was paused for it, if it was not paused before

@@ -90,7 +90,7 @@ class _Steps:
             pod = self._pods[step.pod]
             where = (pod.namespace, pod.name, pod.metadata.uid)
             if step.node is None:
-                owner = _steerable(pod)
+                owner = _pinnable_owner(pod)
                 patch = self._template(pod, _NOWHERE, first=True)
                 yield command("evict_pod", *where, pod.node_name or "", owner, patch)
             elif step.source is not None:
@@ -102,7 +102,7 @@ class _Steps:
                 yield command("bind", *where, step.node)
 
     def _replacement(self, pod: Pod, node: str) -> str:
-        owner = _steerable(pod)
+        owner = _pinnable_owner(pod)
         self._received[pod.namespace, owner, node] += 1
         number = self._received[pod.namespace, owner, node]
         patch = self._template(pod, OnNodes(nodes=(node,)), first=False)
@@ -116,11 +116,11 @@ class _Steps:
         return _json([test, change] if first else [change])
 
 
-def _steerable(pod: Pod) -> str:
+def _pinnable_owner(pod: Pod) -> str:
     """The controller of a pod whose replacement can be told where to go."""
     owner = owner_of(pod)
     if owner.partition("/")[0] not in {"ReplicaSet", "ReplicationController"}:
-        whose = f"{pod.key} of {owner or 'nobody'}"
+        whose = f"{pod.key} of {owner or 'no controller'}"
         raise InputError(
             [f"{whose} would be evicted, and its replacement would go anywhere: leave out --allow-moves"]
         )

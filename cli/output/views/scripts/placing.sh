@@ -108,12 +108,12 @@ do_bind() {
         printf '{"apiVersion":"v1","kind":"Binding","metadata":{"name":"%s","namespace":"%s","uid":"%s"},"target":{"apiVersion":"v1","kind":"Node","name":"%s"}}' \
             "$2" "$1" "$3" "$4" |
             k_given create --raw "/api/v1/namespaces/$1/pods/$2/binding${DRY_RUN:+?dryRun=All}" -f - >/dev/null 2>&1 ||
-            complain "$1/$2 could not be bound to $4; somebody else may have been faster"
+            complain "$1/$2 could not be bound to $4; another client may have been faster"
     fi
     [ -n "$DRY_RUN" ] || await_pod "$1" "$2" "$4"
 }
 
-# Evicts, with new pods of the controller held back until their turn, and waits until the pod is gone:
+# Evicts, with new pods of the controller held back until their step, and waits until the pod is gone:
 # NAMESPACE POD UID OWNER PATCH
 do_evict() {
     waited=0

@@ -13,7 +13,7 @@ from models.objects.pod import Pod
 from models.snapshot import Snapshot
 from planner.documents.plan import ScaleDown
 
-#: Controllers that do not look at deletion costs: they take whom they always take.
+#: Controllers that do not look at deletion costs: they take the pods that they always take.
 _DEAF = {"StatefulSet", "Job"}
 
 

@@ -1,7 +1,7 @@
 # ---- Scaling down: deletion costs first, then the scaling, then the costs come off again --------
 #
 # A pod whose cost was changed has the annotation planner/deletion-cost: `was:` and the cost that it had,
-# so whoever comes after a KILL can put it back.
+# so that it can be put back after a KILL.
 
 COST=controller.kubernetes.io/pod-deletion-cost
 MARK=planner/deletion-cost
