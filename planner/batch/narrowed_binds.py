@@ -2,6 +2,7 @@
 
 A spread constraint that honours node affinity sees no domain but that of the node.  With minDomains that is
 too few: the global minimum is 0, and the node is refused where maxSkew pods are counted there already.
+A profile without the NodeAffinity filter does not heed the narrowing at all.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def refused_when_narrowed(cluster: Cluster, steps: Sequence[PlanStep]) -> Iterat
 
 
 def _refuses(pending: Pending, number: int, node: int) -> bool:
-    """Whether a filter refuses the node to a pod of a template that may run nowhere else."""
+    """Whether narrowing a pod of a template to the node does not bring it there."""
     only = pending.problem.nodes.none.copy()
     only[node] = True
     template = pending.template(number)

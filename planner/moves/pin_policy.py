@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from models.snapshot import Snapshot
+from planner.constraints.node_affinity import NodeAffinity
 from planner.constraints.node_unschedulable import NodeUnschedulable
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.moves.trial_cluster import TrialCluster
@@ -34,7 +35,7 @@ class PinPolicy:
     def of(cls, trial: TrialCluster, templates: Iterable[int], *, cordon: bool) -> PinPolicy:
         """Which of some templates may be pinned, and which use cordons; cordons only with `cordon`."""
         several = frozenset(templates)
-        pins = several & pinnable(trial.problem)
+        pins = frozenset(t for t in several & pinnable(trial.problem) if _heeds_affinity(trial, t))
         others = several - pins if cordon else ()
         return cls(pins, frozenset(template for template in others if _heeds_cordons(trial, template)))
 
@@ -65,6 +66,11 @@ def _above(snapshot: Snapshot) -> dict[tuple[str, str, str], str]:
         for item in (*snapshot.replica_sets, *snapshot.replication_controllers)
         if item.metadata.controller is not None
     }
+
+
+def _heeds_affinity(trial: TrialCluster, number: int) -> bool:
+    """Whether the profile of a template runs the filter that a pin, a node affinity, is asked by."""
+    return any(isinstance(plugin, NodeAffinity) for plugin in trial.framework(number).profile.filters)
 
 
 def _heeds_cordons(trial: TrialCluster, number: int) -> bool:

@@ -50,8 +50,9 @@ def _check_narrowed(document: PlacementPlan, pods: dict[str, Pod], snapshot: Clu
     }
     refused = refused_when_narrowed(open_gates(snapshot), document.steps) if narrow else ()
     problems = [
-        f"{step.pod} would be led to {step.node} by a node affinity, with which its spread constraint sees "
-        "fewer domains than minDomains and refuses the node (with nodeAffinityPolicy: Ignore it does not)"
+        f"{step.pod} would be led to {step.node} by a node affinity, which does not bring it there: its "
+        "scheduler profile runs without NodeAffinity, or its spread constraint then sees fewer domains "
+        "than minDomains and refuses the node (nodeAffinityPolicy: Ignore helps)"
         for step in refused
         if step.pod in narrow
     ]
