@@ -85,9 +85,11 @@ class CoupledConstraints:
         self.by_node = any(over_cells.by_node for over_cells in self._over_cells)
         self._weights = {t: tuple(tally.members.get(t, 0) for tally in self._tallies) for t in templates}
         hard = [over_cells for over_cells in self._over_cells if over_cells.constraint.hard]
+        # Of a profile without PodTopologySpread no constraint keeps a replacement out.
+        asking = {t for t in templates if any(plugin.compares for plugin in trial.plan(t).changing)}
         self._admission = SpreadAdmission(
             {
-                t: [over_cells for over_cells in hard if t in over_cells.constraint.asked.carriers]
+                t: [found for found in hard if t in asking and t in found.constraint.asked.carriers]
                 for t in templates
             },
             {t: trial.plan(t).static[representative].tolist() for t in templates},
