@@ -1,4 +1,4 @@
-"""How much time is left, and whether somebody wants the best answer now."""
+"""How much time is left, and whether the user wants the best answer now."""
 
 from __future__ import annotations
 
