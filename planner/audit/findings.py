@@ -24,7 +24,7 @@ _RELATIONAL = (NodePorts, NodeResourcesFit, VolumeBinding, InterPodAffinity)
 
 
 def audit(problem: Problem, node_of: Codes) -> CheckReport:
-    """What a placement is asked for, and what it has: for each of the problem's pods a node, or -1."""
+    """What a placement has to satisfy, and what it has: for each of the problem's pods a node, or -1."""
     state = State(problem, node_of)
     spread = take(problem, state)
     surplus = [amount for found in spread if found.hard for amount in found.surplus.values()]
@@ -44,7 +44,7 @@ def _without_domains(spread: Iterable[SpreadCounts]) -> Iterator[str]:
     for found in spread:
         constraint = found.rule.constraint
         if not found.rule.counts.domains.any():
-            means = "keeps its pods pending" if found.hard else "has no say"
+            means = "keeps its pods pending" if found.hard else "has no effect"
             yield (
                 f"{found.workload} of {found.namespace}: no node that counts for it has the label "
                 f"{constraint.topology_key}, so its {constraint.when_unsatisfiable} constraint {means}"
@@ -59,7 +59,7 @@ def count_violations(problem: Problem, node_of: Codes) -> int:
 
 
 def findings_of(problem: Problem, state: State) -> Iterator[Violation]:
-    """What the other relational families object to."""
+    """What breaks the rules of the other relational families."""
     for family in _RELATIONAL:
         yield from family(problem, state).violations()
 

@@ -1,4 +1,4 @@
-"""`picture`: nodes and spread before and after some steps, for whoever draws them."""
+"""`picture`: nodes and spread before and after some steps, for programs that draw them."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class SpreadCounts:
 
 @dataclass(frozen=True, slots=True)
 class AskedRule:
-    """One constraint, whose it is, and the templates that carry it."""
+    """One constraint, its workload, and the templates that carry it."""
 
     namespace: str
     workload: str
@@ -154,7 +154,7 @@ def _counts_of(asked: AskedRule, nodes: Iterable[Codes]) -> SpreadCounts:
 
 
 class Owners:
-    """Who a pod belongs to in a user's eyes: the Deployment behind its ReplicaSet."""
+    """The owner of a pod as a user sees it: the Deployment behind its ReplicaSet."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._above = {

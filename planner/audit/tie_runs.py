@@ -21,7 +21,7 @@ Progress = Callable[[int, int], None]
 
 
 class Runs:
-    """One run that scores all nodes, and others that draw as the program does; nobody is evicted."""
+    """One run that scores all nodes, and others that draw as the program does; no pod is evicted."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Runs:
         progress: Progress | None = None,
         stop_event: threading.Event | None = None,
     ) -> None:
-        """`stop_event` says that somebody wants the answer now: then one replay is enough."""
+        """A set `stop_event` means that the user wants the answer now: then one replay is enough."""
         self._problem = problem
         self._replays = replays
         self._progress = progress

@@ -1,4 +1,4 @@
-"""From so many pods a cell to so many pods a node: the cells' quotas dealt out to their nodes.
+"""From so many pods a cell to so many pods a node: the cells' quotas distributed over their nodes.
 
 Nodes of a cell are alike in what a batch may ask for, but not in what is left on them.  Large pods
 first, each round one pod of a template a node, on the nodes whose free room suits it best.  What
@@ -21,7 +21,7 @@ Quotas = Mapping[tuple[int, int], int]
 
 
 class Assignment:
-    """Deals quotas out on the free room of a state, of which it keeps an account of its own."""
+    """Distributes quotas over the free room of a state, of which it keeps an account of its own."""
 
     def __init__(self, pending: Pending, cells: NodeGroups, room: Mapping[int, Ints]) -> None:
         self._problem = pending.problem
@@ -33,7 +33,7 @@ class Assignment:
         self._scale = 1.0 / np.maximum(largest, 1)
         self._members = cells.members()
 
-    def deal(self, quotas: Quotas) -> Counter[tuple[int, int]]:
+    def distribute(self, quotas: Quotas) -> Counter[tuple[int, int]]:
         """The pods of every template by node, as many as found a place."""
         placement: Counter[tuple[int, int]] = Counter()
         for template, cells in self._largest_first(quotas):

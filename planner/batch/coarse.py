@@ -1,4 +1,4 @@
-"""A large batch solved over cells of nodes, whose quotas are dealt out to nodes.
+"""A large batch solved over cells of nodes, whose quotas are distributed over nodes.
 
 At full room the model is a relaxation: what it places no plan exceeds.  Tightly packed cells do not
 work out node by node, so less full ones are tried until all that the bound promises has a node; for
@@ -82,9 +82,9 @@ class Coarse:
 
     def _deal(self, quotas: Placement) -> Counter[Step]:
         """As many pods of the quotas as are found a node."""
-        dealt = Assignment(self._pending, self._cells, self._room).deal(quotas)
+        distributed = Assignment(self._pending, self._cells, self._room).distribute(quotas)
         work = self._meter.step(effort.REPAIR_WORK + self._more)
-        return Repair(self._pending, self._cells, self._room, work).improve(dealt, quotas)
+        return Repair(self._pending, self._cells, self._room, work).improve(distributed, quotas)
 
     def _solve(self, fullness: float, *, even: bool) -> tuple[Placement, Proof] | None:
         """How many pods of each template go to each cell."""

@@ -23,10 +23,10 @@ def document(pending: Pending, found: Result, *, final_state: bool) -> plan.Plac
     problem = pending.problem
     after = count_violations(problem, pending.state.node_of)
     before = count_violations(problem, problem.node_of) if after else 0
-    found.best.settle()
+    found.best.measure_bound_plan()
     stages = tuple(found.best.stages())
     return plan.PlacementPlan(
-        # Whether no plan places more pods; the softer stages say for themselves.
+        # Whether no plan places more pods; the softer stages have verdicts of their own.
         status=status_of(stage for stage in stages if stage.name.startswith(plan.PODS_PLACED)),
         objective=tuple(stage.objective() for stage in stages),
         steps=tuple(
@@ -45,7 +45,7 @@ def document(pending: Pending, found: Result, *, final_state: bool) -> plan.Plac
 
 
 def _replay(pending: Pending, binds: Sequence[tuple[int, int]]) -> bool:
-    """Bind one after the other; whether the filters accepted each at its turn."""
+    """Bind one after the other; whether the filters accepted each of them."""
     accepted = True
     for pod, node in binds:
         number = int(pending.problem.template_of[pod])

@@ -1,6 +1,6 @@
 """Every sequence of binds of a tiny batch, and with moves every choice of evictions before them.
 
-Positions are gone through depth first, each once.  One is left aside when even with everybody who could
+Positions are gone through depth first, each once.  One is left aside when even with every pod that could
 still come it is no better than the best so far.  When the search comes to its end, no sequence that
 evicts first is better: that is a proof, and the filters alone have made it.
 """
@@ -158,7 +158,7 @@ class EverySequence:
         return done
 
     def _hope(self, position: Position) -> int:
-        """At most so much is added by whoever has no place yet."""
+        """The most that pods without a place yet can add."""
         return sum(
             min(left, self._at.capacity(rank, position)) * worth
             for rank, (left, worth) in enumerate(zip(self._left, self._worth, strict=True))

@@ -27,17 +27,19 @@ def is_small(pending: Pending) -> bool:
 class Exact:
     """Solves the batch and brings what it finds into an order."""
 
-    def __init__(self, pending: Pending, orderer: Orderer, wishes: Sequence[SoftGoal], meter: Meter) -> None:
+    def __init__(
+        self, pending: Pending, orderer: Orderer, soft_goals: Sequence[SoftGoal], meter: Meter
+    ) -> None:
         self._pending = pending
         self._orderer = orderer
-        self._wishes = wishes
+        self._soft_goals = soft_goals
         self._meter = meter
 
     def run(self, best: Incumbent) -> int | None:
         """Offer the best plan; how many pods a final state holds, where no order led to as many."""
         solved = self.solve(best.steps or ())
         if solved is None:
-            # Amounts of which the sums are too large for the solver are no matter here.
+            # Amounts whose sums are too large for the solver do not matter here.
             if self._is_few() and not self._meter.over():
                 self._go_through(best, self._meter.step(effort.SEQUENCES_WORK))
             return None
@@ -132,8 +134,8 @@ class Exact:
             model.exactly(pods)
         soft_work = effort.EXACT_PODS_WORK if one_by_one else effort.EXACT_SOFT_WORK
         soft = [
-            Goal(wish.name, wish.express(model.counts), wish.largest, soft_work, open=one_by_one)
-            for wish in self._wishes
+            Goal(goal.name, goal.express(model.counts), goal.largest, soft_work, open=one_by_one)
+            for goal in self._soft_goals
         ]
         found = model.solve(
             [*model.pods_placed(effort.EXACT_PODS_WORK, open=True), *soft], Counter(hint), self._meter

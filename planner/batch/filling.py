@@ -40,7 +40,7 @@ class Filling:
         self._at = np.full(vectors.pods, vectors.nodes, np.intp)
 
     def place(self, pods: Mapping[int, int]) -> Codes | None:
-        """Where everybody is, with so many of every priority somewhere; None when that did not work out."""
+        """The node of every pod, with so many of every priority placed; None when that did not work out."""
         left = self._chosen(pods)
         nodes = self._random.permutation(self._v.nodes)
         loose = min(effort.FILL_LOOSE[self._seed % len(effort.FILL_LOOSE)], -(-self._v.nodes // 2))
@@ -53,7 +53,7 @@ class Filling:
         return self._at if self._repair(left, np.sort(nodes[:loose])) else None
 
     def _chosen(self, pods: Mapping[int, int]) -> Codes:
-        """Who is to have a place: of every priority about the smallest."""
+        """The pods to be placed: of every priority about the smallest."""
         sizes = (self._v.wanted / self._v.unit).sum(axis=1)
         shaken = sizes * (1 + effort.FILL_SHAKE * self._random.random(len(sizes)))
         chosen = [np.zeros(0, np.intp)]

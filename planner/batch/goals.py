@@ -199,11 +199,11 @@ class FullestNode(SoftGoal):
         return percent
 
     def _most(self) -> int:
-        """What it may become: more than 100 where nobody asks whether there is room."""
+        """What it may become: more than 100 where no filter asks whether there is room."""
         if all(self._pending.wants(number) for number in self._pending.pods):
             return max(self._bound, 100)
         room = self._pending.problem.allocatable[self._rows]
-        # Where nobody asks whether there is room, a hundred times the load may be more than 64 bits hold.
+        # Where no filter asks whether there is room, a hundred times the load may be more than 64 bits hold.
         load = self._pending.state.used[self._rows].astype(object)
         for number, pods in self._pending.wanted.items():
             load += pods * self._pending.template(number).requests[self._rows, np.newaxis]
@@ -260,7 +260,7 @@ class MovedFromScheduler(SoftGoal):
         return sum(away)
 
 
-def wishes(pending: Pending, shape: PlanShape, reference: Counter[Step]) -> list[SoftGoal]:
+def soft_goals(pending: Pending, shape: PlanShape, reference: Counter[Step]) -> list[SoftGoal]:
     """The stages that can make a difference, in their order."""
     found: list[SoftGoal] = []
     if SpreadExcess(pending).rules:

@@ -19,7 +19,7 @@ Watch = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What somebody achieved stage by stage, and that no plan does better as far as it got.
+    """What a search achieved stage by stage, and that no plan does better as far as it got.
 
     A stage's bound holds for plans that have the same values in all stages before.
     """
@@ -39,9 +39,9 @@ class Proof:
 class Incumbent:
     """Keeps the best plan that was offered, and every proof."""
 
-    def __init__(self, pending: Pending, wishes: Sequence[SoftGoal], watch: Watch | None) -> None:
+    def __init__(self, pending: Pending, soft_goals: Sequence[SoftGoal], watch: Watch | None) -> None:
         self._pending = pending
-        self._wishes = wishes
+        self._soft_goals = soft_goals
         self._watch = watch
         self._names = [f"{PODS_PLACED}{priority}" for priority in pending.priorities]
         self._claims = list(self._plain())
@@ -53,11 +53,11 @@ class Incumbent:
         for name, pods in zip(self._names, self._placeable(), strict=True):
             yield Claim(name, Bound(pods, "the count of pods that some node could take"))
         wanted = {(number, 0): pods for number, pods in self._pending.wanted.items()}
-        everybody = dict(zip(self._names, self._pending.placed(wanted), strict=True))
-        for wish in self._wishes:
-            for bound, given in ((wish.bound(), {}), (wish.bound_of_all(), everybody)):
+        all_placed = dict(zip(self._names, self._pending.placed(wanted), strict=True))
+        for goal in self._soft_goals:
+            for bound, given in ((goal.bound(), {}), (goal.bound_of_all(), all_placed)):
                 if bound is not None:
-                    yield Claim(wish.name, Bound(bound, "the look at what is there already"), given)
+                    yield Claim(goal.name, Bound(bound, "the look at what is there already"), given)
 
     def _placeable(self) -> tuple[int, ...]:
         """Per priority, the pods that some node could take at all."""
@@ -85,14 +85,14 @@ class Incumbent:
         self.tell()
 
     def _softness(self) -> list[int]:
-        """What the wishes say about the best plan."""
+        """The values of the soft goals for the best plan."""
         if self._soft is None:
             self._soft = self._measure(self.steps or ())
         return self._soft
 
     def _measure(self, steps: Sequence[Step]) -> list[int]:
-        """What the wishes say about the state that a plan leads to."""
-        if not self._wishes:
+        """The values of the soft goals in the state that a plan leads to."""
+        if not self._soft_goals:
             return []
         state, pods = self._pending.state, {t: iter(found) for t, found in self._pending.pods.items()}
         mark = state.mark()
@@ -104,16 +104,16 @@ class Incumbent:
 
     def _read(self, steps: Sequence[Step]) -> list[int]:
         placement: Placement = Counter(steps)
-        return [wish.value(placement) for wish in self._wishes]
+        return [goal.value(placement) for goal in self._soft_goals]
 
-    def settle(self) -> None:
-        """Take what the wishes say from the state, in which the best plan has been bound."""
+    def measure_bound_plan(self) -> None:
+        """Take the values of the soft goals from the state, in which the best plan has been bound."""
         self._soft = self._read(self.steps or ())
 
     def _signed(self, soft: Sequence[int]) -> list[int]:
         """The values so that more is better."""
-        pairs = zip(soft, self._wishes, strict=True)
-        return [value if wish.largest else -value for value, wish in pairs]
+        pairs = zip(soft, self._soft_goals, strict=True)
+        return [value if goal.largest else -value for value, goal in pairs]
 
     def learn(self, proof: Proof) -> None:
         """Take note of what a model proved; none knows of labels that pods get from their nodes."""
@@ -122,7 +122,7 @@ class Incumbent:
         self.tell()
 
     def tell(self) -> None:
-        """Show the best plan and its bound to whoever looks on."""
+        """Report the best plan and its bound to the progress observer."""
         if self._watch is None and SEARCH_PROGRESS.get() is None:
             return
         most = sum(self.bounds())
@@ -136,12 +136,12 @@ class Incumbent:
     def _in_words(self) -> str:
         """The first of the softer stages that is open, where it is known what the plan has there."""
         soft = self._soft is not None and self.all_placed()
-        for wish, stage in zip(
-            self._wishes, [*self.stages()][len(self._names) :] if soft else (), strict=False
+        for goal, stage in zip(
+            self._soft_goals, [*self.stages()][len(self._names) :] if soft else (), strict=False
         ):
             if not stage.proved and stage.bound is not None:
-                limit = "at most" if wish.largest else "at least"
-                return f"; {wish.name} {stage.value}, {limit} {stage.bound.value}"
+                limit = "at most" if goal.largest else "at least"
+                return f"; {goal.name} {stage.value}, {limit} {stage.bound.value}"
         return ""
 
     def promises(self, placement: Placement | None) -> bool:
@@ -175,7 +175,7 @@ class Incumbent:
     def stages(self) -> Iterator[ObjectiveStage]:
         """Every stage of the objective with the tightest bound that is known for it."""
         pods = zip(self._names, self._pending.placed(self.steps or ()), strict=True)
-        soft = zip(self._wishes, self._softness(), strict=True)
+        soft = zip(self._soft_goals, self._softness(), strict=True)
         plan = [Measured(name, value) for name, value in pods]
-        plan += [Measured(wish.name, value, wish.largest) for wish, value in soft]
+        plan += [Measured(goal.name, value, goal.largest) for goal, value in soft]
         return judge(plan, self._claims)

@@ -11,7 +11,7 @@ from planner.problem.nodes import Codes, Ints
 
 
 def kept_on_current_node(vectors: Units, at: Codes) -> Codes:
-    """The same packing with the loads of alike nodes dealt out again, the closest match first."""
+    """The same packing with the loads of alike nodes reassigned among them, the closest match first."""
     new = np.arange(vectors.nodes + 1)
     for nodes in _alike(vectors, at):
         coming, running = _counts(vectors, at, nodes), _counts(vectors, vectors.home, nodes)

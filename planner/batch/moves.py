@@ -1,7 +1,7 @@
 """The search with moves: running pods may be evicted, to be bound elsewhere or to stay pending.
 
 What kube-scheduler does is the first plan.  A relaxation over cells of nodes says how many pods any
-plan could place; packings by requests alone are tried against it; models settle what is still open,
+plan could place; packings by requests alone are tried against it; models answer what is still open,
 and then keep the number of evictions down.
 """
 
@@ -79,7 +79,7 @@ class EvictionSearch:
         self._sequencer = ActionOrder(pending, self._fixed)
         self._aftermath = Aftermath(pending)
         self._source = "the model over cells of nodes"
-        #: The seeds and bounds with which everybody was packed at once.
+        #: The seeds and bounds with which all pods were packed at once.
         self._packed: set[tuple[int, _Placed]] = set()
 
     def run(self) -> Moved:
@@ -149,8 +149,8 @@ class EvictionSearch:
         search = EverySequence(self._pending, meter, self._aftermath.is_no_worse)
         done = search.run(self._placed, self._bounds, self._moves(self._actions))
         if search.best is not None:
-            course = self._sequencer.after(search.best.evictions, search.best.binds)
-            self._actions, self._evicts_first = course
+            sequence = self._sequencer.after(search.best.evictions, search.best.binds)
+            self._actions, self._evicts_first = sequence
             self._placed = self._count(self._actions)
         if done:
             self._source, self._bounds = "the search through all sequences", self._placed
@@ -208,7 +208,7 @@ class EvictionSearch:
 
     def _offer(self, arrangement: Arrangement, *, thorough: bool = False) -> None:
         """Keep a plan if it places more than the best so far, or as many with fewer evictions."""
-        actions, evicts_first = self._sequencer.course(arrangement, thorough=thorough)
+        actions, evicts_first = self._sequencer.sequence(arrangement, thorough=thorough)
         if not self._within_budgets(actions):
             return
         placed = self._count(actions)
@@ -288,7 +288,7 @@ class EvictionSearch:
             more //= 2
 
     def _pack_with_fewer_moves(self) -> None:
-        """Offer packings of the same pods, staying at home being worth more and more."""
+        """Offer packings of the same pods, staying on the current node being worth more and more."""
         work = self._meter.step(effort.STAY_WORK)
         for seed, home in enumerate(effort.STAY_WEIGHTS):
             if self._is_least() or self._fixed.over() or not self._may_pack:

@@ -1,6 +1,6 @@
 """The most pods into the nodes by what they request alone, a good guess where nothing else matters much.
 
-Everybody at once who could have a place; or, where that does not work out, one pod after the other, the
+All pods at once that could have a place; or, where that does not work out, one pod after the other, the
 highest priority first.
 """
 
@@ -59,7 +59,7 @@ class Packing:
         return False
 
     def _instead(self, tabu: Tabu, pod: int) -> bool:
-        """The same with everybody of lower priority outside."""
+        """The same with all pods of lower priority outside."""
         before = tabu.at.copy()
         lower = np.flatnonzero((self._v.priority < self._v.priority[pod]) & (tabu.at < self._v.nodes))
         if not lower.size:
@@ -73,7 +73,7 @@ class Packing:
         return False
 
     def _return(self, tabu: Tabu, pods: Codes) -> None:
-        """Put pods back at home as far as there is still room."""
+        """Put pods back on their current nodes as far as there is still room."""
         for pod in pods.tolist():
             if self._v.home[pod] >= 0 and tabu.fits(pod, int(self._v.home[pod])):
                 tabu.move(pod, int(self._v.home[pod]))

@@ -27,7 +27,7 @@ from planner.state.state import State
 
 
 class Pending:
-    """What is to be placed, and every plugin's opinion on it.
+    """What is to be placed, and every plugin's answer about it.
 
     These are the pending pods that no gate holds back; on request also the running ones that may be
     evicted.  The state is without the latter.
@@ -124,7 +124,7 @@ class Pending:
 
     @cached_property
     def static(self) -> Mapping[int, Mask]:
-        """For every template the nodes that no settled rule refuses, whatever the state."""
+        """For every template the nodes that no static rule refuses, whatever the state."""
         return {number: self.framework(number).plan(self.template(number)).static for number in self.pods}
 
     def wants(self, number: int) -> list[tuple[int, int]]:
@@ -137,7 +137,7 @@ class Pending:
         return []
 
     def only_room_decides(self) -> bool:
-        """Whether nothing but free resources keeps pods from the nodes that settled rules leave them."""
+        """Whether nothing but free resources keeps pods from the nodes that static rules leave them."""
         plans = [self.framework(number).plan(self.template(number)) for number in self.pods]
         return (
             all(plugin.wants(plan.template) is not None for plan in plans for plugin in plan.changing)
@@ -176,7 +176,7 @@ class Pending:
         return bool((plan.static & (limit > 0) & (limit < fits)).any())
 
     def traits(self) -> Iterator[NDArray[Any]]:
-        """What tells nodes apart: what rules look at first, then who may come, then what they offer."""
+        """What tells nodes apart: what rules look at first, then which pods fit, then what they offer."""
         for filters, templates in self.profiles():
             for plugin in filters:
                 for number in templates:

@@ -1,4 +1,4 @@
-"""Who of a small batch is where, as one whole number, and which nodes accept whom then.
+"""Where the pods of a small batch are, as one whole number, and which nodes accept which pods then.
 
 A number has a few bits for every node and template: how many of its pods the node holds.  The filters
 are asked once for every situation that differs in what they look at: the pods on the node itself, and
@@ -21,7 +21,7 @@ from planner.problem.volume_claims import VolumeChoice
 from planner.scheduler.framework import Plan
 from planner.scheduler.order import Placement
 
-#: Who is where; 0 when nobody of the batch has a place.
+#: Where the pods of the batch are; 0 when none has a place.
 Position = int
 
 
@@ -74,7 +74,7 @@ class Positions:
         return sum(most * self.one(rank, node) for rank in ranks for node in self._nodes)
 
     def one(self, rank: int, node: int) -> Position:
-        """One pod on a node and nobody elsewhere: to be added to a position, or taken from it."""
+        """One pod on a node and none elsewhere: to be added to a position, or taken from it."""
         return 1 << (node * self._width + rank * self._bits)
 
     def after(self, position: Position, rank: int, node: int) -> Position:
@@ -103,7 +103,7 @@ class Positions:
         return sum(pods * self.one(self._rank[number], node) for (number, node), pods in placement.items())
 
     def placement(self, position: Position) -> Iterator[tuple[int, int, int]]:
-        """The rank, the node and the pods of everybody in a position."""
+        """The rank, the node and the number of pods of every entry in a position."""
         most = (1 << self._bits) - 1
         for node in self._nodes:
             here = position >> node * self._width & self._whole_node
@@ -123,7 +123,7 @@ class Positions:
         return [node for node in far if self.room(rank, node, position)]
 
     def room(self, rank: int, node: int, position: Position) -> int:
-        """At most so many more pods the node itself takes, whoever comes meanwhile."""
+        """At most so many more pods the node itself takes, whatever comes meanwhile."""
         here = position >> node * self._width & self._whole_node
         room = self._room[rank][node].get(here)
         if room is None:
@@ -131,7 +131,7 @@ class Positions:
         return room
 
     def capacity(self, rank: int, position: Position) -> int:
-        """At most so many more pods of a template find a node, whoever comes meanwhile."""
+        """At most so many more pods of a template find a node, whatever comes meanwhile."""
         return sum(self.room(rank, node, position) for node in self._static[rank])
 
     def _ask_far(self, rank: int, position: Position) -> list[int]:

@@ -23,7 +23,7 @@ class Questions:
         self._running = pending.running_counts()
         room = pending.room(pending.wanted)
         height = len(pending.problem.resources)
-        nobody = np.zeros(pending.problem.nodes.size, np.int64)
+        none_running = np.zeros(pending.problem.nodes.size, np.int64)
         load = np.zeros_like(pending.state.used)
         wants = []
         for number in self._numbers:
@@ -31,14 +31,14 @@ class Questions:
             for row, amount in pending.wants(number):
                 wanted[row] = amount
             wants.append(wanted)
-            load += wanted[:, np.newaxis] * self._running.get(number, nobody)
+            load += wanted[:, np.newaxis] * self._running.get(number, none_running)
         free = np.maximum(pending.problem.allocatable - pending.state.used, load)
         kinds = []
         for number, own in zip(self._numbers, wants, strict=True):
-            fits = np.full_like(nobody, pending.wanted[number])
+            fits = np.full_like(none_running, pending.wanted[number])
             for row in np.flatnonzero(own).tolist():
                 fits = np.minimum(fits, free[row] // int(own[row]))
-            most = np.minimum(fits, room[number] + self._running.get(number, nobody))
+            most = np.minimum(fits, room[number] + self._running.get(number, none_running))
             kinds.append(PackingKind(pending.wanted[number], pending.priority(number), own, most))
         self._kinds, self._free = kinds, free
         self._model = PackingModel(kinds, free)

@@ -2,7 +2,7 @@
 
 Within a cell nodes are alike to all constraints but what fits on each, so that pods may change places
 there without touching any domain.  Each pod left over is put where it overloads a node the least, and
-moves and swaps with the other pods mend that; pods that a rule allows only so many of on a node stay
+moves and swaps with the other pods repair that; pods that a rule allows only so many of on a node stay
 where they are.
 """
 

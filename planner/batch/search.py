@@ -18,7 +18,7 @@ from planner.audit.findings import count_violations
 from planner.audit.spread_counts import asked
 from planner.batch.coarse import Coarse
 from planner.batch.exact import Exact, is_small, is_tiny
-from planner.batch.goals import PlanShape, wishes
+from planner.batch.goals import PlanShape, soft_goals
 from planner.batch.incumbent import Incumbent, Watch
 from planner.batch.pending import Pending
 from planner.constraints.pod_topology_spread import HARD, Rule
@@ -28,7 +28,7 @@ from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Step
 from planner.state.state import State
 
-#: After how many binds of the reference scheduler whoever watches is told.
+#: After how many binds of the reference scheduler progress is reported.
 _NOW_AND_THEN = 64
 
 
@@ -58,14 +58,14 @@ class BatchSearch:
         self._watch = watch
         self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
         stable = Counter(self._greedy) if shape == PlanShape.STABLE else Counter[Step]()
-        self._wishes = wishes(pending, shape, stable)
-        self._best = Incumbent(pending, self._wishes, watch)
+        self._soft_goals = soft_goals(pending, shape, stable)
+        self._best = Incumbent(pending, self._soft_goals, watch)
 
     @cached_property
     def _greedy(self) -> list[Step]:
         """What the reference scheduler does, step by step.
 
-        All of it, unless somebody wants to stop meanwhile: who wanted to before has no other plan yet.
+        All of it, unless a stop is requested meanwhile; one requested before waits, for want of another plan.
         """
         stopped = self._meter.stopped
         template_of, steps = self._pending.problem.template_of, list[Step]()
@@ -116,9 +116,9 @@ class BatchSearch:
         return Result(self._best)
 
     def _standing(self, steps: Sequence[Step]) -> Sequence[Step]:
-        """As many of the first steps as lead to a state in which all who came live with their constraints.
+        """As many of the first steps as lead to a state in which all pods that came keep their constraints.
 
-        Nor is more wrong with the others than before.
+        Nor are more constraints of the other pods broken than before.
         """
         before = count_violations(self._pending.problem, self._pending.problem.node_of)
         tries = range(len(steps), 0, -max(1, len(steps) // effort.PREFIXES_TRIED))
@@ -126,7 +126,7 @@ class BatchSearch:
         return steps[: next(lengths, 0)]
 
     def _stands(self, steps: Sequence[Step], before: int) -> bool:
-        """Whether the audit objects to nothing more after some steps, and to nobody who came with them."""
+        """Whether the audit finds nothing worse after some steps, and nothing wrong with their pods."""
         problem = self._pending.problem
         node_of = problem.node_of.copy()
         waiting = {number: list(pods) for number, pods in self._pending.pods.items()}
@@ -143,7 +143,7 @@ class BatchSearch:
         )
 
     def _exact(self) -> Exact:
-        return Exact(self._pending, self._orderer, self._wishes, self._meter)
+        return Exact(self._pending, self._orderer, self._soft_goals, self._meter)
 
 
 def _too_full(rule: Rule) -> list[int]:

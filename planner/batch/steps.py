@@ -1,6 +1,6 @@
 """From an arrangement to evictions and binds in an order that a cluster accepts.
 
-The order of the binds is found with everybody gone who has to go.  Then each eviction is put off for
+The order of the binds is found with all pods evicted that have to go.  Then each eviction is put off for
 as long as the filters accept the binds without it: a pod that moves leaves right before it comes.
 """
 
@@ -44,7 +44,7 @@ class ActionOrder:
         self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
         self._homes = dict(pending.homes())
 
-    def course(self, arrangement: Arrangement, *, thorough: bool) -> ActionSequence:
+    def sequence(self, arrangement: Arrangement, *, thorough: bool) -> ActionSequence:
         """What to do, as far as an order was found; what is left over goes where it fits."""
         mark = self._state.mark()
         going = self._going(arrangement.staying)
@@ -104,7 +104,7 @@ class ActionOrder:
         }
 
     def _waiting(self, going: dict[int, int]) -> dict[int, list[int]]:
-        """Who is to be bound, by template; those evicted before those that were pending, from the end."""
+        """The pods to be bound, by template; those evicted before those that were pending, from the end."""
         waiting = {number: list(pods) for number, pods in self._pending.pods.items()}
         for pod in reversed(going):
             waiting[int(self._pending.problem.template_of[pod])].append(pod)
@@ -117,7 +117,7 @@ class ActionOrder:
         return self._orderer.search(coming, waiting, self._meter) or steps
 
     def _eagerly(self, binds: Sequence[tuple[int, int]], going: dict[int, int]) -> list[Action] | None:
-        """Whoever is down comes first, then whoever can move at once, then the others that fit.
+        """Evicted pods come first, then those that can move at once, then the others that fit.
 
         None where that leads to a dead end.
         """
@@ -135,7 +135,7 @@ class ActionOrder:
         return found
 
     def _can_come(self, pod: int, node: int, left: dict[int, int]) -> bool:
-        """Whether a pod fits with nobody else evicted for it."""
+        """Whether a pod fits with no other pod evicted for it."""
         mark = self._state.mark()
         if pod in left:
             self._state.unbind(pod)
@@ -151,7 +151,7 @@ class ActionOrder:
         return found
 
     def _bring(self, pod: int, node: int, left: dict[int, int], going: dict[int, int]) -> list[Action]:
-        """Evict whom it takes, and bind; no bind at the end when not even that lets the pod in.
+        """Evict the pods that it takes, and bind; no bind at the end when not even that lets the pod in.
 
         A pod whose eviction nothing needs is left alone.
         """
@@ -168,7 +168,7 @@ class ActionOrder:
         return [*found, Action(pod, node, going.get(pod))]
 
     def _in_the_way(self, left: dict[int, int], pod: int, node: int) -> list[int]:
-        """Who else could go to let a pod in: those on its node first."""
+        """The other pods that could go to let a pod in: those on its node first."""
         others = [other for other in left if other != pod]
         return sorted(others, key=lambda other: left[other] != node)
 

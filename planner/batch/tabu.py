@@ -1,8 +1,8 @@
-"""Packing by repair: every pod has a place, nodes carry too much, and single moves and swaps mend that.
+"""Packing by repair: every pod has a place, nodes carry too much, and single moves and swaps repair that.
 
-A tabu search.  Each turn looks at one overloaded node: at every pod there going to every other node,
+A tabu search.  Each iteration looks at one overloaded node: at every pod there going to every other node,
 and changing places with every other pod, those left outside included.  The best of these that was
-not undone a moment ago is made.  Staying at home is worth a little.
+not undone a moment ago is made.  Staying on the current node is worth a little.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Tabu:
         self.reset(at)
         self._until = np.zeros((vectors.pods, vectors.nodes + 1), np.int64)
         self._turn = 0
-        # A turn looks at the pods of one node, each going to every node or changing places with every pod.
+        # An iteration looks at one node's pods, each going to every node or changing places with every pod.
         looks = (vectors.nodes + vectors.pods) * vectors.wanted.size / max(1, vectors.nodes)
         self._price = effort.PRICE_OF_TURN + effort.PRICE_OF_NUMBER * looks
 
@@ -60,10 +60,10 @@ class Tabu:
         """Whether a node has room for a pod."""
         return bool((self._load[node] + self._v.wanted[pod] <= self._free[node]).all())
 
-    def repair(self, turns: int, meter: Meter) -> bool:
-        """Whether no node is overloaded any more, after so many turns at most."""
+    def repair(self, iterations: int, meter: Meter) -> bool:
+        """Whether no node is overloaded any more, after so many iterations at most."""
         best = np.inf
-        for _ in range(turns):
+        for _ in range(iterations):
             over = self._over(self._load, self._free)
             total = float(over.sum())
             if total == 0.0:

@@ -24,7 +24,7 @@ class Arrangement:
 
 
 class Units:
-    """Pods with what each wants, nodes with what they have, and who may go where.
+    """Pods with what each wants, nodes with what they have, and which may go where.
 
     `of` is the kind of every pod, a row of `allowed`; `home` the node it runs on, -1 for none.
     Amounts are whole numbers as floats, exact as long as they stay below 2**53.
@@ -46,7 +46,7 @@ class Units:
 
 
 class Vectors(Units):
-    """Every pod of a batch and every node; nodes that carry more than they have are closed to all."""
+    """Every pod of a batch and every node; overcommitted nodes are closed to all."""
 
     def __init__(self, pending: Pending) -> None:
         self._pending = pending
@@ -76,7 +76,7 @@ class Vectors(Units):
         return closed
 
     def _units(self) -> tuple[Codes, Codes]:
-        """The template, by position, and the home of every pod that takes part."""
+        """The template, by position, and the current node of every pod that takes part."""
         of, home = [], []
         for position, number in enumerate(self._templates):
             homes = [
@@ -120,7 +120,7 @@ class Vectors(Units):
         return Arrangement(+coming, +staying)
 
     def places(self, arrangement: Arrangement) -> Codes:
-        """Where each pod is in an arrangement, `nodes` for nowhere; pods that stay are at home."""
+        """The node of each pod in an arrangement, `nodes` for none; pods that stay are where they run."""
         coming, staying = Counter(arrangement.coming), Counter(arrangement.staying)
         at = np.full(self.pods, self.nodes, np.intp)
         for pod, (position, home) in enumerate(zip(self.of.tolist(), self.home.tolist(), strict=True)):

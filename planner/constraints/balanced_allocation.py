@@ -30,7 +30,7 @@ _UNCHANGED = 75
 
 
 class NodeResourcesBalancedAllocation(Score):
-    """Likes nodes whose resources are used in equal shares, or become so."""
+    """Prefers nodes whose resources are used in equal shares, or become so."""
 
     name = "NodeResourcesBalancedAllocation"
 

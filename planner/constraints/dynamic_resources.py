@@ -148,7 +148,7 @@ class DynamicResources(Filter, Score):
         return self.problem.behaviour.scores_devices
 
     def score(self, template: Template, feasible: Feasible) -> int:
-        # Only what is allocated in the same turn tells nodes apart, and that is left undecided.
+        # Only what is allocated in the same cycle tells nodes apart, and that is left undecided.
         return 0
 
     def before_preemption(self, template: Template, first: Mapping[str, Mask]) -> str:
@@ -162,5 +162,5 @@ class DynamicResources(Filter, Score):
 
 
 def _is_idle(claim: ResourceClaim, template: Template) -> bool:
-    """Whether nobody but the pod holds a claim."""
+    """Whether no other pod holds a claim."""
     return {user.uid for user in claim.status.reserved_for} <= {template.pod.metadata.uid}

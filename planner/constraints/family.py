@@ -97,7 +97,7 @@ class Filter(Family):
         return None
 
     def never(self, template: Template) -> Mask | None:
-        """The nodes that are refused whoever is where, if any are known."""
+        """The nodes that are refused wherever the other pods are, if any are known."""
         return None
 
     def narrowed(self, template: Template, nodes: Mask) -> Mask | None:
@@ -124,7 +124,7 @@ class Filter(Family):
 
         That is beside what is there now, whatever else comes of the wanted pods (how many of each
         template), in whatever order; None when the rule sets no limit.  Claims may be bound to anything by
-        then that pods could have bound them to: who reads `state.claims` answers for all of it.
+        then that pods could have bound them to: a family that reads `state.claims` answers for all of it.
         """
         return None
 
@@ -133,7 +133,7 @@ class Filter(Family):
         return ()
 
     def encode(self, x: Counts) -> None:
-        """Say in the solver's terms what the rule forbids among the pods of a batch.
+        """Encode in the solver's terms what the rule forbids among the pods of a batch.
 
         What the rule says about one node and one template alone, `most` or a static rule has said
         before.

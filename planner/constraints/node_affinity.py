@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from models.objects.affinity import NodeAffinity as Wishes
+from models.objects.affinity import NodeAffinity as Asked
 from models.objects.affinity import PreferredSchedulingTerm
 from models.objects.selectors import NodeSelectorTerm
 from planner.constraints.family import NodeFilter, Rejects, Score, Verdict, normalized
@@ -34,14 +34,16 @@ class NodeAffinity(NodeFilter, Score):
 
     name = "NodeAffinity"
 
-    def __init__(self, problem: Problem, state: State, added: Wishes | None = None) -> None:
+    def __init__(self, problem: Problem, state: State, added: Asked | None = None) -> None:
         super().__init__(problem, state)
         self.added = added
         self._liked: ArrayCache[Ints] = ArrayCache(self.nodes.size)
 
     def concerns(self, template: Template) -> bool:
-        wishes = wishes_of(template.pod)
-        own = bool(template.pod.spec.node_selector) or (wishes is not None and wishes.required is not None)
+        affinity = wishes_of(template.pod)
+        own = bool(template.pod.spec.node_selector) or (
+            affinity is not None and affinity.required is not None
+        )
         return own or (self.added is not None and self.added.required is not None)
 
     def part(self, template: Template) -> Hashable:
@@ -58,11 +60,11 @@ class NodeAffinity(NodeFilter, Score):
 
     def named_nodes(self, template: Template) -> frozenset[str] | None:
         """The only nodes that the required terms can mean, when each names its nodes; else None."""
-        wishes = wishes_of(template.pod)
-        if wishes is None or wishes.required is None:
+        affinity = wishes_of(template.pod)
+        if affinity is None or affinity.required is None:
             return None
         named: set[str] = set()
-        for term in wishes.required.node_selector_terms:
+        for term in affinity.required.node_selector_terms:
             names = _names(term)
             if names is None:
                 return None
@@ -83,8 +85,8 @@ class NodeAffinity(NodeFilter, Score):
         return self._liked.get(template.index, lambda: self._sum_weights(self._preferred(template)))
 
     def _preferred(self, template: Template) -> tuple[PreferredSchedulingTerm, ...]:
-        wishes = wishes_of(template.pod)
-        own = () if wishes is None else wishes.preferred
+        affinity = wishes_of(template.pod)
+        own = () if affinity is None else affinity.preferred
         return own if self.added is None else (*own, *self.added.preferred)
 
     def _sum_weights(self, preferred: Iterable[PreferredSchedulingTerm]) -> Ints:

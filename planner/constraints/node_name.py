@@ -2,7 +2,7 @@
 
 Kubernetes 1.34: `spec.nodeName` of the incoming pod must equal the node's name.  A pod that names its
 node is bound to it in every snapshot, so no pending pod is ever refused; the plugin keeps its place in
-the list for those who compare it with kube's.
+the list so that it can be compared with kube's.
 """
 
 from __future__ import annotations

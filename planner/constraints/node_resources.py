@@ -226,7 +226,7 @@ class NodeResourcesFit(Filter, Score):
         """On every node, the requests of the pods that come fit into what is free, pod slots included.
 
         Pods that run there already may stay even on a node that has less than they request, as long as
-        nobody comes.  What some profile ignores, its pods take past any limit: of that only the pods of
+        no pod comes.  What some profile ignores, its pods take past any limit: of that only the pods of
         the profile at hand are counted.
         """
         wants: dict[int, dict[int, int]] = defaultdict(dict)

@@ -22,7 +22,7 @@ _REASON = "node(s) had untolerated taint(s)"
 
 
 class TaintToleration(NodeFilter, Score):
-    """Refuses untolerated NoSchedule and NoExecute taints, and shuns PreferNoSchedule ones."""
+    """Refuses untolerated NoSchedule and NoExecute taints, and scores PreferNoSchedule ones lower."""
 
     name = "TaintToleration"
 

@@ -1,7 +1,7 @@
 """The model of an exchange: which replicas leave, so that what they leave is room for those that come.
 
-Nobody else moves.  In every domain so many of a workload leave or come as its constraint asks for; the
-nodes are full, so which of the replicas leave decides who has room.
+No other pod moves.  In every domain so many of a workload leave or come as its constraint asks for; the
+nodes are full, so which of the replicas leave decides which others have room.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ExchangeModel:
             self._goal.append(reached)
 
     def _conserve(self) -> None:
-        """Whoever leaves comes somewhere, in as many moves as the constraint needs at most."""
+        """Every pod that leaves comes somewhere, in as many moves as the constraint needs at most."""
         leaves: dict[int, list[cp_model.IntVar]] = defaultdict(list)
         comes: dict[int, list[cp_model.IntVar]] = defaultdict(list)
         for (t, _), variable in self._leave.items():

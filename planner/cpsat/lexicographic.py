@@ -44,7 +44,7 @@ _Goal = TypeVar("_Goal", bound=StageGoal)
 def reach(
     cp: cp_model.CpModel, objectives: Iterable[_Goal], solve: Callable[[_Goal], Solved]
 ) -> Iterator[Reached]:
-    """Every objective in turn, as far as `solve` finds anything; the caller may stop after each."""
+    """Every objective in order, as far as `solve` finds anything; the caller may stop after each."""
     for goal in objectives:
         (cp.maximize if goal.largest else cp.minimize)(goal.expression)
         result = solve(goal)

@@ -78,7 +78,7 @@ class BatchModel:
             for families, carriers in profiles:
                 counts.carriers = carriers
                 for family in families:
-                    # Of one final state the audit judges every pod, whoever was asked about it.
+                    # Of one final state the audit judges every pod, whichever templates were asked about.
                     counts.asked = batch.wanted.keys() if holds is Holds.AT_THE_END else asked[family.name]
                     family.encode(counts)
         #: The last phase: its totals are of all that comes.

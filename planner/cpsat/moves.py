@@ -92,7 +92,7 @@ class MoveModel:
             self.cp.add(cp_model.LinearExpr.sum(leaves) == cp_model.LinearExpr.sum(comes))
 
     def _keep_room(self) -> None:
-        """Nobody comes to where there is no room for it."""
+        """No pod comes to a node without room for it."""
         at: dict[int, list[int]] = {}
         for t, site in self._come:
             at.setdefault(site, []).append(t)
@@ -113,7 +113,7 @@ class MoveModel:
         if free >= 0:
             self.cp.add(used <= free)
             return
-        # A node with more on it than it has takes pods only when it has room again.
+        # An overcommitted node takes pods only when it has room again.
         some = self.cp.new_bool_var("")
         arriving = cp_model.LinearExpr.sum([variable for variable, _ in come])
         self.cp.add(arriving == 0).only_enforce_if(~some)
@@ -156,7 +156,7 @@ class MoveModel:
             if place.pods + up - place.domains * (least + face.max_skew) <= 0:
                 continue
             if place.domains > 1:
-                # Where the others are among these domains is not known: only who asks counts for certain.
+                # Where the others are among these domains is not known: only carriers count for certain.
                 variables, signs, _, up = self._change(asking, place.sites)
             count = place.pods + cp_model.LinearExpr.weighted_sum(variables, signs)
             over = self.cp.new_int_var(0, place.pods + up, "")
@@ -180,7 +180,7 @@ class MoveModel:
             self.cp.add(over == 0).only_enforce_if(some)
 
     def _return(self, face: RegionConstraint, changes: Sequence[Any]) -> None:
-        """Whoever stays in a domain that cannot spare a pod now leaves it when it can at the end."""
+        """A pod that changes its node within a domain that cannot spare it now can be spared at the end."""
         counts = [
             place.pods + cp_model.LinearExpr.weighted_sum(variables, signs)
             for place, (variables, signs, _, _) in zip(face.places, changes, strict=True)
@@ -196,9 +196,9 @@ class MoveModel:
                 most = self.cp.new_int_var(0, sum(p.pods for p in face.places), "")
                 for other in counts:
                     self.cp.add(other <= most)
-            nobody, stays, spares = (self.cp.new_bool_var("") for _ in range(3))
-            self.cp.add_bool_or(nobody, stays, spares)
-            self.cp.add(cp_model.LinearExpr.sum(leave) == 0).only_enforce_if(nobody)
+            none_leave, stays, spares = (self.cp.new_bool_var("") for _ in range(3))
+            self.cp.add_bool_or(none_leave, stays, spares)
+            self.cp.add(cp_model.LinearExpr.sum(leave) == 0).only_enforce_if(none_leave)
             self.cp.add(cp_model.LinearExpr.sum(come) == 0).only_enforce_if(stays)
             self.cp.add(count - 1 + face.max_skew >= most).only_enforce_if(spares)
 

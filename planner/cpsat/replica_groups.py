@@ -1,4 +1,4 @@
-"""Which replicas go: a number for every lot, the best spread first.
+"""Which replicas go: a number for every replica group, the best spread first.
 
 The stages, one after the other, each with what was achieved before as a constraint: hard excess, soft
 excess, the sum of the skews, and as many as possible of those that the controller takes anyhow.
@@ -32,7 +32,7 @@ class RemovalStage:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """How many go of each lot, and how good that is, stage by stage as far as it was solved."""
+    """How many go of each replica group, and how good that is, stage by stage as far as it was solved."""
 
     numbers: tuple[int, ...]
     stages: tuple[RemovalStage, ...]
@@ -122,7 +122,7 @@ class RemovalModel:
             replica_group for replica_group in replica_groups if replica_group in counted
         )
         if domain in demand.held or others <= demand.max_skew:
-            # Without those who ask there would not be too many.
+            # Without carriers there would not be too many.
             self._cp.add(excess >= surplus)
             return
         asks = self._cp.new_bool_var(f"asks_{domain}")

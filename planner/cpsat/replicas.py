@@ -1,4 +1,4 @@
-"""A scale-down as the solver sees it: lots of replicas, and the constraints that count them."""
+"""A scale-down as the solver sees it: groups of replicas, and the constraints that count them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class ReplicaGroup:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaConstraint:
-    """One constraint over domains: what each holds before the choice, and which lots are in it.
+    """One constraint over domains: what each holds before the choice, and which replica groups are in it.
 
-    `carriers` are the lots whose pods ask for the constraint; a domain in `held` has a pod that does
+    `carriers` are the groups whose pods ask for the constraint; a domain in `held` has a pod that does
     and stays in any case.
     """
 
@@ -36,7 +36,7 @@ class ReplicaConstraint:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """All there is to choose from: lots, how many go of each group, and what they are judged by."""
+    """All there is to choose from: replica groups, how many go of each, and what they are judged by."""
 
     replica_groups: tuple[ReplicaGroup, ...]
     going: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""An exchange as the solver sees it: who may leave from where, and where there may be room for whom."""
+"""An exchange as the solver sees it: which pods may leave from where, and where others may find room."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Who may leave from where, and where there may be room for whom.
+    """Which pods may leave from where, and where others may find room.
 
     Templates of one kind ask for the same and may go to the same nodes; they share what room there is.
     """
@@ -35,14 +35,14 @@ class Exchange:
     into: Mapping[tuple[int, int], Traffic]
     """By template and domain."""
     moves: Mapping[int, int]
-    """For every template, how many moves mend its constraint."""
+    """For every template, how many moves repair its constraint."""
     free: Mapping[int, Sequence[int]]
     """For every node, what is free of each resource."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """Who leaves by template and node, room for who comes by kind and node, and where they are wanted."""
+    """Leaving pods by template and node, room for coming ones by kind and node, and where they are wanted."""
 
     leaving: Counter[tuple[int, int]]
     slots: Counter[tuple[int, int]]

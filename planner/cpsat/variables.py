@@ -51,11 +51,11 @@ class Batch:
 
 
 class Holds(Enum):
-    """When the constraints of those who come are looked at."""
+    """When the constraints of coming pods are looked at."""
 
-    #: At everybody's turn, whatever the order: what is necessary for any order.
+    #: When each pod is bound, whatever the order: what is necessary for any order.
     AT_ANY_TURN = auto()
-    #: When a phase is over, for those who come in it.
+    #: When a phase is over, for the pods that come in it.
     AFTER_A_PHASE = auto()
     #: The same, and a phase is one pod.
     AFTER_A_POD = auto()
@@ -111,7 +111,7 @@ class Counts:
 
     @property
     def final(self) -> bool:
-        """Whether constraints hold after all that comes, rather than at some pod's turn."""
+        """Whether constraints hold after all that comes, rather than when some pod is bound."""
         return self.holds is not Holds.AT_ANY_TURN
 
     @property
@@ -189,11 +189,11 @@ class Counts:
         return _sum(self._sides[:1], amounts, cells)
 
     def found(self, amounts: Mapping[int, int], cells: Iterable[int]) -> Any:
-        """Those of them that who comes finds there: they stay, or came in an earlier phase."""
+        """Those of them that a coming pod finds there: they stay, or came in an earlier phase."""
         return _sum(self._sides[1:], amounts, cells)
 
     def may_be_found(self, templates: Iterable[int]) -> bool:
-        """Whether who comes may find pods of some templates that the state behind the model does not hold."""
+        """Whether coming pods may find pods of some templates that the model's state does not hold."""
         return any(template in side for side in self._sides[1:] for template in templates)
 
     def running(self, amounts: Mapping[int, int]) -> Ints:
@@ -206,7 +206,7 @@ class Counts:
     def limit(self, name: Hashable, amounts: Mapping[int, int], free: Ints, *, tight: bool = False) -> None:
         """On every node no more of some templates than are free, if one of them comes.
 
-        Who runs there may stay, even where it is too much already.  `tight` leaves the room unused that
+        Pods that run there may stay, even where it is too much already.  `tight` leaves the room unused that
         is to be left over.
         """
         load = self.running(amounts)

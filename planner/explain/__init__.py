@@ -1,7 +1,7 @@
 """Why pods are pending, and the smallest changes that help, each one tried out.
 
-Everything is judged where the cluster comes to rest: after every pending pod had its turns. A fix is
-what gives the pod a node there, with everybody ahead of it in the queue having had another turn.
+Everything is judged where the cluster comes to rest: after every pending pod was tried. A fix is
+what gives the pod a node there, with every pod ahead of it in the queue tried once more.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _conflict(cluster: Cluster, static: AtRest, wanted: set[str] | None, meter: 
 
 
 def _check_names(static: AtRest, wanted: set[str] | None) -> None:
-    """Everybody asked about is there and pending."""
+    """Check that every pod asked about exists and is pending."""
     problem, known = static.problem, static.problem.pod_index
     problems = []
     for name in sorted(wanted or ()):
@@ -95,7 +95,7 @@ def _stopped(stop_event: threading.Event | None) -> Iterator[str]:
 def _explanations(
     static: AtRest, wanted: set[str] | None, owners: Owners, stop_event: threading.Event | None
 ) -> Iterator[Explanation]:
-    """One for each template, for the first pod in the queue that is asked about; at last who only waits."""
+    """One for each template, for the first pod in the queue asked about; last those that only wait."""
     problem = static.problem
     groups: dict[int, list[int]] = {}
     for pod in static.left:
@@ -111,7 +111,7 @@ def _explanations(
 
 
 def _placed(static: AtRest, wanted: set[str]) -> Iterator[str]:
-    """Those asked about that wait for nothing but their first turn."""
+    """Those asked about that only wait for the scheduler to look at them."""
     problem, node_of = static.problem, static.scheduler.state.node_of
     placed = {name: node_of[problem.pod_index[name]] for name in sorted(wanted)}
     found = {
@@ -121,11 +121,11 @@ def _placed(static: AtRest, wanted: set[str]) -> Iterator[str]:
     }
     for name, where in [*found.items()][:1]:
         if len(found) == 1:
-            yield f"{name} gets {where} when its turn comes: nothing keeps it pending"
+            yield f"{name} gets {where} when the scheduler reaches it: nothing keeps it pending"
         else:
             yield (
-                f"{len(found)} pods get a node when their turn comes, {name} gets {where} for one: nothing "
-                "keeps them pending"
+                f"{len(found)} pods get a node when the scheduler reaches them, "
+                f"for example {name} gets {where}: nothing keeps them pending"
             )
 
 

@@ -1,6 +1,6 @@
-"""Where a cluster comes to rest: the pending pods are tried, and tried again while that helps anybody.
+"""Where a cluster comes to rest: the pending pods are tried, and tried again while that places any pod.
 
-A pod that was turned down is not lost: kube-scheduler takes it up again when something has changed. So
+A pod that was refused is not lost: kube-scheduler takes it up again when something has changed. So
 what keeps a pod pending is judged in the state in which another round changes nothing.
 """
 
@@ -20,7 +20,7 @@ from planner.scheduler.scheduler import GATED, Scheduler, SchedulingDecision
 
 @dataclass(slots=True)
 class AtRest:
-    """A cluster at rest: who is where, who is left, and why."""
+    """A cluster at rest: where the pods are, which are left, and why."""
 
     problem: Problem
     scheduler: Scheduler
@@ -67,7 +67,7 @@ class AtRest:
             self._claiming.append((pod, node))
 
     def _retry(self, pod: int, asked: dict[int, int]) -> None:
-        """Try a pod once more, unless nothing has happened since one like it was turned down."""
+        """Try a pod once more, unless nothing has happened since one like it was refused."""
         template = int(self.problem.template_of[pod])
         if asked.get(template) == self._changes:
             return
@@ -86,13 +86,13 @@ class AtRest:
         return self.messages.get(pod) == GATED
 
     def ahead_of(self, pod: int) -> list[int]:
-        """The pods whose turn comes before a pod's, one for each template that is left."""
+        """The pods ahead of a pod in the queue, one for each template that is left."""
         before = self.left[: self.left.index(pod)]
         first = {int(self.problem.template_of[other]): other for other in reversed(before)}
         return sorted((p for p in first.values() if not self.is_gated(p)), key=before.index)
 
     def cluster(self) -> Cluster:
-        """The snapshot with everybody where the scheduler put them, the evicted ones gone."""
+        """The snapshot with all pods where the scheduler put them, the evicted ones gone."""
         problem, names = self.problem, self.problem.nodes.names
         node_of = self.scheduler.state.node_of.tolist()
         found = []
@@ -108,7 +108,7 @@ class AtRest:
 
     @property
     def places(self) -> tuple[Codes, Sequence[tuple[int, int]]]:
-        """Where everybody is, but for the pods whose claims are bound when they are bound again."""
+        """The node of every pod, but for the pods whose claims are bound when they are bound again."""
         node_of: Codes = self.scheduler.state.node_of.astype(np.int32)
         staying = [(pod, node) for pod, node in self._claiming if node_of[pod] == node]
         node_of[[pod for pod, _ in staying]] = -1

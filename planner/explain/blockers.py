@@ -1,4 +1,4 @@
-"""Who keeps a pod away from which nodes, whoever is asked first, and what each could be offered.
+"""Which rules keep a pod away from which nodes, whichever is asked first, and how each could be answered.
 
 kube-scheduler names the first refusal of every node. A change helps on a node only when it answers
 all refusals there, so here every filter is asked about every node, and those with several rules are
@@ -55,7 +55,7 @@ class PendingCase:
 
     @property
     def state(self) -> State:
-        """Who is where."""
+        """Where the pods are."""
         return self.static.scheduler.state
 
     @property

@@ -1,4 +1,4 @@
-"""One thing that somebody could do so that a pod gets a node, ready to be tried out."""
+"""One thing that a user could do so that a pod gets a node, ready to be tried out."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Cost(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClusterChange:
-    """A change to the pod's spec, to a node, or to who is there; `command` is how kubectl does it."""
+    """A change to the pod's spec, to a node, or to other pods; `command` is how kubectl does it."""
 
     action: str
     cost: int

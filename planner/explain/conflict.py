@@ -88,7 +88,7 @@ def _only(cluster: Cluster, pending: list[str]) -> Cluster:
 
 
 def _without(cluster: Cluster, field: _Field) -> Cluster:
-    """The cluster whose pending pods do not ask for something any more."""
+    """The cluster with some requirements removed from its pending pods."""
     return replace(
         cluster,
         pods=tuple(

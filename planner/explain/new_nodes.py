@@ -40,7 +40,7 @@ class _NodeNeed:
         return found + [f"with {in_words(name, amount)} {name}" for name, amount in self.room.items()]
 
     def on(self, node: Node) -> Node:
-        """The node as it is wished for."""
+        """The node as it is needed."""
         kept = tuple(taint for taint in node.spec.taints if taint not in self.taints)
         node = node.model_copy(update={"spec": node.spec.model_copy(update={"taints": kept})})
         room = {name: parse_quantity(in_words(name, amount)) for name, amount in self.room.items()}
@@ -51,7 +51,7 @@ def like(case: PendingCase, number: int = 1) -> Iterator[ClusterChange]:
     """So many nodes like each kind that there is, with what the pod needs besides."""
     for position in _kinds(case):
         node = case.problem.nodes.nodes[position]
-        yield _order(case, position, _wish(case, node, position), number)
+        yield _order(case, position, _need(case, node, position), number)
 
 
 def in_new_domain(case: PendingCase, rule: Rule) -> Iterator[ClusterChange]:
@@ -61,19 +61,19 @@ def in_new_domain(case: PendingCase, rule: Rule) -> Iterator[ClusterChange]:
         return
     value = f"{key.rpartition('/')[2]}-{len(rule.column.values) + 1}"
     for position in _kinds(case)[:2]:
-        wish = _wish(case, case.problem.nodes.nodes[position], position)
-        yield _order(case, position, _NodeNeed(wish.taints, {**wish.labels, key: value}, wish.room))
+        need = _need(case, case.problem.nodes.nodes[position], position)
+        yield _order(case, position, _NodeNeed(need.taints, {**need.labels, key: value}, need.room))
 
 
-def _order(case: PendingCase, position: int, wish: _NodeNeed, number: int = 1) -> ClusterChange:
-    node, words = case.problem.nodes.nodes[position], wish.words
+def _order(case: PendingCase, position: int, need: _NodeNeed, number: int = 1) -> ClusterChange:
+    node, words = case.problem.nodes.nodes[position], need.words
     names = islice(_free_names(case, node.name), number)
     what = "one more node" if number == 1 else f"{number} more nodes"
     return ClusterChange(
         "AddNode",
         (Cost.OTHER_NODE + len(words) if words else Cost.NODE) + 5 * (number - 1),
         ", ".join([f"{what} like {node.name}", *words]),
-        new_nodes=tuple(wish.on(node_copy(node, name)) for name in names),
+        new_nodes=tuple(need.on(node_copy(node, name)) for name in names),
         like=position,
     )
 
@@ -94,7 +94,7 @@ def _free_names(case: PendingCase, name: str) -> Iterator[str]:
     return (found for found in candidates if found not in case.problem.nodes.index)
 
 
-def _wish(case: PendingCase, node: Node, position: int) -> _NodeNeed:
+def _need(case: PendingCase, node: Node, position: int) -> _NodeNeed:
     tolerations = case.template.pod.spec.tolerations
     repelling = tuple(
         taint

@@ -1,4 +1,4 @@
-"""Cordons, taints, node affinity: what a node or a pod would have to say instead."""
+"""Cordons, taints, node affinity: what a node or a pod would need to have instead."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from planner.problem.eligibility import wishes_of
 from planner.problem.nodes import Mask
 
 _REPELLING = ("NoSchedule", "NoExecute")
-#: Labels that say what a node is; to write something else there would be a lie.
+#: Labels that say what a node is; writing something else there would be false.
 _FACTS = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "beta.kubernetes.io/")
 
 
@@ -189,7 +189,7 @@ def _labels_for(term: NodeSelectorTerm, node: Node) -> dict[str, str | None]:
         if not item.matches(node.metadata.labels):
             wanted[item.key] = _value_for(item)
     labels = {k: v for k, v in {**node.metadata.labels, **wanted}.items() if v is not None}
-    # A label is added or changed, never taken away: whoever else looks at it would be surprised.
+    # A label is added or changed, never taken away: other users of the label may rely on it.
     return wanted if None not in wanted.values() and term.matches(labels, node.name) else {}
 
 

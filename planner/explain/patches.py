@@ -27,7 +27,7 @@ def spec_patch(old: PodSpec, new: PodSpec) -> Fragment:
     if old.node_selector != new.node_selector:
         patch["nodeSelector"] = _changes(old.node_selector, new.node_selector)
     if old.tolerations != new.tolerations:
-        # Nobody writes what every pod is given when it is admitted.
+        # What admission adds to every pod is not written in a manifest.
         patch["tolerations"] = [_dump(one) for one in new.tolerations if one not in OF_SICK_NODES]
     if old.topology_spread_constraints != new.topology_spread_constraints:
         patch["topologySpreadConstraints"] = _spread(

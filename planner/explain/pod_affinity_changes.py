@@ -1,4 +1,4 @@
-"""Inter-pod affinity: company that is missing, and company that is in the way."""
+"""Inter-pod affinity: affinity peers that are missing, and pods of an anti-affinity that are in the way."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from planner.proof import effort
 
 
 def blockers(case: PendingCase) -> Iterator[Blocker]:
-    """Missing company as one blocker, every term about company to avoid as another."""
+    """Missing affinity peers as one blocker, every anti-affinity term as another."""
     for plugin in case.framework.profile.of(InterPodAffinity):
         if not plugin.concerns(case.template):
             continue

@@ -1,4 +1,4 @@
-"""A pod's case in a document: who refused which nodes, the counts per domain, and the fixes."""
+"""A pod's case in a document: which plugins refused which nodes, the counts per domain, and the fixes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def explanation(case: PendingCase, found: FoundFixes, alike: list[int], owners: 
 
 
 def _blocked(case: PendingCase) -> Iterator[BlockedNodes]:
-    """The nodes by who refused them first and why, the largest group first."""
+    """The nodes by the plugin that refused them first and why, the largest group first."""
     diagnosis, names = case.framework.diagnose(case.plan), case.problem.nodes.names
     groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for number, rejection in enumerate(diagnosis.rejections):
@@ -64,7 +64,7 @@ def _blocked(case: PendingCase) -> Iterator[BlockedNodes]:
 
 
 def _in_the_way(case: PendingCase, plugin: str, nodes: Mask) -> Iterator[str]:
-    """The pods that hold a port, or whose company is the trouble, a few of them."""
+    """The pods that hold a port, or with which an affinity term conflicts, a few of them."""
     found: list[int] = []
     if plugin == NodePorts.name:
         mine = list(case.template.pod.spec.host_ports())

@@ -159,7 +159,7 @@ class FixSearch:
                 yield (change,)
 
     def _more_nodes(self) -> Iterator[Candidate]:
-        """Several new nodes, where others who wait would take the first."""
+        """Several new nodes, where other waiting pods would take the first."""
         return (
             (change,) for number in effort.MORE_NEW_NODES for change in new_nodes.like(self._case, number)
         )

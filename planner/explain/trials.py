@@ -1,4 +1,4 @@
-"""Trying changes out: the change is made, everybody ahead in the queue has a turn, and then the pod."""
+"""Trying changes out: the change is made, all pods ahead in the queue are tried, and then the pod."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from planner.scheduler.scheduler import Scheduler
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """Where a pod went, whom it evicted, and where the replacements of deleted pods went."""
+    """Where a pod went, which pods it evicted, and where the replacements of deleted pods went."""
 
     node: str
     victims: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Trials:
         return scheduler
 
     def _decide(self, scheduler: Scheduler, variant: int, candidate: Candidate) -> TrialResult | None:
-        """The pod's turn after everybody's ahead; the state is as before afterwards."""
+        """Try the pod after all ahead of it; the state is as before afterwards."""
         state = scheduler.state
         mark = state.mark()
         scheduler.restore_nominations([*(pod for pod in self._static.left if pod != self._pod), variant])
@@ -128,7 +128,7 @@ def _comes_back(pod: Pod) -> bool:
 
 
 def _place(scheduler: Scheduler, pod: int) -> str | None:
-    """Where a pod goes when its turn is now; of pods of schedulers without a profile that is not known."""
+    """Where a pod goes when it is tried now; of pods of schedulers without a profile that is not known."""
     if scheduler.problem.pods[pod].spec.scheduler_name not in scheduler.schedulers:
         return None
     node = scheduler.decide(pod).node

@@ -1,7 +1,7 @@
 """A cache of arrays over nodes that cannot outgrow the machine.
 
 What is asked for once may never be asked for again: a value is kept from its second making on, so a
-batch in which every pod is different does not fill the memory with arrays nobody returns to.
+batch in which every pod is different does not fill the memory with arrays that are not read again.
 """
 
 from __future__ import annotations

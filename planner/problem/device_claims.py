@@ -43,7 +43,7 @@ def entries_of(pod: Pod) -> Iterator[ClaimEntry]:
 
 
 def device_keys(pod: Pod) -> Iterator[Hashable]:
-    """What of a pod's claims decides on its place: the claims, and for whom one may be reserved."""
+    """What of a pod's claims decides on its place: the claims, and the pods for which one may be reserved."""
     yield from entries_of(pod)
     if any(entry.claim is not None for entry in entries_of(pod)):
         yield pod.name, pod.metadata.uid

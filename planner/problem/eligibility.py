@@ -28,9 +28,9 @@ def wishes_of(pod: Pod) -> NodeAffinity | None:
 
 def affinity_part(pod: Pod) -> Hashable:
     """What of a pod decides which nodes it may run on."""
-    wishes = wishes_of(pod)
+    affinity = wishes_of(pod)
     selector = tuple(sorted(pod.spec.node_selector.items()))
-    return selector, None if wishes is None else wishes.required
+    return selector, None if affinity is None else affinity.required
 
 
 def untolerated(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> int:
@@ -55,9 +55,9 @@ class Eligibility:
 
     def _match(self, template: Template) -> Mask:
         mask = self._nodes.with_labels(template.pod.spec.node_selector.items())
-        wishes = wishes_of(template.pod)
-        if wishes is not None and wishes.required is not None:
-            mask = mask & self._nodes.matching(wishes.required)
+        affinity = wishes_of(template.pod)
+        if affinity is not None and affinity.required is not None:
+            mask = mask & self._nodes.matching(affinity.required)
         return mask
 
     def by_taints(self, template: Template) -> Mask:

@@ -40,7 +40,7 @@ class Behaviour:
     matches_declared_features: bool = False
     """NodeDeclaredFeatures keeps pods from nodes that lack a feature of the kubelet."""
     stamps_allocations: bool = False
-    """Who reserves a claim adds the time of its allocation where there is none, which is refused."""
+    """Reserving a claim adds the time of its allocation where there is none, which is refused."""
     device_classes_extend: bool = False
     """An extended resource that a node lacks and a DeviceClass maps is left to DynamicResources."""
     resizes_pods: bool = False

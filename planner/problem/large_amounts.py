@@ -47,8 +47,8 @@ def _problems(problem: Problem) -> Iterator[str]:
                 f"expected {in_words(name, MOST)} at most, where pods request as much together"
             )
         elif there[row].max(initial=0.0) > MOST:
-            crowded = problem.nodes.names[int(there[row].argmax())]
-            yield f"Node {crowded}: its pods request more {name} than can be counted, {in_words(name, MOST)}"
+            overfull = problem.nodes.names[int(there[row].argmax())]
+            yield f"Node {overfull}: its pods request more {name} than can be counted, {in_words(name, MOST)}"
 
 
 def _too_large(problem: Problem, row: int, name: str) -> tuple[str, int] | None:

@@ -1,6 +1,6 @@
 """Which templates a label selector picks, found without asking every template.
 
-Selectors nearly always demand some label to have a certain value; templates are indexed by label,
+Selectors nearly always require some label to have a certain value; templates are indexed by label,
 so only those that carry it are asked.
 """
 

@@ -266,12 +266,12 @@ def _is_default(storage: StorageClass) -> bool:
 
 def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     """Whether a free volume has what a claim asks for."""
-    offer, wish = volume.spec, claim.spec
+    offer, wanted = volume.spec, claim.spec
     return (
         volume.status.phase == "Available"
         and not volume.metadata.deletion_timestamp
-        and offer.capacity.get("storage", 0) >= wish.resources.requests.get("storage", 0)
-        and offer.volume_mode == wish.volume_mode
-        and set(wish.access_modes) <= set(offer.access_modes)
-        and (wish.selector is None or wish.selector.matches(volume.metadata.labels))
+        and offer.capacity.get("storage", 0) >= wanted.resources.requests.get("storage", 0)
+        and offer.volume_mode == wanted.volume_mode
+        and set(wanted.access_modes) <= set(offer.access_modes)
+        and (wanted.selector is None or wanted.selector.matches(volume.metadata.labels))
     )

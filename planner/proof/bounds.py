@@ -21,8 +21,8 @@ class Assumption(StrEnum):
 
     #: Every eviction comes before the first bind: what the models of `solve --allow-moves` know.
     EVICTIONS_FIRST = "EvictionsFirst"
-    #: No hard constraint is ever worse than before a move, and no pod without company that it needs: a rule
-    #: that every plan of `rebalance` has to keep.
+    #: No hard constraint is ever worse than before a move, and no pod without affinity peers that it needs: a
+    #: rule that every plan of `rebalance` has to keep.
     NOTHING_WORSE = "NothingWorse"
 
 
@@ -33,7 +33,7 @@ RULES = frozenset({Assumption.NOTHING_WORSE})
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What no plan does better than, as far as it keeps to what is assumed; and who says so."""
+    """What no plan beats, as far as it keeps to what is assumed; and which method found that out."""
 
     value: int
     source: str

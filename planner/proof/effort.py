@@ -1,6 +1,6 @@
 """Every number that decides how long something is searched for, and where a search gives up.
 
-Work is counted, not timed: a solve costs what the solver reports as its deterministic time, a turn of
+Work is counted, not timed: a solve costs what the solver reports as its deterministic time, an iteration of
 a search in Python its own price; one unit is about a second.  So the same snapshot gets the same
 answer on a slow machine and on a fast one; the clock only cuts, and then the document says so.
 
@@ -20,14 +20,14 @@ SOLVER_WORKERS, SOLVER_SEED = 1, 1
 #: Work for each variable and constraint of a model, which the solver does not count: making it, and
 #: reading it in.
 PRICE_OF_MODEL = 1e-5
-#: Work for each number that a turn of a search looks at, and for the turn itself.
+#: Work for each number that an iteration of a search looks at, and for the iteration itself.
 PRICE_OF_NUMBER, PRICE_OF_TURN = 2.5e-8, 2.5e-4
 
 # Orders of binds
 
-#: So many orders of a placement are tried: where one is found, it is nearly always among the first.
+#: How many orders of a placement are tried: where one is found, it is nearly always among the first.
 ORDERS_TRIED = 300
-#: Up to so many binds with moves, whoever can come at once does; looking for them is quadratic.
+#: Up to this many binds with moves, pods that fit at once are bound first; finding them is quadratic.
 BINDS_PUT_IN_ORDER = 300
 
 # The exact model of a batch
@@ -65,7 +65,7 @@ LEAST_ALIKE = 4
 CELL_FULLNESS = (0.95, 0.96, 0.93, 0.97, 1.0)
 #: Quotas of cells are found quickly or not at all.
 QUOTAS_WORK = 3.0
-#: Pods change places among so many nodes, so many turns for each pod left over: beyond that, what is
+#: Pods change places among so many nodes, so many iterations for each pod left over: beyond that, what is
 #: found no longer pays.
 REPAIR_NODES, REPAIR_TURNS = 48, 80
 #: All repairs of one try together, and all packing anew: something, and more for every pod.
@@ -75,13 +75,13 @@ REPACK_NODES, REPACK_TRIES, REPACK_ONCE_WORK = 12, 12, 0.2
 
 # Tabu search of packings
 
-#: What a pod at home is worth, against an overload of one node's whole mean room.
+#: What a pod on its current node is worth, against an overload of one node's whole mean room.
 TABU_HOME = 0.002
-#: For so many turns, and up to twice as many more, a pod does not come back.
+#: Tabu tenure: for this many iterations, and up to twice as many more, a pod does not come back.
 TABU_TENURE = 5
 #: Shakes changes that are equally good, far below any real difference.
 TABU_NOISE = 1e-6
-#: Turns to repair all pods at once, and to fit one more in: longer runs seldom end better than new ones.
+#: Iterations to repair all pods at once, and to fit one more in: longer runs seldom end better than new ones.
 TURNS_AT_ONCE, TURNS_FOR_ONE = 250, 250
 
 # Packings of nodes that have to be full
@@ -116,14 +116,14 @@ PRICE_OF_SET, PRICE_OF_FIT = 3e-7, 5e-4
 FILL_LOOSE = (8, 12, 6, 10)
 #: Which pods stay outside is shaken by so much of their size.
 FILL_SHAKE = 0.15
-#: Turns for the loose nodes.
+#: Iterations for the loose nodes.
 FILL_TURNS = 600
 
 # Moves of running pods
 
-#: Up to so many pairs of a pod and a node packings are tried; a turn then takes some milliseconds.
+#: Up to so many pairs of a pod and a node packings are tried; an iteration then takes some milliseconds.
 PACKED_PLACES = 2_000_000
-#: Everybody is packed at once, and one pod after the other, with so many seeds; fillings find more later.
+#: Seeds for packing all pods at once, and one pod after the other; fillings find more later.
 PACKING_SEEDS = 2
 #: A round of tries costs so much at least, so that rounds come to an end.
 PRICE_OF_ROUND = 0.01
@@ -135,9 +135,9 @@ UNMOVED_WORK = 2.0
 RELAXED_PAIRS = 20_000
 #: A relaxation is quick or no good.
 RELAXATION_WORK = 1.0
-#: Few moves: first a glance, then a look after packings and neighbourhoods gave a better start.
+#: Few moves: a short solve first, then a longer one after packings and neighbourhoods gave a better start.
 MOVES_GLANCE_WORK, MOVES_WORK = 0.1, 0.4
-#: What staying at home is worth, one packing after the other.
+#: What staying on the current node is worth, one packing after the other.
 STAY_WEIGHTS = (0.002, 0.002, 0.005, 0.005, 0.01, 0.01, 0.02, 0.04)
 #: All packings with fewer moves together.
 STAY_WORK = 2.0
@@ -145,26 +145,26 @@ STAY_WORK = 2.0
 #: all of it together.
 NEARBY_NODES, NEARBY_MOVING, NEARBY_TRIES, NEARBY_ONCE_WORK, NEARBY_WORK = 5, 4, 40, 0.1, 2.0
 
-# Moves that mend the spread
+# Moves that repair the spread
 
 #: Up to so many movable pods on so many nodes all moves may be tried out.
 EXHAUSTED_PODS, EXHAUSTED_NODES = 16, 8
 #: Work for every placement that is judged for the first time, and for each number in it.
 PRICE_OF_PLACEMENT, PRICE_OF_COUNT = 1e-4, 1e-6
-#: The first glance at all placements of a tiny cluster, quicker than loading the solver; and at those of a
-#: larger one, where it sees when nobody has room to move.
+#: The first preview of all placements of a tiny cluster, quicker than loading the solver; and of those of a
+#: larger one, where it detects that no pod has room to move.
 TINY_PREVIEW_WORK, SMALL_PREVIEW_WORK = 0.3, 0.05
 #: Up to so many pairs of a template and a site a region is solved as a whole.
 REGION_VARIABLES = 20_000
 #: Every stage of a relaxation, and of a model with all nodes; most are proved in a hundredth of it.
 RELAXED_REGION_WORK, EXACT_REGION_WORK = 5.0, 20.0
-#: So many orders of the moves that a model leads to are tried, each with those first that had no turn before.
+#: How many orders of a model's moves are tried, each starting with those that could not be scheduled before.
 SEQUENCES_OF_MOVES = 8
 #: So many pods of a domain are tried before it is given up: those after them are seldom different.
 PODS_OF_A_DOMAIN = 8
 #: How deep pods move over for each other, and how many ways are tried on each level, the deepest first.
 CHAIN_DEPTH, CHAIN_WAYS = 3, (4, 3, 4, 12)
-#: How many bystanders leave a node together on each level; those that have gaps to go to are found soon.
+#: How many other pods leave a node together on each level; those that have gaps to go to are found soon.
 CHAIN_TOGETHER = (0, 48, 3, 3)
 #: How many pods of a domain are tried with chains: each asks for every node.
 CHAIN_PODS = 2
@@ -182,11 +182,11 @@ SCALE_DOWN_WORK = 10.0
 
 # Explanations
 
-#: Pods that evict each other in turn never come to rest.
+#: Pods that keep evicting each other never come to rest.
 ROUNDS_TO_REST = 10
 #: So many fixes are enough for a reader, and so many of one kind.
 FIXES_ENOUGH, FIXES_ALIKE = 8, 2
-#: So many are looked for, so that the last ones of the catalogue have their turn too.
+#: So many are looked for, so that the last ones of the catalogue are tried too.
 FIXES_LOOKED_FOR = 12
 #: With fewer fixes than this of one change, pairs are tried, and so on.
 FIXES_WANTED = 2
@@ -209,35 +209,35 @@ BUDGETS_TRIED = 1
 
 # Waves of moves
 
-#: Of the limit, so much for the search of moves; the rest is for dealing them out and playing them through.
+#: The part of the limit for the search of moves; the rest is for planning waves and simulating them.
 SEARCH_SHARE = 0.8
 #: The part of what is left of a search that the solver has for what chains of moves leave broken.
 NEARBY_SHARE = 0.1
 #: So many moves of a wave may change the same counts: all their interleavings are looked at.
 COUPLED_IN_A_WAVE = 3
-#: How often waves are dealt, each time with more care for what found no turn.
+#: How often waves are planned, each time with more hints about moves that could not be scheduled safely.
 WAVE_PLANS = 3
-#: So often again with those first that found nothing but a pin: each time fewer do.
+#: How often again with those moves first that could only be pinned: each time fewer are.
 FAILED_FIRST = 4
-#: Unless this share of all moves more finds no turn then.
+#: Unless this share of all moves more cannot be scheduled safely then.
 MORE_UNSCHEDULED = 0.1
 #: Up to so many moves times nodes that is done again and again, and other moves are looked for where pins, or
-#: other wishes, are left; beyond, a deal takes seconds.
+#: unmet soft goals, are left; beyond, planning the waves once takes seconds.
 PLANNED_ONCE = 30_000
 #: Beyond DEALT_ONCE, room is scarce if so large a part of the moves have few nodes to come to.
 SCARCE_MOVES = 0.5
 #: Then so many landings are judged for each move; where that is not enough, the order does not serve.
 SCARCE_JUDGED = 4
-#: So many where it is to be known of everybody where he is.
+#: How many where the node of every pod has to be known.
 KNOWN_JUDGED = 24
 #: Where it leaves so small a part of the moves, others are looked for without them, so often.
 SCARCE_FEW, SCARCE_SEARCHES = 0.05, 2
 #: So many of them are tried together: of more than that too many stand in each other's way.
 SCARCE_TOGETHER = 6
-#: So many counts that may have come about are kept apart then: nearly everybody has several nodes to land on.
+#: How many possible counts are kept apart then: nearly every replacement may land on several nodes.
 SCARCE_TABLEAUS = 4096
-#: Up to so many moves times nodes, moves that have no turn together are dealt out one after the other:
-#: nobody has the patience for more waves.
+#: Up to so many moves times nodes, moves that cannot share a wave are planned one after the other:
+#: more waves than that would take too long to carry out.
 SINGLE_FILE = 20_000
 #: Where an --evict-only plan leaves something broken that moves mend, others begin with up to so many single
 #: evictions for each constraint, so many times.
@@ -247,10 +247,10 @@ SINGLE_EVICTIONS, PLANS_WITH_EVICTIONS_FIRST = 6, 2
 SINGLE_EVICTIONS_KEPT, SINGLE_EVICTIONS_ENDS, SINGLE_EVICTIONS_TRIED = 30, 12, 4_000
 #: So many moves times nodes are judged with care; beyond that every move is pinned to where it was planned.
 JUDGED_WITH_CARE = 6_000_000
-#: Up to so many moves times nodes, so many random ways through a plan are played: a plan that does not hold
+#: Up to so many moves times nodes, so many random runs of a plan are simulated: a plan that does not hold
 #: fails in a good part of them.
 DRAWS_PLAYED = ((20_000, 24), (200_000, 6), (1 << 62, 1))
-#: Where no more than this part of the nodes has room, everybody keeps off what others are to have.
+#: Where no more than this part of the nodes has room, every move avoids the room planned for others.
 SCARCE_ROOM = 0.3
 #: So many counts that may have come about are kept apart, and so many ways that ties may have been broken.
 HISTOGRAMS_KEPT, SCENARIOS_KEPT = 256, 96
@@ -262,7 +262,7 @@ DOMAINS_FOLLOWED, FEW_DOMAINS = 64, 8
 MOST_CORDONED = 3
 #: For so many replacements a note names the nodes that would be cordoned.
 CORDONS_TOLD = 3
-#: A pin names so many nodes at most: nobody reads more.
+#: A pin names at most this many nodes: a longer list is not readable.
 PIN_NAMES = 100
 #: On so many nodes it is tried out whether a replacement could preempt there; on more it is taken to.
 PREEMPTION_TRIALS = 64
@@ -271,13 +271,13 @@ PREEMPTION_TRIALS = 64
 
 #: So many other orders of nodes are tried where one does harm, up to so many moving pods times nodes.
 DRAIN_ORDERS, DRAIN_ORDERS_PLACES = 12, 20_000
-#: Pods that evict each other in turn never come to rest: so many events for every pod that is to go or waits,
+#: Pods that keep evicting each other never come to rest: so many events for every pod that is to go or waits,
 #: and at least so many, are several times what a drain takes.
 DRAIN_EVENTS_PER_POD, DRAIN_LEAST_EVENTS = 50, 2_000
 
 # Rollouts
 
-#: Pods that evict each other in turn never come to rest: so many events for every pod of the workloads,
+#: Pods that keep evicting each other never come to rest: so many events for every pod of the workloads,
 #: and at least so many, are several times what a rollout takes that comes to its end.
 ROLLOUT_EVENTS_PER_POD, ROLLOUT_LEAST_EVENTS = 100, 10_000
 #: So many fixes are told, and so many of those that `explain` finds are tried out in every draw.

@@ -51,7 +51,7 @@ class Meter:
         return mine if self._whole is None or not self._draws else min(mine, self._whole.left())
 
     def over(self) -> bool:
-        """Whether to stop here; whoever stops because of the limit has been cut short."""
+        """Whether to stop here; a search that stops because of the limit has been cut short."""
         return self.cut_short() or self.left() <= 0
 
     def cut_short(self) -> bool:
@@ -69,16 +69,16 @@ class Meter:
 
     @property
     def stopped(self) -> bool:
-        """Whether somebody wants the answer now, however good."""
+        """Whether the user wants the best answer so far now."""
         return self._clock.stopped
 
     def look_for(self, what: str) -> None:
-        """Say what is looked for from now on."""
+        """Set what is looked for from now on."""
         self._top()._looking = what
         looking_for(what)
 
     def have(self, best: str) -> None:
-        """Say what the best answer so far is, and what none betters, to whoever looks on."""
+        """Report the best answer so far, and the bound that no answer exceeds, to the progress observer."""
         report_best(best)
 
     def seconds(self) -> float:
@@ -86,7 +86,7 @@ class Meter:
         return self._clock.left()
 
     def watch(self, stop: Callable[[], None], work: Callable[[], _T]) -> _T:
-        """What `work` returns; it is told to stop when the bell rings."""
+        """What `work` returns; it is told to stop when the stop event is set."""
         return self._clock.watch(stop, work)
 
     def _top(self) -> Meter:

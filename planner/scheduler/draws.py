@@ -45,7 +45,7 @@ class Draws:
     def pick(self, framework: Framework, plan: Plan, found: Competitors) -> int:
         """One of the nodes with the highest total.
 
-        Among all nodes each has the same chance: who comes first depends on a history that no snapshot
+        Among all nodes each has the same chance: which one comes first depends on a history that no snapshot
         has.  Among a part the order found decides since Kubernetes 1.35.
         """
         if found.feasible.count == 1:

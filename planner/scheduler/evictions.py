@@ -2,7 +2,7 @@
 
 Kubernetes 1.34: all pods of lower priority are taken away; if the pod fits then, they are put back one
 by one, the most important first and those whose disruption budget would be broken before the others,
-as long as the pod still fits.  Who stays out is a victim.
+as long as the pod still fits.  The pods that stay out are the victims.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Evictions:
         return found
 
     def fewest(self, node: int, lower: Sequence[int], may_stay: Callable[[int], bool]) -> Candidate:
-        """Who has to go when everybody who may stay does, those with a breaking budget asked first."""
+        """The pods that have to go when all that may stay do, those with a breaking budget tried first."""
         breaking, others = self._by_budget(lower)
         broken = [other for other in breaking if not may_stay(other)]
         victims = broken + [other for other in others if not may_stay(other)]
@@ -115,7 +115,7 @@ class Evictions:
         return found
 
     def _cost(self, victims: Sequence[int], broken_budgets: int) -> Cost:
-        """kube's criteria; victims have the most important first, who is the one that has run longest."""
+        """kube's criteria; victims have the most important first, of equals the longest running."""
         pods = self._problem.pods
         priorities = [self._importance.priorities[victim] for victim in victims]
         return (

@@ -27,7 +27,7 @@ _REMEMBERED = 16
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What has to be asked about a template; the rest is settled once, and what was seen is kept."""
+    """What has to be asked about a template; the static rest is computed once, and what was seen is kept."""
 
     template: Template
     refusal: tuple[str, str] | None
@@ -39,7 +39,7 @@ class Plan:
 
 
 class Rejection:
-    """Who refused a node first, and why; `plugin` is empty when the node was not even looked at."""
+    """Which plugin refused a node first, and why; `plugin` is empty when the node was not even looked at."""
 
     __slots__ = ("plugin", "verdict")
 
@@ -156,7 +156,7 @@ class Framework:
         return all(plugin.admits(plan.template, node) for plugin in plan.changing)
 
     def rejection(self, plan: Plan, node: int) -> Rejection | None:
-        """Who refuses one node now, if anybody."""
+        """Which plugin refuses one node now, if any does."""
         if plan.named is not None and not plan.named[node]:
             return Rejection("", _NOT_NAMED)
         here = np.array([node])
@@ -209,7 +209,7 @@ class Framework:
         if claims is None or not diagnosis.nodes:
             return "", False
         if diagnosis.refusal is not None:
-            # Refused before the plugin was asked: it finds none of its notes, and nobody is asked after it.
+            # Refused before the plugin was asked: it finds none of its notes, and no plugin follows.
             own = diagnosis.refusal[0] == claims.name
             return (NOTHING_TO_GIVE_BACK, False) if own else (_NO_NOTES, True)
         return claims.before_preemption(plan.template, diagnosis.refused_by(claims.name)), False

@@ -23,7 +23,7 @@ def started(pod: Pod) -> datetime:
 
 
 class Importance:
-    """Who matters more: by priority, then by who has run longest; ranks that are small for those."""
+    """The importance of pods: by priority, then by how long they have run; small ranks matter more."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem

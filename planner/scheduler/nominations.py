@@ -69,7 +69,7 @@ class Nominations:
         return [node for node in self._waiting if self._ahead(pod, node)]
 
     def rejection(self, framework: Framework, plan: Plan, pod: int, node: int) -> Rejection | None:
-        """Who refuses a node to a pod, those promised it counted first as present, then as absent."""
+        """Which plugin refuses a node to a pod, pods promised it counted first as present, then as absent."""
         ahead = self._ahead(pod, node)
         if ahead:
             mark = self._state.mark()

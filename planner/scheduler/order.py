@@ -1,7 +1,7 @@
 """From a placement to a sequence of binds that a cluster accepts one after the other.
 
 Replayed in any old order a valid placement breaks the filters all the time: the first pods of a
-constraint pile up before the others come.  Taking at every turn the admissible bind whose domains hold
+constraint pile up before the others come.  Taking at every step the admissible bind whose domains hold
 the fewest pods of the constraint keeps all of them level.  Where that gets stuck, a small placement is
 searched depth first for another order.
 """
@@ -101,7 +101,7 @@ class Orderer:
     def search(
         self, placement: Placement, waiting: Mapping[int, Sequence[int]], meter: Meter
     ) -> list[Step] | None:
-        """An order in which the whole placement is admissible; None when none was found in good time."""
+        """An order in which the whole placement is admissible; None when the effort allowed found none."""
         mark = self._state.mark()
         tries = _Search(self, self._state, placement, waiting, meter)
         found = tries.order if tries.go() else None
@@ -154,8 +154,8 @@ class _Queue:
         if not self._nodes.size:
             return self._nodes
         nodes = self._nodes[framework.accepts(framework.plan(self.template), self._nodes)]
-        crowds = _crowds(framework, self.template, nodes)
-        return nodes[np.lexsort((nodes, *crowds))] if crowds else nodes
+        domain_loads = _domain_loads(framework, self.template, nodes)
+        return nodes[np.lexsort((nodes, *domain_loads))] if domain_loads else nodes
 
 
 class _Search:
@@ -200,7 +200,7 @@ class _Search:
         return not any(self._left.values())
 
     def _is_new(self) -> bool:
-        """Whether what is left over was not tried before, and there is patience for it."""
+        """Whether what is left over was not tried before, and the effort allows it."""
         left = frozenset((t, n, pods) for t, nodes in self._left.items() for n, pods in nodes.items())
         if left in self._seen or self._patience <= 0 or self._meter.over():
             return False
@@ -264,7 +264,7 @@ def _rank_among_equals(codes: Codes) -> Ints:
     return rank
 
 
-def _crowds(framework: Framework, template: Template, nodes: Codes) -> list[Ints]:
+def _domain_loads(framework: Framework, template: Template, nodes: Codes) -> list[Ints]:
     """For every node, how many pods its domains hold: a row for each constraint of the template."""
     for plugin in framework.profile.filters:
         if isinstance(plugin, PodTopologySpread):

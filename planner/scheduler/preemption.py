@@ -4,7 +4,7 @@ Kubernetes 1.34: evictions are tried on every node where they might help, until 
 The node is chosen by fewest broken budgets, then the lowest highest priority among its victims, the
 smallest sum of priorities, the fewest victims, the latest start of the most important.
 
-As in the conformance runs, a pod that still waits for terminating victims at the end of its turn does
+As in the conformance runs, a pod that still waits for terminating victims at the end of its cycle does
 not reserve its node against later pods; nominations that the snapshot shows do.
 """
 
@@ -88,7 +88,7 @@ class Preemption:
         self._room_trials: dict[Hashable, RoomTrials] = {}
 
     def attempt(self, plan: Plan, pod: int, diagnosis: Diagnosis) -> PreemptionOutcome:
-        """A node where evictions make room, and which; the promises it made to lesser pods are off."""
+        """A node and evictions that open it; its promises to pods of lower priority are withdrawn."""
         refused = self._ineligible(pod, diagnosis)
         if refused is not None:
             return PreemptionOutcome(None, message=refused)
@@ -175,7 +175,7 @@ class Preemption:
         return found
 
     def _only_room_matters(self, plan: Plan, pod: int) -> Mask:
-        """The nodes that no settled filter refuses and that are promised to nobody ahead of the pod."""
+        """The nodes that no static filter refuses and that are promised to no pod ahead of this one."""
         contested = self._nominations.contested(pod)
         if not contested:
             return plan.static

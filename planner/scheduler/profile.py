@@ -60,7 +60,7 @@ def profiles_of(config: KubeSchedulerConfiguration | None) -> dict[str, KubeSche
 def build(config: KubeSchedulerProfile, problem: Problem, state: State, *, reserves: bool = True) -> Profile:
     """The plugins that a profile runs, ready to be asked about this state.
 
-    Without `reserves` nobody minds for how many pods a claim is reserved already.
+    Without `reserves` no plugin checks for how many pods a claim is reserved already.
     """
     made: dict[type[Family], Family] = {}
 

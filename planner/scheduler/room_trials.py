@@ -1,8 +1,8 @@
 """Dry runs where evictions can change nothing that matters to a pod but room.
 
 Then a dry run is plain arithmetic on one node's numbers.  All that it depends on is what is free there
-and what each lesser pod is, so alike nodes are one dry run; and it stays as it is until a pod comes to
-the node or leaves it, so the next pod of the same needs finds nearly all of them made.
+and what each pod of lower priority is, so alike nodes are one dry run; and it stays valid until a pod
+comes to the node or leaves it, so the next pod of the same needs finds nearly all of them made.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class RoomTrials:
         self._evictions = evictions
         self._epoch, self._position = state.epoch, len(state.log)
         self._made: dict[int, Candidate] = {}
-        #: For nodes that are alike, which of their lesser pods have to go, and how many budgets that breaks.
+        #: For alike nodes, which of their lower-priority pods have to go, and how many budgets that breaks.
         self._alike: dict[Hashable, tuple[tuple[int, ...], int]] = {}
 
     def short(self) -> Ints:
@@ -86,7 +86,7 @@ class RoomTrials:
         return self._evictions.candidate(node, [lower[place] for place in going], broken_budgets)
 
     def _kind(self, pod: int) -> Hashable:
-        """All of a lesser pod that a dry run looks at, its place in the order apart."""
+        """All of a lower-priority pod that a dry run looks at, its place in the order apart."""
         return int(self._state.problem.template_of[pod]), self._evictions.budgets_of(pod)
 
     def _dry_run(self, node: int, lower: Sequence[int], room: FreeRoom) -> tuple[tuple[int, ...], int]:

@@ -2,7 +2,7 @@
 
 kube-scheduler stops filtering when it has found enough feasible nodes: all of them below 100 nodes, else
 `percentageOfNodesToScore` per cent and at least 100; without a percentage 50 - nodes / 125, at least 5.
-Nodes stand zone by zone in turn, in the order in which they came; a pod's search begins where the one
+Nodes stand round-robin by zone, in the order in which they came; a pod's search begins where the one
 before it stopped.
 
 What a snapshot does not tell is drawn.  A scheduler that has bound nothing yet stands at the beginning of
@@ -100,7 +100,7 @@ def run_length(nodes: int) -> int:
 
 
 def zone_by_zone(nodes: Sequence[Node], order: Iterable[int]) -> list[int]:
-    """The nodes dealt from their zones in turn; zones in the order of their first node."""
+    """The nodes taken from their zones round-robin; zones in the order of their first node."""
     zones: dict[tuple[str, str], list[int]] = {}
     for node in order:
         labels = nodes[node].metadata.labels
@@ -116,7 +116,7 @@ def _first(labels: dict[str, str], keys: Sequence[str]) -> str:
 
 @cache
 def on_top(size: int) -> Codes:
-    """For every place in a list of so many, when its turn is to be on top of a heap made of equals.
+    """For every place in a list of so many, when it is on top of a heap made of equals.
 
     Since Kubernetes 1.35 the nodes found are made a heap by their scores.  The root stays unless a child
     is better, and the left child goes before the right one: of equals, the first on the way down wins.

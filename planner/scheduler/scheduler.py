@@ -138,7 +138,7 @@ class Scheduler:
         return SchedulingDecision(pod, node, explanation=explanation)
 
     def _for_nothing(self, name: str) -> tuple[Framework, Preemption | None]:
-        """A profile for pods that cannot be bound: only the API server minds, after all is decided."""
+        """A profile for pods that cannot be bound: only the API server refuses them, after all is decided."""
         if name not in self._in_vain:
             self._in_vain[name] = self._made(name, reserves=False)
         return self._in_vain[name]

@@ -1,1 +1,1 @@
-"""Who is where, counted per node and per domain: the only thing that changes, with an undo."""
+"""Where the pods are, counted per node and per domain: the only thing that changes, with an undo."""

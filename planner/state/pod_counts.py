@@ -2,8 +2,8 @@
 
 A tally answers "how many pods of this kind are on each node": pods that a selector matches, pods
 that own an affinity term, pods that use a host port or a claim.  Which templates are of the kind
-is settled once; afterwards a bind costs one addition a tally.  Domain counts are sums of a tally
-over the nodes of a domain.  They follow the tally's log lazily, so counts nobody asks for cost
+is determined once; afterwards a bind costs one addition a tally.  Domain counts are sums of a tally
+over the nodes of a domain.  They follow the tally's log lazily, so counts that are not read cost
 nothing.
 """
 

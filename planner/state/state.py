@@ -1,4 +1,4 @@
-"""Who is where: the only thing that changes while pods are placed, with an undo.
+"""Where the pods are: the only thing that changes while pods are placed, with an undo.
 
 Every array is updated in place.  Caches elsewhere follow `log`, the list of nodes whose load
 changed; `epoch` grows when the log is cut, and a cache that missed a cut starts afresh.

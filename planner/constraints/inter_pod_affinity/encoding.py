@@ -1,9 +1,9 @@
 """Inter-pod affinity in the solver's terms.
 
-Anti-affinity is symmetric, so what holds at the end held at every turn.  Affinity is not: when all is
-placed a pod may be its own company, but at its turn it needs another in its domain, unless there is
-none anywhere and it matches itself.  So one domain may be started by a pod that is its own company,
-and every other needs a pod that is there already, that came without needing the same, or that nobody
+Anti-affinity is symmetric, so what holds at the end held at every bind.  Affinity is not: when all is
+placed a pod may be its own peer, but when it is bound it needs another in its domain, unless there is
+none anywhere and it matches itself.  So one domain may be started by a pod that is its own peer,
+and every other needs a pod that is there already, that came without needing the same, or that no pod
 asked about it.
 
 Of pods that run and stay nothing is asked: the scheduler looks at newcomers alone.
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from planner.cpsat.variables import Counts
 
 
-def anti_affinity(x: Counts, template: Template, column: Column, shunned: Mapping[int, int]) -> None:
-    """Where a pod of the template comes, nobody that it shuns is or comes; where one is, none of them comes.
+def anti_affinity(x: Counts, template: Template, column: Column, avoided: Mapping[int, int]) -> None:
+    """Where a pod of the template comes, no pod of its anti-affinity is or comes; where one is, none comes.
 
     Of those that run together all the same nothing is asked.
     """
-    itself = int(template.index in shunned)
-    coming = {number: 1 for number in shunned if number in x.batch.wanted and number in x.asked}
+    itself = int(template.index in avoided)
+    coming = {number: 1 for number in avoided if number in x.batch.wanted and number in x.asked}
     for code, here in (x.domains(column) or {}).items():
         present = x.any_of((template.index, column.key, code), (template.index,), here)
         if present is not None:
@@ -43,7 +43,7 @@ def anti_affinity(x: Counts, template: Template, column: Column, shunned: Mappin
 
 
 def need(x: Counts, template: Template, counts: DomainCounts, peers: Collection[int]) -> None:
-    """Where a pod of the template comes, company that it needs is there or comes too."""
+    """Where a pod of the template comes, affinity peers that it needs are there or come too."""
     column, members = counts.column, counts.tally.members
     itself = template.index in members
     coming = {number: 1 for number in members if number in x.batch.wanted}
@@ -70,9 +70,9 @@ def need(x: Counts, template: Template, counts: DomainCounts, peers: Collection[
 
 
 def need_at_its_turn(x: Counts, template: Template, needs: Sequence[DomainCounts], *, itself: bool) -> None:
-    """Where the only pod that comes is one of the template, company that it needs is there.
+    """Where the only pod that comes is one of the template, affinity peers that it needs are there.
 
-    A pod that is its own company may come where it likes while there is no other anywhere.
+    A pod that is its own peer may come where it likes while there is no other anywhere.
     """
     coming = {number: 1 for counts in needs for number in counts.tally.members if number in x.batch.wanted}
     start: Any = 0
@@ -91,7 +91,7 @@ def need_at_its_turn(x: Counts, template: Template, needs: Sequence[DomainCounts
 
 
 def like(x: Counts, template: int, counts: DomainCounts, weight: int, itself: int) -> Any:
-    """The weight of a preferred term for every pod of the template that comes to a domain with company."""
+    """The weight of a preferred term for every pod of the template that comes to a domain with peers."""
     coming = {number: 1 for number in counts.tally.members if number in x.batch.wanted}
     most, met = x.batch.wanted[template], []
     for code, here in (x.domains(counts.column) or {}).items():

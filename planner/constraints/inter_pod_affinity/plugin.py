@@ -1,4 +1,4 @@
-"""The plugin: counts of company per domain, asked for one template."""
+"""The plugin: counts of affinity peers per domain, asked for one template."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class AffinityRules:
 
 
 class InterPodAffinity(Filter, Score):
-    """Company that pods need, shun, like and dislike."""
+    """Required and preferred affinity and anti-affinity between pods."""
 
     name = "InterPodAffinity"
 
@@ -74,20 +74,20 @@ class InterPodAffinity(Filter, Score):
         super().__init__(problem, state)
         self._args = args or InterPodAffinityArgs()
         reader = Reader(problem)
-        self._wishes = [reader.read(template) for template in problem.templates]
-        self._shunners = TermOwners(self.name, "shun")
+        self._terms = [reader.read(template) for template in problem.templates]
+        self._anti_affinity_owners = TermOwners(self.name, "shun")
         self._admirers = TermOwners(self.name, "like", self._args.hard_pod_affinity_weight)
-        for number, wishes in enumerate(self._wishes):
-            self._register(number, wishes)
+        for number, terms in enumerate(self._terms):
+            self._register(number, terms)
         self._rules: ArrayCache[AffinityRules] = ArrayCache(self.nodes.size)
         self._weights: ArrayCache[tuple[Around, ...]] = ArrayCache(self.nodes.size)
 
-    def _register(self, number: int, wishes: TermPreferences) -> None:
-        for term in wishes.shuns:
-            self._shunners.add(number, term, 1)
+    def _register(self, number: int, terms: TermPreferences) -> None:
+        for term in terms.shuns:
+            self._anti_affinity_owners.add(number, term, 1)
         hard = self._args.hard_pod_affinity_weight
-        weighted = [(hard, term) for term in wishes.needs] if hard else []
-        weighted += [*wishes.likes, *((-weight, term) for weight, term in wishes.dislikes)]
+        weighted = [(hard, term) for term in terms.needs] if hard else []
+        weighted += [*terms.likes, *((-weight, term) for weight, term in terms.dislikes)]
         for weight, term in weighted:
             self._admirers.add(number, term, weight)
 
@@ -112,16 +112,17 @@ class InterPodAffinity(Filter, Score):
         return [around.counts for around in self.rules(template).needs]
 
     def _make_rules(self, template: Template) -> AffinityRules:
-        wishes = self._wishes[template.index]
-        needed = tuple(dict.fromkeys(term.selection for term in wishes.needs))
-        keys = tuple(dict.fromkeys(term.key for term in wishes.needs))
+        terms = self._terms[template.index]
+        needed = tuple(dict.fromkeys(term.selection for term in terms.needs))
+        keys = tuple(dict.fromkeys(term.key for term in terms.needs))
         return AffinityRules(
             needs=tuple(self._around(self._matched(needed), key) for key in keys),
             has_all_labels=self.nodes.with_keys(keys),
             is_own_company=all(selection.matches(template) for selection in needed),
-            shuns=tuple(self._around(self._matched((term.selection,)), term.key) for term in wishes.shuns),
+            shuns=tuple(self._around(self._matched((term.selection,)), term.key) for term in terms.shuns),
             shunned_by=tuple(
-                self._around(tally, key) for tally, key, _ in self._shunners.of(template, self.state)
+                self._around(tally, key)
+                for tally, key, _ in self._anti_affinity_owners.of(template, self.state)
             ),
         )
 
@@ -131,7 +132,7 @@ class InterPodAffinity(Filter, Score):
             yield around.counts.tally
 
     def concerns(self, template: Template) -> bool:
-        return self._wishes[template.index].required or self._shunners.any_of(template)
+        return self._terms[template.index].required or self._anti_affinity_owners.any_of(template)
 
     def reject(self, template: Template, where: Where = ALL) -> Rejects:
         rules = self.rules(template)
@@ -149,7 +150,7 @@ class InterPodAffinity(Filter, Score):
         return tuple(a.counts.version for a in (*rules.needs, *rules.shuns, *rules.shunned_by))
 
     def lacks_company(self, template: Template) -> Mask:
-        """The nodes where the company that the template needs is missing."""
+        """The nodes where affinity peers that the template needs are missing."""
         lacking: Mask = np.asarray(self.reject(template) == _AFFINITY)
         return lacking
 
@@ -174,7 +175,7 @@ class InterPodAffinity(Filter, Score):
         limit = np.where(rules.has_all_labels, PLENTY, 0)
         for around in (*rules.shuns, *rules.shunned_by):
             limit[around.here(ALL)] = 0
-        for term, around in zip(self._wishes[template.index].shuns, rules.shuns, strict=True):
+        for term, around in zip(self._terms[template.index].shuns, rules.shuns, strict=True):
             if term.selection.matches(template):
                 limit[around.column.present] = np.minimum(limit[around.column.present], 1)
         return limit
@@ -185,11 +186,11 @@ class InterPodAffinity(Filter, Score):
             yield around.column.codes
 
     def encode(self, x: Counts) -> None:
-        """Nobody near those who shun them, and company for those who need it."""
+        """No pod near those with anti-affinity to it, and peers for those that need them."""
         for number in x.carriers:
             template = self.problem.templates[number]
             rules = self.rules(template)
-            for term in self._wishes[template.index].shuns:
+            for term in self._terms[template.index].shuns:
                 anti_affinity(
                     x, template, self.nodes.column(term.key), self._matched((term.selection,)).members
                 )
@@ -201,9 +202,9 @@ class InterPodAffinity(Filter, Score):
                 need(x, template, around.counts, self._peers(template))
 
     def _peers(self, template: Template) -> frozenset[int]:
-        """The templates that need the same company."""
-        needs = set(self._wishes[template.index].needs)
-        return frozenset(n for n, wishes in enumerate(self._wishes) if set(wishes.needs) == needs)
+        """The templates that need the same affinity peers."""
+        needs = set(self._terms[template.index].needs)
+        return frozenset(n for n, terms in enumerate(self._terms) if set(terms.needs) == needs)
 
     def verdict(self, template: Template, code: int) -> Verdict:
         return Verdict((_REASONS[code],), unresolvable=code == _AFFINITY)
@@ -228,8 +229,8 @@ class InterPodAffinity(Filter, Score):
         return self._weights.get(template.index, lambda: tuple(self._make_weights(template)))
 
     def _make_weights(self, template: Template) -> Iterator[Around]:
-        wishes = self._wishes[template.index]
-        own = [*wishes.likes, *((-weight, term) for weight, term in wishes.dislikes)]
+        terms = self._terms[template.index]
+        own = [*terms.likes, *((-weight, term) for weight, term in terms.dislikes)]
         if not own and self._args.ignore_preferred_terms_of_existing_pods:
             return
         for weight, term in own:
@@ -240,7 +241,7 @@ class InterPodAffinity(Filter, Score):
     def preference_score(self, template: Template) -> Ints:
         """For every node the weights of the preferred terms that a pod of the template there has met.
 
-        A term is met by one more pod in the domain, whoever it is; one about company to avoid counts
+        A term is met by one more pod in the domain, whichever it is; an anti-affinity term counts
         against the node.
         """
         total = np.zeros(self.nodes.size, np.int64)
@@ -250,8 +251,8 @@ class InterPodAffinity(Filter, Score):
 
     def _preferred(self, template: Template) -> Iterator[tuple[int, int, Around]]:
         """The template's preferred terms: weight, whether it matches itself, and the pods around."""
-        wishes = self._wishes[template.index]
-        for weight, term in (*wishes.likes, *((-weight, term) for weight, term in wishes.dislikes)):
+        terms = self._terms[template.index]
+        for weight, term in (*terms.likes, *((-weight, term) for weight, term in terms.dislikes)):
             itself = int(term.selection.matches(template))
             yield weight, itself, self._around(self._matched((term.selection,)), term.key)
 
@@ -262,12 +263,12 @@ class InterPodAffinity(Filter, Score):
 
     def prefers_company(self, template: Template) -> bool:
         """Whether the template has preferred terms of its own."""
-        wishes = self._wishes[template.index]
-        return bool(wishes.likes or wishes.dislikes)
+        terms = self._terms[template.index]
+        return bool(terms.likes or terms.dislikes)
 
     def violations(self) -> Iterator[Violation]:
-        """Pods apart from the company they need, or together with pods they shun."""
-        for pod in self.state.placed(n for n, wishes in enumerate(self._wishes) if wishes.required):
+        """Pods apart from the peers they need, or together with pods of their anti-affinity."""
+        for pod in self.state.placed(n for n, terms in enumerate(self._terms) if terms.required):
             yield from self._violations_of(pod, int(self.state.node_of[pod]))
 
     def _violations_of(self, pod: int, node: int) -> Iterator[Violation]:
@@ -276,7 +277,7 @@ class InterPodAffinity(Filter, Score):
         name = self.nodes.names[node]
         if rules.needs and not all(around.here(here)[0] for around in rules.needs):
             yield Violation(self.name, key, name, f"{key} on {name} lacks the company its affinity requires")
-        for term, around in zip(self._wishes[template.index].shuns, rules.shuns, strict=True):
+        for term, around in zip(self._terms[template.index].shuns, rules.shuns, strict=True):
             code = around.column.codes[node]
             itself = int(term.selection.matches(template))
             if code >= 0 and around.counts.sums()[code] > itself:

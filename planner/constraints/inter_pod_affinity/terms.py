@@ -1,4 +1,4 @@
-"""The affinity terms of pods, read once a template, and who owns which."""
+"""The affinity terms of pods, read once a template, and which pods own which."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Reader:
 
 
 class TermOwners:
-    """Terms by who owns them: pods already placed that have an opinion about an incoming one."""
+    """Terms by their owners: placed pods whose terms apply to an incoming one."""
 
     def __init__(self, *name: Hashable) -> None:
         self._name = name

@@ -3,12 +3,12 @@
 Of newcomers, when all is placed: in every domain to which a pod with the constraint came,
 `matching pods - global minimum <= maxSkew`.
 
-Of newcomers, at every pod's own turn, whatever the order: counts only grow, so when the last pod with
+Of newcomers, when each pod is bound, whatever the order: counts only grow, so when the last pod with
 the constraint comes to a domain, at least the matching pods that it found there and the batch's pods
 with the same constraint are counted, and the global minimum is at most the final one.  That is
 necessary, not sufficient; whether an order exists is found out by looking for one.
 
-Of pods that run and stay nothing is asked in a domain to which nobody with the constraint comes: as at
+Of pods that run and stay nothing is asked in a domain to which no pod with the constraint comes: as at
 any bind, the scheduler would not ask them either.
 """
 
@@ -72,7 +72,7 @@ def _encode_loosely(x: Counts, rule: Rule, counted: Mapping[int, int]) -> None:
     room = np.maximum(rule.room(x.batch.wanted), there)
     pairs = np.unique(x.cells.of[parts] * len(room) + codes)
     most = np.bincount(pairs // len(room), weights=room[pairs % len(room)], minlength=x.cells.size)
-    # On nodes that are not eligible nobody is counted, so nothing keeps pods away from there.
+    # On nodes that are not eligible no pod is counted, so nothing keeps pods away from there.
     uncounted = sum((x.batch.room[number] for number in counted), running)
     most = most.astype(np.int64) + x.cells.sums(np.where(eligible, 0, uncounted))
     for cell, limit in enumerate(most.tolist()):

@@ -74,7 +74,7 @@ class VolumeBinding(Filter):
         return False
 
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
-        # That two pods may want the same volume shows only at their turns.
+        # That two pods may want the same volume shows only when they are bound.
         claims = self.state.claims
         shared = any(self._users[claim.key] > 1 for claim in claims.unbound(template.pod))
         fits = claims.fits_each(template.pod) if shared else claims.fits(template.pod)

@@ -59,10 +59,10 @@ class VolumeRestrictions(Filter):
     def reject(self, template: Template, where: Where = ALL) -> Rejects:
         codes = np.zeros(self.nodes.size, np.int64)[where]
         for disk, shared in self._disks[template.index].items():
-            rivals = (
+            conflicting = (
                 [self._disk(disk, False)] if shared else [self._disk(disk, True), self._disk(disk, False)]
             )
-            for tally in rivals:
+            for tally in conflicting:
                 codes[tally.counts[where] > 0] = _DISK_TAKEN
         if any(self._claim(key).total > 0 for key in self._exclusive(template)):
             codes[codes == 0] = _CLAIM_TAKEN

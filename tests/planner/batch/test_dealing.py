@@ -7,7 +7,7 @@ import numpy as np
 from models import Cluster
 from planner.batch.assignment import Assignment
 from planner.batch.coarse import Coarse
-from planner.batch.goals import PlanShape, wishes
+from planner.batch.goals import PlanShape, soft_goals
 from planner.batch.incumbent import Incumbent
 from planner.batch.pending import Pending
 from planner.batch.repair import Repair
@@ -33,7 +33,7 @@ def _quotas(pending: Pending) -> Counter[Step]:
 
 def _dealt(pending: Pending) -> Counter[Step]:
     room = pending.room(pending.wanted)
-    return Assignment(pending, _one_cell(pending), room).deal(_quotas(pending))
+    return Assignment(pending, _one_cell(pending), room).distribute(_quotas(pending))
 
 
 def _repaired(pending: Pending, seconds: float = 30.0) -> Counter[Step]:
@@ -113,7 +113,7 @@ def test_what_cannot_fit_is_left_over() -> None:
 def _coarse(found: Cluster) -> list[tuple[str, int, int, bool]]:
     """Name, value, bound and proof of every stage of the plan that the cells lead to."""
     pending, clock = Pending(Problem(found)), Meter.of(30.0)
-    best = Incumbent(pending, wishes(pending, PlanShape.SPREAD, Counter()), None)
+    best = Incumbent(pending, soft_goals(pending, PlanShape.SPREAD, Counter()), None)
     Coarse(pending, Orderer(pending.problem, pending.state, pending.frameworks), clock).run(best)
     return [
         (stage.name, stage.value, stage.bound.value, stage.proved)

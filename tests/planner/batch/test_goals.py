@@ -18,7 +18,7 @@ from planner.batch.goals import (
     SoftGoal,
     SpreadExcess,
     SpreadSkew,
-    wishes,
+    soft_goals,
 )
 from planner.batch.pending import Pending
 from planner.documents.plan import PODS_PLACED, PlacementPlan
@@ -33,12 +33,12 @@ from tests.strategies import clusters, steady
 def outcomes(found: Cluster, shape: PlanShape) -> list[dict[str, int]]:
     """What every reachable placement has in every stage, each to be made as large as possible."""
     pending = Pending(Problem(found))
-    soft = wishes(pending, shape, _usual(found))
+    soft = soft_goals(pending, shape, _usual(found))
     listed = []
     for placement in reachable(pending):
         pods = zip(pending.priorities, pending.placed(placement), strict=True)
         values = {f"{PODS_PLACED}{priority}": placed for priority, placed in pods}
-        values |= {wish.name: _sign(wish.largest) * wish.value(placement) for wish in soft}
+        values |= {goal.name: _sign(goal.largest) * goal.value(placement) for goal in soft}
         listed.append(values)
     return listed
 
@@ -89,8 +89,8 @@ def test_no_order_of_binds_is_better_in_any_stage(objects: list[Object], shape: 
 
 def _lopsided(skew: int) -> list[Object]:
     """Pods that may choose come first and divide up; then two come that have no choice."""
-    wish = [spread(ZONE, skew, when=SOFT)]
-    free = [pod(f"free{n}", app="web", spread=wish) for n in range(2)]
+    goal = [spread(ZONE, skew, when=SOFT)]
+    free = [pod(f"free{n}", app="web", spread=goal) for n in range(2)]
     held = [pod(f"held{n}", app="web", node_selector={ZONE: "b"}) for n in range(2)]
     return [node("a1", zone="a"), node("b1", zone="b"), *free, *held]
 
@@ -108,7 +108,7 @@ def _fan(name: str, weight: int) -> Object:
 
 _DATABASE = [node("n1", cpu="2"), node("n2", cpu="2"), pod("db", on="n1", app="db", cpu="1")]
 
-#: For every wish a batch that the reference scheduler does not place best, the shape, and the best.
+#: For every goal a batch that the reference scheduler does not place best, the shape, and the best.
 TELLING: dict[type[SoftGoal], tuple[list[Object], PlanShape, int]] = {
     SpreadExcess: (_lopsided(1), PlanShape.SPREAD, 0),
     SpreadSkew: (_lopsided(2), PlanShape.SPREAD, 0),
@@ -119,25 +119,25 @@ TELLING: dict[type[SoftGoal], tuple[list[Object], PlanShape, int]] = {
 }
 
 
-@pytest.mark.parametrize("wish", TELLING, ids=lambda wish: wish.name)
-def test_the_best_is_found_and_proved(wish: type[SoftGoal]) -> None:
+@pytest.mark.parametrize("goal", TELLING, ids=lambda goal: goal.name)
+def test_the_best_is_found_and_proved(goal: type[SoftGoal]) -> None:
     """Where the reference scheduler's plan is not the best, a better one is found and proved."""
-    objects, shape, best = TELLING[wish]
+    objects, shape, best = TELLING[goal]
     found = cluster(*objects)
     plan = solve(found, prefer=shape)
-    (stage,) = (stage for stage in plan.objective if stage.name == wish.name)
+    (stage,) = (stage for stage in plan.objective if stage.name == goal.name)
     assert (stage.value, stage.bound, stage.proved) == (best, best, True)
     assert mistakes(plan, outcomes(found, shape)) == []
 
 
-@pytest.mark.parametrize("wish", TELLING, ids=lambda wish: wish.name)
+@pytest.mark.parametrize("goal", TELLING, ids=lambda goal: goal.name)
 def test_a_wish_that_is_expressed_wrongly_is_noticed(
-    wish: type[SoftGoal], monkeypatch: pytest.MonkeyPatch
+    goal: type[SoftGoal], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The comparison can fail: a wish that the solver has upside down is proved where it is not the best."""
-    objects, shape, _ = TELLING[wish]
+    """The comparison can fail: a goal that the solver has upside down is proved where it is not the best."""
+    objects, shape, _ = TELLING[goal]
     found = cluster(*objects)
-    express, most = wish.express, 0 if wish.largest else 1000
+    express, most = goal.express, 0 if goal.largest else 1000
 
     def wrongly(self: SoftGoal, x: Any) -> Any:
         if isinstance(self, (SpreadExcess, SpreadSkew)):
@@ -145,7 +145,7 @@ def test_a_wish_that_is_expressed_wrongly_is_noticed(
             return most + x.total(dict.fromkeys(x.batch.wanted, 1), (0,))
         return most - express(self, x)
 
-    monkeypatch.setattr(wish, "express", wrongly)
+    monkeypatch.setattr(goal, "express", wrongly)
     try:
         plan = solve(found, prefer=shape)
     except InternalError:

@@ -273,7 +273,7 @@ def test_who_waits_for_its_turn_is_told_so() -> None:
     """A pod that is asked about by name and gets a node at once."""
     found = explain(cluster(node("a"), pod("new")), ["default/new"])
     assert found.items == ()
-    assert found.notes == ("default/new gets a when its turn comes: nothing keeps it pending",)
+    assert found.notes == ("default/new gets a when the scheduler reaches it: nothing keeps it pending",)
 
 
 def test_lower_priorities_are_evicted_where_a_change_allows_it() -> None:
@@ -332,5 +332,6 @@ def test_who_only_waits_for_a_turn_is_summed_up() -> None:
     """Several pods that nothing holds are one note."""
     found = explain(cluster(node("a"), pod("one"), pod("two")), {"default/one", "default/two"})
     assert found.notes == (
-        "2 pods get a node when their turn comes, default/one gets a for one: nothing keeps them pending",
+        "2 pods get a node when the scheduler reaches them, for example default/one gets a: "
+        "nothing keeps them pending",
     )
