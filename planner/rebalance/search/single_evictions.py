@@ -31,7 +31,7 @@ _DONE: Distance = (0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Evictions:
+class _EvictionSequence:
     """Evictions in their order, all outcomes that they may have, and how far the worst is from the goal.
 
     The first outcome is that in which the smallest name wins every tie.
@@ -65,7 +65,7 @@ class SingleEvictions:
 
     def run(self) -> Sequence[Landing]:
         """The evictions that bring constraints nearest to their goal with a certain end; none if none do."""
-        best = _Evictions((), ((),), distance(self._hard))
+        best = _EvictionSequence((), ((),), distance(self._hard))
         kept, seen = [best], set[frozenset[object]]()
         for _ in range(effort.SINGLE_EVICTIONS):
             found = [more for one in kept for more in self._longer(one, seen)]
@@ -79,7 +79,7 @@ class SingleEvictions:
     def _is_enough(self) -> bool:
         return self._tried > effort.SINGLE_EVICTIONS_TRIED or self._meter.over()
 
-    def _longer(self, known: _Evictions, seen: set[frozenset[object]]) -> Iterator[_Evictions]:
+    def _longer(self, known: _EvictionSequence, seen: set[frozenset[object]]) -> Iterator[_EvictionSequence]:
         """Known evictions with one more of each template from each node, without final states seen before."""
         gone, keys = {pod for pod, _ in known.outcomes[0]}, set[tuple[int, int]]()
         for pod in self._pods:
@@ -94,7 +94,7 @@ class SingleEvictions:
                     seen.add(end)
                     yield found
 
-    def _with(self, known: _Evictions, pod: int) -> _Evictions | None:
+    def _with(self, known: _EvictionSequence, pod: int) -> _EvictionSequence | None:
         """Known evictions with one more pod; None if something may be worse than before at any time."""
         source, start = int(self._start[pod]), self._trial.state.mark()
         outcomes, far, by_filters = dict[Outcome, None](), list[Distance](), True
@@ -115,7 +115,7 @@ class SingleEvictions:
             self._trial.state.rollback(start)
             if not tops or len(outcomes) > effort.SINGLE_EVICTIONS_ENDS:
                 return None
-        return _Evictions(
+        return _EvictionSequence(
             (*known.landings, self._landing(pod, [*outcomes], by_filters)), (*outcomes,), max(far)
         )
 
