@@ -121,11 +121,11 @@ def _asked(pod: Pod) -> Iterator[tuple[str, str, Edit]]:
         if affinity.node_affinity is not None and affinity.node_affinity.required is not None:
             yield "spec.affinity.nodeAffinity", "required", _unbound("node_affinity")
         for name, spelling in (("pod_affinity", "podAffinity"), ("pod_anti_affinity", "podAntiAffinity")):
-            affinity_peers: PodAffinity | None = getattr(affinity, name)
-            if affinity_peers is not None and affinity_peers.required:
+            pod_terms: PodAffinity | None = getattr(affinity, name)
+            if pod_terms is not None and pod_terms.required:
                 value = "; ".join(
                     f"{'' if t.label_selector is None else spelled(t.label_selector)} per {t.topology_key}"
-                    for t in affinity_peers.required
+                    for t in pod_terms.required
                 )
                 yield f"spec.affinity.{spelling}", value, _unbound(name)
     resources = {name for c in (*spec.containers, *spec.init_containers) for name in c.resources.defaulted}
