@@ -62,8 +62,11 @@ class Findings(Facts):
             yield f"the script ended with {played.script_code}: {played.told.strip()}"
 
     def departures(self) -> Iterator[str]:
-        """Exactly the pods of the plan go."""
+        """Exactly the pods of the plan go, and replacements without a node that the script makes again."""
         for uid, (_, event) in self.left.items():
+            if uid not in self.first and not event.node:
+                # Pending when its pin was put back: the script deletes it, so that the next one has none.
+                continue
             told = event.owner in self.failed_jobs or event.disruption == _PREEMPTED
             if uid not in self.planned and not told:
                 why = event.disruption or "deleted"

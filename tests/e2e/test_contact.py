@@ -1,10 +1,10 @@
 """Random stories of what contact breaks: Jobs, preemption, pods that take their time, controllers that wait.
 
-SEED and RUNS in the environment say which stories, and how many; each runs on a control plane of its own.
+SEED and RUNS in the environment say which stories, and how many; without them they are the same every
+time, so that a change is judged by itself. Each runs on a control plane of its own.
 """
 
 import os
-import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from tests.e2e.contact_stories import draw
 from tests.e2e.control_plane import ControlPlane
 
 RUNS = int(os.environ.get("RUNS", "4"))
-SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(10**6)))
+SEED = int(os.environ.get("SEED", "928695"))
 #: Clusters whose pods do not all find room are drawn again.
 _ATTEMPTS = 5
 
