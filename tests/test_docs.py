@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from cli.main import run
-from tools.make_schema import FOLDER, schemas
 from models import Cluster
 from planner import check, compare, explain, rebalance, scale_down, simulate, solve, survive
 from planner.constraints import FILTERS, WEIGHTS
 from planner.constraints.family import Filter, Score
 from planner.documents.plan import Document
+from tools.make_schema import FOLDER, schemas
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(

@@ -53,9 +53,9 @@ def explain(
 ) -> None:
     """Why is this pod pending, and what is the smallest change that helps?
 
-    kube-scheduler's line; the nodes by who refused them; for topology spread the pods per domain and
-    where the global minimum comes from; then changes to the manifest, to nodes or to other pods, the
-    cheapest first. Each was tried out before it is printed: with it the pod gets the node shown.
+    kube-scheduler's line; the nodes by the filter that refused them; for topology spread the pods per
+    domain and where the global minimum comes from; then changes to the manifest, to nodes or to other
+    pods, the cheapest first. Each was tried out before it is printed: with it the pod gets the node shown.
 
     Pods that are alike are explained once. Exit code 1 when a pod is pending. `-o name` prints the pods.
     """

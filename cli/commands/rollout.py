@@ -98,7 +98,7 @@ def rollout(
     Exit code 1 when a draw does not complete or ends with a DoNotSchedule constraint broken. `-o name`
     prints the workloads of which that is so.
     """
-    from cli.input.changes import changed, courses, qualified
+    from cli.input.changes import changed, qualified, scale_sequences
     from cli.input.manifests import manifests, places
     from cli.input.selector import parse_selector
     from cli.output.interrupt import stop_event
@@ -109,7 +109,7 @@ def rollout(
     from planner.rollout import rollout as play
     from planner.rollout import trajectory
 
-    numbers, changes = courses(changes)
+    numbers, changes = scale_sequences(changes)
     if numbers:
         if filename or junit or report:
             raise InputError(["--scale with several numbers is played by itself: no -f, --junit, --report"])

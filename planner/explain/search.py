@@ -38,7 +38,7 @@ class TestedFix:
 
 @dataclass(frozen=True, slots=True)
 class FoundFixes:
-    """What was found, what was tried, and whether that was all that the catalogue has."""
+    """What was found, how many were tried, and whether everything there is was tried."""
 
     fixes: tuple[TestedFix, ...]
     tried: int
