@@ -25,15 +25,20 @@ _REPELLING = ("NoSchedule", "NoExecute")
 _FACTS = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "beta.kubernetes.io/")
 
 
-def blockers(case: PendingCase) -> Iterator[Blocker]:
-    """The rules about one node and one pod alone."""
-    for plugin in case.framework.profile.filters:
-        if isinstance(plugin, NodeUnschedulable):
-            yield Blocker(plugin.name, plugin.reject(case.template) != 0, partial(_uncordon, case))
-        elif isinstance(plugin, TaintToleration):
-            yield Blocker(plugin.name, _tainted(case), partial(_tolerate, case))
-        elif isinstance(plugin, NodeAffinity) and plugin.concerns(case.template):
-            yield Blocker(plugin.name, plugin.reject(case.template) != 0, partial(_match, case))
+def cordon(case: PendingCase, plugin: NodeUnschedulable) -> Iterator[Blocker]:
+    """Nodes that are cordoned."""
+    yield Blocker(plugin.name, plugin.reject(case.template) != 0, partial(_uncordon, case))
+
+
+def taints(case: PendingCase, plugin: TaintToleration) -> Iterator[Blocker]:
+    """Nodes with a taint that the pod does not tolerate."""
+    yield Blocker(plugin.name, _tainted(case), partial(_tolerate, case))
+
+
+def affinity(case: PendingCase, plugin: NodeAffinity) -> Iterator[Blocker]:
+    """Nodes that the pod's selector, its node affinity or that of its profile leaves out."""
+    if plugin.concerns(case.template):
+        yield Blocker(plugin.name, plugin.reject(case.template) != 0, partial(_match, case))
 
 
 def _uncordon(case: PendingCase, node: int) -> Iterator[ClusterChange]:
@@ -171,12 +176,9 @@ def _required(case: PendingCase) -> Iterator[NodeSelector]:
     wanted = affinity_of(case.template.pod)
     if wanted is not None and wanted.required is not None:
         yield wanted.required
-    for plugin in case.framework.profile.filters:
-        if (
-            isinstance(plugin, NodeAffinity)
-            and plugin.added is not None
-            and plugin.added.required is not None
-        ):
+    profile = case.framework.profile
+    for plugin in profile.of(NodeAffinity):
+        if plugin in profile.filters and plugin.added is not None and plugin.added.required is not None:
             yield plugin.added.required
 
 

@@ -21,25 +21,20 @@ from planner.problem.nodes import ALL
 from planner.proof import effort
 
 
-def blockers(case: PendingCase) -> Iterator[Blocker]:
+def terms(case: PendingCase, plugin: InterPodAffinity) -> Iterator[Blocker]:
     """Missing affinity peers as one blocker, every anti-affinity term as another."""
-    for plugin in case.framework.profile.of(InterPodAffinity):
-        if not plugin.concerns(case.template):
-            continue
-        rules = plugin.rules(case.template)
-        if rules.needs:
-            yield Blocker(plugin.name, plugin.lacks_peers(case.template), partial(_bring_together, case))
-        for number, around in enumerate(rules.anti_affinity):
-            yield Blocker(
-                plugin.name,
-                around.here(ALL),
-                partial(_anti_affinity, case, number, around),
-                _pods_in_domain(around),
-            )
-        for around in rules.kept_out_by:
-            yield Blocker(
-                plugin.name, around.here(ALL), partial(_disperse, case, around), _pods_in_domain(around)
-            )
+    if not plugin.concerns(case.template):
+        return
+    rules = plugin.rules(case.template)
+    if rules.needs:
+        yield Blocker(plugin.name, plugin.lacks_peers(case.template), partial(_bring_together, case))
+    for number, around in enumerate(rules.anti_affinity):
+        propose = partial(_anti_affinity, case, number, around)
+        yield Blocker(plugin.name, around.here(ALL), propose, _pods_in_domain(around))
+    for around in rules.kept_out_by:
+        yield Blocker(
+            plugin.name, around.here(ALL), partial(_disperse, case, around), _pods_in_domain(around)
+        )
 
 
 def _pods_in_domain(around: Around) -> np.ndarray:
