@@ -40,7 +40,7 @@ format: $(READY)  ## Let ruff mend what it can
 	$(BIN)/ruff format .
 
 pages: $(READY)  ## What the pages and the picture show, made true again
-	$(BIN)/python -c "from docs.renew import main; main()"
+	$(BIN)/python -c "from tools.renew import main; main()"
 
 bench: $(READY)  ## Throughput against kube-scheduler's figures; minutes, on a quiet machine
 	$(BIN)/python benchmarks/throughput.py $(BENCH)

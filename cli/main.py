@@ -144,16 +144,13 @@ def check(
 
     --metrics writes both for Prometheus into a file that is whole at any time.
     """
-    from cli.input.changes import changed
-    from cli.input.source import load
+    from cli.commands.steps import Answer, cluster_asked
     from cli.output.progress import doing
-    from cli.output.render import Page, show, write_junit
-    from cli.output.report.publish import publish
     from cli.output.scope import Scope
     from planner import check as audit
 
     scope = Scope.of(namespace, all_namespaces, selector)
-    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
+    cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
     scope.check(cluster)
     surveys: list[Survival] = []
     if survive:
@@ -170,11 +167,9 @@ def check(
 
         write_metrics(metrics, found, surveys, time.time())
     shown = together(surveys) if surveys else found
-    publish(report, "check", shown, cluster)
-    write_junit(shown, junit)
-    show(shown, Page.of(output, verbose))
-    if any(survey.failures for survey in surveys) if surveys else found.violations:
-        raise typer.Exit(Exit.FINDINGS)
+    findings = any(survey.failures for survey in surveys) if surveys else bool(found.violations)
+    answer = Answer(output=output, verbose=verbose, report=report, junit=junit)
+    answer.give("check", shown, cluster, findings=findings)
 
 
 @app.command(cls=InOrder)
@@ -204,16 +199,14 @@ def simulate(
     Exit code 1 when a pod stays pending. `-o name` prints the pods that do, and nothing when all
     are placed.
     """
-    from cli.input.changes import changed
-    from cli.input.source import load
+    from cli.commands.steps import Answer, cluster_asked
     from cli.output.progress import meter
-    from cli.output.render import Page, show, write_junit
     from cli.output.scope import Scope
     from planner import simulate as schedule
     from planner.whatif import open_gates
 
     scope = Scope.of(namespace, all_namespaces, selector)
-    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
+    cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
     if gated:
         cluster = open_gates(cluster)
     scope.check(cluster)
@@ -222,10 +215,8 @@ def simulate(
             cluster, preemption=not no_preemption, seed=seed, verbose=verbose, progress=progress
         )
     shown = scope.of_simulation(simulation, cluster)
-    write_junit(shown, junit)
-    show(shown, Page.of(output, verbose))
-    if shown.pending or any(not row.completes for row in getattr(shown, "rollouts", ())):
-        raise typer.Exit(Exit.FINDINGS)
+    findings = bool(shown.pending) or any(not row.completes for row in getattr(shown, "rollouts", ()))
+    Answer(output=output, verbose=verbose, junit=junit).give("simulate", shown, cluster, findings=findings)
 
 
 app.command(cls=InOrder)(what_if(solve))

@@ -28,7 +28,7 @@ class SearchProgress:
 
 
 #: The progress of the search that runs; None where it is not shown.
-SEARCH_PROGRESS: ContextVar[SearchProgress | None] = ContextVar("sight", default=None)
+SEARCH_PROGRESS: ContextVar[SearchProgress | None] = ContextVar("search_progress", default=None)
 
 
 def looking_for(what: str) -> None:

@@ -40,7 +40,7 @@ class _Side:
 
 
 def diff(before: Cluster, after: Cluster, *, namespace: str | None = None) -> Diff:
-    """What changed from the one to the other: nodes, spread, who moved, who waits; or in one namespace."""
+    """What changed: nodes, spread, which pods moved and which wait; in one namespace or in all."""
     old, new = _side(before, namespace), _side(after, namespace)
     moved, evicted = _moved(old, new)
     return Diff(
@@ -120,7 +120,7 @@ def _identity(row: ConstraintReport) -> Hashable:
 
 
 def _moved(old: _Side, new: _Side) -> tuple[list[MovedPod], dict[str, str]]:
-    """Who is on another node; and for pods that wait the node of the pod that they stand for.
+    """Pods on another node; and for pods that wait the node of the pod that they stand for.
 
     A controller gives replacements other names: of the pods of a workload that are gone, those whose node
     has a new one stay where they were, and the others are taken for the new ones in their order.
@@ -162,7 +162,7 @@ def _by_workload(side: _Side, other: _Side) -> dict[tuple[str, str], list[str]]:
 def _not_in_place(
     gone: Sequence[str], come: Sequence[str], old: Mapping[str, str], new: Mapping[str, str]
 ) -> tuple[list[str], list[str]]:
-    """The pods that are gone from nodes and come elsewhere; who waits comes last."""
+    """The pods that are gone from nodes and come elsewhere; those that wait come last."""
     stay = Counter(old[pod] for pod in gone) & Counter(new[pod] for pod in come)
     left = _less(sorted(pod for pod in gone if old[pod]), old, stay)
     right = _less(sorted(come, key=lambda pod: (not new[pod], pod)), new, stay)
@@ -182,7 +182,7 @@ def _less(pods: Sequence[str], nodes: Mapping[str, str], stay: Counter[str]) -> 
 
 
 def _pending(old: _Side, new: _Side, evicted: Mapping[str, str]) -> Iterator[PendingPod]:
-    """Who waits now and did not before."""
+    """Pods that wait now and did not before."""
     for pod, node in new.nodes.items():
         if not node and old.nodes.get(pod) != "":
             was = old.nodes.get(pod) or evicted.get(pod)

@@ -109,7 +109,7 @@ def _workload(static: AtRest, owners: Owners, pod: int) -> Workload:
 
 
 def _pending(after: AtRest, left: list[int]) -> Iterator[LostPending]:
-    """Who finds no node, pods alike together, with the cheapest change that helps the first of them."""
+    """Pods that find no node, pods alike together, with the cheapest change that helps the first of them."""
     owners = Owners(after.problem.cluster)
     groups: dict[int, list[int]] = {}
     for pod in left:

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from cli.main import run
-from docs.make_schema import FOLDER, schemas
 from models import Cluster
 from planner import check, compare, explain, rebalance, scale_down, simulate, solve, survive
 from planner.constraints import FILTERS, WEIGHTS
 from planner.constraints.family import Filter, Score
 from planner.documents.plan import Document
+from tools.make_schema import FOLDER, schemas
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -108,7 +108,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_schemas_are_current() -> None:
-    """The shipped JSON Schemas are those that docs/make_schema.py writes."""
+    """The shipped JSON Schemas are those that tools/make_schema.py writes."""
     shipped = {path.name: path.read_text() for path in FOLDER.iterdir()}
     assert shipped == schemas()
 

@@ -11,8 +11,8 @@ import pytest
 from typer.main import get_command
 
 from cli.main import app
-from docs.picture import PICTURE, SESSION, picture
-from docs.renew import ROOT, pages, printed, renewed
+from tools.picture import PICTURE, SESSION, picture
+from tools.renew import ROOT, pages, printed, renewed
 
 WIDE = 120
 GROUP: Any = get_command(app)

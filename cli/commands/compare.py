@@ -8,7 +8,6 @@ import typer
 
 from cli.input import options
 from cli.input.what_if import Changes
-from cli.output.outcome import Exit
 
 Replays = Annotated[
     int,
@@ -46,24 +45,13 @@ def compare(
 
     Exit code 1 when even the plan leaves a pod over. `-o name` prints those pods.
     """
-    from cli.input.changes import changed
-    from cli.input.source import load
-    from cli.output.interrupt import stop_event
-    from cli.output.progress import search
-    from cli.output.render import Page, show
-    from cli.output.report.publish import publish
+    from cli.commands.steps import Answer, cluster_asked, searching
     from planner import compare as measure
 
-    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
-    told = "{} of {} pods scheduled"
-    with (
-        search("what kube-scheduler does", stoppable=True, best=told) as progress,
-        stop_event() as stop_requested,
-    ):
+    cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
+    with searching("what kube-scheduler does", "{} of {} pods scheduled") as (progress, stop_requested):
         comparison = measure(
             cluster, replays=replays, time_limit=time_limit, progress=progress, stop_event=stop_requested
         )
-    publish(report, "compare", comparison, cluster)
-    show(comparison, Page.of(output, verbose))
-    if comparison.optimal.unplaced:
-        raise typer.Exit(Exit.FINDINGS)
+    answer = Answer(output=output, verbose=verbose, report=report)
+    answer.give("compare", comparison, cluster, findings=bool(comparison.optimal.unplaced))

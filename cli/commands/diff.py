@@ -23,7 +23,7 @@ def diff(
 ) -> None:
     """What has changed between two snapshots?
 
-    Which nodes came and went, which spread changed, who moved, who waits now and did not before. A
+    Which nodes came and went, which spread changed, which pods moved, which wait now and did not before. A
     controller gives replacements other names: a pod of a workload that is gone from one node, and
     another that came to a node, are one that moved.
 

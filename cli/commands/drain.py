@@ -9,7 +9,6 @@ import typer
 
 from cli.input import options
 from cli.input.what_if import Changes
-from cli.output.outcome import Exit
 
 if TYPE_CHECKING:
     from models import Cluster
@@ -60,18 +59,13 @@ def drain(
     `-o name` prints the nodes in their order, `-o script` a shell script that cordons them all, drains
     wave by wave and waits until what was made again is ready; there is none where a node is blocked.
     """
-    from cli.input.again import again
-    from cli.input.changes import changed
-    from cli.input.source import load
-    from cli.output.interrupt import stop_event
-    from cli.output.progress import search
-    from cli.output.render import Page, show, show_lines, write_junit
+    from cli.commands.steps import Answer, cluster_asked, searching
     from cli.output.views.scripts import drain as script
     from planner.drain import drain as play
 
-    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
+    cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
     chosen = list(dict.fromkeys(_names(cluster, nodes or (), selector)))
-    with search(f"a way to drain {len(chosen)} nodes", stoppable=True), stop_event() as stop_requested:
+    with searching(f"a way to drain {len(chosen)} nodes") as (_, stop_requested):
         plan = play(
             cluster,
             chosen,
@@ -80,15 +74,11 @@ def drain(
             preemption=not no_preemption,
             stop_event=stop_requested,
         )
-    write_junit(plan, junit)
-    if output == options.ScriptOutput.SCRIPT:
-        show_lines(plan, script.lines(plan, cluster, again(cluster)))
-    else:
-        show(plan, Page.of(options.plain(output), verbose))
     worse = plan.after.hard_excess > plan.before.hard_excess or plan.after.pending > plan.before.pending
     fails = any(row.outcome == "Fails" for row in plan.jobs)
-    if plan.blocked or worse or fails or not plan.played_to_end:
-        raise typer.Exit(Exit.FINDINGS)
+    answer = Answer(output=output, verbose=verbose, junit=junit)
+    findings = bool(plan.blocked) or worse or fails or not plan.played_to_end
+    answer.give("drain", plan, cluster, findings=findings, script=script.lines)
 
 
 def _names(cluster: Cluster, nodes: Iterable[str], selector: str | None) -> Iterable[str]:

@@ -9,7 +9,6 @@ import typer
 
 from cli.input import options
 from cli.input.what_if import Changes
-from cli.output.outcome import Exit
 
 if TYPE_CHECKING:
     from models import Cluster
@@ -53,39 +52,32 @@ def explain(
 ) -> None:
     """Why is this pod pending, and what is the smallest change that helps?
 
-    kube-scheduler's line; the nodes by who refused them; for topology spread the pods per domain and
-    where the global minimum comes from; then changes to the manifest, to nodes or to other pods, the
-    cheapest first. Each was tried out before it is printed: with it the pod gets the node shown.
+    kube-scheduler's line; the nodes by the filter that refused them; for topology spread the pods per
+    domain and where the global minimum comes from; then changes to the manifest, to nodes or to other
+    pods, the cheapest first. Each was tried out before it is printed: with it the pod gets the node shown.
 
     Pods that are alike are explained once. Exit code 1 when a pod is pending. `-o name` prints the pods.
     """
-    from cli.input.changes import changed
-    from cli.input.source import load
-    from cli.output.interrupt import stop_event
-    from cli.output.progress import search
-    from cli.output.render import Page, show
-    from cli.output.report.publish import publish
+    from cli.commands.steps import Answer, cluster_asked, searching
     from cli.output.scope import Scope
     from planner.explain import explain as find_out
 
     scope = Scope.of(namespace, all_namespaces, selector)
-    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
+    cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
     scope.check(cluster)
     if pod:
         wanted: set[str] | None = set(_named(pod, namespace, cluster))
     else:
         wanted = None if scope == Scope() else scope.pods(cluster) & _pending(cluster)
     seconds = _SECONDS if batch else 0
-    with search("changes that help", stoppable=True), stop_event() as stop_requested:
+    with searching("changes that help") as (_, stop_requested):
         document = find_out(
             cluster, wanted, preemption=not no_preemption, batch=seconds, stop_event=stop_requested
         )
     single = not batch and pod is not None and len(pod) == 1 and len(document.items) == 1
     shown = document.items[0].model_copy(update={"notes": document.notes}) if single else document
-    publish(report, "explain", shown, cluster)
-    show(shown, Page.of(output, verbose))
-    if document.items:
-        raise typer.Exit(Exit.FINDINGS)
+    answer = Answer(output=output, verbose=verbose, report=report)
+    answer.give("explain", shown, cluster, findings=bool(document.items))
 
 
 def _of_workload(workload: Workload, cluster: Cluster) -> Iterator[str]:

@@ -6,7 +6,6 @@ import typer
 
 from cli.input import options
 from cli.input.what_if import Changes
-from cli.output.outcome import Exit
 
 Policy = Annotated[
     str | None,
@@ -105,13 +104,8 @@ def rebalance(
 
     Exit code 1 when such a constraint stays broken. `-o name` prints the pods to evict.
     """
-    from cli.input.again import again
-    from cli.input.changes import changed
-    from cli.input.source import load, with_policy
-    from cli.output.interrupt import stop_event
-    from cli.output.progress import search
-    from cli.output.render import Page, show, show_lines
-    from cli.output.report.publish import publish
+    from cli.commands.steps import Answer, cluster_asked, searching
+    from cli.input.source import with_policy
     from cli.output.scope import Scope
     from cli.output.views.scripts import moves
     from models.errors import InputError
@@ -122,11 +116,11 @@ def rebalance(
     if may_cordon and evict_only:
         raise InputError(["--may-cordon and --evict-only exclude each other"])
     scope = Scope.of(namespace, all_namespaces=False, selector=selector)
-    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
+    cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
     scope.check(cluster)
     excluded = frozenset(identity(workload_named(cluster, text, namespace)) for text in exclude or ())
     cluster = with_policy(cluster, policy)
-    with search("moves", stoppable=True), stop_event() as stop_requested:
+    with searching("moves") as (_, stop_requested):
         plan = plan_moves(
             cluster,
             time_limit=time_limit,
@@ -141,10 +135,6 @@ def rebalance(
             stop_event=stop_requested,
             jobs=jobs,
         )
-    publish(report, "rebalance", plan, cluster)
-    if output == options.ScriptOutput.SCRIPT:
-        show_lines(plan, moves.lines(plan, cluster, again(cluster)))
-    else:
-        show(plan, Page.of(options.plain(output), verbose))
-    if plan.after.hard_violations:
-        raise typer.Exit(Exit.FINDINGS)
+    answer = Answer(output=output, verbose=verbose, report=report)
+    findings = bool(plan.after.hard_violations)
+    answer.give("rebalance", plan, cluster, findings=findings, script=moves.lines)

@@ -9,7 +9,6 @@ import typer
 
 from cli.input import options
 from cli.input.what_if import Changes
-from cli.output.outcome import Exit
 
 if TYPE_CHECKING:
     from models import Cluster
@@ -98,35 +97,32 @@ def rollout(
     Exit code 1 when a draw does not complete or ends with a DoNotSchedule constraint broken. `-o name`
     prints the workloads of which that is so.
     """
-    from cli.input.changes import changed, courses, qualified
+    from cli.commands.steps import Answer, searching
+    from cli.input.changes import qualified, scale_sequences
     from cli.input.manifests import manifests, places
     from cli.input.selector import parse_selector
-    from cli.output.interrupt import stop_event
-    from cli.output.progress import search
-    from cli.output.render import Page, show, write_junit
-    from cli.output.report.publish import publish
     from models import InputError
     from planner.rollout import rollout as play
     from planner.rollout import trajectory
 
-    numbers, changes = courses(changes)
+    answer = Answer(output=output, verbose=verbose, report=report, junit=junit)
+    numbers, changes = scale_sequences(changes)
     if numbers:
         if filename or junit or report:
             raise InputError(["--scale with several numbers is played by itself: no -f, --junit, --report"])
-        cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes, namespace)
+        cluster = _running(snapshot, recursive, context, kubeconfig, changes, namespace)
         numbers = {qualified(cluster, name, namespace): found for name, found in numbers.items()}
-        with search("what the steps lead to", stoppable=True), stop_event() as stop_requested:
-            course = trajectory(
+        with searching("what the steps lead to") as (_, stop_requested):
+            scaled = trajectory(
                 cluster, numbers, replays=replays, preemption=not no_preemption, stop_event=stop_requested
             )
-        show(course, Page.of(output, verbose))
-        if course.rebalance or any(step.completed < course.runs for c in course.courses for step in c.steps):
-            raise typer.Exit(Exit.FINDINGS)
+        stuck = any(step.completed < scaled.runs for path in scaled.courses for step in path.steps)
+        answer.give("rollout", scaled, cluster, findings=bool(scaled.rebalance) or stuck)
         return
     wanted = manifests(filename, recursive, namespace)
-    cluster = changed(_running(snapshot, recursive, context, kubeconfig), changes, namespace)
+    cluster = _running(snapshot, recursive, context, kubeconfig, changes, namespace)
     chosen = None if prune is None else parse_selector(prune)
-    with search("how it ends", stoppable=True), stop_event() as stop_requested:
+    with searching("how it ends") as (_, stop_requested):
         found = play(
             cluster,
             wanted,
@@ -136,17 +132,22 @@ def rollout(
             prune=chosen,
             stop_event=stop_requested,
         )
-    write_junit(found, junit)
-    publish(report, "rollout", found, cluster)
     annotated = output in {options.Output.GITHUB, options.Output.GITLAB}
-    show(found, Page.of(output, verbose), places(filename, recursive, namespace) if annotated else None)
-    if not found.completes or found.replays.held < found.replays.runs:
-        raise typer.Exit(Exit.FINDINGS)
+    at = places(filename, recursive, namespace) if annotated else None
+    findings = not found.completes or found.replays.held < found.replays.runs
+    answer.give("rollout", found, cluster, findings=findings, places=at)
 
 
 def _running(
-    snapshot: Sequence[str] | None, recursive: bool, context: str | None, kubeconfig: str | None
+    snapshot: Sequence[str] | None,
+    recursive: bool,
+    context: str | None,
+    kubeconfig: str | None,
+    changes: Changes,
+    namespace: str | None,
 ) -> Cluster:
+    """What runs: a namespace is that of the manifests and of what flags name, all others are read, too."""
+    from cli.input.changes import changed
     from cli.input.source import load
 
-    return load(snapshot, recursive, context, kubeconfig)
+    return changed(load(snapshot, recursive, context, kubeconfig), changes, namespace)

@@ -9,7 +9,6 @@ import typer
 
 from cli.input import options
 from cli.input.what_if import Changes
-from cli.output.outcome import Exit
 
 if TYPE_CHECKING:
     from models import Cluster
@@ -48,27 +47,18 @@ def scale_down(
     Exit code 1 when even the best choice leaves a DoNotSchedule constraint broken. `-o name` prints
     the pods that should go.
     """
-    from cli.input.again import again
-    from cli.input.changes import changed
-    from cli.input.source import load
-    from cli.output.interrupt import stop_event
-    from cli.output.progress import search
-    from cli.output.render import Page, show, show_lines
+    from cli.commands.steps import Answer, cluster_asked, searching
     from cli.output.views.scripts import scale_down as script
     from planner import scale_down as choose
 
     wanted = _parsed(workloads)
-    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
+    cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
     if namespace is not None:
         wanted = _placed(cluster, wanted, namespace)
-    with search("the best replicas to go", stoppable=True), stop_event() as stop_requested:
+    with searching("the best replicas to go") as (_, stop_requested):
         document = choose(cluster, wanted, time_limit=time_limit, stop_event=stop_requested)
-    if output == options.ScriptOutput.SCRIPT:
-        show_lines(document, script.lines(document, cluster, again(cluster)))
-    else:
-        show(document, Page.of(options.plain(output), verbose))
-    if document.best.hard_excess:
-        raise typer.Exit(Exit.FINDINGS)
+    answer, findings = Answer(output=output, verbose=verbose), bool(document.best.hard_excess)
+    answer.give("scale-down", document, cluster, findings=findings, script=script.lines)
 
 
 def _placed(cluster: Cluster, wanted: Mapping[str, int], namespace: str) -> dict[str, int]:

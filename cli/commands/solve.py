@@ -1,10 +1,7 @@
 """The command `planner solve`."""
 
-import typer
-
 from cli.input import options
 from cli.input.what_if import Changes
-from cli.output.outcome import Exit
 
 
 def solve(
@@ -44,22 +41,13 @@ def solve(
 
     Ctrl-C prints the best plan so far. Exit code 1 when a pod is left over. `-o name` prints those pods.
     """
-    from cli.input.again import again
-    from cli.input.changes import changed
-    from cli.input.source import load
-    from cli.output.interrupt import stop_event
-    from cli.output.progress import search
-    from cli.output.render import Page, show, show_lines
-    from cli.output.report.publish import publish
+    from cli.commands.steps import Answer, cluster_asked, searching
     from cli.output.views.scripts import placing
     from planner import solve as place
     from planner.whatif import open_gates
 
-    cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
-    with (
-        search("the most pods", stoppable=True, best="{} pods placed, at most {}") as watch,
-        stop_event() as stop_requested,
-    ):
+    cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
+    with searching("the most pods", "{} pods placed, at most {}") as (watch, stop_requested):
         plan = place(
             open_gates(cluster) if gated else cluster,
             time_limit=time_limit,
@@ -70,10 +58,5 @@ def solve(
             watch=watch,
             stop_event=stop_requested,
         )
-    publish(report, "solve", plan, cluster)
-    if output == options.ScriptOutput.SCRIPT:
-        show_lines(plan, placing.lines(plan, cluster, again(cluster)))
-    else:
-        show(plan, Page.of(options.plain(output), verbose))
-    if plan.unplaced:
-        raise typer.Exit(Exit.FINDINGS)
+    answer = Answer(output=output, verbose=verbose, report=report)
+    answer.give("solve", plan, cluster, findings=bool(plan.unplaced), script=placing.lines)

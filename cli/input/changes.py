@@ -87,7 +87,7 @@ def replicas_wanted(value: str) -> tuple[str, int]:
     return workload, int(replicas)
 
 
-def courses(changes: Changes) -> tuple[dict[str, list[int]], Changes]:
+def scale_sequences(changes: Changes) -> tuple[dict[str, list[int]], Changes]:
     """`--scale KIND/NAME=20,3,20`: the numbers by workload, and all other changes."""
     found: dict[str, list[int]] = {}
     for name, value in changes:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-#: Who presses a key does not wait longer for a cluster.
+#: Completion does not wait longer for a cluster.
 _SECONDS = 2
 _SUFFIXES = (".json", ".json.gz", ".yaml", ".yml", ".yaml.gz", ".yml.gz")
 

@@ -31,7 +31,7 @@ class ScriptOutput(StrEnum):
     SCRIPT = "script"
 
 
-def plain(output: ScriptOutput | None) -> Output | None:
+def plain(output: Output | ScriptOutput | None) -> Output | None:
     """A form that every document has."""
     return None if output is None else Output(output.value)
 

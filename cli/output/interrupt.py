@@ -16,7 +16,7 @@ def stop_event() -> Iterator[threading.Event]:
     stop_requested = threading.Event()
     usual = signal.getsignal(signal.SIGINT)
 
-    def ring(number: int, frame: FrameType | None) -> None:
+    def request_stop(number: int, frame: FrameType | None) -> None:
         if stop_requested.is_set() and callable(usual):
             usual(number, frame)
         stop_requested.set()
@@ -27,7 +27,7 @@ def stop_event() -> Iterator[threading.Event]:
     if usual is signal.SIG_IGN:
         yield stop_requested
         return
-    signal.signal(signal.SIGINT, ring)
+    signal.signal(signal.SIGINT, request_stop)
     try:
         yield stop_requested
     finally:

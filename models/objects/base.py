@@ -77,7 +77,7 @@ Time = Annotated[datetime, AfterValidator(_in_utc)]
 
 
 class OwnerReference(KubeModel):
-    """Who made an object; the one with `controller` also recreates it."""
+    """What made an object; the one with `controller` also recreates it."""
 
     api_version: str = ""
     kind: str

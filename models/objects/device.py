@@ -54,7 +54,7 @@ class ResourceClaimConsumerReference(KubeModel):
 
 
 class ResourceClaimStatus(KubeModel):
-    """What a claim got, and who may use it."""
+    """What a claim got, and which pods may use it."""
 
     allocation: AllocationResult | None = None
     reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()

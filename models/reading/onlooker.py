@@ -1,4 +1,4 @@
-"""Who looks on while much is read: it is told how far it is, and decides nothing."""
+"""A watcher of long reading: it is told how far it is, and decides nothing."""
 
 from collections.abc import Callable
 from contextvars import ContextVar

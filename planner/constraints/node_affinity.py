@@ -17,7 +17,7 @@ from models.objects.affinity import PreferredSchedulingTerm
 from models.objects.selectors import NodeSelectorTerm
 from planner.constraints.family import NodeFilter, Rejects, Score, Verdict, normalized
 from planner.problem.array_cache import ArrayCache
-from planner.problem.eligibility import wishes_of
+from planner.problem.eligibility import affinity_of
 from planner.problem.nodes import Feasible, Ints
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
@@ -40,7 +40,7 @@ class NodeAffinity(NodeFilter, Score):
         self._liked: ArrayCache[Ints] = ArrayCache(self.nodes.size)
 
     def concerns(self, template: Template) -> bool:
-        affinity = wishes_of(template.pod)
+        affinity = affinity_of(template.pod)
         own = bool(template.pod.spec.node_selector) or (
             affinity is not None and affinity.required is not None
         )
@@ -60,7 +60,7 @@ class NodeAffinity(NodeFilter, Score):
 
     def named_nodes(self, template: Template) -> frozenset[str] | None:
         """The only nodes that the required terms can mean, when each names its nodes; else None."""
-        affinity = wishes_of(template.pod)
+        affinity = affinity_of(template.pod)
         if affinity is None or affinity.required is None:
             return None
         named: set[str] = set()
@@ -85,7 +85,7 @@ class NodeAffinity(NodeFilter, Score):
         return self._liked.get(template.index, lambda: self._sum_weights(self._preferred(template)))
 
     def _preferred(self, template: Template) -> tuple[PreferredSchedulingTerm, ...]:
-        affinity = wishes_of(template.pod)
+        affinity = affinity_of(template.pod)
         own = () if affinity is None else affinity.preferred
         return own if self.added is None else (*own, *self.added.preferred)
 

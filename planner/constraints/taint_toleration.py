@@ -29,10 +29,10 @@ class TaintToleration(NodeFilter, Score):
     def __init__(self, problem: Problem, state: State) -> None:
         super().__init__(problem, state)
         self._taints: dict[Taint, int] = {}
-        self._shunned: ArrayCache[Ints] = ArrayCache(self.nodes.size)
+        self._soft_taints: ArrayCache[Ints] = ArrayCache(self.nodes.size)
         effects = {taint.effect for taints in self.nodes.taint_sets for taint in taints}
         self._repels = not effects.isdisjoint(("NoSchedule", "NoExecute"))
-        self._shuns = "PreferNoSchedule" in effects
+        self._has_soft_taints = "PreferNoSchedule" in effects
 
     def concerns(self, template: Template) -> bool:
         return self._repels
@@ -56,13 +56,13 @@ class TaintToleration(NodeFilter, Score):
         return Verdict((f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}",), unresolvable=True)
 
     def score(self, template: Template, feasible: Feasible) -> Ints | int:
-        if not self._shuns:
+        if not self._has_soft_taints:
             return MAX_SCORE
         tolerations = template.pod.spec.tolerations
-        raw = self._shunned.get(template.tolerations, lambda: self._count_shunned(tolerations))
+        raw = self._soft_taints.get(template.tolerations, lambda: self._count_soft_taints(tolerations))
         return normalized(raw, feasible, reverse=True)
 
-    def _count_shunned(self, tolerations: Sequence[Toleration]) -> Ints:
+    def _count_soft_taints(self, tolerations: Sequence[Toleration]) -> Ints:
         willing = [t for t in tolerations if t.effect in ("", "PreferNoSchedule")]
         return self.nodes.by_taints(
             lambda taints: sum(

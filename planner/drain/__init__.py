@@ -46,7 +46,7 @@ def drain(
     """The nodes drained in waves of `at_once`, with `surge` new nodes like the first of them before.
 
     Where a pod blocks a node or stays pending, or a constraint ends worse, other orders are tried, and
-    changes that free who is blocked; with `fixes` False neither.  When `stop_event` is set, no more is tried.
+    changes that free a blocked node; with `fixes` False neither.  When `stop_event` is set, no more is tried.
     """
     if not nodes:
         raise InputError(["there is no node to drain"])

@@ -25,7 +25,7 @@ RESTLESS = "Pods evict each other in a loop, so that the drain was not played to
 
 @dataclass(slots=True)
 class Drained:
-    """What came of the waves: the nodes of each, who was evicted from which, and who is in the way."""
+    """What came of the waves: the nodes of each, what was evicted from which, and what is in the way."""
 
     waves: list[list[int]] = field(default_factory=list)
     evicted: dict[int, list[int]] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from planner.constraints.node_unschedulable import NodeUnschedulable
 from planner.constraints.taint_toleration import TaintToleration
 from planner.explain.blockers import Blocker, PendingCase
 from planner.explain.change import ClusterChange, Cost
-from planner.problem.eligibility import wishes_of
+from planner.problem.eligibility import affinity_of
 from planner.problem.nodes import Mask
 
 _REPELLING = ("NoSchedule", "NoExecute")
@@ -25,15 +25,20 @@ _REPELLING = ("NoSchedule", "NoExecute")
 _FACTS = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "beta.kubernetes.io/")
 
 
-def blockers(case: PendingCase) -> Iterator[Blocker]:
-    """The rules about one node and one pod alone."""
-    for plugin in case.framework.profile.filters:
-        if isinstance(plugin, NodeUnschedulable):
-            yield Blocker(plugin.name, plugin.reject(case.template) != 0, partial(_uncordon, case))
-        elif isinstance(plugin, TaintToleration):
-            yield Blocker(plugin.name, _tainted(case), partial(_tolerate, case))
-        elif isinstance(plugin, NodeAffinity) and plugin.concerns(case.template):
-            yield Blocker(plugin.name, plugin.reject(case.template) != 0, partial(_match, case))
+def cordon(case: PendingCase, plugin: NodeUnschedulable) -> Iterator[Blocker]:
+    """Nodes that are cordoned."""
+    yield Blocker(plugin.name, plugin.reject(case.template) != 0, partial(_uncordon, case))
+
+
+def taints(case: PendingCase, plugin: TaintToleration) -> Iterator[Blocker]:
+    """Nodes with a taint that the pod does not tolerate."""
+    yield Blocker(plugin.name, _tainted(case), partial(_tolerate, case))
+
+
+def affinity(case: PendingCase, plugin: NodeAffinity) -> Iterator[Blocker]:
+    """Nodes that the pod's selector, its node affinity or that of its profile leaves out."""
+    if plugin.concerns(case.template):
+        yield Blocker(plugin.name, plugin.reject(case.template) != 0, partial(_match, case))
 
 
 def _uncordon(case: PendingCase, node: int) -> Iterator[ClusterChange]:
@@ -168,15 +173,12 @@ def missing_labels(case: PendingCase, node: Node) -> dict[str, str | None]:
 
 def _required(case: PendingCase) -> Iterator[NodeSelector]:
     """The pod's required node affinity, and what its profile adds."""
-    wishes = wishes_of(case.template.pod)
-    if wishes is not None and wishes.required is not None:
-        yield wishes.required
-    for plugin in case.framework.profile.filters:
-        if (
-            isinstance(plugin, NodeAffinity)
-            and plugin.added is not None
-            and plugin.added.required is not None
-        ):
+    wanted = affinity_of(case.template.pod)
+    if wanted is not None and wanted.required is not None:
+        yield wanted.required
+    profile = case.framework.profile
+    for plugin in profile.of(NodeAffinity):
+        if plugin in profile.filters and plugin.added is not None and plugin.added.required is not None:
             yield plugin.added.required
 
 
@@ -216,8 +218,8 @@ def _drop_keys(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
             "drop " + ", ".join(f"nodeSelector {key}={selector[key]}" for key in keys),
             edit=lambda spec: _without_keys(spec, keys),
         )
-        wishes = wishes_of(case.template.pod)
-        if wishes is not None and wishes.required is not None:
+        wanted = affinity_of(case.template.pod)
+        if wanted is not None and wanted.required is not None:
             yield ClusterChange(
                 "DropNodeRequirement",
                 Cost.DROP_REQUIREMENT + len(keys) + 1,
@@ -235,11 +237,11 @@ def _without_keys(spec: PodSpec, keys: Iterable[str]) -> PodSpec:
 
 def _drop_term(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
     """Drop the expressions of one term that a node does not meet, or all of the required affinity."""
-    wishes = wishes_of(case.template.pod)
-    if wishes is None or wishes.required is None:
+    wanted = affinity_of(case.template.pod)
+    if wanted is None or wanted.required is None:
         return
-    terms = wishes.required.node_selector_terms
-    if wishes.required.matches(node.metadata.labels, node.name):
+    terms = wanted.required.node_selector_terms
+    if wanted.required.matches(node.metadata.labels, node.name):
         return
     for number, term in enumerate(terms):
         kept = NodeSelectorTerm(
@@ -276,8 +278,8 @@ def _with_required(spec: PodSpec, selector: NodeSelector | None) -> PodSpec:
     affinity = spec.affinity
     if affinity is None or affinity.node_affinity is None:
         return spec
-    wishes = affinity.node_affinity.model_copy(update={"required": selector})
-    return spec.model_copy(update={"affinity": affinity.model_copy(update={"node_affinity": wishes})})
+    wanted = affinity.node_affinity.model_copy(update={"required": selector})
+    return spec.model_copy(update={"affinity": affinity.model_copy(update={"node_affinity": wanted})})
 
 
 def _without_affinity(spec: PodSpec) -> PodSpec:

@@ -21,23 +21,23 @@ from planner.problem.nodes import ALL
 from planner.proof import effort
 
 
-def blockers(case: PendingCase) -> Iterator[Blocker]:
+def terms(case: PendingCase, plugin: InterPodAffinity) -> Iterator[Blocker]:
     """Missing affinity peers as one blocker, every anti-affinity term as another."""
-    for plugin in case.framework.profile.of(InterPodAffinity):
-        if not plugin.concerns(case.template):
-            continue
-        rules = plugin.rules(case.template)
-        if rules.needs:
-            yield Blocker(plugin.name, plugin.lacks_company(case.template), partial(_bring_together, case))
-        for number, around in enumerate(rules.shuns):
-            yield Blocker(
-                plugin.name, around.here(ALL), partial(_anti_affinity, case, number, around), _crowd(around)
-            )
-        for around in rules.shunned_by:
-            yield Blocker(plugin.name, around.here(ALL), partial(_disperse, case, around), _crowd(around))
+    if not plugin.concerns(case.template):
+        return
+    rules = plugin.rules(case.template)
+    if rules.needs:
+        yield Blocker(plugin.name, plugin.lacks_peers(case.template), partial(_bring_together, case))
+    for number, around in enumerate(rules.anti_affinity):
+        propose = partial(_anti_affinity, case, number, around)
+        yield Blocker(plugin.name, around.here(ALL), propose, _pods_in_domain(around))
+    for around in rules.kept_out_by:
+        yield Blocker(
+            plugin.name, around.here(ALL), partial(_disperse, case, around), _pods_in_domain(around)
+        )
 
 
-def _crowd(around: Around) -> np.ndarray:
+def _pods_in_domain(around: Around) -> np.ndarray:
     return around.counts.padded()[around.column.codes]
 
 
@@ -65,8 +65,8 @@ def dropped(case: PendingCase) -> Iterator[ClusterChange]:
 
 
 def _avoided(case: PendingCase) -> tuple[PodAffinityTerm, ...]:
-    wishes = case.template.pod.spec.affinity
-    return wishes.pod_anti_affinity.required if wishes and wishes.pod_anti_affinity else ()
+    affinity = case.template.pod.spec.affinity
+    return affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ()
 
 
 def _without(term: PodAffinityTerm) -> ClusterChange:
@@ -74,11 +74,11 @@ def _without(term: PodAffinityTerm) -> ClusterChange:
         "DropAffinityTerm",
         Cost.DROP_REQUIREMENT,
         f"drop the anti-affinity to {_told(term)}",
-        edit=partial(_without_shun, dropped=term),
+        edit=partial(_without_anti_affinity, dropped=term),
     )
 
 
-def _without_shun(spec: PodSpec, dropped: PodAffinityTerm) -> PodSpec:
+def _without_anti_affinity(spec: PodSpec, dropped: PodAffinityTerm) -> PodSpec:
     affinity = spec.affinity
     if affinity is None or affinity.pod_anti_affinity is None:
         return spec
@@ -114,8 +114,10 @@ def _drop_needs(near: PodAffinity, terms: tuple[PodAffinityTerm, ...]) -> Cluste
         if spec.affinity is None or spec.affinity.pod_affinity is None:
             return spec
         kept = tuple(t for t in spec.affinity.pod_affinity.required if t not in terms)
-        wishes = spec.affinity.pod_affinity.model_copy(update={"required": kept})
-        return spec.model_copy(update={"affinity": spec.affinity.model_copy(update={"pod_affinity": wishes})})
+        affinity = spec.affinity.pod_affinity.model_copy(update={"required": kept})
+        return spec.model_copy(
+            update={"affinity": spec.affinity.model_copy(update={"pod_affinity": affinity})}
+        )
 
     return ClusterChange(
         "DropAffinityTerm", Cost.DROP_REQUIREMENT + len(terms) - 1, f"drop the affinity to {told}", edit=edit

@@ -77,7 +77,7 @@ def _in_the_way(case: PendingCase, plugin: str, nodes: Mask) -> Iterator[str]:
     elif plugin == InterPodAffinity.name:
         for family in case.framework.profile.of(InterPodAffinity):
             rules = family.rules(case.template)
-            for around in (*rules.shuns, *rules.shunned_by):
+            for around in (*rules.anti_affinity, *rules.kept_out_by):
                 inside = np.isin(around.column.codes, around.column.codes[nodes & around.column.present])
                 members = around.counts.tally.members
                 found += case.pods_on(inside, lambda number, members=members: number in members)  # type: ignore[misc]

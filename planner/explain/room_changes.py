@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -22,29 +22,40 @@ from planner.problem.requests import PODS, in_words
 from planner.proof import effort
 
 
-def blockers(case: PendingCase) -> Iterator[Blocker]:
-    """What a node has no room for."""
-    for plugin in case.framework.profile.filters:
-        if not plugin.concerns(case.template):
-            continue
-        refused = partial(_refused, case, plugin)
-        match plugin:
-            case NodeResourcesFit():
-                missing = _missing(case, plugin)
-                ease = (
-                    missing
-                    * 1000
-                    // np.maximum(1, np.array([a for _, a in plugin.wants(case.template)]))[:, None]
-                )
-                yield Blocker(plugin.name, refused(), partial(_make_room, case, plugin), ease.sum(axis=0))
-            case NodePorts():
-                yield Blocker(plugin.name, refused(), partial(_free_port, case))
-            case VolumeRestrictions() | NodeVolumeLimits():
-                yield Blocker(plugin.name, refused(), partial(_free_volume, case, plugin))
-            case VolumeBinding() | VolumeZone():
-                yield Blocker(plugin.name, refused(), nothing)
-            case _:
-                pass
+def resources(case: PendingCase, plugin: NodeResourcesFit) -> Iterator[Blocker]:
+    """Nodes without enough of what the pod requests; easiest is the one that lacks the smallest share."""
+    if plugin.concerns(case.template):
+        amounts = np.array([amount for _, amount in plugin.wants(case.template)])
+        shares = _missing(case, plugin) * 1000 // np.maximum(1, amounts)[:, None]
+        propose = partial(_make_room, case, plugin)
+        yield Blocker(plugin.name, _refused(case, plugin), propose, shares.sum(axis=0))
+
+
+def ports(case: PendingCase, plugin: NodePorts) -> Iterator[Blocker]:
+    """Nodes on which a host port is taken."""
+    if plugin.concerns(case.template):
+        yield Blocker(plugin.name, _refused(case, plugin), partial(_free_port, case))
+
+
+def disks(case: PendingCase, plugin: VolumeRestrictions) -> Iterator[Blocker]:
+    """Nodes on which a pod holds the same disk or claim, wherever that pod runs."""
+    yield from _volumes(case, plugin, lambda _: np.flatnonzero(case.state.node_of >= 0).tolist())
+
+
+def attachments(case: PendingCase, plugin: NodeVolumeLimits) -> Iterator[Blocker]:
+    """Nodes with as many volumes attached as they may have."""
+    yield from _volumes(case, plugin, lambda node: list(case.state.pods_on[node]))
+
+
+def fixed_volumes(case: PendingCase, plugin: VolumeBinding | VolumeZone) -> Iterator[Blocker]:
+    """Nodes that the pod's volumes cannot be used on; no small change helps there."""
+    if plugin.concerns(case.template):
+        yield Blocker(plugin.name, _refused(case, plugin), nothing)
+
+
+def _volumes(case: PendingCase, plugin: Filter, holders: Callable[[int], list[int]]) -> Iterator[Blocker]:
+    if plugin.concerns(case.template):
+        yield Blocker(plugin.name, _refused(case, plugin), partial(_free_volume, case, plugin, holders))
 
 
 def _refused(case: PendingCase, plugin: Filter) -> Mask:
@@ -192,14 +203,11 @@ def _without_ports(spec: PodSpec, ports: set[tuple[str, int]]) -> PodSpec:
 
 
 def _free_volume(
-    case: PendingCase, plugin: VolumeRestrictions | NodeVolumeLimits, node: int
+    case: PendingCase, plugin: Filter, holders: Callable[[int], list[int]], node: int
 ) -> Iterator[ClusterChange]:
     """Delete one pod whose going lets the plugin accept the node."""
     state, here = case.state, np.array([node])
-    candidates = list(case.state.pods_on[node])
-    if isinstance(plugin, VolumeRestrictions):
-        candidates = np.flatnonzero(state.node_of >= 0).tolist()
-    for pod in sorted((p for p in candidates if case.problem.pods[p].spec.volumes), key=case.worth):
+    for pod in sorted((p for p in holders(node) if case.problem.pods[p].spec.volumes), key=case.worth):
         mark = state.mark()
         state.unbind(pod)
         accepted = not plugin.reject(case.template, here)[0]

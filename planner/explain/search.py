@@ -17,8 +17,9 @@ import numpy as np
 from models.controllers.templates import is_stand_in
 from planner.clock import is_stop_requested, report_best
 from planner.constraints.node_resources import NodeResourcesFit
-from planner.explain import new_nodes, node_rules, pod_affinity_changes, room_changes, spread_rules
+from planner.explain import new_nodes, pod_affinity_changes, spread_rules
 from planner.explain.blockers import Blocker, PendingCase
+from planner.explain.by_plugin import blockers_of
 from planner.explain.change import Candidate, ClusterChange, Cost, cost_of, without_repetition
 from planner.explain.trials import TrialResult, Trials
 from planner.problem.nodes import Ints
@@ -38,18 +39,11 @@ class TestedFix:
 
 @dataclass(frozen=True, slots=True)
 class FoundFixes:
-    """What was found, what was tried, and whether that was all that the catalogue has."""
+    """What was found, how many were tried, and whether everything there is was tried."""
 
     fixes: tuple[TestedFix, ...]
     tried: int
     exhausted: bool
-
-
-def blockers_of(case: PendingCase) -> list[Blocker]:
-    """Every rule that refuses the pod some node."""
-    families = (node_rules, room_changes, spread_rules, pod_affinity_changes)
-    found = [blocker for family in families for blocker in family.blockers(case)]
-    return [blocker for blocker in found if blocker.mask.any()]
 
 
 #: Rules that refuse the same nodes, and these nodes.

@@ -28,11 +28,10 @@ def rules_of(case: PendingCase) -> list[Rule]:
     return [rule for plugin in plugins for rule in plugin.hard(case.template)]
 
 
-def blockers(case: PendingCase) -> Iterator[Blocker]:
+def constraints(case: PendingCase, plugin: PodTopologySpread) -> Iterator[Blocker]:
     """Every DoNotSchedule constraint: where a label is missing, and where the skew would be too much."""
-    for rule in rules_of(case):
-        codes = rule.rejects(ALL)
-        name = PodTopologySpread.name
+    for rule in plugin.hard(case.template):
+        codes, name = rule.rejects(ALL), plugin.name
         if (codes == NO_LABEL).any():
             yield Blocker(name, codes == NO_LABEL, partial(_label, case, rule))
         skews = np.append(rule.counts.sums() + rule.own - rule.minimum(), 0)[rule.column.codes]

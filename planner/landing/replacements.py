@@ -126,6 +126,6 @@ def _depends_on(plugin: Filter, trial: TrialCluster, template: int, others: Coll
     rules = plugin.rules(trial.problem.templates[template])
     return any(
         other in around.counts.tally.members
-        for around in (*rules.needs, *rules.shuns, *rules.shunned_by)
+        for around in (*rules.needs, *rules.anti_affinity, *rules.kept_out_by)
         for other in others
     )

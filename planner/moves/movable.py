@@ -26,6 +26,7 @@ from planner.eviction.controllers import Controllers
 from planner.eviction.movable import asks_to_stay, has_local_storage
 from planner.eviction.protections import Protections
 from planner.moves.unchecked_filters import UncheckedFilters
+from planner.problem.derived import forget
 from planner.problem.nodes import Codes, Ints
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
@@ -64,8 +65,7 @@ class Movable:
     def without(self, pods: Iterable[int], reason: str) -> Movable:
         """A copy in which some more pods stay, for a reason."""
         found, more = copy(self), [*pods]
-        for kept in ("_by_template", "quotas"):
-            found.__dict__.pop(kept, None)
+        forget(found, Movable._by_template, Movable.quotas)
         found.reasons = {**self.reasons, **dict.fromkeys(more, reason)}
         found.weights = self.weights.copy()
         found.weights[more] = 0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _REPELLING = ("NoSchedule", "NoExecute")
 
 
-def wishes_of(pod: Pod) -> NodeAffinity | None:
+def affinity_of(pod: Pod) -> NodeAffinity | None:
     """The node affinity of a pod, if it has one."""
     affinity = pod.spec.affinity
     return None if affinity is None else affinity.node_affinity
@@ -28,7 +28,7 @@ def wishes_of(pod: Pod) -> NodeAffinity | None:
 
 def affinity_part(pod: Pod) -> Hashable:
     """What of a pod decides which nodes it may run on."""
-    affinity = wishes_of(pod)
+    affinity = affinity_of(pod)
     selector = tuple(sorted(pod.spec.node_selector.items()))
     return selector, None if affinity is None else affinity.required
 
@@ -55,7 +55,7 @@ class Eligibility:
 
     def _match(self, template: Template) -> Mask:
         mask = self._nodes.with_labels(template.pod.spec.node_selector.items())
-        affinity = wishes_of(template.pod)
+        affinity = affinity_of(template.pod)
         if affinity is not None and affinity.required is not None:
             mask = mask & self._nodes.matching(affinity.required)
         return mask

@@ -18,10 +18,11 @@ from models import Cluster
 from models.collector import collector_paused
 from models.objects.node import Node
 from models.objects.pod import Pod
+from planner.problem.derived import forget
 from planner.problem.device_claims import DeviceClaims
 from planner.problem.eligibility import Eligibility, affinity_part
 from planner.problem.kubernetes_version import copied_for
-from planner.problem.large_amounts import refuse_what_is_too_large
+from planner.problem.large_amounts import Amounts, refuse_what_is_too_large
 from planner.problem.nodes import Codes, Column, Ints, NodeAxis
 from planner.problem.requests import (
     CPU,
@@ -37,12 +38,12 @@ from planner.problem.requests import (
 from planner.problem.selection import PLACE_LABELS, LabelIndex, Members, PlacedLabels, Selection
 from planner.problem.templates import Grouping, Template, selected_keys
 
-#: A pod without a creation time is yet to be created, after all that exist.
 #: Why a plan is not proved.
 _FOLLOWING = (
     "selectors look at zone or region labels, which a pod gets from its node: plans are played through "
     "with them, but no bound knows of them"
 )
+#: A pod without a creation time is yet to be created, after all that exist.
 _NOT_CREATED = datetime.max.replace(tzinfo=UTC)
 
 
@@ -76,7 +77,7 @@ class Problem:
             self._template(index, pod, labels, wanted)
             for index, ((pod, labels), wanted) in enumerate(zip(grouping.examples, requests, strict=True))
         )
-        refuse_what_is_too_large(self)
+        self._refuse_what_is_too_large()
         pending = [pod for pod in pods if not pod.spec.node_name]
         self.notes = (
             *self.kubernetes.notes(),
@@ -87,6 +88,12 @@ class Problem:
         )
         self.priorities = np.array([t.priority for t in self.templates], np.int64)[self.template_of]
 
+    def _refuse_what_is_too_large(self) -> None:
+        if self.templates:
+            requests = np.stack([template.requests for template in self.templates], axis=1)
+            pods = Amounts(requests, self.pods_per_template, self.template_of, self.node_of)
+            refuse_what_is_too_large(self.resources, self.nodes, self.allocatable, pods)
+
     def varied(
         self, node_of: Codes, nodes: Iterable[Node] | None = None, more: Sequence[Pod] = ()
     ) -> Problem:
@@ -96,8 +103,8 @@ class Problem:
         template of its own, so this takes milliseconds where compiling takes seconds.
         """
         varied = copy.copy(self)
-        for name in ("eligibility", "labels", "namespace_labels", "pods_per_template", "_by_template"):
-            varied.__dict__.pop(name, None)
+        forget(varied, Problem.eligibility)
+        varied._forget_templates()
         if nodes is not None:
             varied.cluster = replace(self.cluster, nodes=tuple(nodes))
             varied.nodes = NodeAxis(nodes)
@@ -109,6 +116,12 @@ class Problem:
             varied.node_of = node_of
         varied._add(more)
         return varied
+
+    def _forget_templates(self) -> None:
+        """Let what depends on the templates, and on how many pods each has, be worked out again."""
+        forget(
+            self, Problem.labels, Problem.namespace_labels, Problem.pods_per_template, Problem._by_template
+        )
 
     def _add(self, more: Sequence[Pod]) -> None:
         """Append pods, each with a template of its own; those with a node name are there."""
@@ -134,8 +147,7 @@ class Problem:
         and does not count for spread.
         """
         found = copy.copy(self)
-        for derived in ("labels", "namespace_labels", "pods_per_template", "_by_template"):
-            found.__dict__.pop(derived, None)
+        found._forget_templates()
         now = datetime.now(UTC)
         doubles: dict[int, Template] = {}
         for number in dict.fromkeys(self.template_of[list(pods)].tolist()):

@@ -1,4 +1,4 @@
-"""The pods of a rollout while it goes on: who is there, who is ready, who is leaving, who waits for a node.
+"""The pods of a rollout while it goes on: which are there, ready, leaving, or waiting for a node.
 
 Every pod that may ever exist is a pod of the problem from the start; here it is decided which of them
 do.  A pod that is told to go while it runs is replaced by its double, which holds the room until it has
@@ -90,7 +90,7 @@ class ClusterSimulation:
         self._refusals: dict[int, tuple[int, str]] = {}
         self._helps: dict[tuple[int, int], bool] = {}
         self.waiting: dict[int, None] = {}
-        """Pods without a node, who came first is first."""
+        """Pods without a node, the oldest first."""
         for pod in problem.queue():
             if pod not in nowhere:
                 self.alive[pod] = True

@@ -1,7 +1,7 @@
 """One way in which a rollout may go, until nothing moves.
 
 What is drawn: ties between nodes, how long controllers, scheduler and kubelets take for what they do,
-and so who is first, and how long after the snapshot the apply comes.
+and so which is first, and how long after the snapshot the apply comes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long things take in a draw: what decides who is first where several could be.
+"""How long things take in a draw: what decides which is first where several could be.
 
 Controllers and the scheduler take milliseconds to tenths of a second for a step, each draw its own
 number of them; kubelets take from a fiftieth of a second to half a minute, all at the same ticks of a

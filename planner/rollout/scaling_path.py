@@ -49,7 +49,7 @@ class _RestingPoint:
 
 def trajectory(
     cluster: Cluster,
-    courses: Mapping[str, Sequence[int]],
+    paths: Mapping[str, Sequence[int]],
     *,
     replays: int = 20,
     preemption: bool = True,
@@ -59,20 +59,20 @@ def trajectory(
 
     When `stop_event` is set, there are no further draws.
     """
-    owners = {name: _owner(cluster, name, numbers) for name, numbers in courses.items()}
+    owners = {name: _owner(cluster, name, numbers) for name, numbers in paths.items()}
     if len({(item.kind, item.key) for item in owners.values()}) < len(owners):
         raise InputError(["a workload has one list of replica counts, not several"])
-    prepared = prepare(cluster, _largest(owners, courses))
-    numbers = {(owners[name].kind, owners[name].key): found for name, found in courses.items()}
-    course = [numbers[owner.kind, owner.key] for owner in prepared.workloads]
+    prepared = prepare(cluster, _largest(owners, paths))
+    numbers = {(owners[name].kind, owners[name].key): found for name, found in paths.items()}
+    path = [numbers[owner.kind, owner.key] for owner in prepared.workloads]
     draws: list[list[list[_RestingPoint]]] = []
     for seed in (None, *range(1, replays + 1)):
         if draws and is_stop_requested(stop_event):
             break
-        draws.append(_played(prepared, course, seed, preemption))
+        draws.append(_played(prepared, path, seed, preemption))
         report_best(f"{len(draws)} of {replays + 1} runs")
     stopped = [f"stopped after {len(draws)} of {replays + 1} runs"] if len(draws) <= replays else []
-    last = [[rests[place][-1] for place in range(len(course))] for rests in draws]
+    last = [[rests[place][-1] for place in range(len(path))] for rests in draws]
     return Trajectory(
         runs=len(draws),
         rebalance=sum(any(rest.excess for rest in rests) for rests in last),
@@ -80,7 +80,7 @@ def trajectory(
             ScalingPath(
                 namespace=owner.namespace,
                 workload=f"{owner.kind}/{owner.name}",
-                steps=tuple(_steps(owner, course[place], [rests[place] for rests in draws])),
+                steps=tuple(_steps(owner, path[place], [rests[place] for rests in draws])),
             )
             for place, owner in enumerate(prepared.workloads)
         ),
@@ -97,11 +97,11 @@ def _owner(cluster: Cluster, name: str, numbers: Sequence[int]) -> Rolling:
     return owner
 
 
-def _largest(owners: Mapping[str, Rolling], courses: Mapping[str, Sequence[int]]) -> Snapshot:
+def _largest(owners: Mapping[str, Rolling], paths: Mapping[str, Sequence[int]]) -> Snapshot:
     """The workloads at the largest number of their path: so many pods may be needed."""
     manifests = Snapshot()
     for name, owner in owners.items():
-        spec = owner.spec.model_copy(update={"replicas": max(courses[name])})
+        spec = owner.spec.model_copy(update={"replicas": max(paths[name])})
         field = _FIELDS[owner.kind]
         more: Any = (*getattr(manifests, field), owner.model_copy(update={"spec": spec}))
         manifests = replace(manifests, **{field: more})
@@ -109,14 +109,14 @@ def _largest(owners: Mapping[str, Rolling], courses: Mapping[str, Sequence[int]]
 
 
 def _played(
-    prepared: Prepared, courses: Sequence[Sequence[int]], seed: int | None, preemption: bool
+    prepared: Prepared, paths: Sequence[Sequence[int]], seed: int | None, preemption: bool
 ) -> list[list[_RestingPoint]]:
     """For every workload where it came to rest after each number; a short path stays at its last number."""
     draw, chance = begin(prepared, seed, preemption=preemption), Random(seed or 0)
-    found: list[list[_RestingPoint]] = [[] for _ in courses]
-    for step in range(max(map(len, courses))):
-        for run, course in zip(draw.runs, courses, strict=True):
-            run.scale(course[min(step, len(course) - 1)])
+    found: list[list[_RestingPoint]] = [[] for _ in paths]
+    for step in range(max(map(len, paths))):
+        for run, path in zip(draw.runs, paths, strict=True):
+            run.scale(path[min(step, len(path) - 1)])
         draw.timeline.apply()
         at_rest = draw.timeline.run(draw.most)
         for place, (run, owner) in enumerate(zip(draw.runs, prepared.workloads, strict=True)):

@@ -2,7 +2,7 @@
 
 A pod that was turned down waits for an event that may help it, and is due again when its backoff is
 over: a second, doubled at every refusal, ten at most.  While no pod is due, backoffs are not waited for.
-Who has waited longest since the last refusal is first, after priority.
+The pod that has waited longest since the last refusal is first, after priority.
 """
 
 from __future__ import annotations

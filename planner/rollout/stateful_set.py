@@ -111,7 +111,7 @@ class StatefulSetRun(PodRun):
         return due
 
     def _in_batches(self, simulation: ClusterSimulation, ordinals: Sequence[int]) -> Sequence[int]:
-        """With Parallel one pod first, then two at once, then four; who of a batch is first is open."""
+        """With Parallel one pod first, then two at once, then four; which of a batch is first is open."""
         if self._is_ordered:
             return ordinals
         places = list(range(len(ordinals)))

@@ -35,7 +35,7 @@ class Share:
 
     @classmethod
     def of(cls, replicas: Replicas) -> Share:
-        """The pods of the last tier that has to give some are open; without steering they all are."""
+        """The pods of the last tier that has to give some are open; without annotations they all are."""
         if not replicas.going or not is_steerable(replicas.controller):
             return cls(replicas, (), Open(replicas.pods, replicas.going))
         last = tier(replicas.victims[-1])

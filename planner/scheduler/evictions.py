@@ -43,20 +43,20 @@ class Evictions:
         self._state = framework.state
         self._nominations = nominations
         self._importance = Importance(framework.problem)
-        self._lesser: dict[int, LowerPriorityPods] = {}
+        self._lower: dict[int, LowerPriorityPods] = {}
         self._budgets = framework.problem.cluster.pod_disruption_budgets
         self._budgets_known: dict[int, tuple[int, ...]] = {}
 
-    def lesser(self, priority: int) -> LowerPriorityPods:
+    def lower_priority_pods(self, priority: int) -> LowerPriorityPods:
         """The pods below a priority."""
-        found = self._lesser.get(priority)
+        found = self._lower.get(priority)
         if found is None:
-            found = self._lesser[priority] = LowerPriorityPods(self._state, self._importance, priority)
+            found = self._lower[priority] = LowerPriorityPods(self._state, self._importance, priority)
         return found
 
     def try_on(self, plan: Plan, pod: int, node: int) -> Candidate | tuple[str, ...]:
         """The fewest evictions that open one node, or the reasons why none do: all filters are asked."""
-        lower = self.lesser(plan.template.priority).on(node)
+        lower = self.lower_priority_pods(plan.template.priority).on(node)
         if not lower:
             return (NO_VICTIMS,)
         mark = self._state.mark()

@@ -108,7 +108,7 @@ class Preemption:
         node = self._nominations.node_of(pod)
         if node is None or self._is_unresolvable(diagnosis, node):
             return None
-        lower = self._evictions.lesser(self._problem.pods[pod].priority).on(node)
+        lower = self._evictions.lower_priority_pods(self._problem.pods[pod].priority).on(node)
         waits = any(_is_being_preempted(self._problem.pods[other]) for other in lower)
         return _TERMINATING if waits else None
 
@@ -123,19 +123,19 @@ class Preemption:
     def _dry_run(self, plan: Plan, pod: int, nodes: Codes) -> Findings:
         """What evictions on each node would achieve, node by node until there is choice enough."""
         findings = Findings(self._enough(len(nodes)))
-        lesser_pods, _ = self._evictions.lesser(plan.template.priority).current()
-        having = nodes[lesser_pods[nodes] > 0]
-        findings.fail((NO_VICTIMS,), len(nodes) - len(having))
+        lower_pods, _ = self._evictions.lower_priority_pods(plan.template.priority).current()
+        occupied = nodes[lower_pods[nodes] > 0]
+        findings.fail((NO_VICTIMS,), len(nodes) - len(occupied))
         trials = self._trials(plan)
         if trials is None:
-            self._try_each(plan, pod, having, findings)
+            self._try_each(plan, pod, occupied, findings)
             return findings
         short = trials.short()
         by_room = self._only_room_matters(plan, pod)
-        hopeless = by_room[having] & (short[having] != 0)
-        self._try_each(plan, pod, having[~hopeless], findings, (trials, by_room))
+        hopeless = by_room[occupied] & (short[occupied] != 0)
+        self._try_each(plan, pod, occupied[~hopeless], findings, (trials, by_room))
         if not findings.candidates:
-            for reasons, times in trials.reasons(short[having[hopeless]]):
+            for reasons, times in trials.reasons(short[occupied[hopeless]]):
                 findings.fail(reasons, times)
         return findings
 
@@ -169,8 +169,8 @@ class Preemption:
         key = template.priority, template.requests_key
         found = self._room_trials.get(key)
         if found is None:
-            lesser = self._evictions.lesser(template.priority)
-            found = RoomTrials(self._framework.state, fit, template, lesser, self._evictions)
+            lower = self._evictions.lower_priority_pods(template.priority)
+            found = RoomTrials(self._framework.state, fit, template, lower, self._evictions)
             self._room_trials[key] = found
         return found
 

@@ -31,14 +31,14 @@ class RoomTrials:
         state: State,
         fit: NodeResourcesFit,
         template: Template,
-        lesser: LowerPriorityPods,
+        lower: LowerPriorityPods,
         evictions: Evictions,
     ) -> None:
         self._state = state
         self._fit = fit
         self._template = template
         self._wanted = fit.wants(template)
-        self._lesser = lesser
+        self._lower = lower
         self._evictions = evictions
         self._epoch, self._position = state.epoch, len(state.log)
         self._made: dict[int, Candidate] = {}
@@ -47,7 +47,7 @@ class RoomTrials:
 
     def short(self) -> Ints:
         """For every node 0 where evictions open it, else a code for what would still be short."""
-        _, load = self._lesser.current()
+        _, load = self._lower.current()
         return np.asarray(self._fit.reject_without(self._template, load))
 
     def reasons(self, short: Ints) -> Iterator[tuple[tuple[str, ...], int]]:
@@ -74,7 +74,7 @@ class RoomTrials:
         self._epoch, self._position = state.epoch, len(state.log)
 
     def _make(self, node: int) -> Candidate:
-        lower = self._lesser.on(node)
+        lower = self._lower.on(node)
         room = FreeRoom(self._state, self._wanted, node)
         key = (room.spare, tuple(map(self._kind, lower)))
         known = self._alike.get(key)

@@ -18,12 +18,12 @@ def overruled(cluster: Cluster, workload: Workload, replicas: int) -> Iterator[s
             workload.name,
         ):
             continue
-        who = f"HorizontalPodAutoscaler {scaler.key}"
+        name = f"HorizontalPodAutoscaler {scaler.key}"
         what = f"{workload.kind} {workload.key}"
         least, most = scaler.spec.min_replicas, scaler.spec.max_replicas
         if replicas == 0 and least > 0:
-            yield f"{who} is switched off while {what} has 0 replicas"
+            yield f"{name} is switched off while {what} has 0 replicas"
         elif replicas < least:
-            yield f"{who} keeps at least {least}: it will scale {what} up again from {replicas} to {least}"
+            yield f"{name} keeps at least {least}: it will scale {what} up again from {replicas} to {least}"
         elif most is not None and replicas > most:
-            yield f"{who} keeps at most {most}: it will scale {what} down again from {replicas} to {most}"
+            yield f"{name} keeps at most {most}: it will scale {what} down again from {replicas} to {most}"

@@ -1,4 +1,4 @@
-"""Pods that have to go: who comes back, and what kubectl would say about the others."""
+"""Pods that have to go: which come back, and what kubectl would say about the others."""
 
 from __future__ import annotations
 

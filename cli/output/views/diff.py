@@ -1,4 +1,4 @@
-"""A Diff: what got worse and better between two snapshots, who moved, who waits."""
+"""A Diff: what got worse and better between two snapshots, which pods moved, which wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explanations: kube's line, the nodes by who refused them, the domains, and the fixes."""
+"""Explanations: kube's line, the nodes by the filter that refused them, the domains, and the fixes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _conflict(found: Conflict, page: Page) -> Iterator[Block]:
 def _explanation(item: Explanation, page: Page, title: str) -> Iterator[Section]:
     more = f" and {len(item.alike)} more like it stay" if item.alike else " stays"
     yield section(title, VerdictBlock(f"{item.pod}{more} pending:", "bad"), told(item.message))
-    yield section(f"Who refuses {item.pod}", _nodes(item, page))
+    yield section(f"What refuses {item.pod}", _nodes(item, page))
     yield section(f"Where {item.pod} may go by spread", *_domains(item, page))
     yield section(f"What helps {item.pod}", *fixes(item, page))
 

@@ -1,4 +1,4 @@
-"""A ScaleDown: who goes by whose choice, and what that does to the spread."""
+"""A ScaleDown: which pods go by whose choice, and what that does to the spread."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _cells(decision: Decision) -> dict[str, Words]:
 
 
 def _by_workload(document: Simulation) -> Table:
-    """A row for each workload, those with pending pods first; who wants the pods asks for -v."""
+    """A row for each workload, those with pending pods first; -v has the pods."""
     groups: dict[tuple[str, str], list[Decision]] = defaultdict(list)
     for decision in document.decisions:
         groups[decision.pod.partition("/")[0], decision.workload].append(decision)

@@ -54,7 +54,7 @@ def _row(loss: DomainLoss, row: WorkloadLoss) -> list[Words]:
 
 
 def _meanwhile(survey: Survival, page: Page) -> Iterator[Block]:
-    """Who waits as long as the nodes of a lost domain are there; below it what the scheduler says."""
+    """The pods that wait while the nodes of a lost domain are there; below it what the scheduler says."""
     waiting = _alike((loss.domain, left) for loss in survey.domains for left in loss.meanwhile)
     rows: list[list[Words]] = [
         [_some(of), left.namespace, left.workload, str(left.pods), _way_out(left, once=len(of) == 1)]

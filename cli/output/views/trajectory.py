@@ -14,21 +14,21 @@ from planner.documents.rollout import CourseStep, ScalingPath, Trajectory
 def sections(document: Trajectory, page: Page) -> Iterator[Section]:
     """The scaling paths as a person reads them."""
     yield section("", _verdict(document))
-    for course in document.courses:
-        title = f"{course.workload} in {course.namespace}"
-        yield section(title, Sentence(f"{title}:"), _table(course, document.runs, page))
-        yield section(f"Where {title} stops", *_stops(course, document.runs))
+    for path in document.courses:
+        title = f"{path.workload} in {path.namespace}"
+        yield section(title, Sentence(f"{title}:"), _table(path, document.runs, page))
+        yield section(f"Where {title} stops", *_stops(path, document.runs))
 
 
 def names(document: Trajectory) -> Iterator[str]:
     """The workloads that a run leaves incomplete or lopsided in the end."""
-    for course in document.courses:
-        last = course.steps[-1]
+    for path in document.courses:
+        last = path.steps[-1]
         if last.lopsided or last.completed < document.runs:
-            yield workload_line(course.namespace, course.workload)
+            yield workload_line(path.namespace, path.workload)
 
 
-def _table(course: ScalingPath, runs: int, page: Page) -> Table:
+def _table(path: ScalingPath, runs: int, page: Page) -> Table:
     rows: list[list[Words]] = [
         [
             str(number),
@@ -37,7 +37,7 @@ def _table(course: ScalingPath, runs: int, page: Page) -> Table:
             _share(step.lopsided, runs, good=False),
             ends_of(step.ends, page),
         ]
-        for number, step in enumerate(course.steps, start=1)
+        for number, step in enumerate(path.steps, start=1)
     ]
     return Table(("STEP", "REPLICAS", "COMPLETES", "LOPSIDED", "SPREAD"), rows_of(rows), noun="step")
 
@@ -48,8 +48,8 @@ def _share(found: int, runs: int, *, good: bool) -> Cell:
     return Cell(text, "good" if found == (runs if good else 0) else "bad")
 
 
-def _stops(course: ScalingPath, runs: int) -> Iterator[Block]:
-    for number, step in enumerate(course.steps, start=1):
+def _stops(path: ScalingPath, runs: int) -> Iterator[Block]:
+    for number, step in enumerate(path.steps, start=1):
         if step.completed < runs:
             yield Sentence(f"At step {number}, in {runs - step.completed} of {counted(runs, 'run')}:")
             yield Sentence(_why(step), indent=2)

@@ -60,9 +60,9 @@ class AffinityRules:
 
     needs: tuple[Around, ...]
     has_all_labels: Mask
-    is_own_company: bool
-    shuns: tuple[Around, ...]
-    shunned_by: tuple[Around, ...]
+    matches_own_terms: bool
+    anti_affinity: tuple[Around, ...]
+    kept_out_by: tuple[Around, ...]
 
 
 class InterPodAffinity(Filter, Score):
@@ -75,21 +75,21 @@ class InterPodAffinity(Filter, Score):
         self._args = args or InterPodAffinityArgs()
         reader = Reader(problem)
         self._terms = [reader.read(template) for template in problem.templates]
-        self._anti_affinity_owners = TermOwners(self.name, "shun")
-        self._admirers = TermOwners(self.name, "like", self._args.hard_pod_affinity_weight)
+        self._anti_affinity_owners = TermOwners(self.name, "anti-affinity")
+        self._affinity_owners = TermOwners(self.name, "like", self._args.hard_pod_affinity_weight)
         for number, terms in enumerate(self._terms):
             self._register(number, terms)
         self._rules: ArrayCache[AffinityRules] = ArrayCache(self.nodes.size)
         self._weights: ArrayCache[tuple[Around, ...]] = ArrayCache(self.nodes.size)
 
     def _register(self, number: int, terms: TermPreferences) -> None:
-        for term in terms.shuns:
+        for term in terms.anti_affinity:
             self._anti_affinity_owners.add(number, term, 1)
         hard = self._args.hard_pod_affinity_weight
         weighted = [(hard, term) for term in terms.needs] if hard else []
         weighted += [*terms.likes, *((-weight, term) for weight, term in terms.dislikes)]
         for weight, term in weighted:
-            self._admirers.add(number, term, weight)
+            self._affinity_owners.add(number, term, weight)
 
     def _around(self, tally: PodCounts, key: str, weight: int = 1) -> Around:
         column = self.nodes.column(key)
@@ -118,9 +118,11 @@ class InterPodAffinity(Filter, Score):
         return AffinityRules(
             needs=tuple(self._around(self._matched(needed), key) for key in keys),
             has_all_labels=self.nodes.with_keys(keys),
-            is_own_company=all(selection.matches(template) for selection in needed),
-            shuns=tuple(self._around(self._matched((term.selection,)), term.key) for term in terms.shuns),
-            shunned_by=tuple(
+            matches_own_terms=all(selection.matches(template) for selection in needed),
+            anti_affinity=tuple(
+                self._around(self._matched((term.selection,)), term.key) for term in terms.anti_affinity
+            ),
+            kept_out_by=tuple(
                 self._around(tally, key)
                 for tally, key, _ in self._anti_affinity_owners.of(template, self.state)
             ),
@@ -128,7 +130,7 @@ class InterPodAffinity(Filter, Score):
 
     def reads(self, template: Template) -> Iterator[PodCounts]:
         rules = self.rules(template)
-        for around in (*rules.needs, *rules.shuns, *rules.shunned_by, *self._weighted(template)):
+        for around in (*rules.needs, *rules.anti_affinity, *rules.kept_out_by, *self._weighted(template)):
             yield around.counts.tally
 
     def concerns(self, template: Template) -> bool:
@@ -137,7 +139,7 @@ class InterPodAffinity(Filter, Score):
     def reject(self, template: Template, where: Where = ALL) -> Rejects:
         rules = self.rules(template)
         codes = np.zeros(self.nodes.size, np.int8)[where]
-        for code, arounds in ((_EXISTING, rules.shunned_by), (_ANTI_AFFINITY, rules.shuns)):
+        for code, arounds in ((_EXISTING, rules.kept_out_by), (_ANTI_AFFINITY, rules.anti_affinity)):
             for around in arounds:
                 np.maximum(codes, around.here(where).view(np.int8) * np.int8(code), out=codes)
         if rules.needs:
@@ -147,15 +149,15 @@ class InterPodAffinity(Filter, Score):
 
     def stamp(self, template: Template) -> Hashable:
         rules = self.rules(template)
-        return tuple(a.counts.version for a in (*rules.needs, *rules.shuns, *rules.shunned_by))
+        return tuple(a.counts.version for a in (*rules.needs, *rules.anti_affinity, *rules.kept_out_by))
 
-    def lacks_company(self, template: Template) -> Mask:
+    def lacks_peers(self, template: Template) -> Mask:
         """The nodes where affinity peers that the template needs are missing."""
         lacking: Mask = np.asarray(self.reject(template) == _AFFINITY)
         return lacking
 
     def _has_company(self, rules: AffinityRules, where: Where) -> Mask:
-        if rules.is_own_company and not any(around.anywhere() for around in rules.needs):
+        if rules.matches_own_terms and not any(around.anywhere() for around in rules.needs):
             return rules.has_all_labels[where]
         together = rules.needs[0].here(where)
         for around in rules.needs[1:]:
@@ -167,22 +169,22 @@ class InterPodAffinity(Filter, Score):
 
     def watches(self, template: Template) -> Collection[int]:
         rules = self.rules(template)
-        arounds = (*rules.needs, *rules.shuns, *rules.shunned_by)
+        arounds = (*rules.needs, *rules.anti_affinity, *rules.kept_out_by)
         return {number for around in arounds for number in around.counts.tally.members}
 
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         rules = self.rules(template)
         limit = np.where(rules.has_all_labels, PLENTY, 0)
-        for around in (*rules.shuns, *rules.shunned_by):
+        for around in (*rules.anti_affinity, *rules.kept_out_by):
             limit[around.here(ALL)] = 0
-        for term, around in zip(self._terms[template.index].shuns, rules.shuns, strict=True):
+        for term, around in zip(self._terms[template.index].anti_affinity, rules.anti_affinity, strict=True):
             if term.selection.matches(template):
                 limit[around.column.present] = np.minimum(limit[around.column.present], 1)
         return limit
 
     def tells_apart(self, template: Template) -> Iterator[NDArray[Any]]:
         rules = self.rules(template)
-        for around in (*rules.needs, *rules.shuns, *rules.shunned_by):
+        for around in (*rules.needs, *rules.anti_affinity, *rules.kept_out_by):
             yield around.column.codes
 
     def encode(self, x: Counts) -> None:
@@ -190,13 +192,13 @@ class InterPodAffinity(Filter, Score):
         for number in x.carriers:
             template = self.problem.templates[number]
             rules = self.rules(template)
-            for term in self._terms[template.index].shuns:
+            for term in self._terms[template.index].anti_affinity:
                 anti_affinity(
                     x, template, self.nodes.column(term.key), self._matched((term.selection,)).members
                 )
             if x.one_comes:
                 counts = [around.counts for around in rules.needs]
-                need_at_its_turn(x, template, counts, itself=rules.is_own_company)
+                need_at_its_turn(x, template, counts, itself=rules.matches_own_terms)
                 continue
             for around in rules.needs:
                 need(x, template, around.counts, self._peers(template))
@@ -210,7 +212,7 @@ class InterPodAffinity(Filter, Score):
         return Verdict((_REASONS[code],), unresolvable=code == _AFFINITY)
 
     def prefers(self, template: Template) -> bool:
-        return self.prefers_company(template) or self._admirers.any_of(template)
+        return self.prefers_company(template) or self._affinity_owners.any_of(template)
 
     def score(self, template: Template, feasible: Feasible) -> Ints | None:
         weights = [around for around in self._weighted(template) if around.anywhere()]
@@ -235,7 +237,7 @@ class InterPodAffinity(Filter, Score):
             return
         for weight, term in own:
             yield self._around(self._matched((term.selection,)), term.key, weight)
-        for tally, key, weight in self._admirers.of(template, self.state):
+        for tally, key, weight in self._affinity_owners.of(template, self.state):
             yield self._around(tally, key, weight)
 
     def preference_score(self, template: Template) -> Ints:
@@ -276,9 +278,13 @@ class InterPodAffinity(Filter, Score):
         rules, key, here = self.rules(template), self.problem.pods[pod].key, np.array([node])
         name = self.nodes.names[node]
         if rules.needs and not all(around.here(here)[0] for around in rules.needs):
-            yield Violation(self.name, key, name, f"{key} on {name} lacks the company its affinity requires")
-        for term, around in zip(self._terms[template.index].shuns, rules.shuns, strict=True):
+            yield Violation(
+                self.name, key, name, f"{key} on {name} lacks the pods that its affinity requires"
+            )
+        for term, around in zip(self._terms[template.index].anti_affinity, rules.anti_affinity, strict=True):
             code = around.column.codes[node]
             itself = int(term.selection.matches(template))
             if code >= 0 and around.counts.sums()[code] > itself:
-                yield Violation(self.name, key, name, f"{key} on {name} shares {term.key} with pods it shuns")
+                yield Violation(
+                    self.name, key, name, f"{key} on {name} shares {term.key} with pods it anti_affinity"
+                )

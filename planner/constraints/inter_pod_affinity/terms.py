@@ -27,17 +27,17 @@ class TermPreferences(NamedTuple):
     """All terms of a template, by kind; preferred ones with their weight."""
 
     needs: tuple[Term, ...]
-    shuns: tuple[Term, ...]
+    anti_affinity: tuple[Term, ...]
     likes: tuple[tuple[int, Term], ...]
     dislikes: tuple[tuple[int, Term], ...]
 
     @property
     def required(self) -> bool:
         """Whether any term can refuse a node."""
-        return bool(self.needs or self.shuns)
+        return bool(self.needs or self.anti_affinity)
 
 
-_NO_WISHES = TermPreferences((), (), (), ())
+_NO_TERMS = TermPreferences((), (), (), ())
 
 
 class Reader:
@@ -49,7 +49,7 @@ class Reader:
     def read(self, template: Template) -> TermPreferences:
         affinity = template.pod.spec.affinity
         if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
-            return _NO_WISHES
+            return _NO_TERMS
         near, apart = (
             affinity.pod_affinity or PodAffinity(),
             affinity.pod_anti_affinity or PodAffinity(),

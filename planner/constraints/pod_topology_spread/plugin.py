@@ -13,7 +13,7 @@ from models.objects.scheduler_config import KubeSchedulerProfile, PodTopologySpr
 from planner.constraints.family import MAX_SCORE, Filter, Rejects, Score, Verdict
 from planner.constraints.pod_topology_spread.encoding import encode
 from planner.constraints.pod_topology_spread.rule import NO_LABEL, Counted, Floats, Rule
-from planner.constraints.pod_topology_spread.wanted import HARD, SOFT, Wanted, Wish
+from planner.constraints.pod_topology_spread.wanted import HARD, SOFT, CountedConstraint, Wanted
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import ALL, Feasible, Ints, Mask, Where
 from planner.problem.problem import Problem
@@ -92,16 +92,20 @@ class PodTopologySpread(Filter, Score):
         return list({rule.identity: rule for rule in found}.values())
 
     def _rules(self, template: Template, kind: str, *, labels: bool) -> SpreadRules:
-        wishes = self._wanted.of(template, kind)
-        if not wishes:
+        wanted = self._wanted.of(template, kind)
+        if not wanted:
             return self._no_rules
-        keys = [constraint.topology_key for constraint, _ in wishes] if labels else []
+        keys = [constraint.topology_key for constraint, _ in wanted] if labels else []
         labelled = self.nodes.with_keys(keys)
         missing = tuple(sorted(set(keys))) if not labelled.all() else ()
-        return SpreadRules(tuple(self._rule(template, wish, labelled, missing) for wish in wishes), labelled)
+        return SpreadRules(
+            tuple(self._rule(template, counted, labelled, missing) for counted in wanted), labelled
+        )
 
-    def _rule(self, template: Template, wish: Wish, labelled: Mask, keys: tuple[str, ...]) -> Rule:
-        constraint, selection = wish
+    def _rule(
+        self, template: Template, found: CountedConstraint, labelled: Mask, keys: tuple[str, ...]
+    ) -> Rule:
+        constraint, selection = found
         eligible: Mask = labelled
         part: list[Hashable] = [constraint.node_affinity_policy, constraint.node_taints_policy, keys]
         if constraint.node_affinity_policy == "Honor":

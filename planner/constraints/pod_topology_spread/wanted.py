@@ -23,7 +23,7 @@ SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(max_skew=5, topology_key=ZONE, when_unsatisfiable=SOFT),
 )
 
-Wish = tuple[TopologySpreadConstraint, Selection]
+CountedConstraint = tuple[TopologySpreadConstraint, Selection]
 
 
 class Wanted:
@@ -38,11 +38,11 @@ class Wanted:
         """Whether a manifest or a configuration asks for the constraints; kube's built-in ones are not."""
         return bool(template.pod.spec.topology_spread_constraints) or not self._built_in
 
-    def of(self, template: Template, kind: str) -> list[Wish]:
+    def of(self, template: Template, kind: str) -> list[CountedConstraint]:
         """The constraints of one kind, hard or soft."""
         return [*self._of(template, kind)]
 
-    def _of(self, template: Template, kind: str) -> Iterator[Wish]:
+    def _of(self, template: Template, kind: str) -> Iterator[CountedConstraint]:
         own = template.pod.spec.topology_spread_constraints
         wanted = [one for one in own or self._defaults if one.when_unsatisfiable == kind]
         if not wanted:

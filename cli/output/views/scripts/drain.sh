@@ -94,8 +94,8 @@ behind() {
     done | { cat; printf '%s\n' "$PLAN"; } | awk -F'|' -v wave="$1" '
         $1 == "C" { wanted[$2 " " $3] = $4; ready[$2 " " $3] = $5 + 0 }
         $1 == "O" && $2 == wave && ($3 " " $4) in wanted {
-            who = $3 " " $4; least = $5 < wanted[who] + 0 ? $5 : wanted[who] + 0
-            if (ready[who] < least) print who " " ready[who] " of " least
+            owner = $3 " " $4; least = $5 < wanted[owner] + 0 ? $5 : wanted[owner] + 0
+            if (ready[owner] < least) print owner " " ready[owner] " of " least
         }'
 }
 
@@ -202,7 +202,7 @@ END
     say "dry run: $(printf '%s\n' "$left" | grep -c .) pods would go from $(rows D | grep -c .) nodes"
 }
 
-# Who tolerates the cordon and was made again on one of the nodes, in words.
+# Pods that tolerate the cordon and were made again on one of the nodes, in words.
 who_is_back() {
     [ -n "$(rows R)" ] || return 0
     # shellcheck disable=SC2046 # names of nodes are words

@@ -57,12 +57,39 @@ assess() {
         function fits(set, node) {
             return set in sets ? (set, node) in member : index("," set ",", "," node ",") > 0
         }
-        function wrong(what) { print "?|" what; troubles++ }
+        function wrong(what) { print "?|" what }
         # Whether it is the very pod that was planned.
         function same(i, id) {
             return id in there && (uid[i] == "" ? node_now[id] == from[i] : uid_now[id] == uid[i])
         }
-        # The oldest new pod of the owner, not yet taken, that is in the set, waiting, or anywhere.
+        # A move is todo as long as its pod runs, and away from when the pod is on its way out.
+        function judge_move(i,    id) {
+            id = space[i] "/" pod[i]
+            state[i] = same(i, id) && !leaving[id] ? "todo" : "away"
+            if (same(i, id) && leaving[id]) print "E|" ending[id]
+            if (state[i] == "todo" && node_now[id] != from[i]) wrong(id " is on " node_now[id] ", not on " from[i])
+        }
+        # Of the pods that a controller had when the plan was made, those that do not move stay where they were.
+        # The others of its pods are fresh: new since then, or with the name of one that was evicted.
+        function judge_owner(owner,    part, names, where, listed, n, i, id) {
+            split(owner, part, " ")
+            if (owner_uid[owner] != "" && owner in by && by[owner] != owner_uid[owner])
+                wrong(part[2] " in " part[1] " has been made anew")
+            n = split(known[owner], names, " ")
+            for (i = 1; i <= n; i++) {
+                split(names[i], where, "@"); id = part[1] "/" where[1]; listed[where[1]] = 1
+                if (id in moved) continue
+                if (!(id in there) || leaving[id]) wrong(id " is gone, and not by this plan")
+                else if (where[2] != "" && node_now[id] != where[2]) wrong(id " is on " node_now[id] ", not on " where[2])
+            }
+            n = split(live[owner], names, " ")
+            for (i = 1; i <= n; i++) {
+                id = part[1] "/" names[i]
+                if (names[i] in listed && !(id in moved && state[moved[id]] == "away")) continue
+                fresh[owner] = fresh[owner] " " names[i]
+            }
+        }
+        # The oldest fresh pod of the owner, not yet taken, that is in the set, waiting, or anywhere.
         function newcomer(i, how,    n, names, j, id) {
             n = split(fresh[own[i]], names, " ")
             for (j = 1; j <= n; j++) {
@@ -75,55 +102,45 @@ assess() {
             }
             return ""
         }
-        END {
-            for (i = 1; i <= m; i++) {
-                id = space[i] "/" pod[i]
-                state[i] = same(i, id) && !leaving[id] ? "todo" : "away"
-                if (same(i, id) && leaving[id]) print "E|" ending[id]
-                if (state[i] == "todo" && node_now[id] != from[i]) wrong(id " is on " node_now[id] ", not on " from[i])
+        # Which fresh pod is the replacement of a move, best one that landed where it was to.
+        function find_replacement(i,    id) {
+            if ((new[i] = newcomer(i, "in the set")) != "") {
+                state[i] = ready[space[i] "/" new[i]] ? "done" : "landed"
+            } else if ((new[i] = newcomer(i, "waiting")) == "" && (new[i] = newcomer(i, "anywhere")) != "") {
+                id = space[i] "/" new[i]; wrong(id " has landed on " node_now[id] ", planned was " to[i])
             }
-            for (j = 1; j <= o; j++) {
-                who = owners[j]; split(who, part, " ")
-                if (owner_uid[who] != "" && who in by && by[who] != owner_uid[who]) wrong(part[2] " in " part[1] " has been made anew")
-                split("", listed)
-                n = split(known[who], names, " ")
-                for (i = 1; i <= n; i++) {
-                    split(names[i], where, "@"); id = part[1] "/" where[1]; listed[where[1]] = 1
-                    if (id in moved) continue
-                    if (!(id in there) || leaving[id]) wrong(id " is gone, and not by this plan")
-                    else if (where[2] != "" && node_now[id] != where[2]) wrong(id " is on " node_now[id] ", not on " where[2])
-                }
-                n = split(live[who], names, " ")
-                for (i = 1; i <= n; i++) {
-                    id = part[1] "/" names[i]
-                    if (names[i] in listed && !(id in moved && state[moved[id]] == "away")) continue
-                    fresh[who] = fresh[who] " " names[i]
-                }
+        }
+        # A fresh pod that replaces nothing came from elsewhere.
+        function judge_rest(owner,    part, names, n, i, id) {
+            split(owner, part, " "); n = split(fresh[owner], names, " ")
+            for (i = 1; i <= n; i++) {
+                id = part[1] "/" names[i]
+                if (!(id in taken)) wrong(id " is new, and not by this plan")
             }
-            for (i = 1; i <= m; i++) if (state[i] == "away") {
-                new[i] = newcomer(i, "in the set")
-                if (new[i] != "") { state[i] = ready[space[i] "/" new[i]] ? "done" : "landed"; continue }
-                new[i] = newcomer(i, "waiting")
-                if (new[i] != "") continue
-                new[i] = newcomer(i, "anywhere")
-                if (new[i] != "") { id = space[i] "/" new[i]; wrong(id " has landed on " node_now[id] ", planned was " to[i]) }
-            }
-            for (j = 1; j <= o; j++) {
-                split(owners[j], part, " "); n = split(fresh[owners[j]], names, " ")
-                for (i = 1; i <= n; i++) if (!((part[1] "/" names[i]) in taken)) wrong(part[1] "/" names[i] " is new, and not by this plan")
-            }
+        }
+        # The first wave with a move that is not done is due; nothing of a later one may be evicted
+        # before all of an earlier one have landed.
+        function count(    i) {
             for (i = 1; i <= m; i++) {
                 finished += state[i] == "done"
                 if (state[i] != "done" && !due) due = wave[i]
                 if ((state[i] == "todo" || state[i] == "away") && !first) first = wave[i]
                 if (first && wave[i] > first && state[i] != "todo") wrong(space[i] "/" pod[i] " is gone before its wave")
             }
+        }
+        function print_move(i,    part, node) {
+            node = new[i] == "" ? "" : node_now[space[i] "/" new[i]]
+            split(own[i], part, " ")
+            print state[i] "|" space[i] "|" pod[i] "|" uid[i] "|" from[i] "|" part[2] "|" to[i] "|" new[i] "|" node "|" pin[i]
+        }
+        END {
+            for (i = 1; i <= m; i++) judge_move(i)
+            for (j = 1; j <= o; j++) judge_owner(owners[j])
+            for (i = 1; i <= m; i++) if (state[i] == "away") find_replacement(i)
+            for (j = 1; j <= o; j++) judge_rest(owners[j])
+            count()
             printf "T|%d|%d|%d|%d\n", finished, m, due, wave[m]
-            for (i = 1; i <= m; i++) if (wave[i] == due || wave[i] == told) {
-                node = new[i] == "" ? "" : node_now[space[i] "/" new[i]]
-                split(own[i], part, " ")
-                print state[i] "|" space[i] "|" pod[i] "|" uid[i] "|" from[i] "|" part[2] "|" to[i] "|" new[i] "|" node "|" pin[i]
-            }
+            for (i = 1; i <= m; i++) if (wave[i] == due || wave[i] == told) print_move(i)
         }'
 }
 

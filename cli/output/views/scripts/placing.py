@@ -143,7 +143,7 @@ def _opening(pod: Pod, node: str) -> str:
 
 
 def _rooms(steps: Sequence[PlanStep], pods: dict[str, Pod], snapshot: Snapshot) -> Iterator[str]:
-    """Who may be on the nodes where pods are bound past the scheduler."""
+    """The pods that may be on the nodes where pods are bound past the scheduler."""
     targets = {
         step.node
         for step in steps

@@ -25,7 +25,7 @@ def lines(document: ScaleDown, snapshot: Snapshot, again: str) -> Iterator[str]:
 
 
 def _plan(document: ScaleDown, snapshot: Snapshot, going: list[Pod]) -> Iterator[str]:
-    """Nodes, costs, who goes and who stays, and the scaling."""
+    """Nodes, costs, which pods go and which stay, and the scaling."""
     staying = _staying(snapshot, going)
     checked(*(pod.key for pod in (*going, *staying)), *(item.workload for item in document.workloads))
     yield "# node NAME UID open|cordoned"

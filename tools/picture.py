@@ -14,7 +14,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 ROOT = Path(__file__).parents[1]
-PICTURE = Path(__file__).parent / "session.svg"
+PICTURE = ROOT / "docs" / "session.svg"
 #: What somebody types who has just scaled down.
 SESSION = (
     "planner check -f examples/40-scale-down-repaired",

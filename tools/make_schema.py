@@ -1,6 +1,6 @@
 """Writes the JSON Schema of every document into docs/schema/, from the classes in planner/documents/plan.py.
 
-Run it after a change there: `.venv/bin/python docs/make_schema.py`. A test compares the files.
+Run it after a change there: `.venv/bin/python tools/make_schema.py`. A test compares the files.
 """
 
 import json
@@ -16,7 +16,7 @@ from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDo
 from planner.documents.rollout import Rollout, Trajectory
 from planner.documents.survival import Survival, SurvivalList
 
-FOLDER = Path(__file__).parent / "schema"
+FOLDER = Path(__file__).parents[1] / "docs" / "schema"
 DOCUMENTS: dict[str, type[Document]] = {
     "check-report.json": CheckReport,
     "comparison.json": Comparison,

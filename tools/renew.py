@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cli.main import run
-from docs.picture import PICTURE, picture
+from tools.picture import PICTURE, picture
 
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
