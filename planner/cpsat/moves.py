@@ -136,7 +136,7 @@ class MoveModel:
     def _count(self, face: RegionConstraint) -> None:
         """A variable for what each domain of a constraint has too much."""
         counted = [self._pods(place, face.members) for place in face.places]
-        spread = Spread(self.cp, counted, face.max_skew, few_domains=face.few_domains, ceiling=face.floor)
+        spread = Spread(self.cp, counted, face.max_skew, few_domains=face.few_domains)
         for place, domain in zip(face.places, counted, strict=True):
             if not spread.may_exceed(domain):
                 continue
