@@ -141,7 +141,7 @@ def _counts_of(asked: AskedRule, nodes: Iterable[Codes]) -> SpreadCounts:
     sums, minimum = rule.counts.sums().copy(), rule.minimum()
     values = rule.column.values
     held = np.unique(rule.column.codes[np.concatenate([*nodes, np.empty(0, np.intp)])])
-    over = sums[held[held >= 0]] - (minimum + rule.constraint.max_skew)
+    over = rule.surplus()[held[held >= 0]]
     surplus = zip(held[held >= 0][over > 0].tolist(), over[over > 0].tolist(), strict=True)
     return SpreadCounts(
         asked.namespace,

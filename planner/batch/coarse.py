@@ -16,7 +16,7 @@ from planner.batch.incumbent import Incumbent, Proof
 from planner.batch.pending import Pending
 from planner.batch.repack import Repack
 from planner.batch.repair import Repair
-from planner.constraints.pod_topology_spread.soft import require_even
+from planner.constraints.pod_topology_spread import require_even
 from planner.problem.node_groups import NodeGroups
 from planner.proof import effort
 from planner.proof.meter import Meter

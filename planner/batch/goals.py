@@ -19,8 +19,7 @@ from planner.audit.usage import makes_used, occupied
 from planner.batch.pending import Pending
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_affinity import NodeAffinity
-from planner.constraints.pod_topology_spread import PodTopologySpread, Rule
-from planner.constraints.pod_topology_spread.soft import express, least_skew, unevenness
+from planner.constraints.pod_topology_spread import PodTopologySpread, Rule, excess, skew
 from planner.problem.nodes import Ints, Mask
 from planner.problem.requests import CPU, MEMORY
 from planner.problem.templates import Template
@@ -89,10 +88,10 @@ class SpreadExcess(_SoftSpread):
     name = "softSpreadExcess"
 
     def value(self, placement: Placement) -> int:
-        return int(unevenness(self.rules).excess)
+        return sum(int(rule.surplus().sum()) for rule in self.rules)
 
     def express(self, x: Counts) -> Any:
-        return express(x, self.rules).excess
+        return excess(x, self.rules)
 
 
 class SpreadSkew(_SoftSpread):
@@ -101,13 +100,14 @@ class SpreadSkew(_SoftSpread):
     name = "softSpreadSkew"
 
     def value(self, placement: Placement) -> int:
-        return int(unevenness(self.rules).skew)
+        return sum(rule.skew() for rule in self.rules)
 
     def bound_of_all(self) -> int | None:
-        return least_skew(self.rules, self._pending.wanted, self._pending.static)
+        wanted, places = self._pending.wanted, self._pending.static
+        return sum(rule.always_uneven(wanted, places) for rule in self.rules)
 
     def express(self, x: Counts) -> Any:
-        return express(x, self.rules).skew
+        return skew(x, self.rules)
 
 
 class Preferences(SoftGoal):

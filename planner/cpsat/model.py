@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 from ortools.sat.python import cp_model
 
@@ -18,11 +18,17 @@ from planner.cpsat.variables import Batch, Counts, Holds
 from planner.documents.plan import MOVES, PODS_PLACED
 from planner.proof.meter import Meter
 
-if TYPE_CHECKING:
-    from planner.constraints import Filter
-
 #: What is looked for, by the kind of a goal.
 _SOUGHT, _SOFTER = {PODS_PLACED.removesuffix("/"): "the most pods", MOVES: "fewer moves"}, "a better spread"
+
+
+class EncodedRule(Protocol):
+    """A rule that says in the solver's terms what it forbids."""
+
+    name: ClassVar[str]
+
+    def encode(self, x: Counts, /) -> None:
+        """Constrain the variables of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ class BatchModel:
     def __init__(
         self,
         batch: Batch,
-        profiles: Iterable[tuple[Iterable[Filter], Collection[int]]],
+        profiles: Iterable[tuple[Iterable[EncodedRule], Collection[int]]],
         *,
         phases: int = 0,
         fullness: float = 1.0,
@@ -182,7 +188,7 @@ def _holds(phases: int, *, one_by_one: bool) -> Holds:
     return Holds.AT_THE_END if phases == 1 else Holds.AFTER_A_PHASE
 
 
-def _asked(profiles: Iterable[tuple[Iterable[Filter], Collection[int]]]) -> dict[str, set[int]]:
+def _asked(profiles: Iterable[tuple[Iterable[EncodedRule], Collection[int]]]) -> dict[str, set[int]]:
     """For every family the templates whose own profile has it."""
     found: dict[str, set[int]] = defaultdict(set)
     for families, carriers in profiles:

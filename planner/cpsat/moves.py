@@ -18,6 +18,7 @@ from ortools.sat.python import cp_model
 from planner.cpsat.lexicographic import Reached, StageGoal, reach
 from planner.cpsat.region import Place, Region, RegionConstraint
 from planner.cpsat.solver import Solved, solved
+from planner.cpsat.spread import DomainPods, Spread
 from planner.proof.meter import Meter
 
 HARD_EXCESS, SOFT_EXCESS, MOVES, DISRUPTION = "hardExcess", "softExcess", "moves", "disruption"
@@ -119,57 +120,47 @@ class MoveModel:
         self.cp.add(arriving == 0).only_enforce_if(~some)
         self.cp.add(used <= free).only_enforce_if(some)
 
-    def _change(
-        self, templates: Iterable[int], sites: Sequence[int]
-    ) -> tuple[list[Any], list[int], int, int]:
-        """The variables that change a count, with their signs, and by how much at most down and up."""
-        variables, signs, down, up = [], [], 0, 0
-        for t in templates:
-            for site in sites:
-                if (t, site) in self._leave:
-                    variables.append(self._leave[t, site])
-                    signs.append(-1)
-                    down += len(self._region.leaving[t][site])
+    def _change(self, templates: Iterable[int], sites: Sequence[int]) -> tuple[Any, int, int]:
+        """By how many pods a count changes, and by how many at most down and up."""
+        gone, come, down, up = [], [], 0, 0
+        for t in sorted(templates):
+            leaving = [site for site in sites if (t, site) in self._leave]
+            gone += [self._leave[t, site] for site in leaving]
+            down += sum(len(self._region.leaving[t][site]) for site in leaving)
             here = [self._come[t, site] for site in sites if (t, site) in self._come]
-            if here:
-                variables += here
-                signs += [1] * len(here)
-                up += self._movable[t]
-        return variables, signs, down, up
+            come += here
+            up += self._movable[t] if here else 0
+        signs = [*([-1] * len(gone)), *([1] * len(come))]
+        return cp_model.LinearExpr.weighted_sum([*gone, *come], signs), down, up
 
     def _count(self, face: RegionConstraint) -> None:
-        """The global minimum of a constraint, and a variable for what each domain has too much."""
-        members, asking = sorted(face.members), sorted(face.members.intersection(face.carriers))
-        changes = [self._change(members, place.sites) for place in face.places]
-        lows = [
-            max(0, place.pods - down) for place, (_, _, down, _) in zip(face.places, changes, strict=True)
-        ]
-        few = face.few_domains
-        least = (
-            0 if few else min((low // p.domains for low, p in zip(lows, face.places, strict=True)), default=0)
-        )
-        if face.floor is not None:
-            least = min(least, face.floor)
-        minimum: Any = 0 if few else self._minimum(face, changes, least)
-        for place, change in zip(face.places, changes, strict=True):
-            variables, signs, _, up = change
-            if place.pods + up - place.domains * (least + face.max_skew) <= 0:
+        """A variable for what each domain of a constraint has too much."""
+        counted = [self._pods(place, face.members) for place in face.places]
+        spread = Spread(self.cp, counted, face.max_skew, few_domains=face.few_domains)
+        for place, domain in zip(face.places, counted, strict=True):
+            if not spread.may_exceed(domain):
                 continue
             if place.domains > 1:
                 # Where the others are among these domains is not known: only carriers count for certain.
-                variables, signs, _, up = self._change(asking, place.sites)
-            count = place.pods + cp_model.LinearExpr.weighted_sum(variables, signs)
-            over = self.cp.new_int_var(0, place.pods + up, "")
-            excess = count - place.domains * (minimum + face.max_skew) <= over
-            if place.domains > 1:
-                self.cp.add(excess)
+                asking = self._pods(place, face.members.intersection(face.carriers))
+                over = spread.excess(replace(asking, most=domain.most))
             else:
-                self._judge(excess, face.carriers, place)
+                over = spread.excess(domain, self._asking(place, face.carriers))
             self._excess[face.hard].append(over)
             if self._arriving and place.domains == 1:
                 self._arrive(over, face.kept_out, place)
-        if self._returning and face.kept_out and not few:
-            self._return(face, changes)
+        if self._returning and face.kept_out and not face.few_domains:
+            self._return(face, counted)
+
+    def _pods(self, place: Place, templates: Iterable[int]) -> DomainPods:
+        """The pods of some templates that a place counts, with those that never move."""
+        change, down, up = self._change(templates, place.sites)
+        return DomainPods(place.pods + change, place.pods - down, place.pods + up, place.domains)
+
+    def _asking(self, place: Place, carriers: Iterable[int]) -> DomainPods:
+        """The pods with the constraint, wherever they are in a domain."""
+        change, down, up = self._change(carriers, place.asking)
+        return DomainPods(place.carriers + change, place.carriers - down, place.carriers + up)
 
     def _arrive(self, over: Any, kept_out: Iterable[int], place: Place) -> None:
         """Nothing is too much where one of those comes that are kept out else."""
@@ -179,14 +170,10 @@ class MoveModel:
             self.cp.add(cp_model.LinearExpr.sum(coming) == 0).only_enforce_if(~some)
             self.cp.add(over == 0).only_enforce_if(some)
 
-    def _return(self, face: RegionConstraint, changes: Sequence[Any]) -> None:
+    def _return(self, face: RegionConstraint, counted: Sequence[DomainPods]) -> None:
         """A pod that changes its node within a domain that cannot spare it now can be spared at the end."""
-        counts = [
-            place.pods + cp_model.LinearExpr.weighted_sum(variables, signs)
-            for place, (variables, signs, _, _) in zip(face.places, changes, strict=True)
-        ]
         most: Any = None
-        for place, count in zip(face.places, counts, strict=True):
+        for place, domain in zip(face.places, counted, strict=True):
             keys = [(t, site) for t in face.kept_out for site in place.sites]
             leave = [self._leave[key] for key in keys if key in self._leave]
             come = [self._come[key] for key in keys if key in self._come]
@@ -194,35 +181,13 @@ class MoveModel:
                 continue
             if most is None:
                 most = self.cp.new_int_var(0, sum(p.pods for p in face.places), "")
-                for other in counts:
-                    self.cp.add(other <= most)
+                for other in counted:
+                    self.cp.add(other.pods <= most)
             none_leave, stays, spares = (self.cp.new_bool_var("") for _ in range(3))
             self.cp.add_bool_or(none_leave, stays, spares)
             self.cp.add(cp_model.LinearExpr.sum(leave) == 0).only_enforce_if(none_leave)
             self.cp.add(cp_model.LinearExpr.sum(come) == 0).only_enforce_if(stays)
-            self.cp.add(count - 1 + face.max_skew >= most).only_enforce_if(spares)
-
-    def _minimum(self, face: RegionConstraint, changes: Sequence[Any], least: int) -> Any:
-        most = min((p.pods + c[3] for p, c in zip(face.places, changes, strict=True)), default=0)
-        if face.floor is not None:
-            most = min(most, face.floor)
-        minimum = self.cp.new_int_var(min(least, most), max(most, least), "")
-        for place, (variables, signs, down, _) in zip(face.places, changes, strict=True):
-            if place.pods - down < place.domains * most:
-                count = place.pods + cp_model.LinearExpr.weighted_sum(variables, signs)
-                self.cp.add(place.domains * minimum <= count)
-        return minimum
-
-    def _judge(self, excess: Any, carriers: Sequence[int], place: Place) -> None:
-        """What is too much counts where a pod with the constraint is."""
-        variables, signs, down, _ = self._change(carriers, place.asking)
-        if place.carriers > down:
-            self.cp.add(excess)
-            return
-        held = self.cp.new_bool_var("")
-        number = place.carriers + cp_model.LinearExpr.weighted_sum(variables, signs)
-        self.cp.add(number <= 0).only_enforce_if(~held)
-        self.cp.add(excess).only_enforce_if(held)
+            self.cp.add(domain.pods - 1 + face.max_skew >= most).only_enforce_if(spares)
 
     def _objectives(self, names: Sequence[str]) -> Iterator[StageGoal]:
         every = {

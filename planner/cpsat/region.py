@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+#: Pairs of template and site, and how many pods may leave these together.
+RegionLimit = tuple[tuple[tuple[int, int], ...], int]
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -31,8 +34,8 @@ class Place:
 class RegionConstraint:
     """One constraint inside a region, which counts pods of `members` and is asked for by `carriers`.
 
-    `floor` is the fewest pods of any domain outside, if there are any; with `few_domains` the global minimum
-    is 0.  Templates that are `kept_out` come only where they leave nothing too much, as the scheduler asks.
+    With `few_domains` the global minimum is 0.  Templates that are `kept_out` come only where they leave
+    nothing too much, as the scheduler asks.
     """
 
     hard: bool
@@ -41,7 +44,6 @@ class RegionConstraint:
     members: frozenset[int]
     carriers: tuple[int, ...]
     places: tuple[Place, ...]
-    floor: int | None
     kept_out: tuple[int, ...]
 
 
@@ -50,7 +52,6 @@ class Region:
     """What may move from where to where, and what counts it."""
 
     templates: tuple[int, ...]
-    nodes: tuple[int, ...]
     leaving: Mapping[int, Mapping[int, tuple[int, ...]]]
     """For every template and site the weights of the pods that may leave, ascending."""
     open: Mapping[int, tuple[int, ...]]
@@ -59,8 +60,7 @@ class Region:
     """For every site and resource what is free; empty in a relaxation."""
     wants: Mapping[int, Sequence[tuple[int, int]]]
     faces: tuple[RegionConstraint, ...]
-    limits: tuple[tuple[tuple[tuple[int, int], ...], int], ...] = ()
-    """Pairs of template and site of which together only so many pods may leave."""
+    limits: tuple[RegionLimit, ...] = ()
 
     @property
     def size(self) -> int:

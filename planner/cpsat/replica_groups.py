@@ -15,6 +15,7 @@ from ortools.sat.python import cp_model
 from planner.cpsat.lexicographic import StageGoal, reach
 from planner.cpsat.replicas import Removal, ReplicaConstraint, ReplicaGroup
 from planner.cpsat.solver import Solved, solved
+from planner.cpsat.spread import DomainPods, Spread
 from planner.proof import effort
 from planner.proof.meter import Meter
 
@@ -53,8 +54,8 @@ class RemovalModel:
             self._cp.add(self._sum(members) == going)
         self._excess: dict[bool, list[Any]] = {True: [], False: []}
         self._skews: list[Any] = []
-        for number, demand in enumerate(removal.demands):
-            self._add(demand, number)
+        for demand in removal.demands:
+            self._add(demand)
 
     def solve(self, meter: Meter, tell: Callable[[Sequence[RemovalStage]], None] = lambda _: None) -> Chosen:
         """The best choice found within the work allowed, at worst the controller's; and the stages solved.
@@ -80,57 +81,30 @@ class RemovalModel:
         yield StageGoal("skews", self._sum(self._skews))
         yield StageGoal("disagreement", -self._agreement())
 
-    def _add(self, demand: ReplicaConstraint, number: int) -> None:
-        """The counts of a constraint's domains, its global minimum, its excess and its skew."""
-        counts = {domain: self._count(demand, domain) for domain in demand.counts}
-        least, most = self._extremes(demand, counts, number)
-        if counts:
-            self._skews.append(most - least)
-        for domain, count in counts.items():
-            if demand.counts[domain] > demand.max_skew:
-                self._judge(demand, domain, count - least - demand.max_skew)
+    def _add(self, demand: ReplicaConstraint) -> None:
+        """The excess and the skew of a constraint."""
+        domains = {domain: self._pods(demand, domain) for domain in demand.counts}
+        spread = Spread(self._cp, [*domains.values()], demand.max_skew, few_domains=demand.floor_is_zero)
+        self._skews.append(spread.skew())
+        for domain, pods in domains.items():
+            if demand.carriers.get(domain) or domain in demand.held:
+                self._excess[demand.hard].append(spread.excess(pods, self._asking(demand, domain)))
 
-    def _count(self, demand: ReplicaConstraint, domain: int) -> Any:
+    def _pods(self, demand: ReplicaConstraint, domain: int) -> DomainPods:
         """The pods that stay in a domain."""
-        gone = [self._gone[replica_group] for replica_group in demand.replica_groups.get(domain, ())]
-        return demand.counts[domain] - cp_model.LinearExpr.sum(gone) if gone else demand.counts[domain]
+        groups, pods = demand.replica_groups.get(domain, ()), demand.counts[domain]
+        return DomainPods(pods - self._going(groups), pods - self._size(groups), pods)
 
-    def _extremes(self, demand: ReplicaConstraint, counts: dict[int, Any], number: int) -> tuple[Any, Any]:
-        """The global minimum and the fullest domain; what no choice changes is summed up beforehand."""
-        fixed = [count for count in counts.values() if isinstance(count, int)]
-        moving = [count for count in counts.values() if not isinstance(count, int)]
-        top = max(demand.counts.values(), default=0)
-        most = self._cp.new_int_var(max(fixed, default=0), top, f"fullest_{number}")
-        for count in moving:
-            self._cp.add(count <= most)
-        if demand.floor_is_zero:
-            return 0, most
-        least = self._cp.new_int_var(0, min(demand.counts.values(), default=0), f"global_minimum_{number}")
-        for count in moving:
-            self._cp.add(count >= least)
-        return least, most
+    def _asking(self, demand: ReplicaConstraint, domain: int) -> DomainPods | None:
+        """Those that ask for the constraint; None if some do as long as there are too many."""
+        groups = demand.carriers.get(domain, ())
+        counted = self._size(set(groups).intersection(demand.replica_groups.get(domain, ())))
+        if domain in demand.held or demand.counts[domain] - counted <= demand.max_skew:
+            return None
+        return DomainPods(self._size(groups) - self._going(groups), 0, self._size(groups))
 
-    def _judge(self, demand: ReplicaConstraint, domain: int, surplus: Any) -> None:
-        """What is too much in a domain counts while a pod is there that asks for the constraint."""
-        replica_groups = demand.carriers.get(domain, ())
-        if not replica_groups and domain not in demand.held:
-            return
-        excess = self._cp.new_int_var(0, demand.counts[domain], f"excess_{domain}")
-        self._excess[demand.hard].append(excess)
-        counted = set(demand.replica_groups.get(domain, ()))
-        others = demand.counts[domain] - self._size(
-            replica_group for replica_group in replica_groups if replica_group in counted
-        )
-        if domain in demand.held or others <= demand.max_skew:
-            # Without carriers there would not be too many.
-            self._cp.add(excess >= surplus)
-            return
-        asks = self._cp.new_bool_var(f"asks_{domain}")
-        staying = self._size(replica_groups) - self._sum(
-            [self._gone[replica_group] for replica_group in replica_groups]
-        )
-        self._cp.add(staying <= self._size(replica_groups) * asks)
-        self._cp.add(excess >= surplus).only_enforce_if(asks)
+    def _going(self, groups: Iterable[int]) -> Any:
+        return self._sum([self._gone[group] for group in groups])
 
     def _size(self, replica_groups: Iterable[int]) -> int:
         return sum(len(self._removal.replica_groups[replica_group].pods) for replica_group in replica_groups)

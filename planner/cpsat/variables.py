@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from ortools.sat.python import cp_model
 
+from planner.cpsat.spread import DomainPods, Spread
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Column, Ints, Mask
 from planner.problem.problem import Problem
@@ -263,6 +264,18 @@ class Counts:
         self.cp.add(number >= 1).only_enforce_if(found)
         self.cp.add(number == 0).only_enforce_if(~found)
         return found
+
+    def spread(
+        self,
+        domains: Iterable[tuple[Any, int, int]],
+        max_skew: int,
+        *,
+        few_domains: bool = False,
+        ceiling: int | None = None,
+    ) -> Spread:
+        """A spread constraint over domains: what each holds, and between what numbers that lies."""
+        pods = [DomainPods(*domain) for domain in domains]
+        return Spread(self.cp, pods, max_skew, few_domains=few_domains, ceiling=ceiling)
 
     def integer(self, low: int, high: int, name: str) -> cp_model.IntVar:
         """A number between two others, for a family's own use."""

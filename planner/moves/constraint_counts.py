@@ -36,9 +36,7 @@ class TrackedConstraint:
 
     def surplus(self) -> Ints:
         """For every domain, how many pods it has too many."""
-        sums = self.rule.counts.sums()
-        over = np.maximum(sums - (self.rule.minimum() + self.max_skew), 0)
-        return np.where(self.held.sums() > 0, over, 0)
+        return np.where(self.held.sums() > 0, self.rule.surplus(), 0)
 
     def bears_less(self) -> Mask:
         """For every domain, whether one pod fewer leaves no domain with more pods too many."""
@@ -68,8 +66,7 @@ class TrackedConstraint:
     def excess(self) -> int:
         """The pods too many, summed over the domains."""
         sums = self.rule.counts.sums()
-        most = self.rule.minimum() + self.max_skew
-        if not sums.size or int(sums.max()) <= most:
+        if not sums.size or int(sums.max()) <= self.rule.allowed():
             return 0
         return int(self.surplus().sum())
 

@@ -172,8 +172,6 @@ CHAIN_PODS = 2
 CHAIN_TIGHT = 4
 #: An exchange of replicas is quick or no good; so many of each workload are tried for one gap.
 EXCHANGE_WORK, EXCHANGE_PODS = 3.0, 4
-#: Nodes of a neighbourhood for each domain, one size after the other, and the work on each of them.
-NEIGHBOURHOODS, NEIGHBOURHOOD_WORK = (8, 20, 40), 5.0
 
 # Which replicas go
 
@@ -211,8 +209,6 @@ BUDGETS_TRIED = 1
 
 #: The part of the limit for the search of moves; the rest is for planning waves and simulating them.
 SEARCH_SHARE = 0.8
-#: The part of what is left of a search that the solver has for what chains of moves leave broken.
-NEARBY_SHARE = 0.1
 #: So many moves of a wave may change the same counts: all their interleavings are looked at.
 COUPLED_IN_A_WAVE = 3
 #: How often waves are planned, each time with more hints about moves that could not be scheduled safely.

@@ -7,21 +7,18 @@ bounds of groups add up.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from planner.moves.constraint_counts import TrackedConstraint
-from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move
 from planner.proof import effort
 from planner.proof.bounds import Assumption, Bound, Claim
-from planner.proof.meter import Meter
-from planner.rebalance.search.large_repair import Group
+from planner.rebalance.search.evaluation import ConstraintGroup, Evaluator, Found
 from planner.rebalance.search.regions import Regions
 
 if TYPE_CHECKING:
     from planner.cpsat.moves import Shift
-    from planner.cpsat.region import Region
 
 
 _SOFT = "softExcess"
@@ -30,66 +27,61 @@ _SOFT = "softExcess"
 class LowerBounds:
     """Bounds for the moves that repair some groups of constraints."""
 
-    def __init__(self, movable: Movable, regions: Regions, stages: Sequence[str], most: int | None) -> None:
-        self._movable = movable
-        self._regions = regions
-        self._stages = stages
-        self._most = most
-        self._template_of = movable.template_of
-        #: The bounds of every group by counting.
-        self._counted: dict[int, Counter[str]] = {}
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._stages = evaluator.stages
+        self._movable = evaluator.movable
 
-    def groups(self, broken: Iterable[TrackedConstraint]) -> list[Group]:
-        """The broken constraints with all that share pods with them."""
-        groups: list[Group] = []
-        seen: set[int] = set()
-        for constraint in broken:
-            if constraint.number not in seen:
-                groups.append(self._regions.related([constraint]))
-                seen.update(other.number for other in groups[-1][1])
-        return groups
+    def improve(self, best: Found) -> Found:
+        """No other moves, but the tighter bounds of a relaxed model, group by group.
 
-    def counted(self, groups: Sequence[Group]) -> Iterator[Claim]:
+        Groups in which counting says as much as the moves have, and those that are too large, are counted.
+        """
+        it = self._evaluator
+        counted = [self._counted(group) for group in it.groups]
+        it.set(best[0])
+        loose = [
+            self._achieved(group, best[0]) != least for group, least in zip(it.groups, counted, strict=True)
+        ]
+        it.set()
+        total = Counter(dict.fromkeys(self._stages, 0))
+        for group, is_loose, least in zip(it.groups, loose, counted, strict=True):
+            total.update(self._relaxed(group) if is_loose else least)
+        it.learn(chained(self._stages, total, "a relaxation without room"))
+        return best
+
+    def counted(self) -> Iterator[Claim]:
         """Claims by counting alone: of each group the moves that its most demanding constraint needs."""
         total = Counter(dict.fromkeys(self._stages, 0))
-        for number, (templates, constraints) in enumerate(groups):
-            least = max(
-                (_least_moves(constraint) for constraint in constraints if constraint.hard), default=0
-            )
-            weights = [int(self._movable.weights[self._movable.of(t)].min()) for t in templates]
-            self._counted[number] = Counter(moves=least, disruption=least * min(weights, default=0))
-            total.update(self._counted[number])
+        for group in self._evaluator.groups:
+            total.update(self._counted(group))
         return chained(self._stages, total, "counting")
 
-    def loose(self, groups: Sequence[Group], moves: Sequence[Move]) -> list[int]:
-        """The indices of groups with more moves than counting says, or still broken on the trial cluster."""
-        found = []
-        for number, (templates, constraints) in enumerate(groups):
-            pods = [move.pod for move in moves if self._template_of[move.pod] in templates]
-            has = Counter(moves=len(pods), disruption=int(self._movable.weights[pods].sum()) if pods else 0)
-            open_still = any(
-                constraint.excess() for constraint in constraints if constraint.hard or _SOFT in self._stages
-            )
-            if has != self._counted[number] or open_still:
-                found.append(number)
-        return found
+    def _counted(self, group: ConstraintGroup) -> Counter[str]:
+        least = max(
+            (_least_moves(constraint) for constraint in group.constraints if constraint.hard), default=0
+        )
+        weights = [int(self._movable.weights[self._movable.of(t)].min()) for t in group.templates]
+        return Counter(moves=least, disruption=least * min(weights, default=0))
 
-    def relaxed(self, groups: Sequence[Group], loose: Sequence[int], meter: Meter) -> Iterator[Claim]:
-        """Claims by a relaxed model of each group that counting leaves loose and that is small enough."""
-        total = Counter(dict.fromkeys(self._stages, 0))
-        for number, (templates, constraints) in enumerate(groups):
-            if number not in loose:
-                total.update(self._counted[number])
-                continue
-            region = self._regions.relaxed(templates, constraints)
-            total.update(self._bound(region, meter) if region.size <= effort.REGION_VARIABLES else {})
-        return chained(self._stages, total, "a relaxation without room")
+    def _achieved(self, group: ConstraintGroup, moves: Sequence[Move]) -> Counter[str]:
+        """What moves have of a group on the trial cluster after them."""
+        pods = [move.pod for move in moves if self._movable.template_of[move.pod] in group.templates]
+        excess = sum(d.excess() for d in group.constraints if d.hard or _SOFT in self._stages)
+        weight = int(self._movable.weights[pods].sum()) if pods else 0
+        return Counter(moves=len(pods), disruption=weight, **({_SOFT: excess} if excess else {}))
 
-    def _bound(self, region: Region, meter: Meter) -> Mapping[str, int]:
+    def _relaxed(self, group: ConstraintGroup) -> Mapping[str, int]:
+        """The bounds of a model of one group."""
         from planner.cpsat.moves import MoveModel
 
-        model = MoveModel(region, most_moves=self._most)
-        return proved_by(model.solve(self._stages, meter, effort.RELAXED_REGION_WORK), self._stages)
+        it, region = self._evaluator, Regions(self._evaluator).relaxed(group.templates, group.constraints)
+        if region.size > effort.REGION_VARIABLES:
+            return {}
+        shift = MoveModel(region, most_moves=it.most).solve(
+            self._stages, it.meter, effort.RELAXED_REGION_WORK
+        )
+        return proved_by(shift, self._stages)
 
 
 def proved_by(shift: Shift | None, stages: Sequence[str]) -> Mapping[str, int]:

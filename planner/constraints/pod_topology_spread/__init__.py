@@ -14,8 +14,9 @@ Pods without constraints of their own get the profile's defaults, over the pods 
 and their owner select; the built-in defaults are soft (hostname 3, zone 5) and ask for no label.
 """
 
+from planner.constraints.pod_topology_spread.encoding import excess, require_even, skew
 from planner.constraints.pod_topology_spread.plugin import PodTopologySpread
 from planner.constraints.pod_topology_spread.rule import Rule
 from planner.constraints.pod_topology_spread.wanted import HARD, SOFT
 
-__all__ = ["HARD", "SOFT", "PodTopologySpread", "Rule"]
+__all__ = ["HARD", "SOFT", "PodTopologySpread", "Rule", "excess", "require_even", "skew"]

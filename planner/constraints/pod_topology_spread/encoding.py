@@ -1,4 +1,4 @@
-"""A spread constraint in the solver's terms.
+"""Spread constraints in the solver's terms.
 
 Of newcomers, when all is placed: in every domain to which a pod with the constraint came,
 `matching pods - global minimum <= maxSkew`.
@@ -10,11 +10,13 @@ necessary, not sufficient; whether an order exists is found out by looking for o
 
 Of pods that run and stay nothing is asked in a domain to which no pod with the constraint comes: as at
 any bind, the scheduler would not ask them either.
+
+ScheduleAnyway constraints forbid nothing: how far they are from even is a goal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,43 +24,75 @@ import numpy as np
 from planner.constraints.pod_topology_spread.rule import Rule
 
 if TYPE_CHECKING:
+    from planner.cpsat.spread import Spread
     from planner.cpsat.variables import Counts
 
 
 def encode(x: Counts, rule: Rule, carriers: Sequence[int]) -> None:
     """Forbid what breaks a rule; `carriers` are the templates of the batch that have it."""
-    matched = {t: 1 for t in rule.tally.members if t in x.batch.wanted}
+    matched = _matched(x, rule)
     coming = matched if x.final else {t: 1 for t in carriers if t in matched}
-    domains = x.domains(rule.column)
-    if domains is None or not x.cells.tells(rule.counts.eligible):
+    spread, domains = _spread(x, rule), x.domains(rule.column)
+    if spread is None or domains is None:
         _encode_loosely(x, rule, {t: 1 for t in carriers if t in matched})
         return
-    minimum = _minimum(x, rule, domains, matched)
-    allowed = minimum + rule.constraint.max_skew
     only_carriers = coming.keys() <= set(carriers) and not x.may_be_found(matched)
     for code, here in domains.items():
         there, eligible = int(rule.counts.sums()[code]), x.within(here, rule.counts.eligible)
         count = there + x.found(matched, eligible) + x.arriving(coming, eligible)
-        if only_carriers and there <= rule.minimum() + rule.constraint.max_skew:
+        if only_carriers and there <= rule.allowed():
             # Where none comes the count stays as it is, and the minimum does not fall.
-            x.require(count <= allowed)
+            x.require(count <= spread.allowed)
             continue
         present = x.any_of(("spread", rule.identity, tuple(carriers), code), carriers, here)
         if present is not None:
-            x.require_if(present, count <= allowed)
+            x.require_if(present, count <= spread.allowed)
 
 
-def _minimum(x: Counts, rule: Rule, domains: Mapping[int, list[int]], matched: Mapping[int, int]) -> Any:
-    """A number that is at most the count of every domain; 0 when there are too few of them."""
-    if rule.few_domains:
-        return 0
-    sums = rule.counts.sums()
-    ceiling = rule.ceiling(x.batch.wanted)
-    minimum = x.integer(0, ceiling, f"fewest_pods_in_a_domain_of_{rule.column.key}")
-    for code in np.flatnonzero(rule.counts.domains).tolist():
-        here = x.within(domains[code], rule.counts.eligible)
-        x.require(int(sums[code]) + x.total(matched, here) >= minimum)
-    return minimum
+def require_even(x: Counts, rules: Iterable[Rule]) -> None:
+    """As if ScheduleAnyway were DoNotSchedule at the end: nothing above maxSkew."""
+    for spread in _spreads(x, rules):
+        for domain in spread.domains:
+            x.require(domain.pods <= spread.allowed)
+
+
+def excess(x: Counts, rules: Iterable[Rule]) -> Any:
+    """The pods above what maxSkew allows; at least what is written, and equal where that is minimised."""
+    return sum(spread.excess(domain) for spread in _spreads(x, rules) for domain in spread.domains)
+
+
+def skew(x: Counts, rules: Iterable[Rule]) -> Any:
+    """Fullest less emptiest domain, summed over constraints; equal where that is minimised."""
+    return sum(spread.skew() for spread in _spreads(x, rules))
+
+
+def _spreads(x: Counts, rules: Iterable[Rule]) -> Iterator[Spread]:
+    """Those of the constraints whose domains the cells tell apart."""
+    return filter(None, (_spread(x, rule) for rule in rules))
+
+
+def _spread(x: Counts, rule: Rule) -> Spread | None:
+    """The domains when all is placed; None where cells hold parts of several."""
+    domains = x.domains(rule.column)
+    if domains is None or not x.cells.tells(rule.counts.eligible):
+        return None
+    matched, sums = _matched(x, rule), rule.counts.sums()
+    most = sum(x.batch.wanted[number] for number in matched)
+    pods = [
+        (int(sums[code]), x.total(matched, x.within(domains[code], rule.counts.eligible)))
+        for code in np.flatnonzero(rule.counts.domains).tolist()
+    ]
+    return x.spread(
+        [(there + coming, there, there + most) for there, coming in pods],
+        rule.constraint.max_skew,
+        few_domains=rule.few_domains,
+        ceiling=rule.ceiling(x.batch.wanted),
+    )
+
+
+def _matched(x: Counts, rule: Rule) -> Mapping[int, int]:
+    """The templates of the batch that are counted, once each."""
+    return {number: 1 for number in rule.tally.members if number in x.batch.wanted}
 
 
 def _encode_loosely(x: Counts, rule: Rule, counted: Mapping[int, int]) -> None:

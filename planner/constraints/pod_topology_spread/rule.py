@@ -75,6 +75,29 @@ class Rule:
         sums = self.counts.sums()
         return int((sums if self._every_domain else sums[self.counts.domains]).min())
 
+    def allowed(self) -> int:
+        """The most matching pods that a domain may hold now."""
+        return self.minimum() + self.constraint.max_skew
+
+    def surplus(self) -> Ints:
+        """For every domain, the matching pods above that: too many if a pod there has the constraint."""
+        return np.maximum(self.counts.sums() - self.allowed(), 0)
+
+    def skew(self) -> int:
+        """How far the fullest domain is above the global minimum."""
+        return int(self.counts.sums()[self.counts.domains].max(initial=0)) - self.minimum()
+
+    def always_uneven(self, coming: Mapping[int, int], places: Mapping[int, Mask]) -> bool:
+        """Whether so many pods of each template cannot be shared out evenly, whatever place they take.
+
+        Not known if some may come where none are counted.
+        """
+        sums = self.counts.sums()[self.counts.domains]
+        members = [number for number in self.tally.members if number in coming]
+        if not sums.size or any((places[number] & ~self.counts.eligible).any() for number in members):
+            return False
+        return (int(sums.sum()) + sum(coming[number] for number in members)) % len(sums) > 0
+
     def ceiling(self, wanted: Mapping[int, int]) -> int:
         """The most that the global minimum can become with so many pods of each template on their way."""
         if self.few_domains:

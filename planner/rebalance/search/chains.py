@@ -9,40 +9,73 @@ Large pods go first, as long as the gaps are large.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 import numpy as np
 
-from planner.moves.constraint_counts import TrackedConstraint, excesses, worse
+from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Ints, Mask
 from planner.proof import effort
 from planner.proof.meter import Meter
-from planner.rebalance.search.alternative_nodes import AlternativeNodes
-from planner.rebalance.search.greedy import Greedy, distance
-from planner.rebalance.search.openings import Openings
+from planner.rebalance.search.evaluation import Evaluator, Found, OffNode
+from planner.rebalance.search.exchanges import Exchanges
+from planner.rebalance.search.gaps import AlternativeNodes, Openings
+from planner.rebalance.search.greedy import Greedy, crowded
+from planner.rebalance.search.limits import EvictionLimits
+
+
+class Chained:
+    """The neighbourhood of chains: after an exchange, from the start, or after the moves before."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+
+    def improve(self, best: Found) -> Found:
+        """Better moves as long as something is still broken."""
+        it, before = self._evaluator, best[0]
+        starts: Sequence[Callable[[], Sequence[Move]]] = (self._exchanged, list, lambda: before)
+        for start in starts:
+            if best[1]["hardExcess"] == it.floor["hardExcess"] or it.meter.over():
+                break
+            best = it.best((best, self._after(start())))
+        return best
+
+    def _exchanged(self) -> Sequence[Move]:
+        """Moves of the broken constraints' own pods, each to a gap that another one leaves."""
+        it = self._evaluator
+        it.set()
+        limits = EvictionLimits(it.trial, it.movable, it.protections)
+        return Exchanges(it.trial, it.movable, limits, it.meter).repair(it.still_broken())
+
+    def _after(self, start: Sequence[Move]) -> Found:
+        """Some moves, and chains after them."""
+        it = self._evaluator
+        it.set(start)
+        limits = EvictionLimits(it.trial, it.movable, it.protections)
+        limits.remember(start)
+        stuck = {t for group in it.groups if group.is_broken for t in group.templates}
+        chains = Chains(it.trial, it.movable, limits, stuck, it.meter)
+        return it.of([*start, *chains.repair(it.still_broken(), it.left(start))])
 
 
 class Chains:
     """Repairs constraints on a trial cluster with the help of bystanders."""
 
     def __init__(
-        self,
-        trial: TrialCluster,
-        movable: Movable,
-        greedy: Greedy,
-        stuck: set[int],
-        meter: Meter,
+        self, trial: TrialCluster, movable: Movable, limits: EvictionLimits, stuck: set[int], meter: Meter
     ) -> None:
+        """`stuck` are the templates of broken constraints: their pods do not make room for each other."""
         self._trial = trial
         self._state = trial.state
-        self._greedy = greedy
+        self._limits = limits
+        self._greedy = Greedy(trial, movable, limits)
         self._meter = meter
         self._elsewhere = AlternativeNodes(trial)
         self._may_go: Mask = movable.weights > 0
-        self._may_go[sorted(greedy.moved)] = False
+        self._may_go[sorted(limits.moved)] = False
         self._may_go[np.isin(trial.problem.template_of, sorted(stuck))] = False
         self._bystander = self._may_go.copy()
         #: For every node the parallel step of its last move, were moves made in parallel; 0 before the first.
@@ -87,21 +120,19 @@ class Chains:
 
     def _better(self, constraint: TrackedConstraint, depth: int, most: int | None) -> list[Move]:
         surplus = constraint.surplus()
-        for domain in np.argsort(-surplus, kind="stable").tolist():
-            if not surplus[domain]:
-                break
+        for domain in crowded(constraint):
             for pod in self._greedy.candidates(constraint, domain, self._steps)[: effort.CHAIN_PODS]:
                 mark = self._state.mark()
                 found = self._place(pod, self._improving(pod), depth, int(surplus[domain]))
                 short = most is None or len(found) <= most
-                if found and short and self._greedy.bears(found):
+                if found and short and self._limits.allow(found):
                     self._remember(found)
                     return found
                 self._undo(mark, found)
         return []
 
     def _remember(self, moves: Sequence[Move]) -> None:
-        self._greedy.remember(moves)
+        self._limits.remember(moves)
         self._openings.renew()
         for move in moves:
             workload = self._trial.workloads[self._trial.template(move.pod)]
@@ -116,23 +147,17 @@ class Chains:
 
     def _improving(self, pod: int) -> Mask:
         """The nodes that accept a pod, room aside, and on which its constraints are nearer to their goal."""
-        trial, template = self._trial, self._trial.template(pod)
-        constraints = [*trial.ledger.of(template)]
-        hard = [constraint for constraint in constraints if constraint.hard]
-        before, far = excesses(hard), distance(constraints)
-        groups, good = trial.domains(template), self._elsewhere.open_to(pod).copy()
+        groups, good = self._trial.domains(self._trial.template(pod)), self._elsewhere.open_to(pod).copy()
         good[self._state.node_of[pod]] = False
-        mark = self._state.mark()
-        self._state.unbind(pod)
+        lifted = OffNode(self._trial, pod)
         nodes = np.flatnonzero(good)
         _, first = np.unique(groups[nodes], return_index=True)
         for node in nodes[first].tolist():
-            inner = self._state.mark()
-            self._state.bind(pod, node)
-            if worse(before, hard) or not distance(constraints) < far:
+            if lifted.lands(node, nearer=True) is None:
                 good &= groups != groups[node]
-            self._state.rollback(inner)
-        self._state.rollback(mark)
+            else:
+                lifted.lift()
+        lifted.back()
         return good
 
     def _place(self, pod: int, good: Mask, depth: int, wanted: int = 1) -> list[Move]:

@@ -10,17 +10,22 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
 from planner.proof.meter import Meter
-from planner.rebalance.search.greedy import Greedy
+from planner.rebalance.search.limits import EvictionLimits
 
 
 class ExchangeOrder:
     """Makes the moves of an exchange on a trial cluster, as many as an order is found for."""
 
     def __init__(
-        self, trial: TrialCluster, movable: Movable, greedy: Greedy, exchange: Exchange, found: Exchanged
+        self,
+        trial: TrialCluster,
+        movable: Movable,
+        limits: EvictionLimits,
+        exchange: Exchange,
+        found: Exchanged,
     ) -> None:
         self._trial = trial
-        self._greedy = greedy
+        self._limits = limits
         self._exchange = exchange
         self._slots = Counter(found.slots)
         self._coming = Counter(found.coming)
@@ -37,7 +42,7 @@ class ExchangeOrder:
         chosen = []
         for pod in pods:
             node = int(self._trial.state.node_of[pod])
-            if left[node] and pod not in self._greedy.moved:
+            if left[node] and pod not in self._limits.moved:
                 left[node] -= 1
                 chosen.append(pod)
         return chosen
@@ -82,13 +87,13 @@ class ExchangeOrder:
                 if tried > effort.EXCHANGE_PODS:
                     break
                 move = Move(pod, source, node)
-                if self._greedy.bears((move,)) and self._trial.attempt(move):
+                if self._limits.allow((move,)) and self._trial.attempt(move):
                     self._take(move, template, kind, domain)
                     return move
         return None
 
     def _take(self, move: Move, template: int, kind: int, domain: int) -> None:
-        self._greedy.remember((move,))
+        self._limits.remember((move,))
         self._leaving[template].remove(move.pod)
         self._coming[template, domain] -= 1
         self._slots[kind, move.target] -= 1

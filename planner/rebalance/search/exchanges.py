@@ -20,9 +20,9 @@ from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
 from planner.proof.meter import Meter
-from planner.rebalance.search.alternative_nodes import AlternativeNodes
 from planner.rebalance.search.exchange_order import ExchangeOrder
-from planner.rebalance.search.greedy import Greedy
+from planner.rebalance.search.gaps import AlternativeNodes
+from planner.rebalance.search.limits import EvictionLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ class _ExchangeKind:
 class Exchanges:
     """Exchanges replicas of broken constraints on a trial cluster."""
 
-    def __init__(self, trial: TrialCluster, movable: Movable, greedy: Greedy, meter: Meter) -> None:
+    def __init__(self, trial: TrialCluster, movable: Movable, limits: EvictionLimits, meter: Meter) -> None:
         self._trial = trial
         self._movable = movable
-        self._greedy = greedy
+        self._limits = limits
         self._meter = meter
         self._elsewhere = AlternativeNodes(trial)
 
@@ -83,7 +83,7 @@ class Exchanges:
         found = ExchangeModel(exchange).solve(self._meter, effort.EXCHANGE_WORK)
         if found is None:
             return []
-        return ExchangeOrder(self._trial, self._movable, self._greedy, exchange, found).run(self._meter)
+        return ExchangeOrder(self._trial, self._movable, self._limits, exchange, found).run(self._meter)
 
     def _workloads(self, constraints: Iterable[TrackedConstraint]) -> Iterator[_Workload]:
         """Those whose pods all have the constraint, and no other one over shared domains."""
@@ -146,7 +146,7 @@ class Exchanges:
             node = int(self._trial.state.node_of[pod])
             traffic = out.get((workload.template, int(kind.codes[node])))
             eligible = workload.constraint.rule.counts.eligible[node]
-            if eligible and traffic is not None and traffic.most and pod not in self._greedy.moved:
+            if eligible and traffic is not None and traffic.most and pod not in self._limits.moved:
                 yield node
 
     def _coming(

@@ -14,10 +14,13 @@ import numpy as np
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
+from planner.proof.bounds import Assumption
 from planner.proof.meter import Meter
+from planner.rebalance.lower_bounds import chained
+from planner.rebalance.search.evaluation import Evaluator, Found, Values
 from planner.rebalance.search.placements import Placement, Placements, PlacementStep
 
-Values = Mapping[str, int]
+__all__ = ["Exhaustive", "ExhaustiveResult", "TriedOut", "Values", "is_tiny"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,36 @@ def is_tiny(trial: TrialCluster, movable: Movable) -> bool:
     """Whether a cluster is small enough for an exhaustive search."""
     pods, nodes = int(np.count_nonzero(movable.weights)), trial.problem.nodes.size
     return pods <= effort.EXHAUSTED_PODS and nodes <= effort.EXHAUSTED_NODES
+
+
+class TriedOut:
+    """The neighbourhood of all moves, and a proof where all have been tried."""
+
+    def __init__(self, evaluator: Evaluator, work: float | None = None) -> None:
+        """With so much work at most, if that is given."""
+        self._evaluator = evaluator
+        self._meter = evaluator.meter if work is None else evaluator.meter.step(work)
+        self._placements = Placements(evaluator.trial, evaluator.movable, evaluator.protections)
+
+    def improve(self, best: Found) -> Found:
+        """The best moves that were found."""
+        outcome = self._search(best[1], loose=False)
+        if outcome.complete:
+            self._prove(outcome.values)
+        return best if outcome.moves is None else (outcome.moves, outcome.values)
+
+    def _search(self, best: Values, *, loose: bool) -> ExhaustiveResult:
+        it = self._evaluator
+        search = Exhaustive(self._placements, it.stages, best, it.floor, loose=loose)
+        return search.run(it.most, self._meter)
+
+    def _prove(self, best: Values) -> None:
+        """Claim bounds that include moves which make a constraint worse only while a pod is away."""
+        outcome = self._search(best, loose=True)
+        if outcome.complete:
+            stages = self._evaluator.stages
+            claims = chained(stages, outcome.values, "trying out all moves", Assumption.NOTHING_WORSE)
+            self._evaluator.learn(claims)
 
 
 class Exhaustive:

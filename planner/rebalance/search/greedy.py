@@ -1,50 +1,57 @@
-"""Greedy repair: evict where domains have too many pods, and prefer the node that the scheduler would choose.
+"""As the scheduler would: evict where domains have too many pods, and prefer the node that it would choose.
 
 The pods of the fullest domain go first.  Where the scheduler's own choice brings the constraint a move nearer
 to its goal that choice is taken, since it needs nothing but the eviction; else the node that brings it
-nearest.  With room this reaches the counting bound; what it cannot repair is left to the solver.
+nearest.  With room this reaches the counting bound.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from planner.eviction.protections import Protections
-from planner.moves.constraint_counts import TrackedConstraint, excesses, worse
+from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
+from planner.rebalance.search.evaluation import Distance, Evaluator, Found, OffNode, distance
+from planner.rebalance.search.limits import EvictionLimits
 
-_Key = TypeVar("_Key", int, str)
-#: How many constraints no moves can repair, the moves that the others need, and the excess of all.
-Distance = tuple[int, int, int]
+__all__ = ["AsScheduled", "Distance", "Greedy", "distance"]
+
+
+class AsScheduled:
+    """The neighbourhood of moves that the scheduler makes by itself, or nearly so."""
+
+    def __init__(self, evaluator: Evaluator, *, natural: bool = False) -> None:
+        """With `natural` only the scheduler's own choices are taken."""
+        self._evaluator, self._natural = evaluator, natural
+
+    def improve(self, best: Found) -> Found:
+        """The moves that repair what is broken one by one."""
+        del best
+        it = self._evaluator
+        limits = EvictionLimits(it.trial, it.movable, it.protections)
+        broken = it.trial.ledger.broken(it.protections.kinds)
+        greedy = Greedy(it.trial, it.movable, limits)
+        return it.of(greedy.repair(broken, it.most, natural=self._natural))
 
 
 class Greedy:
     """Repairs broken constraints on a trial cluster, one move after the other."""
 
-    def __init__(self, trial: TrialCluster, movable: Movable, protections: Protections) -> None:
+    def __init__(self, trial: TrialCluster, movable: Movable, limits: EvictionLimits) -> None:
         self._trial = trial
-        self._protections = protections
-        self._left_nodes: Counter[int] = Counter()
-        self._left_namespaces: Counter[str] = Counter()
-        self._left_templates: Counter[int] = Counter()
         self._state = trial.state
         self._movable = movable
-        self.moved: set[int] = set()
+        self.limits = limits
 
     def repair(
         self, constraints: Iterable[TrackedConstraint], most: int | None, *, natural: bool = False
     ) -> list[Move]:
-        """Moves until no move is an improvement, at most `most` if that is given; they have been made.
-
-        With `natural` only the scheduler's own choices are taken.
-        """
+        """Moves until no move is an improvement, at most `most` if that is given; they have been made."""
         moves: list[Move] = []
         waiting = [constraint for constraint in constraints if constraint.excess()]
         while waiting and _may_grow(moves, most):
@@ -59,24 +66,13 @@ class Greedy:
 
     def _better(self, constraint: TrackedConstraint, *, natural: bool) -> Move | None:
         """A move that brings a constraint nearer to its goal; it has been made."""
-        surplus = constraint.surplus()
-        for domain in np.argsort(-surplus, kind="stable").tolist():
-            if not surplus[domain]:
-                break
+        for domain in crowded(constraint):
             for pod in self.candidates(constraint, domain):
                 move = self._try(pod, natural=natural)
                 if move is not None:
-                    self.remember((move,))
+                    self.limits.remember((move,))
                     return move
         return None
-
-    def remember(self, moves: Iterable[Move]) -> None:
-        """Count moves against the limits; their pods do not move again."""
-        for move in moves:
-            self.moved.add(move.pod)
-            self._left_nodes[move.source] += 1
-            self._left_namespaces[self._trial.problem.pods[move.pod].namespace] += 1
-            self._left_templates[self._trial.template(move.pod)] += 1
 
     def candidates(
         self, constraint: TrackedConstraint, domain: int, steps: Ints | None = None
@@ -88,39 +84,20 @@ class Greedy:
         inside = constraint.rule.counts.eligible & (constraint.rule.column.codes == domain)
         found: dict[tuple[int, int], int] = {}
         for template in sorted(constraint.members):
-            for pod in self._movable.of(template).tolist():
-                node = int(self._state.node_of[pod])
-                if (
-                    pod in self.moved
-                    or node < 0
-                    or not inside[node]
-                    or not self.bears((Move(pod, node, node),))
-                ):
+            pods = self._movable.of(template)
+            nodes = self._state.node_of[pods]
+            here = (nodes >= 0) & inside[nodes]
+            for pod, node in zip(pods[here].tolist(), nodes[here].tolist(), strict=True):
+                first = found.get((template, node))
+                if pod in self.limits.moved or not self.limits.allow((Move(pod, node, node),)):
                     continue
-                first = found.setdefault((template, node), pod)
-                if self._movable.weights[pod] < self._movable.weights[first]:
+                if first is None or self._movable.weights[pod] < self._movable.weights[first]:
                     found[template, node] = pod
         keys = {
             pod: (*self._rank(template, node, pod), 0 if steps is None else int(steps[node]), pod)
             for (template, node), pod in found.items()
         }
         return sorted(keys, key=keys.__getitem__)[: effort.PODS_OF_A_DOMAIN]
-
-    def bears(self, moves: Sequence[Move]) -> bool:
-        """Whether the policy's limits for each node and namespace, and Jobs, allow these evictions too."""
-        rules, pods = self._protections, self._trial.problem.pods
-        nodes = Counter(move.source for move in moves)
-        namespaces = Counter(pods[move.pod].namespace for move in moves)
-        return (
-            _within(self._left_nodes, nodes, rules.most_per_node)
-            and _within(self._left_namespaces, namespaces, rules.most_per_namespace)
-            and all(self._has_left(templates, most, moves) for templates, most in self._movable.quotas)
-        )
-
-    def _has_left(self, templates: Collection[int], most: int, moves: Sequence[Move]) -> bool:
-        """Whether a Job survives some more evictions."""
-        more = sum(self._trial.template(move.pod) in templates for move in moves)
-        return not more or sum(self._left_templates[number] for number in templates) + more <= most
 
     def _rank(self, template: int, node: int, pod: int) -> tuple[int, int, int]:
         counted = {True: 0, False: 0}
@@ -132,26 +109,18 @@ class Greedy:
 
     def _try(self, pod: int, *, natural: bool) -> Move | None:
         """The best move of a pod, if any brings its constraints nearer to their goal."""
-        trial, template = self._trial, self._trial.template(pod)
-        constraints = [*trial.ledger.of(template)]
-        hard = [constraint for constraint in constraints if constraint.hard]
-        before, far = excesses(hard), distance(constraints)
-        source, mark = int(self._state.node_of[pod]), self._state.mark()
-        self._state.unbind(pod)
-        if not worse(before, hard) and not trial.breaks_affinity_of(template, source):
-            for target in self._targets(template, source, natural=natural):
-                inner = self._state.mark()
-                self._state.bind(pod, target)
-                if not worse(before, hard) and distance(constraints) < far:
-                    return Move(pod, source, target)
-                self._state.rollback(inner)
-        self._state.rollback(mark)
+        source, lifted = int(self._state.node_of[pod]), OffNode(self._trial, pod)
+        if lifted.is_harmless:
+            for target in self._targets(self._trial.template(pod), source, natural=natural):
+                move = lifted.lands(target, nearer=True)
+                if move is not None:
+                    return move
+        lifted.back()
         return None
 
     def _targets(self, template: int, source: int, *, natural: bool) -> Iterator[int]:
         """The scheduler's own choice first, then the best node of every set of domains."""
-        trial = self._trial
-        feasible, totals = trial.choice(template)
+        feasible, totals = self._trial.choice(template)
         if not feasible.count:
             return
         best = feasible.best(totals)
@@ -161,17 +130,20 @@ class Greedy:
             return
         mask = feasible.mask.copy()
         mask[source] = False
-        for node in _best_of_each(trial.domains(template), mask, totals):
+        for node in _best_of_each(self._trial.domains(template), mask, totals):
             if node != best:
                 yield node
 
 
+def crowded(constraint: TrackedConstraint) -> Iterator[int]:
+    """The domains with too many pods now, the fullest first."""
+    surplus = constraint.surplus()
+    order = np.argsort(-surplus, kind="stable")
+    yield from order[: np.count_nonzero(surplus)].tolist()
+
+
 def _may_grow(moves: Sequence[Move], most: int | None) -> bool:
     return most is None or len(moves) < most
-
-
-def _within(before: Counter[_Key], more: Counter[_Key], most: int | None) -> bool:
-    return most is None or all(before[key] + number <= most for key, number in more.items())
 
 
 def _best_of_each(groups: Codes, mask: Mask, totals: Codes) -> Iterator[int]:
@@ -179,16 +151,3 @@ def _best_of_each(groups: Codes, mask: Mask, totals: Codes) -> Iterator[int]:
     order = nodes[np.lexsort((nodes, -totals[nodes]))]
     _, first = np.unique(groups[order], return_index=True)
     yield from order[np.sort(first)].tolist()
-
-
-def distance(constraints: Iterable[TrackedConstraint]) -> Distance:
-    """How far constraints are from their goal."""
-    beyond = needed = excess = 0
-    for constraint in constraints:
-        over = constraint.excess()
-        if over:
-            least = constraint.moves_needed(closed=True)
-            beyond += least is None
-            needed += least or 0
-            excess += over
-    return beyond, needed, excess

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.cpsat.region import Region
-from planner.moves.constraint_counts import excesses, worse
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
+from planner.rebalance.search.evaluation import OffNode
 
 if TYPE_CHECKING:
     from planner.cpsat.moves import Shift
@@ -30,39 +28,16 @@ Key = tuple[int, int]
 class MoveOrder:
     """Makes moves on a trial cluster, as many of those wanted as an order is found for."""
 
-    def __init__(
-        self,
-        trial: TrialCluster,
-        movable: Movable,
-        leaving: Counter[Key],
-        coming: Counter[Key],
-        first: Mapping[Key, int] = MappingProxyType({}),
-    ) -> None:
-        """For numbers of pods that leave and come; of the keys in `first` the highest number leaves first."""
+    def __init__(self, trial: TrialCluster, movable: Movable, shift: Shift, first: Mapping[Key, int]) -> None:
+        """For a solution; of the keys in `first` the highest number leaves first."""
         self._trial = trial
         self._movable = movable
-        self._leaving = +leaving
-        self._coming = +coming
+        self._leaving = Counter(shift.leaving)
+        self._coming = Counter(shift.coming)
         self._first = first
         self._parked: dict[Key, list[int]] = {}
         self._moves: list[Move] = []
         self._moved: set[int] = set()
-
-    @classmethod
-    def following(
-        cls,
-        trial: TrialCluster,
-        movable: Movable,
-        region: Region,
-        shift: Shift,
-        first: Mapping[Key, int] = MappingProxyType({}),
-    ) -> MoveOrder:
-        """For the solution of a region of single nodes."""
-        leaving, coming = (
-            Counter({(t, region.nodes[site]): pods for (t, site), pods in counts.items()})
-            for counts in (shift.leaving, shift.coming)
-        )
-        return cls(trial, movable, leaving, coming, first)
 
     def run(self, is_over: Callable[[], bool]) -> list[Move]:
         """The moves in their order; they have been made on the trial cluster."""
@@ -95,7 +70,7 @@ class MoveOrder:
         """Move a pod to where one of its kind is wanted, if that is possible now."""
         wanted = [node for (number, node) in self._coming if number == template]
         pod = self._pod(template, source)
-        if not wanted or pod is None or not self._try(pod, source, self._ordering(template), wanted):
+        if not wanted or pod is None or not self._try(pod, source, wanted):
             return False
         self._coming[template, self._moves[-1].target] -= 1
         self._coming += Counter()
@@ -111,7 +86,7 @@ class MoveOrder:
             for place in np.unique(self._trial.state.node_of[self._movable.of(template)]).tolist():
                 pod = None if (template, place) in self._leaving else self._pod(template, place)
                 targets = [node for node in wanted if node != place]
-                if pod is not None and self._try(pod, place, self._ordering(template), targets):
+                if pod is not None and self._try(pod, place, targets):
                     self._coming[template, self._moves[-1].target] -= 1
                     self._coming[template, place] += 1
                     self._coming += Counter()
@@ -125,7 +100,7 @@ class MoveOrder:
             if pod is None or not any(node == source for _, node in self._coming):
                 continue
             others = [n for n in range(self._trial.problem.nodes.size) if n != source]
-            if self._try(pod, source, self._ordering(template), others):
+            if self._try(pod, source, others):
                 target = self._moves[-1].target
                 self._leaving[template, target] += 1
                 self._parked.setdefault((template, target), []).append(pod)
@@ -144,39 +119,28 @@ class MoveOrder:
         ]
         return min(here, key=lambda pod: (self._movable.weights[pod], pod), default=None)
 
-    def _ordering(self, template: int) -> Callable[[Sequence[int]], list[int]]:
-        """A function that sorts nodes: the scheduler's choice first, then those in the emptiest domains."""
+    def _ordered(self, template: int, nodes: Sequence[int]) -> list[int]:
+        """Those of the nodes that are open: the scheduler's choice first, then the emptiest domains."""
+        feasible, totals = self._trial.choice(template)
+        fit = np.array([node for node in nodes if feasible.mask[node]], np.intp)
+        coupled = np.zeros(len(fit), np.int64)
+        for constraint in self._trial.ledger.of(template):
+            if constraint.hard:
+                coupled += constraint.rule.counts.padded()[constraint.rule.column.codes[fit]]
+        best: list[int] = fit[np.lexsort((fit, -totals[fit], coupled))].tolist()
+        first = feasible.best(totals) if feasible.count else -1
+        return sorted(best, key=lambda node: node != first)
 
-        def order(nodes: Sequence[int]) -> list[int]:
-            trial = self._trial
-            feasible, totals = trial.choice(template)
-            fit = np.array([node for node in nodes if feasible.mask[node]], np.intp)
-            coupled = np.zeros(len(fit), np.int64)
-            for constraint in trial.ledger.of(template):
-                if constraint.hard:
-                    coupled += constraint.rule.counts.padded()[constraint.rule.column.codes[fit]]
-            best: list[int] = fit[np.lexsort((fit, -totals[fit], coupled))].tolist()
-            first = feasible.best(totals) if feasible.count else -1
-            return sorted(best, key=lambda node: node != first)
-
-        return order
-
-    def _try(
-        self, pod: int, source: int, order: Callable[[Sequence[int]], list[int]], nodes: Sequence[int]
-    ) -> bool:
-        trial, template = self._trial, self._trial.template(pod)
-        constraints = trial.ledger.touched((template,))
-        before, mark = excesses(constraints), trial.state.mark()
-        trial.state.unbind(pod)
-        if not worse(before, constraints) and not trial.breaks_affinity_of(template, source):
-            for target in order(nodes):
-                inner = trial.state.mark()
-                trial.state.bind(pod, target)
-                if not worse(before, constraints):
-                    self._take(Move(pod, source, target), template)
+    def _try(self, pod: int, source: int, nodes: Sequence[int]) -> bool:
+        """Move a pod to the first of some nodes where it makes nothing worse."""
+        template, lifted = self._trial.template(pod), OffNode(self._trial, pod)
+        if lifted.is_harmless:
+            for target in self._ordered(template, nodes):
+                move = lifted.lands(target, nearer=False)
+                if move is not None:
+                    self._take(move, template)
                     return True
-                trial.state.rollback(inner)
-        trial.state.rollback(mark)
+        lifted.back()
         return False
 
     def _take(self, move: Move, template: int) -> None:

@@ -7,7 +7,7 @@ afterwards, and no pod loses an affinity peer that it requires.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from planner.landing.single_landings import SingleLandings
 from planner.moves.constraint_counts import TrackedConstraint, excesses
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
+from planner.rebalance.search.limits import EvictionLimits
 
 #: The largest count in one byte: no tiny cluster has more pods, nor a plan for it more moves.
 _MOST_COUNTED = 255
@@ -61,12 +62,10 @@ class _Hole:
 
 @dataclass(frozen=True, slots=True)
 class _Quota:
-    """A limit on evictions: where in a placement they are counted, of which kinds from which nodes."""
+    """A limit on evictions: where in a placement they are counted, and how many there may be."""
 
     place: int
     most: int
-    kinds: frozenset[int]
-    node: int | None
 
 
 class Placements:
@@ -84,7 +83,6 @@ class Placements:
         self._trial = TrialCluster(trial.problem, trial.part) if landings is None else landings.trial
         self._nodes = trial.problem.nodes.size
         self.kinds = [*_kinds(trial, movable)]
-        self._quotas = [*self._limits(protections, movable)]
         self._groups = [*self._apart()]
         self._hard = [constraint for constraint in self._trial.ledger.constraints if constraint.hard]
         self._soft = [constraint for constraint in self._trial.ledger.constraints if not constraint.hard]
@@ -98,7 +96,9 @@ class Placements:
         ]
         self._spare: list[list[int]] = [[] for _ in self.kinds]
         self._now = bytes(len(pods) for rows in self._standing for pods in rows)
-        self.start: Placement = self._now + bytes(len(self._quotas))
+        self._quotas = [*self._limits(EvictionLimits(trial, movable, protections))]
+        counted = {quota.place for quotas in self._quotas for quota in quotas}
+        self.start: Placement = self._now + bytes(len(counted))
         #: How many times the trial cluster was changed to another placement.
         self.looked_at = 0
 
@@ -164,13 +164,11 @@ class Placements:
 
     def _evicted(self, placement: Placement, place: int) -> Placement | None:
         """The placement without one pod; None where a limit on evictions does not allow that."""
-        kind, node = divmod(place, self._nodes)
         gone = _with(placement, place, -1)
-        for quota in self._quotas:
-            if kind in quota.kinds and quota.node in (None, node):
-                if gone[quota.place] == quota.most:
-                    return None
-                gone = _with(gone, quota.place, 1)
+        for quota in self._quotas[place]:
+            if gone[quota.place] == quota.most:
+                return None
+            gone = _with(gone, quota.place, 1)
         return gone
 
     def _hole(self, gone: Placement, kind: int) -> _Hole:
@@ -215,26 +213,15 @@ class Placements:
         state.forget_history()
         self._now = counts
 
-    def _limits(self, protections: Protections, movable: Movable) -> Iterator[_Quota]:
-        """The limits on evictions, the policy's and those of Jobs."""
-        templates = self._trial.problem.templates
-        every = frozenset(range(len(self.kinds)))
-        places = len(self.kinds) * self._nodes
-        quotas: list[tuple[int, frozenset[int], int | None]] = []
-        if protections.most_per_node is not None:
-            quotas += [(protections.most_per_node, every, node) for node in range(self._nodes)]
-        if protections.most_per_namespace is not None:
-            of = [templates[kind.template].namespace for kind in self.kinds]
-            quotas += [
-                (protections.most_per_namespace, frozenset(n for n in every if of[n] == name), None)
-                for name in sorted(set(of))
-            ]
-        quotas += [
-            (most, frozenset(n for n in every if self.kinds[n].template in several), None)
-            for several, most in movable.quotas
-        ]
-        for number, (most, kinds, node) in enumerate(quotas):
-            yield _Quota(places + number, min(most, _MOST_COUNTED), kinds, node)
+    def _limits(self, limits: EvictionLimits) -> Iterator[list[_Quota]]:
+        """For every position at which pods are counted, the limits on evictions from there."""
+        places = dict[Hashable, int]()
+        for kind in self.kinds:
+            for node in range(self._nodes):
+                yield [
+                    _Quota(len(self._now) + places.setdefault(key, len(places)), min(most, _MOST_COUNTED))
+                    for key, most in limits.of(kind.template, node)
+                ]
 
     def _apart(self) -> Iterator[list[TrackedConstraint]]:
         """The hard constraints in groups that share no movable template: a move affects one group alone."""

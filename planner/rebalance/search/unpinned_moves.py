@@ -17,7 +17,9 @@ from planner.moves.constraint_counts import TrackedConstraint, excesses, worse
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Ints, Mask
-from planner.rebalance.search.greedy import Distance, Greedy, distance
+from planner.rebalance.search.evaluation import Distance, distance
+from planner.rebalance.search.greedy import Greedy
+from planner.rebalance.search.limits import EvictionLimits
 
 
 class _Rank(NamedTuple):
@@ -50,7 +52,8 @@ class UnpinnedMoves:
         self._trial = trial
         self._movable = movable
         self._kinds = protections.kinds
-        self._greedy = Greedy(trial, movable, protections)
+        self._limits = EvictionLimits(trial, movable, protections)
+        self._greedy = Greedy(trial, movable, self._limits)
 
     def repair(self, most: int | None) -> list[Move]:
         """Moves until none is an improvement; where no move is forced, any that helps."""
@@ -76,7 +79,7 @@ class UnpinnedMoves:
             if way is not None:
                 move = Move(way.pod, int(self._trial.state.node_of[way.pod]), way.target)
                 self._trial.make(move)
-                self._greedy.remember((move,))
+                self._limits.remember((move,))
                 yield move
 
     def _ways(self, constraint: TrackedConstraint) -> Iterator[_Rank]:

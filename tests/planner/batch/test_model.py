@@ -13,7 +13,7 @@ from planner.batch.goals import FullestNode
 from planner.batch.pending import Pending
 from planner.constraints import Filter
 from planner.constraints.node_resources import NodeResourcesFit
-from planner.constraints.pod_topology_spread import PodTopologySpread
+from planner.constraints.pod_topology_spread import PodTopologySpread, Rule
 from planner.constraints.volumes import NodeVolumeLimits, VolumeRestrictions
 from planner.cpsat.model import BatchModel, Goal
 from planner.cpsat.variables import Batch
@@ -87,8 +87,7 @@ def test_cells_that_promise_too_little_are_noticed(mistake: str, monkeypatch: py
     if mistake == "room of one node":
         monkeypatch.setattr(NodeGroups, "sums", lambda self, amounts: amounts[self.first])
     else:
-        module = "planner.constraints.pod_topology_spread.encoding"
-        monkeypatch.setattr(f"{module}._minimum", lambda *_: 0)
+        monkeypatch.setattr(Rule, "ceiling", lambda *_: 0)
     assert best_of(pending, cells) < (8,)
 
 

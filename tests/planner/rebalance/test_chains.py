@@ -7,7 +7,7 @@ from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
 from planner.rebalance.search.chains import Chains
-from planner.rebalance.search.greedy import Greedy
+from planner.rebalance.search.limits import EvictionLimits
 from tests.builders import Object, cluster, node, pod, spread
 
 
@@ -31,7 +31,7 @@ def repaired(
     movable = Movable(problem, rules, Budgets(problem))
     broken = trial.ledger.broken(rules.kinds)
     stuck = {template for constraint in broken for template in constraint.members}
-    chains = Chains(trial, movable, Greedy(trial, movable, rules), stuck, Meter.of(60))
+    chains = Chains(trial, movable, EvictionLimits(trial, movable, rules), stuck, Meter.of(60))
     moves = chains.repair(broken, most)
     return [_spelled(problem, move) for move in moves], trial.ledger.excess(hard=True)
 

@@ -12,7 +12,7 @@ from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
 from planner.rebalance.search.exchanges import Exchanges
-from planner.rebalance.search.greedy import Greedy
+from planner.rebalance.search.limits import EvictionLimits
 from tests.builders import Object, cluster, node, pod, spread
 from tests.planner.rebalance.test_recordings import wrong_in
 
@@ -29,7 +29,7 @@ def exchanged(*objects: Object, protections: Protections | None = None) -> tuple
     problem = Problem(found)
     trial, rules = TrialCluster(problem), protections or protections_of(found)
     movable = Movable(problem, rules, Budgets(problem))
-    exchanges = Exchanges(trial, movable, Greedy(trial, movable, rules), Meter.of(60))
+    exchanges = Exchanges(trial, movable, EvictionLimits(trial, movable, rules), Meter.of(60))
     moves = exchanges.repair(trial.ledger.broken(rules.kinds))
     names = problem.nodes.names
     return [(problem.pods[m.pod].name, names[m.target]) for m in moves], trial.ledger.excess(hard=True)

@@ -1,0 +1,230 @@
+"""What moves are worth: the one evaluator of all neighbourhoods.
+
+`Evaluator` measures moves in every stage of the objective and keeps what is claimed about all moves.
+`OffNode` tries single moves: what a pod's constraints hold while it is away, and where it may land.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from planner.eviction.protections import SOFT, Protections
+from planner.moves.constraint_counts import TrackedConstraint, excesses, worse
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.proof import effort
+from planner.proof.bounds import Claim, Measured, ObjectiveStage, judge
+from planner.proof.meter import Meter
+
+Values = Mapping[str, int]
+#: Moves in their order, and their value in every stage.
+Found = tuple[Sequence[Move], Values]
+#: How many constraints no moves can repair, the moves that the others need, and the excess of all.
+Distance = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMoves:
+    """Moves in an order that holds, their values stage by stage, and claims about all moves."""
+
+    moves: Sequence[Move]
+    values: Values
+    stages: Sequence[str]
+    claims: Sequence[Claim]
+
+    def judged(self) -> Iterator[ObjectiveStage]:
+        """Every stage of the objective with its verdict, for all of the moves."""
+        return judge([Measured(name, self.values[name], largest=False) for name in self.stages], self.claims)
+
+
+def stages_of(protections: Protections) -> tuple[str, ...]:
+    """The stages of the objective, the most important first."""
+    return "hardExcess", *(("softExcess",) if SOFT in protections.kinds else ()), "moves", "disruption"
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintGroup:
+    """Constraints that share movable templates, and all of these; groups compete for room alone."""
+
+    templates: Sequence[int]
+    constraints: Sequence[TrackedConstraint]
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether any pod is too many now."""
+        return any(constraint.excess() for constraint in self.constraints)
+
+
+class Evaluator:
+    """A trial cluster to try moves on, what they are worth, and what is known about all moves."""
+
+    def __init__(
+        self,
+        trial: TrialCluster,
+        movable: Movable,
+        protections: Protections,
+        meter: Meter,
+        most: int | None = None,
+    ) -> None:
+        """At most `most` moves are allowed, if that is given."""
+        self.trial, self.movable, self.protections = trial, movable, protections
+        self.meter, self.most = meter, most
+        self.stages = stages_of(protections)
+        self._claims: list[Claim] = []
+        self._start = trial.state.mark()
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of a movable template and a node there are."""
+        return len([*self.movable.templates]) * self.trial.problem.nodes.size
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the cluster is too large for models of all nodes."""
+        return self.pairs > effort.REGION_VARIABLES
+
+    @cached_property
+    def groups(self) -> Sequence[ConstraintGroup]:
+        """The constraints that are broken to begin with, and all that share pods with them."""
+        groups: list[ConstraintGroup] = []
+        seen: set[int] = set()
+        self.set()
+        for constraint in self.trial.ledger.broken(self.protections.kinds):
+            if constraint.number not in seen:
+                groups.append(self._related(constraint))
+                seen.update(other.number for other in groups[-1].constraints)
+        return groups
+
+    def _related(self, constraint: TrackedConstraint) -> ConstraintGroup:
+        """The movable templates connected with a constraint, and all constraints on those templates."""
+        found: dict[int, TrackedConstraint] = {}
+        templates: dict[int, None] = {}
+        waiting = [constraint]
+        while waiting:
+            constraint = waiting.pop()
+            if constraint.number in found:
+                continue
+            found[constraint.number] = constraint
+            for template in sorted(constraint.members.union(constraint.carriers)):
+                if template not in templates and self.movable.of(template).size:
+                    templates[template] = None
+                    waiting += self.trial.ledger.of(template)
+        return ConstraintGroup(sorted(templates), [found[number] for number in sorted(found)])
+
+    def still_broken(self) -> list[TrackedConstraint]:
+        """The hard constraints of all groups that have too many pods now."""
+        return [d for group in self.groups for d in group.constraints if d.hard and d.excess()]
+
+    def set(self, moves: Iterable[Move] = ()) -> None:
+        """Put the trial cluster into the state after just these moves."""
+        self.trial.state.rollback(self._start)
+        for move in moves:
+            self.trial.make(move)
+
+    def of(self, moves: Sequence[Move]) -> Found:
+        """Moves that have just been made, with their values."""
+        pods, ledger = [move.pod for move in moves], self.trial.ledger
+        return moves, {
+            "hardExcess": ledger.excess(hard=True),
+            "softExcess": ledger.excess(hard=False),
+            "moves": len(pods),
+            "disruption": int(self.movable.weights[pods].sum()) if pods else 0,
+        }
+
+    def best(self, found: Iterable[Found]) -> Found:
+        """The first of the best."""
+        return min(found, key=lambda one: self.key(one[1]))
+
+    def key(self, values: Values) -> tuple[int, ...]:
+        """The smaller, the better."""
+        return tuple(values[name] for name in self.stages)
+
+    def left(self, moves: Sequence[Move]) -> int | None:
+        """How many more moves there may be."""
+        return None if self.most is None else self.most - len(moves)
+
+    def learn(self, claims: Iterable[Claim]) -> None:
+        """Keep claims, unless labels follow nodes: they count pods by the labels of their manifests."""
+        if not self.trial.problem.labels_follow_nodes:
+            self._claims += claims
+
+    @property
+    def floor(self) -> Values:
+        """A lower bound in every stage, on moves that are at the lower bounds of the stages before."""
+        floor: dict[str, int] = {}
+        for name in self.stages:
+            known = (c.bound.value for c in self._claims if c.stage == name and c.speaks_of(floor))
+            floor[name] = max(known, default=0)
+        return floor
+
+    def result(self, found: Found) -> FoundMoves:
+        """Moves with all that is known."""
+        return FoundMoves(*found, self.stages, self._claims)
+
+    def is_open(self, found: Found) -> bool:
+        """Whether moves could be better, as far as is known."""
+        return not all(stage.proved for stage in self.result(found).judged())
+
+    def tell(self, found: Found) -> None:
+        """Report the best result so far, and its bound, as progress."""
+        values, floor = found[1], self.floor
+        self.meter.have(
+            f"{values['moves']} moves leave {values['hardExcess']} pods too many; "
+            f"at least {floor['moves']} moves and {floor['hardExcess']} pods"
+        )
+
+
+class OffNode:
+    """A pod that has been taken off its node, to be tried on others."""
+
+    def __init__(self, trial: TrialCluster, pod: int) -> None:
+        self._trial, self._pod = trial, pod
+        self._mark = trial.state.mark()
+        template, self._source = trial.template(pod), int(trial.state.node_of[pod])
+        self._constraints = trial.ledger.of(template)
+        self._hard = [constraint for constraint in self._constraints if constraint.hard]
+        self._before = excesses(self._hard)
+        self._far = distance(self._constraints)
+        trial.state.unbind(pod)
+        self._away = trial.state.mark()
+        #: Whether no hard constraint is worse without the pod, and no pod loses its last affinity peer.
+        self.is_harmless = not self.is_worse() and not trial.breaks_affinity_of(template, self._source)
+
+    def is_worse(self) -> bool:
+        """Whether a hard constraint has more pods too many now than before."""
+        return worse(self._before, self._hard)
+
+    def is_nearer(self) -> bool:
+        """Whether the pod's constraints are nearer to their goal now than before."""
+        return distance(self._constraints) < self._far
+
+    def lands(self, node: int, *, nearer: bool) -> Move | None:
+        """The move to a node, if it makes nothing worse, and with `nearer` something better; else undone."""
+        self._trial.state.bind(self._pod, node)
+        if not self.is_worse() and (not nearer or self.is_nearer()):
+            return Move(self._pod, self._source, node)
+        self.lift()
+        return None
+
+    def lift(self) -> None:
+        """Take the pod off the node where it landed."""
+        self._trial.state.rollback(self._away)
+
+    def back(self) -> None:
+        """Put the pod back where it was."""
+        self._trial.state.rollback(self._mark)
+
+
+def distance(constraints: Iterable[TrackedConstraint]) -> Distance:
+    """How far constraints are from their goal."""
+    beyond = needed = excess = 0
+    for constraint in constraints:
+        over = constraint.excess()
+        if over:
+            least = constraint.moves_needed(closed=True)
+            beyond += least is None
+            needed += least or 0
+            excess += over
+    return beyond, needed, excess
