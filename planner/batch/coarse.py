@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from planner.batch.assignment import Assignment
 from planner.batch.goals import SpreadExcess
 from planner.batch.incumbent import Incumbent, Proof
+from planner.batch.packing.assignment import Assignment
+from planner.batch.packing.repack import Repack
+from planner.batch.packing.repair import Repair
 from planner.batch.pending import Pending
-from planner.batch.repack import Repack
-from planner.batch.repair import Repair
 from planner.constraints.pod_topology_spread.soft import require_even
 from planner.problem.node_groups import NodeGroups
 from planner.proof import effort

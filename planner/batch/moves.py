@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING
 from planner.batch.aftermath import Aftermath
 from planner.batch.every_sequence import EverySequence, are_few
 from planner.batch.exact import is_small
-from planner.batch.filling import Filling
 from planner.batch.goals import PlanShape
 from planner.batch.incumbent import Watch
-from planner.batch.keep_on_current_node import kept_on_current_node
 from planner.batch.move_models import exact_model, relaxation
 from planner.batch.neighbourhoods import Neighbourhoods
-from planner.batch.packing import Packing
+from planner.batch.packing.filling import Filling
+from planner.batch.packing.insertion import Insertion
+from planner.batch.packing.keep_on_current_node import kept_on_current_node
+from planner.batch.packing.questions import Questions
+from planner.batch.packing.vectors import Arrangement, Vectors
 from planner.batch.pending import Pending
-from planner.batch.questions import Questions
 from planner.batch.search import BatchSearch
 from planner.batch.steps import Action, ActionOrder, arrangement_of
-from planner.batch.vectors import Arrangement, Vectors
 from planner.documents.plan import MOVES, PODS_PLACED
 from planner.problem.nodes import Codes
 from planner.proof import effort
@@ -252,7 +252,7 @@ class EvictionSearch:
         self._pack_at_once(seed)
         self._fill(seed)
         if seed < effort.PACKING_SEEDS and not self._done():
-            packing = Packing(self._vectors, self._meter)
+            packing = Insertion(self._vectors, self._meter)
             self._offer(self._vectors.arrangement(packing.climb(self._start, seed)))
 
     def _pack_at_once(self, seed: int) -> None:
@@ -261,7 +261,7 @@ class EvictionSearch:
         if self._done() or not self._may_pack or seed >= effort.PACKING_SEEDS or tried in self._packed:
             return
         self._packed.add(tried)
-        packing = Packing(self._vectors, self._meter)
+        packing = Insertion(self._vectors, self._meter)
         at_once = packing.at_once(self._start, self._by_priority(self._bounds), seed)
         if at_once is not None:
             self._offer(self._vectors.arrangement(at_once))
@@ -293,7 +293,7 @@ class EvictionSearch:
         for seed, home in enumerate(effort.STAY_WEIGHTS):
             if self._is_least() or self._fixed.over() or not self._may_pack:
                 return
-            packing = Packing(self._vectors, work)
+            packing = Insertion(self._vectors, work)
             found = packing.at_once(self._start, self._by_priority(self._placed), seed, home)
             if found is not None:
                 self._offer(self._vectors.arrangement(found))
@@ -365,7 +365,7 @@ class EvictionSearch:
     def _refine(self, arrangement: Arrangement) -> None:
         """Offer a packing of the first priorities with as many of the others as can be added."""
         self._offer(arrangement)
-        packing = Packing(self._vectors, self._meter)
+        packing = Insertion(self._vectors, self._meter)
         self._offer(self._vectors.arrangement(packing.climb(self._vectors.places(arrangement), 0)))
 
     def _solve_exactly(self, work: float) -> None:

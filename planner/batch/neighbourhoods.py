@@ -8,8 +8,8 @@ from collections.abc import Collection
 
 import numpy as np
 
+from planner.batch.packing.vectors import Arrangement
 from planner.batch.pending import Pending
-from planner.batch.vectors import Arrangement
 from planner.problem.nodes import Ints
 from planner.proof import effort
 from planner.proof.meter import Meter

@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from planner.batch.packing.vectors import Arrangement
 from planner.batch.pending import Pending
-from planner.batch.vectors import Arrangement
 from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Placement, Step

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.batch.best_fit import best_fit
-from planner.batch.filling import Filling
-from planner.batch.keep_on_current_node import kept_on_current_node
-from planner.batch.patterns import NodeRoom, Patterns
-from planner.batch.vectors import Units
+from planner.batch.packing.best_fit import best_fit
+from planner.batch.packing.filling import Filling
+from planner.batch.packing.keep_on_current_node import kept_on_current_node
+from planner.batch.packing.patterns import NodeRoom, Patterns
+from planner.batch.packing.vectors import Units
 from planner.cpsat.cover import Alike, CoverModel
 from planner.cpsat.packing import PackingKind, PackingModel
 from planner.proof.meter import Meter

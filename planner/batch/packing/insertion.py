@@ -10,14 +10,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from planner.batch.tabu import Tabu
-from planner.batch.vectors import Vectors
+from planner.batch.packing.tabu import Tabu
+from planner.batch.packing.vectors import Vectors
 from planner.problem.nodes import Codes
 from planner.proof import effort
 from planner.proof.meter import Meter
 
 
-class Packing:
+class Insertion:
     """Looks for packings that place as many pods of every priority as some bound allows."""
 
     def __init__(self, vectors: Vectors, meter: Meter) -> None:

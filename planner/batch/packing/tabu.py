@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.batch.vectors import Floats, Units
+from planner.batch.packing.vectors import Floats, Units
 from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
 from planner.proof.meter import Meter

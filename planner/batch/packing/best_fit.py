@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from planner.batch.vectors import Floats
+from planner.batch.packing.vectors import Floats
 from planner.problem.nodes import Codes
 from planner.proof import effort
 

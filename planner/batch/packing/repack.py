@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
-from planner.batch.assignment import Quotas
+from planner.batch.packing.assignment import Quotas
 from planner.batch.pending import Pending
 from planner.constraints import Filter
 from planner.problem.node_groups import NodeGroups

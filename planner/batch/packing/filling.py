@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from planner.batch.best_fit import best_fit
-from planner.batch.tabu import Tabu
-from planner.batch.vectors import Floats, Units
+from planner.batch.packing.best_fit import best_fit
+from planner.batch.packing.tabu import Tabu
+from planner.batch.packing.vectors import Floats, Units
 from planner.problem.nodes import Codes
 from planner.proof import effort
 from planner.proof.meter import Meter

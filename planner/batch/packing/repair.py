@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from planner.batch.assignment import Quotas
+from planner.batch.packing.assignment import Quotas
+from planner.batch.packing.tabu import Tabu
+from planner.batch.packing.vectors import Units
 from planner.batch.pending import Pending
-from planner.batch.tabu import Tabu
-from planner.batch.vectors import Units
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Codes, Ints
 from planner.proof import effort
