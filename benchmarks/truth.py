@@ -15,6 +15,7 @@ import sys
 import time
 import traceback
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -23,7 +24,7 @@ from tests.truth import generator, plain, wide
 from tests.truth.claims import TIME_LIMIT, judge
 from tests.truth.findings import Finding, Judgement
 from tests.truth.generator import Case
-from tests.truth.large_paths import lowered, path_of
+from tests.truth.large_paths import effort_of, lowered, path_of
 from tests.truth.shrinking import shrunk
 
 _SLOW = 2.0
@@ -42,7 +43,9 @@ def main() -> None:
         if options.minutes and time.monotonic() - started > 60 * options.minutes:
             break
         case = DRAWS[options.draw](number, options.command)
-        with lowered(_path(case, options)):
+        path = _path(case, options)
+        case = replace(case, effort=effort_of(path))
+        with lowered(path):
             found = _judged(case, options.time_limit)
         tally.add(case, found)
         for finding in found.findings:

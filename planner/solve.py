@@ -15,6 +15,7 @@ from planner.batch.search import BatchSearch
 from planner.documents import plan
 from planner.errors import InputError
 from planner.problem.problem import Problem
+from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
 
 #: The seconds that are kept for checking the plan: for every pod, and what part of the limit at most.
@@ -31,6 +32,7 @@ def solve(
     allow_moves: bool = False,
     jobs: bool = False,
     watch: Watch | None = None,
+    effort: Effort = STANDARD,
     stop_event: threading.Event | None = None,
 ) -> plan.PlacementPlan:
     """The best placement of all pending pods, how good it is, and an order that a cluster accepts.
@@ -42,18 +44,20 @@ def solve(
     can be: as few as possible, after the pods placed and instead of what `prefer` asks for.  With `jobs`
     those of Jobs are among them, where the Job survives it.
     `watch` is told the pods placed so far and the bound; when `stop_event` is set, the best plan so far is
-    the answer.
+    the answer.  `effort` says how far each engine goes.
     """
     if allow_moves and final_state:
         raise InputError(["--allow-moves and --final-state exclude each other: moves are a sequence"])
     if jobs and not allow_moves:
         raise InputError(["--jobs says which pods --allow-moves may evict: it needs that"])
     if allow_moves:
-        movable, meter = Pending(Problem(cluster), moves=True, jobs=jobs), Meter.of(time_limit, stop_event)
+        movable = Pending(Problem(cluster), moves=True, jobs=jobs)
+        meter = Meter.of(time_limit, stop_event, effort=effort)
         return move_document(movable, EvictionSearch(movable, meter, watch).run()).cut_while(meter.cut)
     pending = Pending(Problem(cluster))
     pods = sum(pending.wanted.values())
-    meter = Meter.of(time_limit, stop_event, kept=min(_CHECK * pods, _MOST_CHECK * time_limit))
+    kept = min(_CHECK * pods, _MOST_CHECK * time_limit)
+    meter = Meter.of(time_limit, stop_event, kept, effort)
     search = BatchSearch(pending, meter, PlanShape(prefer), watch)
     found = search.final_state() if final_state else search.sequence()
     return document(pending, found, final_state=final_state).cut_while(meter.cut)

@@ -16,21 +16,21 @@ from planner.explain.blockers import PendingCase
 from planner.explain.report import fix_of
 from planner.explain.search import FixSearch
 from planner.problem.problem import Problem
-from planner.proof import effort
+from planner.proof.effort import STANDARD, Effort
 from planner.whatif.nodes import lose_contact, remove_nodes
 
 Workload = tuple[str, str]
 
 
-def survive(cluster: Cluster, key: str, *, preemption: bool = True) -> Survival:
+def survive(cluster: Cluster, key: str, *, preemption: bool = True, effort: Effort = STANDARD) -> Survival:
     """What the loss of each domain of a topology key would mean, once the pending pods are placed."""
     domains = sorted({node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels})
     if not domains:
         raise InputError([f"no node has the label {key}"])
-    before = AtRest.of(cluster, preemption)
+    before = AtRest.of(cluster, preemption, effort.explain)
     waiting = {before.problem.pods[pod].key for pod in before.left}
     running = before.cluster()
-    losses = tuple(_lose(running, key, domain, waiting, preemption) for domain in _told(domains))
+    losses = tuple(_lose(running, key, domain, waiting, before) for domain in _told(domains))
     return Survival(
         topology_key=key,
         domains=losses,
@@ -47,12 +47,13 @@ def _told(domains: Sequence[str]) -> Iterator[str]:
         yield domain
 
 
-def _lose(cluster: Cluster, key: str, domain: str, waiting: set[str], preemption: bool) -> DomainLoss:
+def _lose(cluster: Cluster, key: str, domain: str, waiting: set[str], before: AtRest) -> DomainLoss:
     """One domain gone; pods that were pending before the loss are no part of it."""
     gone = {node.name for node in cluster.nodes if node.metadata.labels.get(key) == domain}
-    after = AtRest.of(remove_nodes(cluster, f"{key}={domain}"), preemption)
+    preemption, effort = before.preemption, before.effort
+    after = AtRest.of(remove_nodes(cluster, f"{key}={domain}"), preemption, effort)
     left = _left(after, waiting)
-    meanwhile = AtRest.of(lose_contact(cluster, f"{key}={domain}"), preemption)
+    meanwhile = AtRest.of(lose_contact(cluster, f"{key}={domain}"), preemption, effort)
     more = _left(meanwhile, waiting)
     rows = tuple(_workloads(cluster, gone, after, left))
     return DomainLoss(
@@ -118,7 +119,7 @@ def _pending(after: AtRest, left: list[int]) -> Iterator[LostPending]:
         first = pods[0]
         namespace, workload = _workload(after, owners, first)
         case = PendingCase.of(after, first)
-        found = FixSearch(case).run().fixes if number < effort.LOSSES_EXPLAINED else ()
+        found = FixSearch(case).run().fixes if number < after.effort.losses_explained else ()
         yield LostPending(
             namespace=namespace,
             workload=workload,

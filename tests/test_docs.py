@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +20,7 @@ from planner import check, compare, explain, rebalance, scale_down, simulate, so
 from planner.constraints import FILTERS, WEIGHTS
 from planner.constraints.family import Filter, Score
 from planner.documents.plan import Document
+from planner.proof.effort import STANDARD
 from tools.make_schema import FOLDER, schemas
 
 ROOT = Path(__file__).parents[1]
@@ -207,15 +209,15 @@ def test_the_guides_encoding_is_in_the_solvers_model(
     """With `encode` it is proved without trying all sequences that a third pod has no place."""
     quota = family["HostNetworkQuota"]
     monkeypatch.setattr("planner.scheduler.profile.FILTERS", (*FILTERS, quota))
-    monkeypatch.setattr("planner.proof.effort.SEQUENCE_PODS", 0)
+    effort = replace(STANDARD, sequences=replace(STANDARD.sequences, pods=0))
     node, pod = family["node"], family["pod"]
     other = pod("p3")
     other["spec"]["preemptionPolicy"] = "Never"
     cluster = Cluster.from_objects([node("a", "1"), node("b", "1"), pod("p1"), pod("p2"), other])
-    plan = solve(cluster)
+    plan = solve(cluster, effort=effort)
     assert (len(plan.steps), plan.status) == (2, "Optimal")
     monkeypatch.setattr(quota, "encode", Filter.encode)
-    plan = solve(cluster)
+    plan = solve(cluster, effort=effort)
     assert (len(plan.steps), plan.status) == (2, "Feasible")
 
 

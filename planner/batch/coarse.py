@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-from planner.batch.assignment import Assignment
 from planner.batch.goals import SpreadExcess
 from planner.batch.incumbent import Incumbent, Proof
+from planner.batch.packing.assignment import Assignment
+from planner.batch.packing.repack import Repack
+from planner.batch.packing.repair import Repair
 from planner.batch.pending import Pending
-from planner.batch.repack import Repack
-from planner.batch.repair import Repair
 from planner.constraints.pod_topology_spread import require_even
 from planner.problem.node_groups import NodeGroups
-from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Placement, Step
 
@@ -34,9 +33,12 @@ class Coarse:
         self._orderer = orderer
         self._meter = meter
         self._room = pending.room(pending.wanted)
-        self._more = effort.WORK_PER_POD * sum(pending.wanted.values())
-        most = effort.CELL_PAIRS // max(1, len(pending.pods))
-        self._cells = NodeGroups.alike(pending.problem.nodes.size, pending.traits(), most)
+        self._effort = meter.effort.cells
+        self._more = self._effort.work_per_pod * sum(pending.wanted.values())
+        most = self._effort.pairs // max(1, len(pending.pods))
+        self._cells = NodeGroups.alike(
+            pending.problem.nodes.size, pending.traits(), most, self._effort.least_alike
+        )
         self._soft = SpreadExcess(pending).rules
 
     def run(self, best: Incumbent) -> None:
@@ -47,7 +49,7 @@ class Coarse:
             return
         placement, quotas = made
         if not best.promises(placement):
-            work = self._meter.step(effort.REPACK_WORK + self._more)
+            work = self._meter.step(self._effort.repack_work + self._more)
             placement = Repack(self._pending, self._cells, self._room, work).improve(placement, quotas)
         steps = self._orderer.follow([placement], self._pending.pods)
         best.offer(self._orderer.extend(steps, self._pending.pods))
@@ -59,7 +61,7 @@ class Coarse:
         """
         made: _Made | None = None
         too_empty = 0.0
-        for fullness in effort.CELL_FULLNESS:
+        for fullness in self._effort.fullness:
             if fullness <= too_empty or (made is not None and self._meter.over()):
                 continue
             solved = self._solve(fullness, even=even)
@@ -83,7 +85,7 @@ class Coarse:
     def _deal(self, quotas: Placement) -> Counter[Step]:
         """As many pods of the quotas as are found a node."""
         distributed = Assignment(self._pending, self._cells, self._room).distribute(quotas)
-        work = self._meter.step(effort.REPAIR_WORK + self._more)
+        work = self._meter.step(self._effort.repair_work + self._more)
         return Repair(self._pending, self._cells, self._room, work).improve(distributed, quotas)
 
     def _solve(self, fullness: float, *, even: bool) -> tuple[Placement, Proof] | None:
@@ -96,7 +98,7 @@ class Coarse:
         model = BatchModel(batch, pending.profiles(), fullness=fullness)
         if even:
             require_even(model.counts, self._soft)
-        found = model.solve(model.pods_placed(effort.QUOTAS_WORK), None, self._meter)
+        found = model.solve(model.pods_placed(self._effort.quotas_work), None, self._meter)
         if found is None:
             return None
         return found.phases[0], Proof(found.values, found.bounds, "the model over cells of nodes")

@@ -16,7 +16,7 @@ from itertools import product
 
 from planner.batch.pending import Pending
 from planner.batch.positions import Position, Positions
-from planner.proof import effort
+from planner.proof.effort import SequenceEffort
 from planner.proof.meter import Meter
 from planner.scheduler.order import Step
 
@@ -24,13 +24,13 @@ from planner.scheduler.order import Step
 _NOW_AND_THEN = 64
 
 
-def are_few(pending: Pending) -> bool:
+def are_few(pending: Pending, effort: SequenceEffort) -> bool:
     """Whether it is worth while to go through all sequences."""
     choices = math.prod(len(pods) + 1 for nodes in pending.running.values() for pods in nodes.values())
     return (
-        sum(pending.wanted.values()) <= effort.SEQUENCE_PODS
-        and pending.problem.nodes.size <= effort.SEQUENCE_NODES
-        and choices <= effort.EVICTION_CHOICES
+        sum(pending.wanted.values()) <= effort.pods
+        and pending.problem.nodes.size <= effort.nodes
+        and choices <= effort.eviction_choices
     )
 
 
@@ -137,7 +137,7 @@ class EverySequence:
         self._seen.add(position)
         if worth >= self._least and self._is_allowed(position):
             self._keep(worth)
-        self._meter.spend(effort.PRICE_OF_POSITION)
+        self._meter.spend(self._meter.effort.sequences.price_of_position)
         if len(self._seen) % _NOW_AND_THEN == 0 and self._meter.over():
             return False
         if worth + self._hope(position) < self._least:

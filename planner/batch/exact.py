@@ -9,19 +9,19 @@ from planner.batch.every_sequence import EverySequence, are_few
 from planner.batch.goals import SoftGoal
 from planner.batch.incumbent import Incumbent, Proof
 from planner.batch.pending import Pending
-from planner.proof import effort
+from planner.proof.effort import ExactEffort
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Placement, Step
 
 
-def is_tiny(pending: Pending) -> bool:
+def is_tiny(pending: Pending, effort: ExactEffort) -> bool:
     """Whether nothing but the exact model is worth trying."""
-    return _pairs(pending) <= effort.TINY_PAIRS
+    return _pairs(pending) <= effort.tiny_pairs
 
 
-def is_small(pending: Pending) -> bool:
+def is_small(pending: Pending, effort: ExactEffort) -> bool:
     """Whether every template and node can have a variable of their own."""
-    return _pairs(pending) <= effort.SMALL_PAIRS
+    return _pairs(pending) <= effort.small_pairs
 
 
 class Exact:
@@ -34,6 +34,7 @@ class Exact:
         self._orderer = orderer
         self._soft_goals = soft_goals
         self._meter = meter
+        self._effort = meter.effort
 
     def run(self, best: Incumbent) -> int | None:
         """Offer the best plan; how many pods a final state holds, where no order led to as many."""
@@ -41,7 +42,7 @@ class Exact:
         if solved is None:
             # Amounts whose sums are too large for the solver do not matter here.
             if self._is_few() and not self._meter.over():
-                self._go_through(best, self._meter.step(effort.SEQUENCES_WORK))
+                self._go_through(best, self._meter.step(self._effort.sequences.at_once_work))
             return None
         (placement,), proof = solved
         best.learn(proof)
@@ -53,12 +54,12 @@ class Exact:
 
     def _is_few(self) -> bool:
         """Whether the batch is so small that nothing is to be missed."""
-        return sum(self._pending.wanted.values()) <= effort.SEQUENCES_AT_ONCE
+        return sum(self._pending.wanted.values()) <= self._effort.sequences.at_once
 
     def _place_more(self, best: Incumbent) -> int | None:
         """Look for an order that places more; how many pods a final state holds."""
         if self._is_few():
-            self._go_through(best, self._meter.step(effort.SEQUENCES_WORK))
+            self._go_through(best, self._meter.step(self._effort.sequences.at_once_work))
         final_pods = self._run_in_phases(best)
         if not best.all_placed():
             self._go_through(best, self._meter)
@@ -66,7 +67,7 @@ class Exact:
 
     def _go_through(self, best: Incumbent, meter: Meter) -> None:
         """Where no order was found for the placement of a small batch, try all sequences."""
-        if not are_few(self._pending):
+        if not are_few(self._pending, self._effort.sequences):
             return
         search = EverySequence(self._pending, meter)
         placed = self._pending.placed(best.steps or ())
@@ -96,7 +97,7 @@ class Exact:
     def _run_in_phases(self, best: Incumbent) -> int | None:
         """Where no order was found for the placement, ask for one that comes about in phases."""
         final_pods = None
-        for phases in effort.PHASES:
+        for phases in self._effort.exact.phases:
             solved = self.solve((), phases)
             if solved is None:
                 return final_pods
@@ -106,7 +107,7 @@ class Exact:
             if best.all_placed():
                 return final_pods
         pods = sum(self._pending.wanted.values())
-        if pods * _pairs(self._pending) <= effort.ONE_BY_ONE_TRIPLES:
+        if pods * _pairs(self._pending) <= self._effort.exact.one_by_one_triples:
             solved = self.solve((), pods, one_by_one=True)
             if solved is not None:
                 best.learn(solved[1])
@@ -132,13 +133,13 @@ class Exact:
         model = BatchModel(batch, pending.profiles(), phases=phases, one_by_one=one_by_one)
         if pods is not None:
             model.exactly(pods)
-        soft_work = effort.EXACT_PODS_WORK if one_by_one else effort.EXACT_SOFT_WORK
+        soft_work = self._effort.exact.pods_work if one_by_one else self._effort.exact.soft_work
         soft = [
             Goal(goal.name, goal.express(model.counts), goal.largest, soft_work, open=one_by_one)
             for goal in self._soft_goals
         ]
         found = model.solve(
-            [*model.pods_placed(effort.EXACT_PODS_WORK, open=True), *soft], Counter(hint), self._meter
+            [*model.pods_placed(self._effort.exact.pods_work, open=True), *soft], Counter(hint), self._meter
         )
         return None if found is None else (found.phases, Proof(found.values, found.bounds, "the exact model"))
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from planner.batch.pending import Pending
 from planner.problem.node_groups import NodeGroups
-from planner.proof import effort
 from planner.proof.meter import Meter
 
 if TYPE_CHECKING:
@@ -24,10 +23,12 @@ def exact_model(pending: Pending) -> BatchModel:
 
 def relaxation(pending: Pending, known: Mapping[int, int], meter: Meter) -> FoundCounts | None:
     """The most pods over cells of nodes, given how many the first priorities have at most."""
-    most = max(1, effort.RELAXED_PAIRS // max(1, len(pending.pods)))
-    model = _model(pending, NodeGroups.alike(pending.problem.nodes.size, pending.traits(), most))
+    most = max(1, meter.effort.evictions.relaxed_pairs // max(1, len(pending.pods)))
+    least = meter.effort.cells.least_alike
+    cells = NodeGroups.alike(pending.problem.nodes.size, pending.traits(), most, least)
+    model = _model(pending, cells)
     model.at_most(known)
-    return model.solve(model.pods_placed(effort.RELAXATION_WORK), None, meter)
+    return model.solve(model.pods_placed(meter.effort.evictions.relaxation_work), None, meter)
 
 
 def _model(pending: Pending, cells: NodeGroups | None) -> BatchModel:

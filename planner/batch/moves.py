@@ -18,22 +18,22 @@ from typing import TYPE_CHECKING
 from planner.batch.aftermath import Aftermath
 from planner.batch.every_sequence import EverySequence, are_few
 from planner.batch.exact import is_small
-from planner.batch.filling import Filling
 from planner.batch.goals import PlanShape
 from planner.batch.incumbent import Watch
-from planner.batch.keep_on_current_node import kept_on_current_node
 from planner.batch.move_models import exact_model, relaxation
-from planner.batch.neighbourhoods import Neighbourhoods
-from planner.batch.packing import Packing
+from planner.batch.packing.filling import Filling
+from planner.batch.packing.insertion import Insertion
+from planner.batch.packing.keep_on_current_node import kept_on_current_node
+from planner.batch.packing.neighbourhoods import Neighbourhoods
+from planner.batch.packing.questions import Questions
+from planner.batch.packing.vectors import Arrangement, Vectors
 from planner.batch.pending import Pending
-from planner.batch.questions import Questions
 from planner.batch.search import BatchSearch
 from planner.batch.steps import Action, ActionOrder, arrangement_of
-from planner.batch.vectors import Arrangement, Vectors
 from planner.documents.plan import MOVES, PODS_PLACED
 from planner.problem.nodes import Codes
-from planner.proof import effort
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, ObjectiveStage, judge
+from planner.proof.effort import EvictionEffort
 from planner.proof.meter import Meter
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ class Moved:
     stages: Sequence[ObjectiveStage]
 
 
-def work_of_round(number: int) -> float:
+def work_of_round(number: int, effort: EvictionEffort) -> float:
     """The work on a question: twice as much each time, until it is more than any limit has."""
-    return effort.QUESTION_WORK * 2.0 ** min(number, effort.ROUNDS_DOUBLED)
+    return effort.question_work * 2.0 ** min(number, effort.rounds_doubled)
 
 
 class EvictionSearch:
@@ -62,10 +62,11 @@ class EvictionSearch:
 
     def __init__(self, pending: Pending, meter: Meter, watch: Watch | None = None) -> None:
         self._pending = pending
+        self._effort = meter.effort
         self._watch = watch
-        self._is_small = is_small(pending)
+        self._is_small = is_small(pending, meter.effort.exact)
         pods = sum(pending.wanted.values())
-        self._may_pack = 0 < pods * pending.problem.nodes.size <= effort.PACKED_PLACES
+        self._may_pack = 0 < pods * pending.problem.nodes.size <= self._effort.evictions.packed_places
         self._bounds = self._all_pods()
         self._least_moves = 0
         self._first = self._schedule(meter) if self._is_small else self._without_moves(meter)
@@ -93,18 +94,18 @@ class EvictionSearch:
         for number in count():
             if self._done() or not self._goes_on(number):
                 break
-            self._meter.spend(effort.PRICE_OF_ROUND)
+            self._meter.spend(self._effort.evictions.price_of_round)
             self._pack_at_once(number)
             self._rule_out()
             self._pack(number)
-            self._settle(work_of_round(number))
+            self._settle(work_of_round(number, self._effort.evictions))
             if not number and not self._done():
-                self._take_unmoved(self._meter.part(effort.UNMOVED_WORK))
+                self._take_unmoved(self._meter.part(self._effort.evictions.unmoved_work))
         self._meter.look_for("fewer moves")
         self._pack_with_fewer_moves()
-        self._save_moves(effort.MOVES_GLANCE_WORK)
+        self._save_moves(self._effort.evictions.glance_work)
         self._look_nearby()
-        self._save_moves(effort.MOVES_WORK)
+        self._save_moves(self._effort.evictions.moves_work)
         if not self._only_room_decides and not (self._placed >= self._bounds and self._is_least()):
             self._go_through(self._meter)
         if not self._placed >= self._bounds:
@@ -140,11 +141,13 @@ class EvictionSearch:
     def _go_through_a_few(self) -> bool:
         """Whether all sequences of a tiny batch were gone through at once."""
         pods = sum(self._pending.wanted.values())
-        return pods <= effort.SEQUENCES_AT_ONCE and self._go_through(self._meter.step(effort.SEQUENCES_WORK))
+        return pods <= self._effort.sequences.at_once and self._go_through(
+            self._meter.step(self._effort.sequences.at_once_work)
+        )
 
     def _go_through(self, meter: Meter) -> bool:
         """Try all sequences; whether that came to its end."""
-        if not are_few(self._pending):
+        if not are_few(self._pending, self._effort.sequences):
             return False
         search = EverySequence(self._pending, meter, self._aftermath.is_no_worse)
         done = search.run(self._placed, self._bounds, self._moves(self._actions))
@@ -241,9 +244,9 @@ class EvictionSearch:
 
     def _goes_on(self, number: int) -> bool:
         """Whether a round of tries could still find or prove something."""
-        if number < effort.ROUNDS_OF_ALL:
+        if number < self._effort.evictions.rounds_of_all:
             return self._may_pack or self._is_small
-        return self._may_pack and not are_few(self._pending)
+        return self._may_pack and not are_few(self._pending, self._effort.sequences)
 
     def _pack(self, seed: int) -> None:
         """Offer packings by requests alone."""
@@ -251,17 +254,22 @@ class EvictionSearch:
             return
         self._pack_at_once(seed)
         self._fill(seed)
-        if seed < effort.PACKING_SEEDS and not self._done():
-            packing = Packing(self._vectors, self._meter)
+        if seed < self._effort.evictions.packing_seeds and not self._done():
+            packing = Insertion(self._vectors, self._meter)
             self._offer(self._vectors.arrangement(packing.climb(self._start, seed)))
 
     def _pack_at_once(self, seed: int) -> None:
         """Offer a packing of as many as the bounds allow, where they have not been tried: mostly easy."""
         tried = seed, self._bounds
-        if self._done() or not self._may_pack or seed >= effort.PACKING_SEEDS or tried in self._packed:
+        if (
+            self._done()
+            or not self._may_pack
+            or seed >= self._effort.evictions.packing_seeds
+            or tried in self._packed
+        ):
             return
         self._packed.add(tried)
-        packing = Packing(self._vectors, self._meter)
+        packing = Insertion(self._vectors, self._meter)
         at_once = packing.at_once(self._start, self._by_priority(self._bounds), seed)
         if at_once is not None:
             self._offer(self._vectors.arrangement(at_once))
@@ -289,11 +297,11 @@ class EvictionSearch:
 
     def _pack_with_fewer_moves(self) -> None:
         """Offer packings of the same pods, staying on the current node being worth more and more."""
-        work = self._meter.step(effort.STAY_WORK)
-        for seed, home in enumerate(effort.STAY_WEIGHTS):
+        work = self._meter.step(self._effort.evictions.stay_work)
+        for seed, home in enumerate(self._effort.evictions.stay_weights):
             if self._is_least() or self._fixed.over() or not self._may_pack:
                 return
-            packing = Packing(self._vectors, work)
+            packing = Insertion(self._vectors, work)
             found = packing.at_once(self._start, self._by_priority(self._placed), seed, home)
             if found is not None:
                 self._offer(self._vectors.arrangement(found))
@@ -301,9 +309,9 @@ class EvictionSearch:
     def _look_nearby(self) -> None:
         """Offer what fewer moves a few nodes at a time lead to."""
         if not self._is_least() and self._may_pack and not self._fixed.over():
-            nearby = Neighbourhoods(self._pending, self._meter.step(effort.NEARBY_WORK))
+            nearby = Neighbourhoods(self._pending, self._meter.step(self._effort.evictions.nearby_work))
             now = arrangement_of(self._actions, self._pending)
-            self._offer(nearby.improve(now, effort.NEARBY_TRIES))
+            self._offer(nearby.improve(now, self._effort.evictions.nearby_tries))
 
     @cached_property
     def _vectors(self) -> Vectors:
@@ -339,7 +347,7 @@ class EvictionSearch:
     def _rule_out(self) -> None:
         """The same by the patterns of nodes, which are quick or no help."""
         if self._may_pack and self._is_small and self._only_room_decides:
-            while not self._done() and self._ask(self._questions.cover, effort.COVER_WORK):
+            while not self._done() and self._ask(self._questions.cover, self._effort.patterns.cover_work):
                 pass
 
     def _ask(self, question: _Question, work: float) -> bool:
@@ -365,7 +373,7 @@ class EvictionSearch:
     def _refine(self, arrangement: Arrangement) -> None:
         """Offer a packing of the first priorities with as many of the others as can be added."""
         self._offer(arrangement)
-        packing = Packing(self._vectors, self._meter)
+        packing = Insertion(self._vectors, self._meter)
         self._offer(self._vectors.arrangement(packing.climb(self._vectors.places(arrangement), 0)))
 
     def _solve_exactly(self, work: float) -> None:

@@ -23,7 +23,6 @@ from planner.batch.incumbent import Incumbent, Watch
 from planner.batch.pending import Pending
 from planner.constraints.pod_topology_spread import HARD, Rule
 from planner.errors import NoAnswer
-from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Step
 from planner.state.state import State
@@ -84,7 +83,7 @@ class BatchSearch:
         """The best plan that an order of admissible binds leads to."""
         self._meter.look_for("the most pods")
         self._best.tell()
-        if is_tiny(self._pending):
+        if is_tiny(self._pending, self._meter.effort.exact):
             self._best.offer(self._greedy)
             final_pods = None if self._best.perfect() else self._exact().run(self._best)
             return Result(self._best, final_pods)
@@ -92,7 +91,7 @@ class BatchSearch:
             Coarse(self._pending, self._orderer, self._meter).run(self._best)
         if not self._best.all_placed():
             self._best.offer(self._greedy)
-        if not self._best.all_placed() and is_small(self._pending):
+        if not self._best.all_placed() and is_small(self._pending, self._meter.effort.exact):
             return Result(self._best, self._exact().run(self._best))
         return Result(self._best)
 
@@ -100,7 +99,7 @@ class BatchSearch:
         """The best placement in which every constraint holds at the end."""
         self._meter.look_for("a final state in which every constraint holds")
         exact = self._exact()
-        solved = exact.solve((), 1) if is_small(self._pending) else None
+        solved = exact.solve((), 1) if is_small(self._pending, self._meter.effort.exact) else None
         if solved is None and self._meter.cut is not None:
             raise NoAnswer(
                 f"the limit ended before {self._meter.cut} was found: --time-limit sets a larger one"
@@ -121,7 +120,7 @@ class BatchSearch:
         Nor are more constraints of the other pods broken than before.
         """
         before = count_violations(self._pending.problem, self._pending.problem.node_of)
-        tries = range(len(steps), 0, -max(1, len(steps) // effort.PREFIXES_TRIED))
+        tries = range(len(steps), 0, -max(1, len(steps) // self._meter.effort.exact.prefixes))
         lengths = (length for length in tries if self._stands(steps[:length], before))
         return steps[: next(lengths, 0)]
 

@@ -11,9 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from planner.batch.packing.vectors import Arrangement
 from planner.batch.pending import Pending
-from planner.batch.vectors import Arrangement
-from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Placement, Step
 
@@ -87,7 +86,7 @@ class ActionOrder:
         for pod, node in self._homes.items():
             self._state.bind(pod, node)
         start = self._state.mark()
-        found = self._eagerly(binds, going) if len(binds) <= effort.BINDS_PUT_IN_ORDER else None
+        found = self._eagerly(binds, going) if len(binds) <= self._meter.effort.orders.put_in_order else None
         if found is None:
             self._state.rollback(start)
             found = self._in_turn(binds, going)

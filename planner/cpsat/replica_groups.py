@@ -16,7 +16,6 @@ from planner.cpsat.lexicographic import StageGoal, reach
 from planner.cpsat.replicas import Removal, ReplicaConstraint, ReplicaGroup
 from planner.cpsat.solver import Solved, solved
 from planner.cpsat.spread import DomainPods, Spread
-from planner.proof import effort
 from planner.proof.meter import Meter
 
 #: So many stages are about the spread.
@@ -73,7 +72,7 @@ class RemovalModel:
         return Chosen(numbers, tuple(stages))
 
     def _solved(self, meter: Meter) -> Solved:
-        return solved(self._cp, meter, effort.SCALE_DOWN_WORK)
+        return solved(self._cp, meter, meter.effort.scale_down.stage_work)
 
     def _objectives(self) -> Iterator[StageGoal]:
         yield StageGoal("hard excess", self._sum(self._excess[True]))

@@ -25,7 +25,7 @@ from planner.eviction.controllers import DELETED, GONE, SURPLUS, UNSEEN, Control
 from planner.eviction.jobs import Impact
 from planner.eviction.ordinals import NOT_WANTED, OTHER_REVISION, WAITS
 from planner.problem.problem import Problem
-from planner.proof import effort
+from planner.proof.effort import STANDARD, DrainEffort, Effort
 from planner.rollout.cluster_simulation import ClusterSimulation
 from planner.rollout.report import spread_changes
 from planner.whatif.nodes import add_nodes, cordon
@@ -41,6 +41,7 @@ def drain(
     surge: int = 0,
     preemption: bool = True,
     fixes: bool = True,
+    effort: Effort = STANDARD,
     stop_event: threading.Event | None = None,
 ) -> DrainPlan:
     """The nodes drained in waves of `at_once`, with `surge` new nodes like the first of them before.
@@ -55,7 +56,7 @@ def drain(
     for name in nodes:
         grown = cordon(grown, name)
     # Whether a change frees a node is asked of the order that was asked for.
-    plan = DrainRun(grown, nodes, at_once, preemption=preemption).best(stop_event, others=fixes)
+    plan = DrainRun(grown, nodes, at_once, effort.drain, preemption=preemption).best(stop_event, others=fixes)
     plan = plan.model_copy(
         update={"surge": tuple(node.name for node in grown.nodes if node.name not in known)}
     )
@@ -67,7 +68,9 @@ def drain(
         if is_stop_requested(stop_event):
             return False
         looking_for(f"what frees {node}")
-        again = drain(changed, nodes, at_once=at_once, surge=surge, preemption=preemption, fixes=False)
+        again = drain(
+            changed, nodes, at_once=at_once, surge=surge, preemption=preemption, fixes=False, effort=effort
+        )
         return all(row.node != node for row in again.blocked)
 
     freed = [row.model_copy(update={"fixes": tuple(freeing(cluster, row, is_free))}) for row in plan.blocked]
@@ -99,7 +102,10 @@ class _DrainOutcome(NamedTuple):
 class DrainRun:
     """A drain of some nodes, in one order or another; all of them are cordoned."""
 
-    def __init__(self, cluster: Cluster, nodes: Sequence[str], at_once: int, *, preemption: bool) -> None:
+    def __init__(
+        self, cluster: Cluster, nodes: Sequence[str], at_once: int, effort: DrainEffort, *, preemption: bool
+    ) -> None:
+        self._effort = effort
         self._cluster, self._nodes, self._at_once, self._preemption = cluster, nodes, at_once, preemption
         self._problem = Problem(cluster)
         self._numbers = [self._problem.nodes.index[name] for name in nodes]
@@ -126,9 +132,9 @@ class DrainRun:
     def _others(self) -> Iterator[Sequence[int]]:
         """The order the other way round, and some that are drawn; none on large clusters."""
         size = len(self._moving) * self._problem.nodes.size
-        if len(self._numbers) > 1 and size <= effort.DRAIN_ORDERS_PLACES:
+        if len(self._numbers) > 1 and size <= self._effort.orders_places:
             yield self._numbers[::-1]
-            for seed in range(1, effort.DRAIN_ORDERS):
+            for seed in range(1, self._effort.orders):
                 yield random.Random(seed).sample(self._numbers, len(self._numbers))
 
     def _outcome(self, order: Sequence[int]) -> _DrainOutcome:
@@ -152,9 +158,8 @@ class DrainRun:
         problem, doubled = self._problem, self._doubled
         doubles = {pod: len(problem.pods) + place for place, pod in enumerate(self._moving)}
         simulation = ClusterSimulation(doubled, doubles, (), preemption=self._preemption, seed=None)
-        played = Drain(
-            simulation, Allowances(problem, range(len(problem.pods))), self._going, self._for_good, late=late
-        )
+        allowances = Allowances(problem, range(len(problem.pods)))
+        played = Drain(simulation, allowances, self._going, self._effort, self._for_good, late=late)
         played.run_until_quiet()
         before, spread = _balance(doubled, simulation), take(doubled, simulation.scheduler.state)
         already = len(simulation.preempted)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from planner.clock import report_best
 from planner.drain.allowances import Allowances
 from planner.problem.problem import Problem
-from planner.proof import effort
+from planner.proof.effort import DrainEffort
 from planner.rollout.cluster_simulation import ClusterSimulation
 
 RESTLESS = "Pods evict each other in a loop, so that the drain was not played to an end"
@@ -38,11 +38,12 @@ class Drained:
 class Drain:
     """Drains nodes of a cluster simulation."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what happens, and what a drain goes by
         self,
         simulation: ClusterSimulation,
         allowances: Allowances,
         pods_on: Mapping[int, Sequence[int]],
+        effort: DrainEffort,
         for_good: Collection[int] = (),
         *,
         late: bool = False,
@@ -59,7 +60,7 @@ class Drain:
         self._found = Drained()
         self._asked: set[int] = set()
         pods = len(simulation.waiting) + sum(map(len, pods_on.values()))
-        self._most = max(effort.DRAIN_LEAST_EVENTS, effort.DRAIN_EVENTS_PER_POD * pods)
+        self._most = max(effort.least_events, effort.events_per_pod * pods)
 
     def run_until_quiet(self) -> None:
         """Let happen what happens without a drain."""

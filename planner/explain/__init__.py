@@ -20,6 +20,7 @@ from planner.explain.blockers import PendingCase
 from planner.explain.conflict import conflict
 from planner.explain.report import explanation
 from planner.explain.search import FixSearch
+from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
 
 __all__ = ["explain"]
@@ -27,12 +28,13 @@ __all__ = ["explain"]
 _CUT = "the time was up before it was known which pods and fields exclude each other"
 
 
-def explain(
+def explain(  # noqa: PLR0913 - what can be asked, each by its name
     cluster: Cluster,
     pods: Collection[str] | None = None,
     *,
     preemption: bool = True,
     batch: float = 0.0,
+    effort: Effort = STANDARD,
     stop_event: threading.Event | None = None,
 ) -> ExplanationList:
     """The explanations of all pending pods, or of those named (`namespace/name`); one for pods alike.
@@ -40,11 +42,11 @@ def explain(
     With `batch` so many seconds may go into a minimal set of pods and fields that exclude each other.
     When `stop_event` is set, no more changes are tried out.
     """
-    static = AtRest.of(cluster, preemption)
+    static = AtRest.of(cluster, preemption, effort.explain)
     wanted = None if pods is None else set(pods)
     _check_names(static, wanted)
     items = tuple(_explanations(static, wanted, Owners(cluster), stop_event))
-    meter = Meter.of(batch) if batch > 0 else None
+    meter = Meter.of(batch, effort=effort) if batch > 0 else None
     found = None if meter is None else _conflict(cluster, static, wanted, meter)
     cut = meter is not None and meter.cut is not None
     return ExplanationList(

@@ -14,7 +14,7 @@ import numpy as np
 from models import Cluster
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
-from planner.proof import effort
+from planner.proof.effort import STANDARD, ExplainEffort
 from planner.scheduler.scheduler import GATED, Scheduler, SchedulingDecision
 
 
@@ -25,6 +25,7 @@ class AtRest:
     problem: Problem
     scheduler: Scheduler
     preemption: bool
+    effort: ExplainEffort = STANDARD.explain
     left: list[int] = field(default_factory=list)
     messages: dict[int, str] = field(default_factory=dict)
     late: dict[int, int] = field(default_factory=dict)
@@ -32,10 +33,10 @@ class AtRest:
     _claiming: list[tuple[int, int]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, cluster: Cluster, preemption: bool) -> AtRest:
+    def of(cls, cluster: Cluster, preemption: bool, effort: ExplainEffort = STANDARD.explain) -> AtRest:
         """Run the queue until it has nothing more to give."""
         problem = Problem(cluster)
-        static = cls(problem, Scheduler(problem, preemption=preemption), preemption)
+        static = cls(problem, Scheduler(problem, preemption=preemption), preemption, effort)
         static._run()
         return static
 
@@ -43,7 +44,7 @@ class AtRest:
         asked: dict[int, int] = {}
         for decision in self.scheduler.run():
             self._take(decision, asked)
-        for _ in range(effort.ROUNDS_TO_REST):
+        for _ in range(self.effort.rounds_to_rest):
             before = self._changes
             for pod in [pod for pod in self.left if not self.is_gated(pod)]:
                 self._retry(pod, asked)

@@ -18,7 +18,6 @@ from planner.explain.blockers import Blocker, PendingCase
 from planner.explain.change import ClusterChange, Cost
 from planner.explain.room_changes import delete
 from planner.problem.nodes import ALL
-from planner.proof import effort
 
 
 def terms(case: PendingCase, plugin: InterPodAffinity) -> Iterator[Blocker]:
@@ -44,11 +43,11 @@ def _pods_in_domain(around: Around) -> np.ndarray:
 def _disperse(case: PendingCase, around: Around, node: int) -> Iterator[ClusterChange]:
     """Delete those in the domain."""
     code = int(around.column.codes[node])
-    if code < 0 or int(around.counts.sums()[code]) > effort.MOST_VICTIMS:
+    if code < 0 or int(around.counts.sums()[code]) > case.static.effort.most_victims:
         return
     inside = around.column.codes == code
     pods = case.pods_on(inside, lambda number: number in around.counts.tally.members)
-    if 0 < len(pods) <= effort.MOST_VICTIMS:
+    if 0 < len(pods) <= case.static.effort.most_victims:
         yield delete(case, pods)
 
 

@@ -19,7 +19,6 @@ from planner.explain.change import ClusterChange, Cost
 from planner.explain.smaller_requests import lower
 from planner.problem.nodes import Ints, Mask
 from planner.problem.requests import PODS, in_words
-from planner.proof import effort
 
 
 def resources(case: PendingCase, plugin: NodeResourcesFit) -> Iterator[Blocker]:
@@ -113,7 +112,7 @@ def _victims(case: PendingCase, here: list[int], wanted: dict[int, int]) -> list
             chosen.append(pod)
             left = {row: need - amounts[pod][row] for row, need in left.items()}
         if all(need <= 0 for need in left.values()):
-            return chosen if len(chosen) <= effort.MOST_VICTIMS else []
+            return chosen if len(chosen) <= case.static.effort.most_victims else []
     return []
 
 
@@ -170,7 +169,7 @@ def _free_port(case: PendingCase, node: int) -> Iterator[ClusterChange]:
         if any(clash(a, b) for a in mine)
     }
     ports = ", ".join(sorted(f"{protocol} {port}" for _, protocol, port in taken))
-    if holders and len(holders) <= effort.MOST_VICTIMS:
+    if holders and len(holders) <= case.static.effort.most_victims:
         name = case.problem.nodes.names[node]
         yield delete(case, sorted(holders, key=case.worth), f"free host port {ports} on node {name}: ")
     if not case.template.pod.spec.host_network:

@@ -23,7 +23,6 @@ from planner.explain.by_plugin import blockers_of
 from planner.explain.change import Candidate, ClusterChange, Cost, cost_of, without_repetition
 from planner.explain.trials import TrialResult, Trials
 from planner.problem.nodes import Ints
-from planner.proof import effort
 from planner.scheduler.scheduler import GATED
 
 _RELATIONAL = {"PodTopologySpread", "InterPodAffinity"}
@@ -56,6 +55,7 @@ class FixSearch:
     def __init__(self, case: PendingCase, stop_event: threading.Event | None = None) -> None:
         """When `stop_event` is set, nothing more is tried out."""
         self._case = case
+        self._effort = case.static.effort
         self._stop_event = stop_event
         self._trials = Trials(case.static, case.pod)
         self._blockers = blockers_of(case)
@@ -76,15 +76,15 @@ class FixSearch:
         patterns = self._patterns()
         most = max((len(pattern) for pattern, _ in patterns), default=0)
         for size in range(1, most + 1):
-            self._try(self._candidates(patterns, size, effort.NODES_PER_PATTERN))
+            self._try(self._candidates(patterns, size, self._effort.nodes_per_pattern))
             if size == 1:
                 few = sorted(self._new_nodes(), key=cost_of)
-                self._try(few[: effort.NEW_NODE_KINDS] if self._fixes else few)
+                self._try(few[: self._effort.new_node_kinds] if self._fixes else few)
             if self._enough(size):
                 break
         if not self._fixes:
             self._try(self._more_nodes())
-        small = self._case.problem.nodes.size <= effort.EVERY_NODE_TRIED
+        small = self._case.problem.nodes.size <= self._effort.every_node_tried
         for more in (
             self._with_new_node,
             lambda: self._everywhere(patterns),
@@ -97,11 +97,11 @@ class FixSearch:
         return FoundFixes(tuple(self._best()), self._tried, done and not stopped)
 
     def _enough(self, size: int) -> bool:
-        return len(self._fixes) >= (effort.FIXES_WANTED if size == 1 else 1)
+        return len(self._fixes) >= (self._effort.fixes_wanted if size == 1 else 1)
 
     def _best(self) -> list[TestedFix]:
         by_cost = sorted(self._fixes, key=lambda fix: (bool(fix.landing.victims), cost_of(fix.changes)))
-        return by_cost[: effort.FIXES_ENOUGH]
+        return by_cost[: self._effort.fixes_enough]
 
     def _patterns(self) -> list[Pattern]:
         """The nodes by the rules that refuse them, those with the fewest rules first."""
@@ -123,17 +123,19 @@ class FixSearch:
 
     def _candidates(self, patterns: list[Pattern], size: int, nodes: int) -> Iterator[Candidate]:
         chosen = [pattern for pattern in patterns if len(pattern[0]) == size]
-        for rules, where in chosen[: effort.PATTERNS if nodes == effort.NODES_PER_PATTERN else None]:
+        for rules, where in chosen[
+            : self._effort.patterns if nodes == self._effort.nodes_per_pattern else None
+        ]:
             for node in _easiest(rules, where, nodes):
                 offers = product(*(list(rule.propose(node)) for rule in rules))
                 combined = sorted(map(without_repetition, offers), key=cost_of)
-                self._cut |= len(combined) > effort.COMBINATIONS
-                yield from combined[: effort.COMBINATIONS]
+                self._cut |= len(combined) > self._effort.combinations
+                yield from combined[: self._effort.combinations]
 
     def _everywhere(self, patterns: list[Pattern]) -> Iterator[Candidate]:
         """Every node of every pattern."""
         for size in range(1, 1 + max((len(pattern) for pattern, _ in patterns), default=0)):
-            yield from self._candidates(patterns, size, effort.EVERY_NODE_TRIED)
+            yield from self._candidates(patterns, size, self._effort.every_node_tried)
 
     def _softened(self, patterns: list[Pattern]) -> Iterator[Candidate]:
         """Without constraints that are not in the way yet, but will be once a node is open."""
@@ -155,7 +157,9 @@ class FixSearch:
     def _more_nodes(self) -> Iterator[Candidate]:
         """Several new nodes, where other waiting pods would take the first."""
         return (
-            (change,) for number in effort.MORE_NEW_NODES for change in new_nodes.like(self._case, number)
+            (change,)
+            for number in self._effort.more_new_nodes
+            for change in new_nodes.like(self._case, number)
         )
 
     def _with_new_node(self) -> Iterator[Candidate]:
@@ -206,8 +210,8 @@ class FixSearch:
 
     def _wanted(self, candidate: Candidate) -> bool:
         """Whether another fix of this kind is wanted, and nothing smaller is part of it."""
-        most = 1 if any(change.subject for change in candidate) else effort.FIXES_ALIKE
-        if len(self._fixes) >= effort.FIXES_LOOKED_FOR or self._kinds[_kind(candidate)] >= most:
+        most = 1 if any(change.subject for change in candidate) else self._effort.fixes_alike
+        if len(self._fixes) >= self._effort.fixes_looked_for or self._kinds[_kind(candidate)] >= most:
             return False
         summaries = {change.summary for change in candidate}
         return not any({c.summary for c in fix.changes} <= summaries for fix in self._fixes)

@@ -16,7 +16,6 @@ from planner.explain.change import ClusterChange, Cost
 from planner.explain.node_rules import label
 from planner.explain.room_changes import delete
 from planner.problem.nodes import ALL, HOSTNAME
-from planner.proof import effort
 
 _ZONE = "topology.kubernetes.io/zone"
 Terms = TopologySpreadConstraint
@@ -171,5 +170,5 @@ def _fewer_pods(case: PendingCase, rule: Rule, domain: int) -> Iterator[ClusterC
     """Take the surplus out of the domain."""
     surplus = int(rule.counts.sums()[domain]) + rule.own - rule.minimum() - rule.constraint.max_skew
     pods = members(case, rule, domain)
-    if 0 < surplus <= min(effort.MOST_VICTIMS, len(pods)):
+    if 0 < surplus <= min(case.static.effort.most_victims, len(pods)):
         yield delete(case, pods[:surplus])

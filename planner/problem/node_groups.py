@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.problem.nodes import Codes, Ints
-from planner.proof import effort
+from planner.proof.effort import STANDARD
 
 
 class NodeGroups:
@@ -31,11 +31,17 @@ class NodeGroups:
         return cls(np.arange(size, dtype=np.intp))
 
     @classmethod
-    def alike(cls, size: int, traits: Iterable[NDArray[np.generic]], most: int) -> NodeGroups:
+    def alike(
+        cls,
+        size: int,
+        traits: Iterable[NDArray[np.generic]],
+        most: int,
+        least_alike: int = STANDARD.cells.least_alike,
+    ) -> NodeGroups:
         """Nodes together that no trait tells apart; each trait has a value for every node.
 
-        Traits that nearly every node has a value of its own of, as of the hostname, are passed over, and
-        so are those that would make too many cells.
+        Traits of which fewer than `least_alike` nodes share a value on average, as of the hostname, are
+        passed over, and so are those that would make more than `most` cells.
         """
         of, seen = np.zeros(size, np.intp), set[bytes]()
         for trait in traits:
@@ -44,7 +50,7 @@ class NodeGroups:
                 continue
             seen.add(key)
             kinds, codes = np.unique(trait, return_inverse=True)
-            if len(kinds) * effort.LEAST_ALIKE > size:
+            if len(kinds) * least_alike > size:
                 continue
             values, finer = np.unique(of * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
             if len(values) <= most:

@@ -7,7 +7,293 @@ answer on a slow machine and on a fast one; the clock only cuts, and then the do
 Budgets are steps of fixed size, whatever `--time-limit` is.  What is still open when all steps are
 done is asked on, as long as the limit's work lasts: the search at a limit is the beginning of the
 search at a larger one.
+
+An `Effort` is a value: an engine's entry point takes one, and passes it on, on the meter where there is one.
 """
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class OrderEffort:
+    """Orders of binds."""
+
+    #: How many orders of a placement are tried: where one is found, it is nearly always among the first.
+    tried: int = 300
+    #: Up to this many binds with moves, pods that fit at once are bound first; finding them is quadratic.
+    put_in_order: int = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ExactEffort:
+    """The exact model of a batch."""
+
+    #: Up to so many pairs of a template and a node, the exact model is quicker than cells of nodes.
+    tiny_pairs: int = 2_000
+    #: Up to so many pairs every template and node can have a variable of their own.
+    small_pairs: int = 20_000
+    #: Placements in so many phases are asked for where one had no order; most of those have two.
+    phases: tuple[int, ...] = (1, 2, 3)
+    #: Up to so many pods times pairs every bind can be a phase of its own.
+    one_by_one_triples: int = 8_000
+    #: Pods placed are worth much work.
+    pods_work: float = 20.0
+    #: A softer stage gets little work, as its proof is seldom asked for.
+    soft_work: float = 1.0
+    #: Of binds that break something in the end, so many beginnings are looked at.
+    prefixes: int = 32
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceEffort:
+    """Every sequence of a tiny batch."""
+
+    #: Up to so many pods on so many nodes all sequences may be gone through.
+    pods: int = 24
+    nodes: int = 12
+    #: And up to so many choices of evictions before them.
+    eviction_choices: int = 20_000
+    #: A batch of up to so many pods is begun with: nearly always that takes a moment, and all is known.
+    at_once: int = 12
+    #: The work on it then.
+    at_once_work: float = 2.0
+    #: Work for each position that is looked at.
+    price_of_position: float = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class CellEffort:
+    """Large batches over cells of nodes."""
+
+    #: Up to so many pairs of a template and a cell, nodes are told apart: such models take seconds.
+    pairs: int = 40_000
+    #: A trait tells cells apart when at least so many nodes share a value of it on average.
+    least_alike: int = 4
+    #: How full cells may become, one try after the other; what asks for fuller ones is not tried on emptier.
+    fullness: tuple[float, ...] = (0.95, 0.96, 0.93, 0.97, 1.0)
+    #: Quotas of cells are found quickly or not at all.
+    quotas_work: float = 3.0
+    #: Pods change places among so many nodes: among more, an iteration takes too long.
+    repair_nodes: int = 48
+    #: So many iterations for each pod left over: beyond that, what is found no longer pays.
+    repair_turns: int = 80
+    #: All repairs of one try together: something, and more for every pod.
+    repair_work: float = 1.0
+    #: All packing anew: something, and more for every pod.
+    repack_work: float = 1.0
+    #: The more for every pod.
+    work_per_pod: float = 2e-4
+    #: So many nodes are packed anew at once.
+    repack_nodes: int = 12
+    #: A cell is packed anew so often.
+    repack_tries: int = 12
+    #: Each time with so much work.
+    repack_once_work: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class TabuEffort:
+    """Tabu search of packings."""
+
+    #: What a pod on its current node is worth, against an overload of one node's whole mean room.
+    home: float = 0.002
+    #: Tabu tenure: for this many iterations, and up to twice as many more, a pod does not come back.
+    tenure: int = 5
+    #: Shakes changes that are equally good, far below any real difference.
+    noise: float = 1e-6
+    #: Iterations to repair all pods at once: longer runs seldom end better than new ones.
+    turns_at_once: int = 250
+    #: Iterations to fit one more pod in, for the same reason.
+    turns_for_one: int = 250
+
+
+@dataclass(frozen=True, slots=True)
+class PatternEffort:
+    """Patterns of nodes that have to be full."""
+
+    #: Amounts of two resources times kinds of pods, as bits: up to so many, the patterns of a node are looked
+    #: for; that is 150 MB.
+    bits: int = 1_200_000_000
+    #: Beyond so many patterns of a node a cover by patterns is not decided.
+    most: int = 6_000
+    #: Nor beyond so many steps on the way to them.
+    steps: int = 400_000
+    #: Work for each of those bits.
+    price_of_bit: float = 1.5e-10
+    #: Work for each step.
+    price_of_step: float = 2e-6
+    #: Whether patterns cover the nodes is decided at once, or hardly at all.
+    cover_work: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class FillingEffort:
+    """Packings of nodes that are filled one after the other."""
+
+    #: A node is filled so often from another start: more finds a little less waste, later.
+    tries: int = 3
+    #: Unless so small a share of it stays free before.
+    enough: float = 0.001
+    #: Pods that may come last to a node: more find a better fit so seldom that another try is worth more.
+    pods: int = 220
+    #: Sets of three of them that are looked at, for the same reason.
+    triples: int = 100_000
+    #: A set of three may leave so large a share of a resource free.
+    window: float = 0.02
+    #: The last three have room for so many mean pods.
+    last: float = 3.4
+    #: The largest pod comes first, give or take so much.
+    anchor_shake: float = 0.02
+    #: What stays free counts by its scarcity to this power.
+    sharpness: int = 8
+    #: Work for each set that is looked at.
+    price_of_set: float = 3e-7
+    #: Work for looking at all.
+    price_of_fit: float = 5e-4
+    #: So many nodes are left for pods that change places, one try after the other.
+    loose: tuple[int, ...] = (8, 12, 6, 10)
+    #: Which pods stay outside is shaken by so much of their size.
+    shake: float = 0.15
+    #: Iterations for the loose nodes.
+    turns: int = 600
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionEffort:
+    """Moves of running pods."""
+
+    #: Up to so many pairs of a pod and a node packings are tried; an iteration then takes some milliseconds.
+    packed_places: int = 2_000_000
+    #: Seeds for packing all pods at once, and one pod after the other; fillings find more later.
+    packing_seeds: int = 2
+    #: The first question about a packing has so much work, and each one after it twice as much.
+    question_work: float = 1.2
+    #: That often; where rounds are cheap, a thousand of them may follow.
+    rounds_doubled: int = 40
+    #: A round of tries costs so much at least, so that rounds come to an end.
+    price_of_round: float = 0.01
+    #: So many rounds where packings cannot be tried, or where all sequences can be gone through afterwards.
+    rounds_of_all: int = 3
+    #: The plan without moves, where it may be better than what was found at first.
+    unmoved_work: float = 2.0
+    #: Up to so many pairs of a template and a cell a relaxation tells nodes apart.
+    relaxed_pairs: int = 20_000
+    #: A relaxation is quick or no good.
+    relaxation_work: float = 1.0
+    #: Few moves: a short solve first, so that nothing else is tried where that decides.
+    glance_work: float = 0.1
+    #: A longer one after packings and neighbourhoods gave a better start.
+    moves_work: float = 0.4
+    #: What staying on the current node is worth, one packing after the other.
+    stay_weights: tuple[float, ...] = (0.002, 0.002, 0.005, 0.005, 0.01, 0.01, 0.02, 0.04)
+    #: All packings with fewer moves together.
+    stay_work: float = 2.0
+    #: So many nodes are arranged anew.
+    nearby_nodes: int = 5
+    #: So many of them with a move.
+    nearby_moving: int = 4
+    #: So often.
+    nearby_tries: int = 40
+    #: Each time with so much work.
+    nearby_once_work: float = 0.1
+    #: All of it together.
+    nearby_work: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleDownEffort:
+    """Which replicas go."""
+
+    #: The work on every stage; nearly all are proved in a hundredth of a second.
+    stage_work: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainEffort:
+    """Explanations."""
+
+    #: Pods that keep evicting each other never come to rest.
+    rounds_to_rest: int = 10
+    #: So many fixes are enough for a reader.
+    fixes_enough: int = 8
+    #: So many of one kind.
+    fixes_alike: int = 2
+    #: So many are looked for, so that the last ones of the catalogue are tried too.
+    fixes_looked_for: int = 12
+    #: With fewer fixes than this of one change, pairs are tried, and so on.
+    fixes_wanted: int = 2
+    #: So many nodes of a pattern: each is a trial of milliseconds.
+    nodes_per_pattern: int = 3
+    #: So many patterns, for the same reason.
+    patterns: int = 24
+    #: So many combinations of changes, for the same reason.
+    combinations: int = 60
+    #: With fixes at hand only so many kinds of a new node are tried.
+    new_node_kinds: int = 4
+    #: Without any, so many new nodes at once too.
+    more_new_nodes: tuple[int, ...] = (2, 4, 8)
+    #: On clusters up to this size every node of a pattern is tried before it is said that nothing helps.
+    every_node_tried: int = 64
+    #: More pods than this are not taken away for one.
+    most_victims: int = 5
+    #: For so many different pods of a lost domain a way out is looked for.
+    losses_explained: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DrainEffort:
+    """Drains."""
+
+    #: So many other orders of nodes are tried where one does harm.
+    orders: int = 12
+    #: Up to so many moving pods times nodes: on larger clusters one order takes too long.
+    orders_places: int = 20_000
+    #: Pods that keep evicting each other never come to rest: so many events for every pod that is to go or
+    #: waits are several times what a drain takes.
+    events_per_pod: int = 50
+    #: And at least so many.
+    least_events: int = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutEffort:
+    """Rollouts."""
+
+    #: Pods that keep evicting each other never come to rest: so many events for every pod of the workloads
+    #: are several times what a rollout takes that comes to its end.
+    events_per_pod: int = 100
+    #: And at least so many.
+    least_events: int = 10_000
+    #: So many fixes are told.
+    fixes_told: int = 3
+    #: So many of those that `explain` finds are tried out in every draw.
+    fixes_tried: int = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How far every engine goes; `dataclasses.replace` makes another one."""
+
+    orders: OrderEffort = OrderEffort()
+    exact: ExactEffort = ExactEffort()
+    sequences: SequenceEffort = SequenceEffort()
+    cells: CellEffort = CellEffort()
+    tabu: TabuEffort = TabuEffort()
+    patterns: PatternEffort = PatternEffort()
+    filling: FillingEffort = FillingEffort()
+    evictions: EvictionEffort = EvictionEffort()
+    scale_down: ScaleDownEffort = ScaleDownEffort()
+    explain: ExplainEffort = ExplainEffort()
+    drain: DrainEffort = DrainEffort()
+    rollout: RolloutEffort = RolloutEffort()
+
+
+#: What the commands take.
+STANDARD = Effort()
+
+# The engines below have their numbers as constants of this module.
 
 # The meter
 
@@ -22,128 +308,6 @@ SOLVER_WORKERS, SOLVER_SEED = 1, 1
 PRICE_OF_MODEL = 1e-5
 #: Work for each number that an iteration of a search looks at, and for the iteration itself.
 PRICE_OF_NUMBER, PRICE_OF_TURN = 2.5e-8, 2.5e-4
-
-# Orders of binds
-
-#: How many orders of a placement are tried: where one is found, it is nearly always among the first.
-ORDERS_TRIED = 300
-#: Up to this many binds with moves, pods that fit at once are bound first; finding them is quadratic.
-BINDS_PUT_IN_ORDER = 300
-
-# The exact model of a batch
-
-#: Up to so many pairs of a template and a node, the exact model is quicker than cells of nodes.
-TINY_PAIRS = 2_000
-#: Up to so many pairs every template and node can have a variable of their own.
-SMALL_PAIRS = 20_000
-#: Placements in so many phases are asked for where one had no order; most of those have two.
-PHASES = (1, 2, 3)
-#: Up to so many pods times pairs every bind can be a phase of its own.
-ONE_BY_ONE_TRIPLES = 8_000
-#: Pods placed are worth much work; a softer stage gets little, as its proof is seldom asked for.
-EXACT_PODS_WORK, EXACT_SOFT_WORK = 20.0, 1.0
-
-#: Of binds that break something in the end, so many beginnings are looked at.
-PREFIXES_TRIED = 32
-
-# Every sequence of a tiny batch
-
-#: Up to so many pods, nodes and choices of evictions all sequences may be gone through.
-SEQUENCE_PODS, SEQUENCE_NODES, EVICTION_CHOICES = 24, 12, 20_000
-#: A batch of up to so many pods is begun with: nearly always that takes a moment, and all is known.
-SEQUENCES_AT_ONCE, SEQUENCES_WORK = 12, 2.0
-#: Work for each position that is looked at.
-PRICE_OF_POSITION = 1e-4
-
-# Large batches over cells of nodes
-
-#: Up to so many pairs of a template and a cell, nodes are told apart: such models take seconds.
-CELL_PAIRS = 40_000
-#: A trait tells cells apart when at least so many nodes share a value of it on average.
-LEAST_ALIKE = 4
-#: How full cells may become, one try after the other; what asks for fuller ones is not tried on emptier.
-CELL_FULLNESS = (0.95, 0.96, 0.93, 0.97, 1.0)
-#: Quotas of cells are found quickly or not at all.
-QUOTAS_WORK = 3.0
-#: Pods change places among so many nodes, so many iterations for each pod left over: beyond that, what is
-#: found no longer pays.
-REPAIR_NODES, REPAIR_TURNS = 48, 80
-#: All repairs of one try together, and all packing anew: something, and more for every pod.
-REPAIR_WORK, REPACK_WORK, WORK_PER_POD = 1.0, 1.0, 2e-4
-#: So many nodes are packed anew at once, a cell so often, each with so much work.
-REPACK_NODES, REPACK_TRIES, REPACK_ONCE_WORK = 12, 12, 0.2
-
-# Tabu search of packings
-
-#: What a pod on its current node is worth, against an overload of one node's whole mean room.
-TABU_HOME = 0.002
-#: Tabu tenure: for this many iterations, and up to twice as many more, a pod does not come back.
-TABU_TENURE = 5
-#: Shakes changes that are equally good, far below any real difference.
-TABU_NOISE = 1e-6
-#: Iterations to repair all pods at once, and to fit one more in: longer runs seldom end better than new ones.
-TURNS_AT_ONCE, TURNS_FOR_ONE = 250, 250
-
-# Packings of nodes that have to be full
-
-#: Amounts of two resources times kinds of pods, as bits: up to so many, the patterns of a node are looked
-#: for; that is 150 MB.
-PATTERN_BITS = 1_200_000_000
-#: Beyond so many patterns of a node, or steps on the way to them, a cover by patterns is not decided.
-PATTERNS_OF_NODE, PATTERN_STEPS = 6_000, 400_000
-#: Work for each of those bits, and for each step.
-PRICE_OF_BIT, PRICE_OF_STEP = 1.5e-10, 2e-6
-#: Whether patterns cover the nodes is decided at once, or hardly at all.
-COVER_WORK = 2.0
-#: The first question about a packing has so much work, and each one after it twice as much.
-QUESTION_WORK = 1.2
-#: That often; where rounds are cheap, a thousand of them may follow.
-ROUNDS_DOUBLED = 40
-#: A node is filled so often from another start, unless so small a share of it stays free before.
-FILL_TRIES, FILL_ENOUGH = 3, 0.001
-#: Pods that may come last to a node, and sets of three of them that are looked at: more find a better
-#: fit so seldom that another try is worth more.
-FILL_PODS, FILL_TRIPLES = 220, 100_000
-#: A set of three may leave so large a share of a resource free.
-FILL_WINDOW = 0.02
-#: The last three have room for so many mean pods; the largest pod comes first, give or take.
-FILL_LAST, FILL_ANCHOR_SHAKE = 3.4, 0.02
-#: What stays free counts by its scarcity to this power.
-FILL_SHARPNESS = 8
-#: Work for each set that is looked at, and for looking at all.
-PRICE_OF_SET, PRICE_OF_FIT = 3e-7, 5e-4
-#: So many nodes are left for pods that change places, one try after the other.
-FILL_LOOSE = (8, 12, 6, 10)
-#: Which pods stay outside is shaken by so much of their size.
-FILL_SHAKE = 0.15
-#: Iterations for the loose nodes.
-FILL_TURNS = 600
-
-# Moves of running pods
-
-#: Up to so many pairs of a pod and a node packings are tried; an iteration then takes some milliseconds.
-PACKED_PLACES = 2_000_000
-#: Seeds for packing all pods at once, and one pod after the other; fillings find more later.
-PACKING_SEEDS = 2
-#: A round of tries costs so much at least, so that rounds come to an end.
-PRICE_OF_ROUND = 0.01
-#: So many rounds where packings cannot be tried, or where all sequences can be gone through afterwards.
-ROUNDS_OF_ALL = 3
-#: The plan without moves, where it may be better than what was found at first.
-UNMOVED_WORK = 2.0
-#: Up to so many pairs of a template and a cell a relaxation tells nodes apart.
-RELAXED_PAIRS = 20_000
-#: A relaxation is quick or no good.
-RELAXATION_WORK = 1.0
-#: Few moves: a short solve first, then a longer one after packings and neighbourhoods gave a better start.
-MOVES_GLANCE_WORK, MOVES_WORK = 0.1, 0.4
-#: What staying on the current node is worth, one packing after the other.
-STAY_WEIGHTS = (0.002, 0.002, 0.005, 0.005, 0.01, 0.01, 0.02, 0.04)
-#: All packings with fewer moves together.
-STAY_WORK = 2.0
-#: So many nodes are arranged anew, so many of them with a move, so often, each with so much work; and
-#: all of it together.
-NEARBY_NODES, NEARBY_MOVING, NEARBY_TRIES, NEARBY_ONCE_WORK, NEARBY_WORK = 5, 4, 40, 0.1, 2.0
 
 # Moves that repair the spread
 
@@ -173,31 +337,7 @@ CHAIN_TIGHT = 4
 #: An exchange of replicas is quick or no good; so many of each workload are tried for one gap.
 EXCHANGE_WORK, EXCHANGE_PODS = 3.0, 4
 
-# Which replicas go
-
-#: The work on every stage of a scale-down; nearly all are proved in a hundredth of a second.
-SCALE_DOWN_WORK = 10.0
-
-# Explanations
-
-#: Pods that keep evicting each other never come to rest.
-ROUNDS_TO_REST = 10
-#: So many fixes are enough for a reader, and so many of one kind.
-FIXES_ENOUGH, FIXES_ALIKE = 8, 2
-#: So many are looked for, so that the last ones of the catalogue are tried too.
-FIXES_LOOKED_FOR = 12
-#: With fewer fixes than this of one change, pairs are tried, and so on.
-FIXES_WANTED = 2
-#: So many nodes of a pattern, patterns, and combinations of changes: each is a trial of milliseconds.
-NODES_PER_PATTERN, PATTERNS, COMBINATIONS = 3, 24, 60
-#: With fixes at hand only so many kinds of a new node are tried; without any, so many nodes at once too.
-NEW_NODE_KINDS, MORE_NEW_NODES = 4, (2, 4, 8)
-#: On clusters up to this size every node of a pattern is tried before it is said that nothing helps.
-EVERY_NODE_TRIED = 64
-#: More pods than this are not taken away for one.
-MOST_VICTIMS = 5
-#: For so many different pods of a lost domain a way out is looked for.
-LOSSES_EXPLAINED = 20
+# What would help
 
 #: So many constraints that stay broken are explained; for so many another node is tried, on clusters of up
 #: to so many pods times nodes, each with the work of so many seconds, whatever the limit is.
@@ -262,22 +402,6 @@ CORDONS_TOLD = 3
 PIN_NAMES = 100
 #: On so many nodes it is tried out whether a replacement could preempt there; on more it is taken to.
 PREEMPTION_TRIALS = 64
-
-# Drains
-
-#: So many other orders of nodes are tried where one does harm, up to so many moving pods times nodes.
-DRAIN_ORDERS, DRAIN_ORDERS_PLACES = 12, 20_000
-#: Pods that keep evicting each other never come to rest: so many events for every pod that is to go or waits,
-#: and at least so many, are several times what a drain takes.
-DRAIN_EVENTS_PER_POD, DRAIN_LEAST_EVENTS = 50, 2_000
-
-# Rollouts
-
-#: Pods that keep evicting each other never come to rest: so many events for every pod of the workloads,
-#: and at least so many, are several times what a rollout takes that comes to its end.
-ROLLOUT_EVENTS_PER_POD, ROLLOUT_LEAST_EVENTS = 100, 10_000
-#: So many fixes are told, and so many of those that `explain` finds are tried out in every draw.
-ROLLOUT_FIXES_TOLD, ROLLOUT_FIXES_TRIED = 3, 6
 
 #: In this share of the draws with which a plan is replayed pods end as late as they can: what they hold is
 #: in the way for longest.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from planner.clock import Clock, looking_for, report_best
-from planner.proof import effort
+from planner.proof.effort import STANDARD, WORK_PER_SECOND, Effort
 
 _T = TypeVar("_T")
 
@@ -18,18 +18,34 @@ class Meter:
     Nothing that decides anything asks the clock: it only ends a search, as Ctrl-C does.
     """
 
-    def __init__(self, work: float, clock: Clock, whole: Meter | None = None, *, draws: bool = True) -> None:
+    def __init__(
+        self,
+        work: float,
+        clock: Clock,
+        whole: Meter | None = None,
+        *,
+        draws: bool = True,
+        effort: Effort | None = None,
+    ) -> None:
         self._work = work
         self._clock = clock
         self._whole = whole
         self._draws = draws
         self._looking = "a plan"
+        #: How far each engine goes that is given this meter.
+        self.effort: Effort = effort or (STANDARD if whole is None else whole.effort)
         self._cut: str | None = None
 
     @classmethod
-    def of(cls, seconds: float, stop_event: threading.Event | None = None, kept: float = 0.0) -> Meter:
+    def of(
+        cls,
+        seconds: float,
+        stop_event: threading.Event | None = None,
+        kept: float = 0.0,
+        effort: Effort | None = None,
+    ) -> Meter:
         """The work of so many seconds, and a clock that leaves some of them for what comes after."""
-        return cls(seconds * effort.WORK_PER_SECOND, Clock(seconds - kept, stop_event))
+        return cls(seconds * WORK_PER_SECOND, Clock(seconds - kept, stop_event), effort=effort)
 
     def part(self, work: float) -> Meter:
         """A part of the work: so much at most, and never more than the whole has."""

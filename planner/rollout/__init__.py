@@ -11,6 +11,7 @@ from models.snapshot import Snapshot
 from planner.clock import is_stop_requested, report_best
 from planner.documents.rollout import Rollout, RolloutReplays
 from planner.errors import InputError
+from planner.proof.effort import STANDARD, Effort
 from planner.rollout.draw import Ended, play
 from planner.rollout.fixes import fixes_of
 from planner.rollout.prepare import Prepared, prepare, pruned
@@ -34,6 +35,7 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
     prune: LabelSelector | None = None,
     fixes: bool = True,
     progress: Progress | None = None,
+    effort: Effort = STANDARD,
     stop_event: threading.Event | None = None,
 ) -> Rollout:
     """How applying the manifests to what runs goes on and ends.
@@ -45,7 +47,7 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
     """
     manifests = all_restarted(manifests) if restart else manifests
     gone = [] if prune is None else pruned(cluster, manifests, prune)
-    prepared = prepare(cluster, manifests, gone)
+    prepared = prepare(cluster, manifests, gone, effort)
     if not prepared.makers:
         raise InputError(["the manifests have no workload: nothing would be rolled out"])
     draws = draws_of(prepared, replays, preemption=preemption, progress=progress, stop_event=stop_event)

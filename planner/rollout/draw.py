@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from planner.proof import effort
 from planner.rollout.cluster_simulation import ClusterSimulation
 from planner.rollout.controllers import Run
 from planner.rollout.pace import Pace
@@ -57,6 +56,6 @@ def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Begun:
         simulation.watch(run.pods)
         for some, seconds in run.min_ready:
             simulation.ask(some, seconds, then)
-    pods = sum(run.turnover for run in runs)
-    most = max(effort.ROLLOUT_LEAST_EVENTS, effort.ROLLOUT_EVENTS_PER_POD * pods)
+    effort, pods = prepared.effort.rollout, sum(run.turnover for run in runs)
+    most = max(effort.least_events, effort.events_per_pod * pods)
     return Begun(simulation, runs, Timeline(simulation, runs, pace), most)

@@ -25,7 +25,6 @@ from planner.explain.change import edited
 from planner.explain.patches import spec_patch, wrapped
 from planner.explain.report import fix_of
 from planner.explain.search import FixSearch
-from planner.proof import effort
 from planner.rollout.draw import Ended, play
 from planner.rollout.makers import Rolling
 from planner.rollout.prepare import Prepared, prepare
@@ -49,16 +48,16 @@ def fixes_of(
     """Changes with which every draw completes and no constraint ends broken that is broken now."""
     told = 0
     for trial in _trials(cluster, manifests, prepared, draws, found):
-        if _works(trial, prepared.gone, len(draws)):
+        if _works(trial, prepared, len(draws)):
             yield trial.fix
             told += 1
-        if told == effort.ROLLOUT_FIXES_TOLD:
+        if told == prepared.effort.rollout.fixes_told:
             return
 
 
-def _works(trial: Trial, gone: Sequence[Rolling], draws: int) -> bool:
+def _works(trial: Trial, before: Prepared, draws: int) -> bool:
     """Whether it completes and holds, whatever is drawn."""
-    prepared = prepare(trial.cluster, trial.manifests, gone)
+    prepared = prepare(trial.cluster, trial.manifests, before.gone, before.effort)
     for seed in (None, *range(1, draws)):
         ended = play(prepared, seed, preemption=True)
         if not (ended.at_rest and all(run.completes(ended.simulation) for run in ended.runs)):
@@ -166,12 +165,12 @@ def _explained(
     if waiting is None:
         return
     stopped = _cluster_of(prepared, ended)
-    static = AtRest.of(stopped, preemption=True)
+    static = AtRest.of(stopped, True, prepared.effort.explain)
     pod = static.problem.pod_index.get(prepared.problem.pods[waiting].key)
     if pod is None or pod not in static.left:
         return
     case, owner = PendingCase.of(static, pod), prepared.workloads[place]
-    for fix in FixSearch(case).run().fixes[: effort.ROLLOUT_FIXES_TRIED]:
+    for fix in FixSearch(case).run().fixes[: prepared.effort.rollout.fixes_tried]:
         if any(change.gone or change.peer is not None for change in fix.changes):
             continue
         nodes = _nodes_after(stopped, fix.changes)

@@ -12,6 +12,7 @@ from models.controllers.owners import ByController
 from models.objects.selectors import LabelSelector
 from models.snapshot import Snapshot
 from planner.problem.problem import Problem
+from planner.proof.effort import STANDARD, Effort
 from planner.rollout.controllers import Run
 from planner.rollout.makers import ClusterFacts, Maker, Rolling, maker_of, removed
 from planner.rollout.slots import Slots
@@ -34,6 +35,7 @@ class Prepared:
     """Workloads that the apply removes."""
     taken: datetime | None = None
     """When the snapshot was."""
+    effort: Effort = STANDARD
 
     def runs(self, later: timedelta = _NOW) -> list[Run]:
         """The controllers of all workloads concerned, when the apply comes so much after the snapshot."""
@@ -45,7 +47,9 @@ class Prepared:
         return [maker.owner for maker in self.makers]
 
 
-def prepare(cluster: Cluster, manifests: Snapshot, gone: Sequence[Rolling] = ()) -> Prepared:
+def prepare(
+    cluster: Cluster, manifests: Snapshot, gone: Sequence[Rolling] = (), effort: Effort = STANDARD
+) -> Prepared:
     """Apply the manifests, remove what is to go, and make ready whatever controllers may need on the way."""
     after, slots = applied(cluster, manifests), Slots(cluster)
     known = ClusterFacts(
@@ -67,7 +71,7 @@ def prepare(cluster: Cluster, manifests: Snapshot, gone: Sequence[Rolling] = ())
     doubles = {pod: len(plain.pods) + place for place, pod in enumerate(moving)}
     notes = (*cluster.notes, *manifests.notes, *plain.notes, *second_ones(cluster, manifests))
     problem = plain.with_leaving(moving)
-    return Prepared(everything, problem, absent, doubles, makers, notes, gone, known.now)
+    return Prepared(everything, problem, absent, doubles, makers, notes, gone, known.now, effort)
 
 
 def pruned(cluster: Cluster, manifests: Snapshot, selector: LabelSelector) -> list[Rolling]:

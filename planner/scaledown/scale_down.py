@@ -29,6 +29,7 @@ from planner.errors import InputError, InternalError
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.proof.bounds import Bound, Claim, Measured, ObjectiveStage, judge, status_of
+from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
 from planner.scaledown.deletion_costs import Share, annotated, is_steerable
 from planner.scaledown.replica_groups import Open, in_numbers
@@ -49,13 +50,14 @@ def scale_down(
     replicas: Mapping[str, int],
     *,
     time_limit: float = 30.0,
+    effort: Effort = STANDARD,
     stop_event: threading.Event | None = None,
 ) -> plan.ScaleDown:
     """The best victims of scaling workloads `Kind/name[.namespace]` down to so many replicas, together.
 
     When `stop_event` is set, the best choice so far is the answer.
     """
-    meter = Meter.of(time_limit, stop_event)
+    meter = Meter.of(time_limit, stop_event, effort=effort)
     return _VictimSearch(cluster, _targets(cluster, replicas)).document(meter).cut_while(meter.cut)
 
 

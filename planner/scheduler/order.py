@@ -17,7 +17,6 @@ from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.problem.nodes import Codes, Ints
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
-from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.scheduler.framework import Framework
 from planner.state.state import State
@@ -173,7 +172,7 @@ class _Search:
         self._state = state
         self._left = _by_template(placement)
         self._pods = {template: list(found) for template, found in waiting.items()}
-        self._patience = effort.ORDERS_TRIED
+        self._patience = meter.effort.orders.tried
         self._meter = meter
         self._marks: list[int] = []
         self._bound: list[int] = []

@@ -16,6 +16,7 @@ from planner.batch.pending import Pending
 from planner.documents.plan import MOVES, PlacementPlan
 from planner.eviction.movable import why_not
 from planner.problem.problem import Problem
+from planner.proof.effort import STANDARD
 from planner.state.state import State
 from tests.builders import HOST, Object, cluster, node, pod, spread, term
 from tests.planner.test_solve import framework_of, recorded, replays
@@ -297,8 +298,9 @@ def best_by_trying(found: Cluster, *, evicting_first: bool) -> tuple[int, ...]:
 
 def test_rounds_may_be_many() -> None:
     """Where a round is cheap, a limit has thousands of them."""
-    assert work_of_round(1) == 2 * work_of_round(0)
-    assert math.isfinite(work_of_round(5_000))
+    effort = STANDARD.evictions
+    assert work_of_round(1, effort) == 2 * work_of_round(0, effort)
+    assert math.isfinite(work_of_round(5_000, effort))
 
 
 def test_a_proof_that_leaves_plans_out_is_called_conditional() -> None:

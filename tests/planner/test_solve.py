@@ -4,6 +4,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations_with_replacement, product
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from planner.cpsat.variables import Batch, Counts, Holds
 from planner.documents.plan import PlacementPlan
 from planner.errors import NoAnswer
 from planner.problem.problem import Problem
+from planner.proof.effort import STANDARD
 from planner.scheduler.framework import Framework
 from planner.scheduler.profile import build, profiles_of
 from planner.state.state import State
@@ -94,14 +96,14 @@ def test_a_final_state_that_no_order_reaches() -> None:
     assert (len(final.steps), final.verdicts.sequence, final.verdicts.final_state) == (7, False, True)
 
 
-def test_a_final_state_that_was_not_found_is_not_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_final_state_that_was_not_found_is_not_made_up() -> None:
     """What went wrong: at its limit `--final-state` printed kube-scheduler's plan, and called it the best."""
     early = pod("early", app="web", spread=[spread(ZONE)])
     late = [pod(f"late-{n}", app="web", node_selector={ZONE: "a"}) for n in range(3)]
     found = cluster(node("a1", zone="a"), node("b1", zone="b", cordoned=True), early, *late)
     assert not solve(found).verdicts.final_state
-    monkeypatch.setattr("planner.proof.effort.SMALL_PAIRS", 0)
-    final = solve(found, final_state=True)
+    too_large = replace(STANDARD, exact=replace(STANDARD.exact, small_pairs=0))
+    final = solve(found, final_state=True, effort=too_large)
     assert (final.verdicts.final_state, final.status) == (True, "Feasible")
     assert any(note.startswith("the batch is too large") for note in final.notes)
 

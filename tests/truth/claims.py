@@ -48,7 +48,7 @@ def _judge_scale_down(case: Case, time_limit: float, found: Judgement) -> Iterat
     if not case.replicas:
         return
     started = time.perf_counter()
-    plan = scale_down(cluster, case.replicas, time_limit=time_limit)
+    plan = scale_down(cluster, case.replicas, time_limit=time_limit, effort=case.effort)
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
     yield from removing_findings(World(case.objects), case.replicas, plan, found)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from planner.proof.effort import STANDARD, Effort
 from tests.truth.manifests import Object
 from tests.truth.templates import GPU, HOST, RACK, ZONE, Templates
 from tests.truth.world import World
@@ -32,6 +33,8 @@ class Case:
     replicas: dict[str, int] = field(default_factory=dict)
     #: What the command is called with beside the cluster.
     options: dict[str, Any] = field(default_factory=dict)
+    #: How far the engines of `solve` go.
+    effort: Effort = STANDARD
 
 
 def draw(seed: int, command: str | None = None) -> Case:

@@ -31,7 +31,7 @@ def judge_final(case: Case, time_limit: float, found: Judgement) -> Iterator[Fin
     cluster = Cluster.from_objects(case.objects)
     started = time.perf_counter()
     prefer = case.options.get("prefer", "spread")
-    plan = solve(cluster, time_limit=time_limit, final_state=True, prefer=prefer)
+    plan = solve(cluster, time_limit=time_limit, final_state=True, prefer=prefer, effort=case.effort)
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
     world = World(case.objects)
@@ -55,7 +55,7 @@ def judge_with_claims(case: Case, time_limit: float, found: Judgement) -> Iterat
     cluster = Cluster.from_objects(case.objects)
     moves = case.command == "solve --allow-moves"
     started = time.perf_counter()
-    plan = solve(cluster, time_limit=time_limit, allow_moves=moves)
+    plan = solve(cluster, time_limit=time_limit, allow_moves=moves, effort=case.effort)
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
     yield from (Finding("invalid", problem) for problem in _replayed(cluster, plan))
@@ -74,7 +74,7 @@ def judge_solve(case: Case, time_limit: float, found: Judgement) -> Iterator[Fin
     cluster = Cluster.from_objects(case.objects)
     started = time.perf_counter()
     prefer = case.options.get("prefer", "pack" if case.seed & 4 else "spread")
-    plan = solve(cluster, time_limit=time_limit, prefer=prefer)
+    plan = solve(cluster, time_limit=time_limit, prefer=prefer, effort=case.effort)
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
     world = World(case.objects)
@@ -85,12 +85,12 @@ def judge_solve(case: Case, time_limit: float, found: Judgement) -> Iterator[Fin
 def judge_moves(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
     cluster = Cluster.from_objects(case.objects)
     started = time.perf_counter()
-    plan = solve(cluster, time_limit=time_limit, allow_moves=True)
+    plan = solve(cluster, time_limit=time_limit, allow_moves=True, effort=case.effort)
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
     world = World(case.objects)
     yield from placing_findings(world, cluster, plan, found, None)
-    plain = solve(cluster, time_limit=time_limit)
+    plain = solve(cluster, time_limit=time_limit, effort=case.effort)
     priorities = Placing(world, moves=True).priorities
     one, other = (_ran(cluster, some, priorities) for some in (plan, plain))
     if one < other:

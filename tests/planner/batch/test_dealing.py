@@ -5,12 +5,12 @@ from collections import Counter
 import numpy as np
 
 from models import Cluster
-from planner.batch.assignment import Assignment
 from planner.batch.coarse import Coarse
 from planner.batch.goals import PlanShape, soft_goals
 from planner.batch.incumbent import Incumbent
+from planner.batch.packing.assignment import Assignment
+from planner.batch.packing.repair import Repair
 from planner.batch.pending import Pending
-from planner.batch.repair import Repair
 from planner.problem.node_groups import NodeGroups
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter

@@ -1,6 +1,6 @@
 """Final states of batches too large to be searched: nobody who comes lives with a broken constraint."""
 
-from unittest.mock import patch
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given, settings
@@ -8,10 +8,13 @@ from hypothesis import given, settings
 from planner import solve
 from planner.audit.spread_counts import asked
 from planner.problem.problem import Problem
-from planner.proof import effort
+from planner.proof.effort import STANDARD
 from planner.state.state import State
 from tests.builders import HARD, ZONE, Object, cluster, node, pod, spread
 from tests.strategies import clusters
+
+#: Every batch is too large for a model of all nodes.
+_TOO_LARGE = replace(STANDARD, exact=replace(STANDARD.exact, small_pairs=0))
 
 
 def test_what_heals_elsewhere_excuses_nothing() -> None:
@@ -22,8 +25,7 @@ def test_what_heals_elsewhere_excuses_nothing() -> None:
     early = pod("early", app="web", spread=[spread() | {"nodeAffinityPolicy": "Ignore"}], node_selector=in_a)
     late = [pod(f"late-{n}", app="web", node_selector=in_a) for n in range(3)]
     found = cluster(node("a1", zone="a"), node("b1", zone="b"), *db, heals, early, *late)
-    with patch.object(effort, "SMALL_PAIRS", 0):
-        plan = solve(found, final_state=True)
+    plan = solve(found, final_state=True, effort=_TOO_LARGE)
     assert 0 < len(plan.steps) < 5
     assert plan.status == "Feasible"
 
@@ -33,8 +35,7 @@ def test_what_heals_elsewhere_excuses_nothing() -> None:
 def test_who_comes_lives_with_its_constraints(objects: list[Object]) -> None:
     """Also where something else was healed meanwhile: counted anew on the plan's own steps."""
     found = cluster(*objects)
-    with patch.object(effort, "SMALL_PAIRS", 0):
-        plan = solve(found, final_state=True)
+    plan = solve(found, final_state=True, effort=_TOO_LARGE)
     problem = Problem(found)
     node_of = problem.node_of.copy()
     came: list[tuple[int, int]] = []

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.batch.best_fit import best_fit
-from planner.batch.filling import Filling
-from planner.batch.keep_on_current_node import kept_on_current_node
-from planner.batch.patterns import NodeRoom, Patterns
-from planner.batch.vectors import Units
+from planner.batch.packing.best_fit import best_fit
+from planner.batch.packing.filling import Filling
+from planner.batch.packing.keep_on_current_node import kept_on_current_node
+from planner.batch.packing.patterns import NodeRoom, Patterns
+from planner.batch.packing.vectors import Units
 from planner.cpsat.cover import Alike, CoverModel
 from planner.cpsat.packing import PackingKind, PackingModel
 from planner.proof.meter import Meter
@@ -134,7 +134,7 @@ def test_the_best_fit_of_up_to_two_is_the_best(seed: int) -> None:
     draw = np.random.default_rng(seed)
     wanted = draw.integers(1, 50, (int(draw.integers(1, 8)), 2)).astype(np.float64)
     room, weight = draw.integers(0, 90, 2).astype(np.float64), np.array([1.0, 0.5])
-    free, chosen, _ = best_fit(wanted, room, weight, 90.0)
+    free, chosen, _ = best_fit(wanted, room, weight, 90.0, 1_000)
     assert (wanted[chosen].sum(axis=0) <= room).all()
     assert free == pytest.approx((room - wanted[chosen].sum(axis=0)) @ weight)
     pairs = [[], *([a] for a in range(len(wanted))), *([a, b] for a in range(len(wanted)) for b in range(a))]

@@ -1,5 +1,6 @@
 """What is said about one pending pod: the reasons, the domains, and the smallest changes."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from planner import InputError
 from planner.documents.explanation import Explanation
 from planner.explain import explain
+from planner.proof.effort import STANDARD
 from tests.builders import (
     HOST,
     ZONE,
@@ -107,6 +109,14 @@ def test_a_request_is_lowered_to_what_fits() -> None:
     assert fix.changes[0].patch == {
         "spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]}
     }
+
+
+def test_an_effort_says_how_many_fixes_are_enough() -> None:
+    """Two fixes are shown as they are; with an effort of its own the reader gets the cheapest alone."""
+    few = replace(STANDARD, explain=replace(STANDARD.explain, fixes_enough=1))
+    found = cluster(node("a", cpu="4"), pod("new", cpu="6"))
+    (all_fixes,), (cheapest,) = explain(found).items, explain(found, effort=few).items
+    assert (len(all_fixes.fixes), cheapest.fixes) == (2, all_fixes.fixes[:1])
 
 
 def test_a_pod_larger_than_any_node_needs_a_larger_node() -> None:

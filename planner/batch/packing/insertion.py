@@ -10,41 +10,41 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from planner.batch.tabu import Tabu
-from planner.batch.vectors import Vectors
+from planner.batch.packing.tabu import Tabu
+from planner.batch.packing.vectors import Vectors
 from planner.problem.nodes import Codes
-from planner.proof import effort
 from planner.proof.meter import Meter
 
 
-class Packing:
+class Insertion:
     """Looks for packings that place as many pods of every priority as some bound allows."""
 
     def __init__(self, vectors: Vectors, meter: Meter) -> None:
         self._v = vectors
         self._meter = meter
+        self._effort = meter.effort.tabu
         self._priorities: list[int] = sorted(set(vectors.priority.tolist()), reverse=True)
         self._size = (vectors.wanted / vectors.unit).sum(axis=1)
 
     def at_once(
-        self, start: Codes, pods: Mapping[int, int], seed: int, home: float = effort.TABU_HOME
+        self, start: Codes, pods: Mapping[int, int], seed: int, home: float | None = None
     ) -> Codes | None:
         """So many pods of every priority, the largest left outside to begin with; None when that failed.
 
-        `home` is what a pod that stays where it runs is worth.
+        `home` is what a pod that stays where it runs is worth; by default that of the effort.
         """
-        tabu = Tabu(self._v, start, seed, home)
+        tabu = Tabu(self._v, start, seed, self._effort, home)
         for priority in self._priorities:
             placed = ((tabu.at < self._v.nodes) & (self._v.priority == priority)).sum()
             missing = int(pods[priority] - self._v.aside[priority] - placed)
             for pod in self._outside(tabu, priority)[: max(missing, 0)]:
                 if not tabu.insert(pod):
                     return None
-        return tabu.at if tabu.repair(effort.TURNS_AT_ONCE, self._meter) else None
+        return tabu.at if tabu.repair(self._effort.turns_at_once, self._meter) else None
 
     def climb(self, start: Codes, seed: int) -> Codes:
         """One pod after the other; where those of lower priority are in the way, they go first."""
-        tabu = Tabu(self._v, start, seed)
+        tabu = Tabu(self._v, start, seed, self._effort)
         for priority in self._priorities:
             while outside := self._outside(tabu, priority):
                 if not self._one_more(tabu, outside[0]) and not self._instead(tabu, outside[0]):
@@ -53,7 +53,7 @@ class Packing:
 
     def _one_more(self, tabu: Tabu, pod: int) -> bool:
         before = tabu.at.copy()
-        if tabu.insert(pod) and tabu.repair(effort.TURNS_FOR_ONE, self._meter):
+        if tabu.insert(pod) and tabu.repair(self._effort.turns_for_one, self._meter):
             return True
         _restore(tabu, before)
         return False

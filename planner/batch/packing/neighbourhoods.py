@@ -8,10 +8,9 @@ from collections.abc import Collection
 
 import numpy as np
 
+from planner.batch.packing.vectors import Arrangement
 from planner.batch.pending import Pending
-from planner.batch.vectors import Arrangement
 from planner.problem.nodes import Ints
-from planner.proof import effort
 from planner.proof.meter import Meter
 
 
@@ -48,9 +47,11 @@ class Neighbourhoods:
         if not leaving:
             return set()
         moving = sorted(leaving | {node for (_, node), pods in arrangement.coming.items() if pods})
-        chosen = set(self._random.sample(moving, min(effort.NEARBY_MOVING, len(moving))))
+        chosen = set(
+            self._random.sample(moving, min(self._meter.effort.evictions.nearby_moving, len(moving)))
+        )
         every = range(self._pending.problem.nodes.size)
-        while len(chosen) < min(effort.NEARBY_NODES, len(every)):
+        while len(chosen) < min(self._meter.effort.evictions.nearby_nodes, len(every)):
             chosen.add(self._random.choice(every))
         return chosen
 
@@ -75,7 +76,9 @@ class Neighbourhoods:
         for number, count in wanted.items():
             placed[self._pending.priority(number)] += count
         model.at_least(placed)
-        found = model.solve([model.moves(effort.NEARBY_ONCE_WORK, open=True)], None, self._meter)
+        found = model.solve(
+            [model.moves(self._meter.effort.evictions.nearby_once_work, open=True)], None, self._meter
+        )
         if found is None:
             return None
         return Arrangement(

@@ -12,11 +12,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from planner.batch.best_fit import best_fit
-from planner.batch.tabu import Tabu
-from planner.batch.vectors import Floats, Units
+from planner.batch.packing.best_fit import best_fit
+from planner.batch.packing.tabu import Tabu
+from planner.batch.packing.vectors import Floats, Units
 from planner.problem.nodes import Codes
-from planner.proof import effort
 from planner.proof.meter import Meter
 
 #: A request of nothing, against division by it.
@@ -29,6 +28,7 @@ class Filling:
     def __init__(self, vectors: Units, meter: Meter, seed: int) -> None:
         self._v = vectors
         self._meter = meter
+        self._effort = meter.effort.filling
         self._seed = seed
         self._random = np.random.default_rng(seed)
         relative = vectors.wanted / vectors.unit
@@ -36,14 +36,14 @@ class Filling:
         asked = relative.sum(axis=0)
         scarce = asked / max(float(asked.max(initial=0)), _NOTHING)
         #: What stays free counts by how scarce it is; a resource half as scarce counts next to nothing.
-        self._weight: Floats = scarce**effort.FILL_SHARPNESS / vectors.unit
+        self._weight: Floats = scarce**self._effort.sharpness / vectors.unit
         self._at = np.full(vectors.pods, vectors.nodes, np.intp)
 
     def place(self, pods: Mapping[int, int]) -> Codes | None:
         """The node of every pod, with so many of every priority placed; None when that did not work out."""
         left = self._chosen(pods)
         nodes = self._random.permutation(self._v.nodes)
-        loose = min(effort.FILL_LOOSE[self._seed % len(effort.FILL_LOOSE)], -(-self._v.nodes // 2))
+        loose = min(self._effort.loose[self._seed % len(self._effort.loose)], -(-self._v.nodes // 2))
         for node in nodes[loose:].tolist():
             if self._meter.over():
                 return None
@@ -55,7 +55,7 @@ class Filling:
     def _chosen(self, pods: Mapping[int, int]) -> Codes:
         """The pods to be placed: of every priority about the smallest."""
         sizes = (self._v.wanted / self._v.unit).sum(axis=1)
-        shaken = sizes * (1 + effort.FILL_SHAKE * self._random.random(len(sizes)))
+        shaken = sizes * (1 + self._effort.shake * self._random.random(len(sizes)))
         chosen = [np.zeros(0, np.intp)]
         for priority, wanted in pods.items():
             own = np.flatnonzero(self._v.priority == priority)
@@ -69,22 +69,22 @@ class Filling:
         may = v.allowed[v.of[left], node] | (v.home[left] == node)
         pods: Codes = left[may & (v.wanted[left] <= free).all(axis=1)]
         best, least = pods[:0], np.inf
-        for _ in range(effort.FILL_TRIES if pods.size else 0):
+        for _ in range(self._effort.tries if pods.size else 0):
             chosen, waste = self._fill(pods, free)
             if waste < least:
                 best, least = chosen, waste
-            if least <= effort.FILL_ENOUGH:
+            if least <= self._effort.enough:
                 break
         return best
 
     def _fill(self, pods: Codes, free: Floats) -> tuple[Codes, float]:
         """The largest pod, some by chance, and the last few so that the least stays free."""
         wanted = self._v.wanted
-        shaken = self._size[pods] * (1 + effort.FILL_ANCHOR_SHAKE * self._random.random(len(pods)))
+        shaken = self._size[pods] * (1 + self._effort.anchor_shake * self._random.random(len(pods)))
         largest = int(pods[shaken.argmax()])
         chosen, room = [largest], free - wanted[largest]
         others = self._random.permutation(pods[pods != largest])
-        enough = effort.FILL_LAST * np.maximum(wanted[pods].mean(axis=0), _NOTHING)
+        enough = self._effort.last * np.maximum(wanted[pods].mean(axis=0), _NOTHING)
         looked = 0
         while looked < len(others) and (room > enough).all():
             pod = int(others[looked])
@@ -92,21 +92,25 @@ class Filling:
             if (wanted[pod] <= room).all():
                 chosen.append(pod)
                 room = room - wanted[pod]
-        last = np.sort(others[looked:][: effort.FILL_PODS])
-        window = effort.FILL_WINDOW * float(self._v.unit[0])
-        waste, more, sets = best_fit(wanted[last], room, self._weight, window)
-        self._meter.spend(effort.PRICE_OF_FIT + effort.PRICE_OF_SET * sets)
+        last = np.sort(others[looked:][: self._effort.pods])
+        window = self._effort.window * float(self._v.unit[0])
+        waste, more, sets = best_fit(wanted[last], room, self._weight, window, self._effort.triples)
+        self._meter.spend(self._effort.price_of_fit + self._effort.price_of_set * sets)
         return np.array([*chosen, *last[more].tolist()], np.intp), waste
 
     def _repair(self, left: Codes, nodes: Codes) -> bool:
         """Whether the pods that are left found places on some nodes."""
         tabu = Tabu(
-            _Remainder(self._v, left, nodes), np.full(len(left), len(nodes), np.intp), self._seed, 0.0
+            _Remainder(self._v, left, nodes),
+            np.full(len(left), len(nodes), np.intp),
+            self._seed,
+            self._meter.effort.tabu,
+            0.0,
         )
         for pod in np.argsort(-self._size[left], kind="stable").tolist():
             if not tabu.insert(pod):
                 return False
-        if not tabu.repair(effort.FILL_TURNS, self._meter):
+        if not tabu.repair(self._effort.turns, self._meter):
             return False
         self._at[left] = nodes[tabu.at]
         return True

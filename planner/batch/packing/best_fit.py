@@ -6,18 +6,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from planner.batch.vectors import Floats
+from planner.batch.packing.vectors import Floats
 from planner.problem.nodes import Codes
-from planner.proof import effort
 
 
-def best_fit(wanted: Floats, room: Floats, weight: Floats, window: float) -> tuple[float, Codes, int]:
+def best_fit(
+    wanted: Floats, room: Floats, weight: Floats, window: float, triples: int
+) -> tuple[float, Codes, int]:
     """What stays free at best, by weight, with the pods that leave it; and how many sets were looked at.
 
-    Of sets of three only those that leave less than the window of the first resource.
+    Of sets of three only those that leave less than the window of the first resource, about `triples`
+    at most.
     """
     best, chosen, looked = float(room @ weight), np.zeros(0, np.intp), 0
-    for sets in _sets(wanted, room, window):
+    for sets in _sets(wanted, room, window, triples):
         left = room - wanted[sets].sum(axis=1)
         looked += len(sets)
         free = np.where((left >= 0).all(axis=1), left @ weight, np.inf)
@@ -26,7 +28,7 @@ def best_fit(wanted: Floats, room: Floats, weight: Floats, window: float) -> tup
     return best, chosen, looked
 
 
-def _sets(wanted: Floats, room: Floats, window: float) -> Iterator[Codes]:
+def _sets(wanted: Floats, room: Floats, window: float, triples: int) -> Iterator[Codes]:
     """All sets of one pod, all of two, and some of three: a row for each."""
     pods = np.arange(len(wanted))
     yield pods[:, np.newaxis]
@@ -39,7 +41,7 @@ def _sets(wanted: Floats, room: Floats, window: float) -> Iterator[Codes]:
     start, end = np.searchsorted(first, wide - window), np.searchsorted(first, wide, side="right")
     numbers = end - start
     # Too many: every so many of them, at the full end.
-    share = max(1, -(-int(numbers.sum()) // effort.FILL_TRIPLES))
+    share = max(1, -(-int(numbers.sum()) // triples))
     numbers = numbers // share
     third = np.repeat(pods, numbers)
     rank = np.arange(len(third)) - np.repeat(np.cumsum(numbers) - numbers, numbers)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from planner.batch.patterns import NodeRoom, Patterns
+from planner.batch.packing.patterns import NodeRoom, Patterns
+from planner.batch.packing.vectors import Arrangement
 from planner.batch.pending import Pending
-from planner.batch.vectors import Arrangement
 from planner.proof.meter import Meter
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.batch.vectors import Floats, Units
+from planner.batch.packing.vectors import Floats, Units
 from planner.problem.nodes import Codes, Mask
-from planner.proof import effort
+from planner.proof.effort import PRICE_OF_NUMBER, PRICE_OF_TURN, TabuEffort
 from planner.proof.meter import Meter
 
 #: A change that is out of the question.
@@ -21,9 +21,12 @@ _NEVER = 1e9
 class Tabu:
     """Where each pod is, the node after the last standing for outside, and the load of every node."""
 
-    def __init__(self, vectors: Units, at: Codes, seed: int, home: float = effort.TABU_HOME) -> None:
+    def __init__(
+        self, vectors: Units, at: Codes, seed: int, effort: TabuEffort, home: float | None = None
+    ) -> None:
         self._v = vectors
-        self._home = home
+        self._effort = effort
+        self._home = effort.home if home is None else home
         self._random = np.random.default_rng(seed)
         outside = np.full((1, vectors.wanted.shape[1]), np.inf)
         self._free: Floats = np.vstack([vectors.free, outside])
@@ -32,7 +35,7 @@ class Tabu:
         self._turn = 0
         # An iteration looks at one node's pods, each going to every node or changing places with every pod.
         looks = (vectors.nodes + vectors.pods) * vectors.wanted.size / max(1, vectors.nodes)
-        self._price = effort.PRICE_OF_TURN + effort.PRICE_OF_NUMBER * looks
+        self._price = PRICE_OF_TURN + PRICE_OF_NUMBER * looks
 
     def reset(self, at: Codes) -> None:
         """Put every pod where it is to be."""
@@ -100,7 +103,7 @@ class Tabu:
     def _leave(self, pod: int, node: int) -> None:
         """Move a pod, and keep it from coming back for a while."""
         self._until[pod, self.at[pod]] = (
-            self._turn + effort.TABU_TENURE + int(self._random.integers(2 * effort.TABU_TENURE))
+            self._turn + self._effort.tenure + int(self._random.integers(2 * self._effort.tenure))
         )
         self.move(pod, node)
 
@@ -136,7 +139,7 @@ class Tabu:
         return self._shaken(change)
 
     def _shaken(self, change: Floats) -> Floats:
-        shaken: Floats = change + self._random.random(change.shape) * effort.TABU_NOISE
+        shaken: Floats = change + self._random.random(change.shape) * self._effort.noise
         return shaken
 
     def _may_swap(self, node: int, mine: Codes, others: Codes, there: Codes) -> Mask:

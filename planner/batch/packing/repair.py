@@ -13,13 +13,12 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from planner.batch.assignment import Quotas
+from planner.batch.packing.assignment import Quotas
+from planner.batch.packing.tabu import Tabu
+from planner.batch.packing.vectors import Units
 from planner.batch.pending import Pending
-from planner.batch.tabu import Tabu
-from planner.batch.vectors import Units
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Codes, Ints
-from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.scheduler.order import Step
 
@@ -40,7 +39,7 @@ class Repair:
         for (template, node), pods in placement.items():
             on[node][template] += pods
         for cell, wanted in self._left(on, quotas).items():
-            for nodes in _groups(self._members[cell]):
+            for nodes in _groups(self._members[cell], self._meter.effort.cells.repair_nodes):
                 if not wanted or self._meter.over():
                     break
                 self._squeeze(nodes, wanted, on)
@@ -59,7 +58,7 @@ class Repair:
     def _squeeze(self, nodes: Codes, wanted: Counter[int], on: dict[int, Counter[int]]) -> None:
         """Bring as many of the wanted pods as possible to some nodes; those that came are wanted no more."""
         room = _Nodes(self._pending, nodes, wanted, on, self._capped, self._room)
-        tabu = Tabu(room, room.at, seed=0, home=0.0)
+        tabu = Tabu(room, room.at, 0, self._meter.effort.tabu, home=0.0)
         hopeless: set[int] = set()
         for pod in range(room.static, room.pods):
             template = room.templates[room.of[pod]]
@@ -68,7 +67,7 @@ class Repair:
             before = tabu.at.copy()
             if not (
                 tabu.insert(pod)
-                and tabu.repair(effort.REPAIR_TURNS, self._meter)
+                and tabu.repair(self._meter.effort.cells.repair_turns, self._meter)
                 and room.within_limits(tabu.at)
             ):
                 tabu.reset(before)
@@ -142,9 +141,9 @@ class _Nodes(Units):
             del wanted[number]
 
 
-def _groups(members: Codes) -> Iterator[Codes]:
-    """The nodes of a cell in groups of about equal size, and then in others."""
-    number = -(-len(members) // effort.REPAIR_NODES)
+def _groups(members: Codes, nodes: int) -> Iterator[Codes]:
+    """The nodes of a cell in groups of about equal size, so many at most, and then in others."""
+    number = -(-len(members) // nodes)
     shuffled = np.random.default_rng(0).permutation(members)
     for order in (members, shuffled):
         yield from (order[start::number] for start in range(number))

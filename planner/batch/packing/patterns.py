@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.problem.nodes import Ints
-from planner.proof import effort
 from planner.proof.meter import Meter
 
 #: After how many steps the clock is read.
@@ -39,6 +38,7 @@ class Patterns:
         self._rows = np.flatnonzero(wanted.any(axis=0))
         self._wanted = wanted[:, self._rows]
         self._meter = meter
+        self._effort = meter.effort.patterns
 
     def of(self, room: NodeRoom) -> list[Pattern] | None:
         """All patterns; None where they are too many, or too much work."""
@@ -50,9 +50,9 @@ class Patterns:
             return None
         most = [room.most[kind] for kind in kinds]
         grid = _Grid(free, waste, wanted)
-        if grid.size * len(kinds) > effort.PATTERN_BITS or self._meter.over():
+        if grid.size * len(kinds) > self._effort.bits or self._meter.over():
             return None
-        self._meter.spend(effort.PRICE_OF_BIT * grid.size * (sum(most) + len(kinds)))
+        self._meter.spend(self._effort.price_of_bit * grid.size * (sum(most) + len(kinds)))
         found = self._walk(wanted, most, free, waste, grid)
         return None if found is None else [tuple((kinds[k], n) for k, n in pattern) for pattern in found]
 
@@ -85,8 +85,8 @@ class Patterns:
                 continue
             steps += 1
             ended = steps % _NOW_AND_THEN == 0 and self._meter.cut_short()
-            if ended or steps > effort.PATTERN_STEPS or len(found) > effort.PATTERNS_OF_NODE:
-                self._meter.spend(effort.PRICE_OF_STEP * steps)
+            if ended or steps > self._effort.steps or len(found) > self._effort.most:
+                self._meter.spend(self._effort.price_of_step * steps)
                 return None
             for pods in range(most[kind] + 1):
                 if min(left) < 0:
@@ -94,7 +94,7 @@ class Patterns:
                 if grid.holds(left, reach[kind + 1]):
                     stack.append((kind + 1, left, (*pattern, (kind, pods)) if pods else pattern))
                 left = tuple(amount - want for amount, want in zip(left, wants[kind], strict=True))
-        self._meter.spend(effort.PRICE_OF_STEP * steps)
+        self._meter.spend(self._effort.price_of_step * steps)
         return found
 
 

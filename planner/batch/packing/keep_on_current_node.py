@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from planner.batch.vectors import Units
+from planner.batch.packing.vectors import Units
 from planner.problem.nodes import Codes, Ints
 
 

@@ -11,12 +11,11 @@ from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
-from planner.batch.assignment import Quotas
+from planner.batch.packing.assignment import Quotas
 from planner.batch.pending import Pending
 from planner.constraints import Filter
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Codes, Ints
-from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.scheduler.order import Step
 
@@ -63,16 +62,20 @@ class Repack:
     ) -> Iterator[Codes]:
         """A few nodes at a time: those with the most room, together with any others."""
         dice = random.Random(len(members))
-        for _ in range(effort.REPACK_TRIES):
+        for _ in range(self._meter.effort.cells.repack_tries):
             free = self._free(members, placement)
             if not wanted:
                 return
             may_come = np.max([self._room[template][members] for template in wanted], axis=0) > 0
             order = np.argsort(-free * may_come, kind="stable")
-            roomiest = members[order[: effort.REPACK_NODES // 2]].tolist()
+            roomiest = members[order[: self._meter.effort.cells.repack_nodes // 2]].tolist()
             others = [node for node in members.tolist() if node not in set(roomiest)]
             yield np.array(
-                roomiest + dice.sample(others, min(len(others), effort.REPACK_NODES - len(roomiest))), np.intp
+                roomiest
+                + dice.sample(
+                    others, min(len(others), self._meter.effort.cells.repack_nodes - len(roomiest))
+                ),
+                np.intp,
             )
 
     def _free(self, members: Codes, placement: Counter[Step]) -> Ints:
@@ -101,7 +104,9 @@ class Repack:
         only[nodes] = 1
         batch = Batch(self._pending.problem, pods, {number: self._room[number] * only for number in pods})
         model = BatchModel(batch, self._profiles)
-        found = model.solve(model.pods_placed(effort.REPACK_ONCE_WORK, open=True), here, self._meter)
+        found = model.solve(
+            model.pods_placed(self._meter.effort.cells.repack_once_work, open=True), here, self._meter
+        )
         if found is None or sum(found.phases[0].values()) <= sum(here.values()):
             return
         placement.subtract(here)

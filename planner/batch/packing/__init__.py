@@ -1,0 +1,27 @@
+"""Pods packed by what they request: what is tried, and what it is worth.
+
+Each was switched off alone, with 6.5 units of work and no clock, on the cases of
+`tests/data/batch/packing.jsonl.gz`: `Filling` on all 65, the others on as many as are named, chosen by how
+long they take. The figures are those with everything, then those without the strategy.
+
+| strategy | used in `solve --allow-moves` | worth |
+|---|---|---|
+| `Filling` | rounds, for pods that are still open | 65 cases: 6,085 pods, 58 proved; 6,077, 53 without |
+| `Questions.cover` | rounds, before `Filling` | 2 cases with full nodes: 2 proved, 1 without |
+| `Insertion.climb` | rounds, after `Filling` | 6 cases with full nodes: 378 pods, 377 without (*) |
+| `kept_on_current_node` | what `Filling` found | 8 cases with full nodes: 198 moves, 258 without |
+| `Neighbourhoods` | once the pods in place are known | 14 cases up to 95 % full: 127 moves, 129 without |
+
+(*) Without `climb` and `kept_on_current_node` together, 12 cases with full nodes: 1,075 pods with both, 1,072
+without; 290 moves, 369 without.
+
+Not measured: `Insertion.at_once` and `Questions.place`.
+
+On large batches, with 4 units of work, on 100 nodes with 1,000 pods (`benchmarks/solve.py`): without `Repack`
+one of 10 batches has 142 pods too many for its ScheduleAnyway constraints, with it none; without `Repair`
+one of 10 has a pod left over, with it none.
+
+Column generation was tried for all of it: patterns priced by a knapsack, a linear program for the prices,
+and a model over the columns. In 6 to 13 seconds it placed 61 of 64 pods where all fit
+(16x4-p1-u0.95), and 115 of 128 where 127 are found here (32x4-p1-u1.0).
+"""
