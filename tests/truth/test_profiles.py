@@ -13,10 +13,10 @@ from planner import check, compare, drain, explain, rebalance, simulate, survive
 from tests import seeds
 from tests.truth import plain
 from tests.truth.claims import judge
-from tests.truth.configurations import configured
 from tests.truth.findings import CORRECT
 from tests.truth.generator import draw
 from tests.truth.manifests import Object
+from tests.truth.scheduler_configs import configured
 from tests.truth.templates import ZONE
 
 #: Seconds for each question.
