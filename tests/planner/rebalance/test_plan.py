@@ -99,6 +99,15 @@ def test_a_budget_makes_waves() -> None:
     assert stays.stays == {"under a PodDisruptionBudget that allows no eviction": 4}
 
 
+@pytest.mark.parametrize("most", [1, 2])
+def test_no_wave_takes_more_of_a_workload_than_may_be_unavailable(most: int) -> None:
+    """Six replicas in one of two zones: three of them move, so many at a time and no more."""
+    given_ = cluster(*zones("a", "b"), *(web(f"w{n}", "n0", spread=[spread(skew=1)]) for n in range(6)))
+    waves = [step.wave for step in rebalance(given_, max_unavailable=most).steps]
+    assert len(waves) == 3
+    assert max(map(waves.count, waves)) == most
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
