@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 DEMO ?= examples/01-one-constraint
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test e2e e2e-long check format pages bench bench-solve dist clean
+.PHONY: help setup demo test long e2e e2e-long check format pages bench bench-solve dist clean
 
 help:  ## This list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## */make \1\t/' | expand -t 18
@@ -20,8 +20,11 @@ setup: $(READY)  ## .venv with the pinned dependencies and `planner` in it
 demo: $(READY)  ## What kube-scheduler does with the pending pods of a small cluster
 	$(BIN)/planner simulate -f $(DEMO)
 
-test: $(READY)  ## All tests, on all cores; TESTS=path runs some of them
+test: $(READY)  ## All tests, on all cores, two minutes; TESTS=path runs some of them
 	$(BIN)/python -m pytest $(or $(TESTS),-n auto)
+
+long: $(READY)  ## The same, each random test with EFFORT=20 times as many draws; the better part of an hour
+	EFFORT=$(or $(EFFORT),20) $(BIN)/python -m pytest $(or $(TESTS),-n auto)
 
 e2e: $(READY)  ## Stories on a real control plane, minutes; skipped where ../shared/control-plane is not there
 	$(BIN)/python -m pytest $(or $(E2E),-n 2 --dist loadfile tests/e2e tests/control_plane)

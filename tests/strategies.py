@@ -6,7 +6,7 @@ goes wrong with that shows only when several of a kind are mixed with others.
 
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from tests.builders import (
@@ -31,9 +31,15 @@ from tests.builders import (
     volume,
     weighted,
 )
+from tests.seeds import tries
 
-#: Reproducible, and without a limit on the time of one example: CI machines are slow.
-steady = settings(deadline=None, derandomize=True, max_examples=60)
+#: Fresh examples on every run, without a limit on the time of one: CI machines are slow.
+relaxed = settings(
+    deadline=None,
+    max_examples=tries(25),
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 
 RACK = "rack"
 GPU = "example.com/gpu"

@@ -69,6 +69,13 @@ def test_a_pod_is_told_by_its_uid(tmp_path: Path) -> None:
     assert lists(tmp_path) == ["a", "a"]
 
 
+def test_a_pod_of_the_same_name_is_not_waited_for(tmp_path: Path) -> None:
+    """Its uid is another: one look is enough."""
+    (tmp_path / "a.1").write_text("a|db-0|u9|n0|30|30|\n")
+    assert await_gone(tmp_path, ["a|db-0|u0|n0"]).returncode == 0
+    assert lists(tmp_path) == ["a"]
+
+
 def test_a_pod_that_does_not_end(tmp_path: Path) -> None:
     """After its grace period and the margin one line names it, its node, and what holds it."""
     for look in range(1, 9):

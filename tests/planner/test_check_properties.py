@@ -13,7 +13,7 @@ from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 from tests.builders import HARD, HOST, ZONE, Object, cluster, node, pod, spread
 from tests.planner import oracle
-from tests.strategies import NODE_TERMS, clusters, nodes, one_of, steady
+from tests.strategies import NODE_TERMS, clusters, nodes, one_of, relaxed
 
 
 def owned(objects: list[Object]) -> list[Object]:
@@ -34,7 +34,7 @@ def peopled(objects: list[Object]) -> list[Object]:
     return [*objects, pod("resident", "n0")]
 
 
-@steady
+@relaxed
 @given(clusters().map(peopled).map(owned))
 def test_violations_are_those_of_the_definition(objects: list[Object]) -> None:
     """Constraint and domain pairs counted pod by pod: as many, with the same surplus."""
@@ -47,7 +47,7 @@ def test_violations_are_those_of_the_definition(objects: list[Object]) -> None:
     )
 
 
-@steady
+@relaxed
 @given(clusters(running=False, pods=16))
 def test_a_scheduler_breaks_nothing_but_spread(objects: list[Object]) -> None:
     """From an empty cluster, without preemption, no family but spread has anything to object to."""
@@ -74,7 +74,7 @@ def own_constraints(draw: st.DrawFn) -> list[Object]:
     return [*machines, *draw(st.permutations(pods))]
 
 
-@steady
+@relaxed
 @given(own_constraints())
 @example(
     [
@@ -104,7 +104,7 @@ def test_mixed_selectors_can_break_an_early_pod() -> None:
     assert audit(problem, run.state.node_of).violations == 1
 
 
-@steady
+@relaxed
 @given(clusters().map(peopled))
 def test_an_audit_of_any_placement_is_the_check_of_such_a_cluster(objects: list[Object]) -> None:
     """A placement given apart is judged as if the snapshot had it."""

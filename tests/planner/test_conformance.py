@@ -11,6 +11,7 @@ import pytest
 from models import Cluster
 from planner import simulate
 from planner.documents.plan import Decision, Simulation
+from tests import seeds
 
 DATA = Path(__file__).parents[1] / "data" / "conformance"
 Case = dict[str, Any]
@@ -76,21 +77,27 @@ def recorded(version: str) -> dict[str, list[Case]]:
 FILES = {"scenarios": 37, "schedule": 420, "volumes": 80, "preemption": 100, "preemption-tail": 3}
 
 
-@pytest.mark.parametrize("version", ["1.34", "1.35", "1.36"])
-def test_every_decision_is_kube_schedulers(version: str) -> None:
-    """Node, message, first rejecting plugin and reasons per node, scores, totals, nomination, victims."""
+@pytest.mark.parametrize(("version", "step"), [("1.34", 3), ("1.35", 3), ("1.36", 1)])
+def test_every_decision_is_kube_schedulers(version: str, step: int) -> None:
+    """Node, message, first rejecting plugin and reasons per node, scores, totals, nomination, victims.
+
+    All clusters for the newest release; for the others a third of them, another one on every run.
+    """
     expected = recorded(version)
+    step = max(1, step // seeds.EFFORT)
+    first = seeds.fresh() % step
     wrong = {}
     for name, count in FILES.items():
         found = cases(name)
         assert len(found) == count
-        for case in found:
+        for case in found[first::step]:
             cluster = Cluster.from_objects(case["cluster"]["items"], kubernetes=version)
             simulation = simulate(cluster, preemption=case["preemption"], verbose=True)
-            case["expected"] = expected.pop(case["name"])
+            case["expected"] = expected[case["name"]]
             if lines := list(differences(simulation, case)):
                 wrong[case["name"]] = lines
-    assert (wrong, expected) == ({}, {})
+    assert wrong == {}
+    assert len(expected) == sum(FILES.values())
 
 
 def without_claims(items: list[Case]) -> list[Case]:

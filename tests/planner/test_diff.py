@@ -5,6 +5,7 @@ from collections import Counter
 
 from models import Cluster
 from planner import check, diff, rebalance
+from tests import seeds
 from tests.builders import Object, node, pod, spread
 
 ZONES = "aabbcc"
@@ -89,10 +90,8 @@ def test_one_namespace() -> None:
 
 def test_against_counting() -> None:
     """Random pods: counts per domain are those of check, moves add up, and nobody is told twice."""
-    seed = random.SystemRandom().randrange(2**32)
-    print("seed", seed)
-    draw = random.Random(seed)
-    for _ in range(60):
+    draw = random.Random(seeds.fresh())
+    for _ in range(seeds.tries(30)):
         sides = [_random(draw, prefix) for prefix in "wx"]
         old, new = (made(places) for places in sides)
         found = diff(old, new)

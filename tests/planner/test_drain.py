@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models import Cluster, InputError
@@ -17,6 +17,7 @@ from tests.builders import Object, node, pod, spread, term, workload
 from tests.builders import budget as pods_budget
 from tests.planner.eviction.jobs import IGNORES, job, of_job, policy
 from tests.planner.rollout.running import budget, running, web, zones
+from tests.strategies import relaxed
 
 RECORDED = Path(__file__).parents[1] / "data/conformance/preemption.jsonl.gz"
 HERE = {"kubernetes.io/hostname": "a1"}
@@ -96,7 +97,7 @@ def clusters(draw: st.DrawFn) -> tuple[list[Object], list[str], int, int]:
     return [*objects, budget(maxUnavailable=away)], going, away, draw(st.integers(1, 3))
 
 
-@settings(max_examples=40, deadline=None)
+@relaxed
 @given(clusters())
 def test_budgets_hold_at_every_step(case: tuple[list[Object], list[str], int, int]) -> None:
     """No more ready pods are away at a time than the budget allows; what is emptied is empty."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from models import Cluster
 from planner import InputError, solve
@@ -20,7 +20,7 @@ from planner.proof.effort import STANDARD
 from planner.state.state import State
 from tests.builders import HOST, Object, cluster, node, pod, spread, term
 from tests.planner.test_solve import framework_of, recorded, replays
-from tests.strategies import clusters, steady
+from tests.strategies import clusters, relaxed
 
 FOUND = Path(__file__).parents[1] / "data" / "found"
 
@@ -235,7 +235,7 @@ def test_spread_holds_while_pods_move() -> None:
     assert [s for s in steps(plan) if s[1] == "b"][-1] == ("bind", "b", "n2", "n3")
 
 
-@settings(steady, max_examples=60)
+@relaxed
 @given(clusters(running=True, pods=5))
 def test_no_choice_of_moves_does_better(objects: list[Object]) -> None:
     """All evictions and all orders are tried.

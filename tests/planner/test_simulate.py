@@ -7,7 +7,7 @@ from hypothesis import given
 from models import Cluster
 from planner import simulate
 from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, scheduler, service, spread, workload
-from tests.strategies import clusters, steady
+from tests.strategies import clusters, relaxed
 
 WEB = workload("ReplicaSet", "web")
 MACHINES = (node("n1", zone="a"), node("n2", zone="b"), node("n3", zone="c", taints=["gpu=x:NoSchedule"]))
@@ -100,7 +100,7 @@ def test_notes() -> None:
         assert sum(words in note for note in notes) == 1, words
 
 
-@steady
+@relaxed
 @given(clusters(config=True))
 def test_the_same_input_gives_the_same_bytes(objects: list[Object]) -> None:
     """Twice the same snapshot, in two readings, is twice the same document; the snapshot stays as it was."""
@@ -110,7 +110,7 @@ def test_the_same_input_gives_the_same_bytes(objects: list[Object]) -> None:
     assert snapshot == Cluster.from_objects(objects)
 
 
-@steady
+@relaxed
 @given(clusters())
 def test_what_is_told_does_not_change_what_is_decided(objects: list[Object]) -> None:
     """Verbose or not, the decisions are the same; each is for one pending pod, and no pod has two."""

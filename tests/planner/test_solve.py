@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from ortools.sat.python import cp_model
 
 from models import Cluster
@@ -31,7 +31,7 @@ from planner.scheduler.framework import Framework
 from planner.scheduler.profile import build, profiles_of
 from planner.state.state import State
 from tests.builders import HOST, ZONE, Object, claim, cluster, node, pod, spread, term, volume
-from tests.strategies import clusters, steady
+from tests.strategies import clusters, relaxed
 
 DATA = Path(__file__).parents[1] / "data" / "batch"
 NOWHERE = -1
@@ -206,7 +206,7 @@ def test_pods_that_share_a_volume_are_not_counted_twice() -> None:
     assert len(plan.steps) == 3
 
 
-@settings(steady, max_examples=40)
+@relaxed
 @given(clusters(running=True, pods=6))
 def test_no_order_of_binds_does_better(objects: list[Object]) -> None:
     """Every order of admissible binds is tried: a proved plan is the best of them, any other no better."""
@@ -266,7 +266,7 @@ class _Collected(cp_model.CpSolverSolutionCallback):
         self.found.add(frozenset((key, number) for key, number in items if number))
 
 
-@settings(steady, max_examples=40)
+@relaxed
 @given(clusters(running=False, pods=4))
 def test_encodings_allow_exactly_what_the_audit_does_not_object_to(objects: list[Object]) -> None:
     """All placements that the solver's model admits are all those without a violation, and no others."""

@@ -11,8 +11,9 @@ from models import Cluster, InputError
 from planner import rebalance
 from planner.documents.move_plan import Balance, MovePlan, MoveStep
 from planner.documents.plan import Verdicts
+from tests import seeds
 from tests.builders import HOST, ZONE
-from tests.truth import seeds, wide
+from tests.truth import wide
 from tests.truth.adversary.failures import KINDS, Failure
 from tests.truth.adversary.plans import against_moves
 from tests.truth.adversary.waves import Limits
@@ -280,8 +281,7 @@ def test_every_kind_is_planted() -> None:
 
 def test_fresh_plans_hold() -> None:
     """A few plans for fresh clusters."""
-    seed = seeds.fresh()
-    for number in range(seed, seed + 40):
+    for number in seeds.seeds(20):
         case = wide.draw(number, "rebalance")
         try:
             plan = rebalance(Cluster.from_objects(case.objects), time_limit=5)

@@ -5,7 +5,6 @@ Fresh tiny clusters on every run; the clock is over at a drawn reading, so that 
 
 import math
 import random
-import time
 from collections.abc import Callable
 
 import pytest
@@ -14,11 +13,11 @@ from models import Cluster
 from planner import compare, explain, rebalance, scale_down, solve
 from planner.clock import Clock
 from planner.documents.plan import SearchDocument
-from tests.truth import seeds
+from tests import seeds
 from tests.truth.generator import Case, draw
 
 #: Seconds for each command.
-_SHARE = 3.0
+_SHARE = 0.5
 
 Asked = Callable[[Cluster, Case], SearchDocument]
 ASKED: dict[str, tuple[str, Asked]] = {
@@ -53,10 +52,9 @@ class Readings:
 def test_what_the_clock_ends_is_said_to_be_cut(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No decision asks the clock: it ends a search, and then the document says so."""
     command, ask = ASKED[name]
-    readings, seed = Readings(), seeds.fresh()
+    readings = Readings()
     monkeypatch.setattr(Clock, "left", lambda _: readings.left())
-    end = time.monotonic() + _SHARE
-    for number in range(seed, seed + 200):
+    for number in seeds.seeds_for(_SHARE):
         case = draw(number, command)
         cluster = Cluster.from_objects(case.objects)
         if command == "scale-down" and not case.replicas:
@@ -67,5 +65,3 @@ def test_what_the_clock_ends_is_said_to_be_cut(name: str, monkeypatch: pytest.Mo
             readings.start(allowed)
             found = ask(cluster, case)
             assert found.cut or found == whole, f"seed {number}, ended at reading {allowed}"
-        if time.monotonic() > end:
-            break

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planner.documents.plan import Objective
-from tests.truth import seeds
+from tests import seeds
 from tests.truth.agreement import Walk
 from tests.truth.findings import compare
 from tests.truth.generator import draw
@@ -52,8 +52,7 @@ def test_given_truths_of_rebalance_are_found() -> None:
 
 def test_filters_agree_with_the_planner() -> None:
     """On random walks through fresh clusters both accept the same nodes, and count the same excess."""
-    seed = seeds.fresh()
-    for number in range(seed, seed + 150):
+    for number in seeds.seeds(50):
         walk = Walk(draw(number).objects, number)
         differences = list(walk.differences(10))
         assert not differences, f"seed {number}: {differences}"
@@ -61,8 +60,7 @@ def test_filters_agree_with_the_planner() -> None:
 
 def test_every_state_is_seen() -> None:
     """The most pods are found by plain trial of every order as well."""
-    seed = seeds.fresh()
-    for number in range(seed, seed + 60):
+    for number in seeds.seeds(20):
         world = World(draw(number, "solve").objects)
         search = Placing(world, moves=False)
         best = search.value(world.start)[0]

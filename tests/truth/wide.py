@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.truth import manifests, wide_controllers, wide_pods, wide_profiles, wide_volumes
+from tests.truth import manifests, scheduler_configs, wide_controllers, wide_pods, wide_volumes
 from tests.truth.generator import Case, _Draw, is_hard
 from tests.truth.manifests import Object
 from tests.truth.templates import HARD, HOST, ZONE
@@ -33,7 +33,7 @@ FEATURES: dict[str, Feature] = {
     "budgets": wide_controllers.budgets,
     "jobs": wide_controllers.jobs,
     "stateful sets": wide_controllers.stateful_sets,
-    "profiles": wide_profiles.profiles,
+    "profiles": scheduler_configs.add_profiles,
     "volumes": wide_volumes.volumes,
 }
 #: Features that are drawn and then left out, for runs that look for other faults than are known.

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 
 from planner import solve
 from planner.audit.spread_counts import asked
@@ -11,7 +11,7 @@ from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD
 from planner.state.state import State
 from tests.builders import HARD, ZONE, Object, cluster, node, pod, spread
-from tests.strategies import clusters
+from tests.strategies import clusters, relaxed
 
 #: Every batch is too large for a model of all nodes.
 _TOO_LARGE = replace(STANDARD, exact=replace(STANDARD.exact, small_pairs=0))
@@ -30,7 +30,7 @@ def test_what_heals_elsewhere_excuses_nothing() -> None:
     assert plan.status == "Feasible"
 
 
-@settings(deadline=None, max_examples=100)
+@relaxed
 @given(clusters())
 def test_who_comes_lives_with_its_constraints(objects: list[Object]) -> None:
     """Also where something else was healed meanwhile: counted anew on the plan's own steps."""

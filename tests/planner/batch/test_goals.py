@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models import Cluster
@@ -27,7 +27,7 @@ from planner.problem.problem import Problem
 from planner.scheduler.order import Step
 from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, spread, term, weighted
 from tests.planner.batch.enumeration import is_admissible, reachable
-from tests.strategies import clusters, steady
+from tests.strategies import clusters, relaxed
 
 
 def outcomes(found: Cluster, shape: PlanShape) -> list[dict[str, int]]:
@@ -77,7 +77,7 @@ def mistakes(plan: PlacementPlan, listed: list[dict[str, int]]) -> list[str]:
     return found
 
 
-@settings(steady, max_examples=60)
+@relaxed
 @given(clusters(running=True, pods=4), st.sampled_from(PlanShape))
 def test_no_order_of_binds_is_better_in_any_stage(objects: list[Object], shape: PlanShape) -> None:
     """Every stage that is proved is the best with those before it kept, and no bound can be beaten."""

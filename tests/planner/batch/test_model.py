@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models import Cluster
@@ -22,7 +22,7 @@ from planner.problem.problem import Problem
 from planner.proof.meter import Meter
 from tests.builders import ZONE, Object, claim, cluster, node, pod, scheduler, spread, term, volume
 from tests.planner.batch.enumeration import is_admissible, most_pods, pods_placed
-from tests.strategies import clusters, steady
+from tests.strategies import clusters, relaxed
 
 
 def best_of(pending: Pending, cells: NodeGroups | None = None, **how: Any) -> tuple[int, ...]:
@@ -38,7 +38,7 @@ def best_of(pending: Pending, cells: NodeGroups | None = None, **how: Any) -> tu
     return tuple(found.values.values())
 
 
-@settings(steady, max_examples=60)
+@relaxed
 @given(clusters(running=True, pods=8))
 def test_cells_never_promise_less_than_nodes(objects: list[Object]) -> None:
     """The model over cells is a relaxation, whatever nodes are taken together."""
@@ -58,7 +58,7 @@ def _by_traits(pending: Pending) -> NodeGroups:
     return NodeGroups(of.astype(np.intp))
 
 
-@settings(steady, max_examples=40)
+@relaxed
 @given(clusters(running=True, pods=5))
 def test_cells_never_promise_less_than_some_order_places(objects: list[Object]) -> None:
     """Their best is a bound for every order of binds."""
@@ -105,7 +105,7 @@ def test_cells_that_forbid_nothing_are_noticed(family: type[Filter], monkeypatch
     assert best_of(pending, cells) > right
 
 
-@settings(steady, max_examples=40)
+@relaxed
 @given(clusters(running=True, pods=4))
 def test_one_pod_a_phase_is_the_best_order(objects: list[Object]) -> None:
     """With a phase for every bind the model has exactly what some order of binds places."""
@@ -135,7 +135,7 @@ def _two_profiles(*off: str) -> Object:
 _OFF = ("PodTopologySpread", "InterPodAffinity", "NodeResourcesFit", "NodePorts", "NodeAffinity")
 
 
-@settings(steady, max_examples=60)
+@relaxed
 @given(clusters(running=True, pods=5), st.sets(st.sampled_from(_OFF), min_size=1))
 def test_two_profiles_in_one_batch(objects: list[Object], off: set[str]) -> None:
     """Every other pod belongs to a profile without some filters: as good as the best order, when proved."""
@@ -243,7 +243,7 @@ def test_a_node_may_be_overfull_where_nobody_asks() -> None:
     assert found.values == found.bounds == {"podsPlaced/0": 3, "fullest": 300}
 
 
-@settings(steady, max_examples=60)
+@relaxed
 @given(clusters(running=True, config=True, pods=5))
 def test_a_configured_scheduler_against_every_order(objects: list[Object]) -> None:
     """Filters switched off, affinity added, default constraints: what is proved is the best order's."""
@@ -253,7 +253,7 @@ def test_a_configured_scheduler_against_every_order(objects: list[Object]) -> No
     assert pods_placed(plan) == best if plan.status == "Optimal" else pods_placed(plan) <= best
 
 
-@settings(steady, max_examples=60)
+@relaxed
 @given(clusters(running=True, pods=5))
 def test_a_batch_without_spread_against_every_order(objects: list[Object]) -> None:
     """Without any spread constraint or required company the plan is the best there is, and proved."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models import Cluster
@@ -43,7 +43,7 @@ from tests.builders import (
     volume,
 )
 from tests.planner.batch.enumeration import is_admissible, most_pods, pods_placed, reachable
-from tests.strategies import claiming, clusters, steady
+from tests.strategies import claiming, clusters, relaxed
 from tests.tiny import tiny
 from tests.tiny_volumes import tiny_volumes
 
@@ -82,7 +82,7 @@ def broken_promises(found: Cluster, choose: Choose) -> list[str]:
     )
 
 
-@settings(steady, max_examples=150)
+@relaxed
 @given(clusters(running=True, config=True), st.data())
 def test_no_node_takes_more_than_promised(objects: list[Object], order: st.DataObject) -> None:
     """Any order, any nodes that the filters accept: no family was below what came."""
@@ -229,7 +229,7 @@ def test_pods_that_leave_only_help_where_a_rule_says_so(
     assert not any((many & ~few_).any() for many, few_ in zip(*accepted, strict=True))
 
 
-@settings(steady, max_examples=60)
+@relaxed
 @given(claiming(shared=True), st.data())
 def test_nor_with_volumes(objects: list[Object], order: st.DataObject) -> None:
     """The same for the families that look at volumes."""

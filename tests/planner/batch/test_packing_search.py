@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.batch.packing.best_fit import best_fit
@@ -18,6 +18,7 @@ from planner.batch.packing.vectors import Units
 from planner.cpsat.cover import Alike, CoverModel
 from planner.cpsat.packing import PackingKind, PackingModel
 from planner.proof.meter import Meter
+from tests.strategies import relaxed
 
 #: A few kinds of pods with what they want of two resources, and how many there are.
 KINDS = st.lists(
@@ -56,7 +57,7 @@ def test_every_pattern_of_a_node_is_found(
         assert set(found) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@relaxed
 @given(KINDS, st.integers(1, 3), st.tuples(st.integers(4, 20), st.integers(4, 20)), st.data())
 def test_covers_and_packings_agree(
     kinds: list[tuple[int, int, int, int]], nodes: int, free: tuple[int, int], data: st.DataObject

@@ -1,12 +1,12 @@
 """Which budgets cover a pod: looked up by label, the same as asking every selector."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.eviction.budgets import Budgets
 from planner.problem.problem import Problem
 from tests.builders import Object, cluster, node, pod
-from tests.strategies import NAMESPACES, SELECTORS
+from tests.strategies import NAMESPACES, SELECTORS, relaxed
 
 
 @st.composite
@@ -29,7 +29,7 @@ def covered(draw: st.DrawFn) -> list[Object]:
     return [node("n1"), *pods, *budgets]
 
 
-@settings(max_examples=200, deadline=None)
+@relaxed
 @given(covered())
 def test_the_budgets_of_a_pod_are_those_whose_selector_matches(objects: list[Object]) -> None:
     """Asked one by one, in their namespace; what each allows is counted over the very same pods."""

@@ -1,6 +1,5 @@
 """Where replacements land: on any node that is as good, for every order, tie-break and end of old pods."""
 
-import random
 from collections import Counter
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from models import Cluster
 from planner import rebalance
 from planner.documents.move_plan import OnNodes, WithLabels
+from tests import seeds
 from tests.builders import HARD, HOST, SOFT, ZONE, Object, cluster, node, pod, spread
 from tests.planner.rebalance.lopsided import KINDS, lopsided
 from tests.planner.rebalance.test_recordings import wrong_in
@@ -69,17 +69,15 @@ def test_what_may_come_straight_back_is_pinned_or_left() -> None:
     assert rebalance(given, evict_only=True).after.hard_excess == plan.before.hard_excess
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("soft", [False, True])
-def test_every_plan_holds_wherever_replacements_land(kind: str, soft: bool) -> None:
+def test_every_plan_holds_wherever_replacements_land(soft: bool) -> None:
     """Fresh clusters: a hundred random runs of the plan all end as the document says."""
-    seed = random.SystemRandom().randrange(1 << 32)
-    print(f"seed {seed}")
-    given = lopsided(seed, kind, soft_alone=soft)
-    plan = rebalance(given, soft=soft, time_limit=5)
-    assert plan.after.hard_excess <= plan.before.hard_excess
-    assert plan.after.pending == 0
-    assert wrong_in(given, plan, orders=100, soft=soft) == []
+    for seed in seeds.seeds(1):
+        given = lopsided(seed, KINDS[seed % 4], soft_alone=soft)
+        plan = rebalance(given, soft=soft, time_limit=5)
+        assert plan.after.hard_excess <= plan.before.hard_excess
+        assert plan.after.pending == 0
+        assert wrong_in(given, plan, orders=100, soft=soft) == []
 
 
 def test_soft_constraints_are_repaired_on_request() -> None:

@@ -21,9 +21,10 @@ from planner.problem.problem import Problem
 from planner.waves.open_waves import WaveRules
 from planner.waves.replay import failures
 from planner.waves.single_node_waves import SingleNodeWaves
+from tests import seeds
 from tests.builders import ZONE, Object, cluster, node, pod, spread, term
-from tests.planner.rebalance.adversary import faults
-from tests.planner.rebalance.preempting import preempting
+from tests.truth import preempting
+from tests.truth.adversary.plans import against_moves
 
 FOUND = Path(__file__).parents[2] / "data" / "found"
 
@@ -40,7 +41,7 @@ def test_small_clusters_on_which_waves_failed(name: str, *, evict_only: bool) ->
     """Everything is repaired, and in whatever order pods land or end, every replacement lands as planned."""
     objects = found(name)
     plan = rebalance(Cluster.from_objects(objects), time_limit=10, evict_only=evict_only)
-    assert (plan.after.hard_excess, faults(objects, plan, 1)) == (0, [])
+    assert (plan.after.hard_excess, against_moves(objects, plan).failures) == (0, [])
 
 
 def test_a_replacement_that_waits_is_pinned_to_where_it_preempts_nothing() -> None:
@@ -176,13 +177,11 @@ def test_waves_to_certain_nodes_look_at_pods_that_end_late() -> None:
 
 def test_fresh_plans_against_every_order_and_linger() -> None:
     """Tiny clusters with priorities: nothing is preempted, nothing stays pending, nothing lands elsewhere."""
-    start = random.SystemRandom().randrange(1 << 32)
-    print(f"from {start}")
-    for seed in range(start, start + 15):
-        objects = preempting(seed)
+    for seed in seeds.seeds(15):
+        objects = preempting.draw(seed).objects
         words: Any = random.Random(seed).choice(({}, {"evict_only": True}, {"cordon": True}))
         plan = rebalance(Cluster.from_objects(objects), time_limit=1, explain=False, **words)
-        assert faults(objects, plan, seed) == [], seed
+        assert against_moves(objects, plan, seed=seed).failures == [], seed
 
 
 def test_a_note_says_what_cannot_be_moved_without_preemption() -> None:

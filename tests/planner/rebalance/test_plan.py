@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models import Cluster, InputError
@@ -14,6 +14,7 @@ from planner import check, rebalance
 from planner.moves.counting_bounds import moves_needed
 from tests.builders import HOST, SOFT, ZONE, Object, budget, cluster, node, pod, spread, term, tolerate
 from tests.planner.rebalance.test_recordings import moved, wrong_in
+from tests.strategies import relaxed
 
 
 def web(name: str, on: str, **words: Any) -> Object:
@@ -96,6 +97,15 @@ def test_a_budget_makes_waves() -> None:
     stays = rebalance(shut)
     assert stays.steps == ()
     assert stays.stays == {"under a PodDisruptionBudget that allows no eviction": 4}
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_no_wave_takes_more_of_a_workload_than_may_be_unavailable(most: int) -> None:
+    """Six replicas in one of two zones: three of them move, so many at a time and no more."""
+    given_ = cluster(*zones("a", "b"), *(web(f"w{n}", "n0", spread=[spread(skew=1)]) for n in range(6)))
+    waves = [step.wave for step in rebalance(given_, max_unavailable=most).steps]
+    assert len(waves) == 3
+    assert max(map(waves.count, waves)) == most
 
 
 @pytest.mark.parametrize(
@@ -275,9 +285,6 @@ def lopsided(draw: st.DrawFn) -> list[Object]:
     return [*machines, *pods, *budgets]
 
 
-relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
 @relaxed
 @given(lopsided(), st.integers(1, 2), st.booleans())
 def test_any_plan_holds_in_any_order(objects: list[Object], down: int, evict_only: bool) -> None:
@@ -310,7 +317,7 @@ def every_placement(given_: Cluster) -> Iterator[tuple[int, int]]:
             yield report.hard_excess, gone
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@relaxed
 @given(st.lists(st.integers(0, 2), min_size=2, max_size=4), st.integers(1, 2), st.integers(0, 1))
 def test_no_placement_is_better(places: list[int], skew: int, others: int) -> None:
     """On tiny clusters: what is proved is what an enumeration of every placement finds."""

@@ -61,7 +61,7 @@ def on(problem: Problem, place: Place, number: int) -> bool:
     return all(node.metadata.labels.get(key) in values for key, values in place.labels.items())
 
 
-def wrong_in(cluster: Cluster, plan: MovePlan, *, orders: int = 100, soft: bool = False) -> list[str]:
+def wrong_in(cluster: Cluster, plan: MovePlan, *, orders: int = 25, soft: bool = False) -> list[str]:
     """What deviates from the plan, as printed and in random orders within each wave."""
     problem, waves = landings(cluster, plan)
     stage = EvictionTimeline(problem, [landing.move for wave in waves for landing in wave])

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.cluster import Cluster
@@ -13,6 +13,7 @@ from planner import check, rebalance
 from planner.documents.move_plan import MovePlan
 from planner.rebalance.scope import MoveScope
 from tests.builders import HOST, SOFT, Object, budget, cluster, node, pod, replica, revision, scaled, spread
+from tests.strategies import relaxed
 
 NODES = [node(f"n{zone}{number}", zone) for zone in "ab" for number in range(2)]
 SICK = [{"type": "Ready", "status": "False"}]
@@ -113,7 +114,7 @@ def _drawn(draw: st.DrawFn) -> Iterator[list[Object]]:
             yield app(name, namespace, " ".join(on))
 
 
-@settings(max_examples=25, deadline=None)
+@relaxed
 @given(tenants())
 def test_a_namespace_is_repaired_as_if_it_were_alone(objects: list[Object]) -> None:
     """Constraints count within a namespace, so with room for all the others change nothing."""

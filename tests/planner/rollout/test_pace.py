@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import random
 
 from planner.rollout.pace import Pace
+from tests import seeds
 
 
 def test_sixteen_draws_share_out_every_range() -> None:
     """Drawn one by one, twenty draws could all have quick kubelets or all slow ones."""
     bounds = [3600 ** (share / 16) for share in range(17)]
-    for first in (16, 160, 16 * random.SystemRandom().randrange(10_000)):
+    for first in (16, 160, 16 * (seeds.fresh() % 10_000)):
         found = [Pace(seed).later for seed in range(first, first + 16)]
         shares = [sum(low <= later <= high for later in found) for low, high in itertools.pairwise(bounds)]
         assert shares == [1] * 16, first

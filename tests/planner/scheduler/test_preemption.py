@@ -4,8 +4,6 @@ import random
 from collections.abc import Iterator
 from copy import deepcopy
 
-import pytest
-
 from models import Cluster
 from models.objects.scheduler_config import DefaultPreemptionArgs
 from planner import simulate
@@ -13,6 +11,7 @@ from planner.problem.problem import Problem
 from planner.scheduler.framework import Diagnosis, Plan
 from planner.scheduler.preemption import Preemption, PreemptionOutcome
 from planner.scheduler.scheduler import Scheduler
+from tests import seeds
 from tests.builders import HOST, ZONE, Object, budget, node, pod, profile, scheduler, spread, term
 from tests.planner.scheduler.preemption_oracle import Oracle, fingerprint
 
@@ -109,17 +108,16 @@ def _checked(preemption: Preemption, framework_of: Scheduler, percent: DefaultPr
     return wrong
 
 
-@pytest.mark.parametrize("run", range(25))
-def test_shortcuts_decide_as_trying_every_node_does(run: int) -> None:
+def test_shortcuts_decide_as_trying_every_node_does() -> None:
     """Alike nodes, what is remembered from pod to pod, and nodes seen at once change no decision."""
-    seed = random.SystemRandom().randrange(1 << 32)
-    problem = Problem(Cluster.from_objects(list(crowded(random.Random(seed)))))
-    kube = Scheduler(problem)
-    config = problem.cluster.scheduler_config
-    args = config.profiles[0].args(DefaultPreemptionArgs) if config else DefaultPreemptionArgs()
-    wrong = _checked(kube._preemptions["default-scheduler"], kube, args)
-    list(kube.run())
-    assert not wrong, f"seed {seed}: {wrong[:3]}"
+    for seed in seeds.seeds(10):
+        problem = Problem(Cluster.from_objects(list(crowded(random.Random(seed)))))
+        kube = Scheduler(problem)
+        config = problem.cluster.scheduler_config
+        args = config.profiles[0].args(DefaultPreemptionArgs) if config else DefaultPreemptionArgs()
+        wrong = _checked(kube._preemptions["default-scheduler"], kube, args)
+        list(kube.run())
+        assert not wrong, f"seed {seed}: {wrong[:3]}"
 
 
 def test_the_oracle_notices_a_wrong_victim() -> None:

@@ -21,7 +21,7 @@ from planner.problem.nodes import ALL
 from planner.problem.problem import Problem
 from planner.state.state import State
 from tests.builders import Object, cluster, node, pod, profile, scheduler
-from tests.strategies import GPU, one_of, steady
+from tests.strategies import GPU, one_of, relaxed
 
 SHAPE = ({"utilization": 0, "score": 0}, {"utilization": 33, "score": 9}, {"utilization": 90, "score": 2})
 STRATEGIES: tuple[Object, ...] = (
@@ -159,7 +159,7 @@ def everywhere(rate: Callable[..., Any], problem: Problem) -> tuple[list[int], l
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda found: str(found["type"]))
-@steady
+@relaxed
 @given(data=st.data(), names=one_of(*RESOURCES), weights=st.lists(one_of(1, 3, 100), min_size=3, max_size=3))
 def test_every_strategy_scores_as_kube_does(
     strategy: Object, data: st.DataObject, names: Sequence[str], weights: list[int]
@@ -212,7 +212,7 @@ def scores_of(plugin: NodeResourcesBalancedAllocation) -> Callable[..., Any]:
     return lambda template, where: plugin._formula(template)(where)
 
 
-@steady
+@relaxed
 @given(found=loads(), names=one_of(*RESOURCES), kubernetes=st.sampled_from(("1.35", "1.36")))
 def test_balance_scores_as_kube_does(
     found: tuple[list[Amounts], list[Amounts], Amounts], names: Sequence[str], kubernetes: str
@@ -236,7 +236,7 @@ def test_balance_scores_as_kube_does(
     assert whole == words
 
 
-@steady
+@relaxed
 @given(found=loads())
 def test_room_for_one_node_is_room_for_all(found: tuple[list[Amounts], list[Amounts], Amounts]) -> None:
     """The filter's codes for one node are those that it gives for all nodes together."""

@@ -16,7 +16,7 @@ from planner.state.load_arrays import LoadArray
 from planner.state.pod_counts import DomainCounts, PodCounts
 from planner.state.state import State
 from tests.builders import HOST, ZONE, Object, cluster, node, pod
-from tests.strategies import RACK, claiming, clusters, steady
+from tests.strategies import RACK, claiming, clusters, relaxed
 
 
 def shake(state: State, choose: random.Random, times: int) -> Iterator[None]:
@@ -55,7 +55,7 @@ def domain_counts(state: State) -> list[DomainCounts]:
     ]
 
 
-@steady
+@relaxed
 @given(clusters(), st.integers(0, 2**32), st.sampled_from([10, 40, 700]))
 def test_running_counts_equal_a_fresh_state(objects: list[Object], seed: int, times: int) -> None:
     """After any history used, scored, node_of, tallies and domain counts are what a fresh count gives.
@@ -80,7 +80,7 @@ def test_running_counts_equal_a_fresh_state(objects: list[Object], seed: int, ti
         assert counts.padded()[-1] == 0
 
 
-@steady
+@relaxed
 @given(clusters(pods=8), st.integers(0, 2**32))
 def test_a_rollback_restores_even_the_order_of_pods(objects: list[Object], seed: int) -> None:
     """Preemption asks pods in the order in which they stand on a node, so that comes back too."""
@@ -99,7 +99,7 @@ def test_a_rollback_restores_even_the_order_of_pods(objects: list[Object], seed:
     assert ([list(pods) for pods in state.pods_on], state.node_of.tolist(), state.used.tolist()) == before
 
 
-@steady
+@relaxed
 @given(clusters(pods=6), st.integers(0, 2**32))
 def test_versions_tell_every_change(objects: list[Object], seed: int) -> None:
     """A domain count whose numbers differ from before never has the version that it had before."""
@@ -113,7 +113,7 @@ def test_versions_tell_every_change(objects: list[Object], seed: int) -> None:
             assert known.setdefault(counts.version, sums) == sums
 
 
-@steady
+@relaxed
 @given(clusters(), st.integers(0, 2**32), st.sampled_from([1, 3, 30, 600]))
 def test_a_follower_is_the_formula_over_all_nodes(objects: list[Object], seed: int, pause: int) -> None:
     """Asked after one change, after a few or after a cut log, it gives what the formula gives now."""
@@ -134,7 +134,7 @@ def test_a_follower_is_the_formula_over_all_nodes(objects: list[Object], seed: i
 
 
 @pytest.mark.parametrize("shared", [False, True])
-@settings(steady, phases=(Phase.explicit, Phase.generate))
+@settings(relaxed, phases=(Phase.explicit, Phase.generate))
 @given(st.data(), st.integers(0, 2**32))
 def test_claims_come_back_with_a_rollback(shared: bool, data: st.DataObject, seed: int) -> None:
     """What waiting claims were bound to is undone with the binds that bound them, in any history."""

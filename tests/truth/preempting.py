@@ -5,11 +5,15 @@ from __future__ import annotations
 import random
 
 from tests.builders import HOST, ZONE, Object, budget, labelled, node, pod, spread, term
+from tests.truth.generator import Case
 
 
-def preempting(seed: int) -> list[Object]:
-    """The manifests of a cluster whose spread is broken more often than not; the same for the same seed."""
-    draw = random.Random(seed)
+def draw(seed: int, command: str = "rebalance") -> Case:
+    """The case of a seed, whose spread is broken more often than not."""
+    return Case(seed, command, _objects(random.Random(f"preempting {seed}")))
+
+
+def _objects(draw: random.Random) -> list[Object]:
     nodes = [
         node(
             f"n{number}",

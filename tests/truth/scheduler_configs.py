@@ -6,6 +6,7 @@ import copy
 import random
 from typing import Any
 
+from tests.builders import scheduler
 from tests.truth.manifests import REQUIRED, Object
 from tests.truth.templates import GPU, HOST, SOFT, ZONE
 
@@ -37,7 +38,14 @@ _NAMES = ("default-scheduler", "other", "third")
 
 def configured(objects: list[Object], seed: int) -> list[Object]:
     """The same objects with a configuration, and pods of all its profiles and of one that it lacks."""
-    return _Configuration(random.Random(f"profiles {seed}")).over(objects)
+    found = copy.deepcopy(objects)
+    add_profiles(random.Random(f"profiles {seed}"), found)
+    return found
+
+
+def add_profiles(chance: random.Random, objects: list[Object], _: str = "") -> None:
+    """Put a configuration beside the objects, and the name of a profile, or of none, on their pods."""
+    _Configuration(chance).add_to(objects)
 
 
 class _Configuration:
@@ -52,24 +60,18 @@ class _Configuration:
     def _likely(self, share: float) -> bool:
         return self._chance.random() < share
 
-    def over(self, objects: list[Object]) -> list[Object]:
+    def add_to(self, objects: list[Object]) -> None:
         names = _NAMES[: self._one(1, 2, 2, 3)]
         named = [*names, *names, *(["nobody"] if self._likely(0.2) else [])]
         by_kind: dict[str, str] = {}
-        found = [copy.deepcopy(item) for item in objects]
-        for item in found:
+        for item in objects:
             if item["kind"] == "Pod":
                 key = str(sorted(item["metadata"].get("labels", {}).items()))
                 chosen = (
                     by_kind.setdefault(key, self._one(*named)) if self._likely(0.8) else self._one(*named)
                 )
                 item["spec"]["schedulerName"] = chosen
-        config = {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "profiles": [self._profile(name) for name in names],
-        }
-        return [config, *found]
+        objects.append(scheduler(*(self._profile(name) for name in names)))
 
     def _profile(self, name: str) -> Object:
         plugins: Object = {}

@@ -1,0 +1,39 @@
+"""Seeds of random tests, fresh on every run, and how much such tests try.
+
+`SEED=number` repeats a run; `EFFORT=20`, as in `make long`, tries twenty times as much.
+"""
+
+import os
+import random
+import time
+from collections.abc import Iterator
+
+EFFORT = int(os.environ.get("EFFORT") or 1)
+
+
+def fresh() -> int:
+    """A seed that no run has seen, printed so that a failure can be repeated."""
+    text = os.environ.get("SEED")
+    seed = int(text) if text else random.SystemRandom().randrange(1 << 32)
+    print(f"SEED={seed}")
+    return seed
+
+
+def tries(quick: int) -> int:
+    """So many, and a multiple of it in a long run."""
+    return quick * EFFORT
+
+
+def seeds(quick: int) -> Iterator[int]:
+    """So many seeds in a row from a fresh one, and a multiple of it in a long run."""
+    first = fresh()
+    yield from range(first, first + tries(quick))
+
+
+def seeds_for(seconds: float) -> Iterator[int]:
+    """Seeds in a row from a fresh one until so many seconds are over, at least one."""
+    seed, end = fresh(), time.monotonic() + seconds * EFFORT
+    yield seed
+    while time.monotonic() < end:
+        seed += 1
+        yield seed
