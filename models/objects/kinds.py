@@ -10,6 +10,7 @@ from models.objects.disruption import PodDisruptionBudget
 from models.objects.node import Node
 from models.objects.origin import SnapshotOrigin
 from models.objects.pod import Pod
+from models.objects.policy import LimitRange, ResourceQuota, RuntimeClass
 from models.objects.scheduler_config import KubeSchedulerConfiguration
 from models.objects.storage import (
     CSINode,
@@ -33,12 +34,14 @@ from models.objects.workload import (
 
 _GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
     "": (
+        LimitRange,
         Namespace,
         Node,
         PersistentVolume,
         PersistentVolumeClaim,
         Pod,
         ReplicationController,
+        ResourceQuota,
         Service,
     ),
     "apps": (DaemonSet, Deployment, ReplicaSet, StatefulSet),
@@ -46,6 +49,7 @@ _GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
     "batch": (CronJob, Job),
     "descheduler": (DeschedulerPolicy,),
     "kubescheduler.config.k8s.io": (KubeSchedulerConfiguration,),
+    "node.k8s.io": (RuntimeClass,),
     "planner": (SnapshotOrigin,),
     "policy": (PodDisruptionBudget,),
     "resource.k8s.io": (DeviceClass, ResourceClaim, ResourceClaimTemplate),

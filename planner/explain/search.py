@@ -22,8 +22,8 @@ from planner.explain.blockers import Blocker, PendingCase
 from planner.explain.change import Candidate, ClusterChange, Cost, cost_of, without_repetition
 from planner.explain.trials import TrialResult, Trials
 from planner.problem.nodes import Ints
+from planner.problem.problem import GATED
 from planner.proof import effort
-from planner.scheduler.scheduler import GATED
 
 _RELATIONAL = {"PodTopologySpread", "InterPodAffinity"}
 
