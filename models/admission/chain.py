@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from models.admission.limits import defaulted, invalid, out_of_bounds
+from models.admission.pods import Priorities
 from models.admission.runtime import with_runtime
-from models.controllers.admission import Priorities
 from models.objects.annotations import NODE_SELECTOR
 from models.objects.pod import Pod, PodCondition, PodSpec
 from models.objects.policy import LimitRangeItem, RuntimeClass

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain
 
 from models.admission.chain import Admission, is_new
-from models.controllers.admission import merge_label_keys
+from models.admission.pods import merge_label_keys
 from models.controllers.apply import second_ones
 from models.controllers.expand import expand, new_claims
 from models.errors import InputError

@@ -1,1 +1,1 @@
-"""What the API server decides about pods that are to be created, and what shows that it decides otherwise."""
+"""What the API server would make of the pods that replace evicted ones."""

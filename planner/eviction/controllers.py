@@ -31,6 +31,7 @@ from models.objects.workload import (
     StatefulSet,
     Workload,
 )
+from planner.admission.replacements import Replacements
 from planner.eviction.jobs import Impact, JobDisruptions, is_of_job
 from planner.eviction.ordinals import Ordinals
 from planner.problem.problem import Problem
@@ -64,6 +65,7 @@ class Controllers:
         self._ordinals = Ordinals(problem.cluster)
         self._emptied = {id(found) for found in _emptied(problem.cluster)}
         self._of_template: dict[int, str] = {}
+        self._replacements = Replacements(problem, self._workloads)
         self.jobs = JobDisruptions(problem.cluster)
 
     def why_not(self, pod: int) -> str:
@@ -125,7 +127,7 @@ class Controllers:
     def _why_none_of_template(self, number: int) -> str:
         pod = self._problem.templates[number].pod
         ephemeral = any(volume.ephemeral is not None for volume in pod.spec.volumes)
-        return self._why_none(pod) or (EPHEMERAL if ephemeral else "")
+        return self._why_none(pod) or (EPHEMERAL if ephemeral else "") or self._replacements.why_not(pod)
 
     def _why_none(self, pod: Pod) -> str:
         """Why no pod of this pod's controller may be evicted, if so."""

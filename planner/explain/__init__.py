@@ -103,6 +103,9 @@ def _explanations(
             groups.setdefault(int(problem.template_of[pod]), []).append(pod)
     for number, (pod, *alike) in enumerate(groups.values(), start=1):
         looking_for(f"what helps {problem.pods[pod].key}, kind {number} of {len(groups)}")
+        if pod in problem.refused:
+            yield _not_created(static, pod, alike, owners)
+            continue
         case = PendingCase.of(static, pod)
         yield explanation(case, FixSearch(case, stop_event).run(), alike, owners)
     for pod, node in static.late.items():
@@ -127,6 +130,19 @@ def _placed(static: AtRest, wanted: set[str]) -> Iterator[str]:
                 f"{len(found)} pods get a node when the scheduler reaches them, "
                 f"for example {name} gets {where}: nothing keeps them pending"
             )
+
+
+def _not_created(static: AtRest, pod: int, alike: list[int], owners: Owners) -> Explanation:
+    """A pod that the API server refuses: no node has a part in it."""
+    pods = static.problem.pods
+    return Explanation(
+        pod=pods[pod].key,
+        workload=owners.workload_of(pods[pod], static.problem.template(pod)),
+        alike=tuple(pods[other].key for other in alike),
+        message=static.messages[pod],
+        tried=0,
+        exhausted=True,
+    )
 
 
 def _waiting(static: AtRest, pod: int, node: int, owners: Owners) -> Explanation:

@@ -76,7 +76,9 @@ class FixSearch:
         self._cut = False
 
     def run(self) -> FoundFixes:
-        """Look for fixes of one change, then of two, until there are some."""
+        """Look for fixes of one change, then of two, until there are some; none for a pod not created."""
+        if self._case.pod in self._case.problem.refused:
+            return FoundFixes((), 0, True)
         if self._gates:
             self._try([()])
         patterns = self._patterns()

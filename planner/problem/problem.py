@@ -19,12 +19,12 @@ from models.admission.chain import is_new
 from models.collector import collector_paused
 from models.objects.node import Node
 from models.objects.pod import Pod
-from planner.admission.quotas import Quotas
 from planner.problem.device_claims import DeviceClaims
 from planner.problem.eligibility import Eligibility, affinity_part
 from planner.problem.kubernetes_version import copied_for
 from planner.problem.large_amounts import refuse_what_is_too_large
 from planner.problem.nodes import Codes, Column, Ints, NodeAxis
+from planner.problem.quotas import Quotas
 from planner.problem.requests import (
     CPU,
     EPHEMERAL_STORAGE,

@@ -17,8 +17,8 @@ import numpy as np
 
 from models.admission.chain import is_new
 from models.objects.pod import Pod
-from planner.admission.quotas import Quotas
 from planner.problem.problem import GATED, Problem
+from planner.problem.quotas import Quotas
 from planner.problem.templates import Template
 from planner.rollout.scheduling_queue import SchedulingQueue
 from planner.scheduler.scheduler import Scheduler

@@ -97,6 +97,14 @@ class Quotas:
             ledger.add(usage)
         return ""
 
+    def refuses_again(self, pod: Pod) -> bool:
+        """Whether a pod that is there could not be made again when it is gone."""
+        self.release(pod)
+        line = self.admit(pod)
+        if line:
+            self._charge(pod)
+        return bool(line)
+
     def release(self, pod: Pod) -> None:
         """A pod that was counted is gone."""
         ledgers, usage = self._concerned(pod)
