@@ -32,7 +32,8 @@ from models.objects.workload import (
     StatefulSet,
 )
 
-_GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
+#: Every kind, by its API group.
+GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
     "": (
         LimitRange,
         Namespace,
@@ -56,8 +57,8 @@ _GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
     "scheduling.k8s.io": (PriorityClass,),
     "storage.k8s.io": (CSINode, StorageClass, VolumeAttachment),
 }
-MODELS = {model.__name__: model for models in _GROUPS.values() for model in models}
-_GROUP_OF = {model.__name__: group for group, models in _GROUPS.items() for model in models}
+MODELS = {model.__name__: model for models in GROUPS.values() for model in models}
+_GROUP_OF = {model.__name__: group for group, models in GROUPS.items() for model in models}
 
 
 @lru_cache(maxsize=1024)

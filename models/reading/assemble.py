@@ -7,7 +7,7 @@ from itertools import chain
 
 from models.admission.chain import Admission, is_new
 from models.admission.pods import merge_label_keys
-from models.controllers.apply import second_ones
+from models.controllers.apply import not_anywhere, second_ones
 from models.controllers.expand import expand, new_claims
 from models.errors import InputError
 from models.objects.base import NamespacedObject
@@ -66,6 +66,7 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
         if shelf.problems:
             raise InputError(shelf.problems)
         return replace(found, notes=(*shelf.notes, *_skipped(documents, found)))
+    shelf.problems += not_anywhere(found, found)
     added = expand(found)
     read = ((pod, pod, "spec") for pod in found.pods)
     made = ((new.pod, new.workload, "spec.template.spec") for new in added.pods)
