@@ -59,7 +59,7 @@ def as_applied(item: KubeObject, earlier: KubeObject) -> KubeObject:
 
 def not_anywhere(running: Snapshot, manifests: Snapshot) -> Iterator[str]:
     """What the API server says of manifests without a namespace to live in, where all are known."""
-    if not (running.has_all_of("namespaces") or any(item.name == KUBE_SYSTEM for item in running.namespaces)):
+    if not any(item.name == KUBE_SYSTEM for item in running.namespaces):
         return
     names = {item.name for item in (*running.namespaces, *manifests.namespaces)}
     for field in (*ROLLED_OUT, "pods"):

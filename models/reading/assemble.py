@@ -70,7 +70,8 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
     added = expand(found)
     read = ((pod, pod, "spec") for pod in found.pods)
     made = ((new.pod, new.workload, "spec.template.spec") for new in added.pods)
-    pods = tuple(_admitted(chain(read, made), Admission(found), shelf))
+    admission = Admission(found)
+    pods = tuple(_admitted(chain(read, made), admission, shelf))
     if shelf.problems:
         raise InputError(shelf.problems)
     return replace(
@@ -84,6 +85,7 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
             *second_ones(found, found),
             *_skipped(documents, found),
             *_bound_to_nowhere(found),
+            *admission.notes,
         ),
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from models.admission.chain import Admission
-from models.controllers.evidence import same_requests
+from models.admission.evidence import same_requests
 from models.controllers.owners import Workloads
 from models.controllers.templates import new_pod, usable
 from models.objects.pod import Pod

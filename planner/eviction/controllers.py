@@ -143,7 +143,7 @@ class Controllers:
             return UNSEEN
         if self._live[pod.namespace, owner.kind, owner.name] > self._wanted(owner, above):
             return SURPLUS
-        return ROLLED_OUT if isinstance(owner, DaemonSet) and _is_rolled_out(owner) else ""
+        return ROLLED_OUT if isinstance(owner, DaemonSet) and owner.is_rolling else ""
 
     def _is_gone(self, pod: Pod) -> bool:
         """Whether the pod's controller is missing from a snapshot that would have it."""
@@ -222,8 +222,3 @@ def _is_unseen(owner: Workload | None) -> bool:
         return False
     seen = owner.status.observed_generation
     return seen is not None and seen < owner.metadata.generation
-
-
-def _is_rolled_out(owner: DaemonSet) -> bool:
-    updated = owner.status.updated_number_scheduled
-    return updated is not None and updated < owner.status.desired_number_scheduled

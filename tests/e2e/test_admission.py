@@ -157,3 +157,35 @@ def test_a_mistyped_manifest_is_refused(live: ControlPlane) -> None:
     word = 'unknown field "spec.template.spec.nodeSelectr"'
     assert word in refused.stderr
     assert (ended.returncode, word in ended.stderr.replace("\n  ", " ")) == (2, True)
+
+
+def test_a_mutating_policy_shows_in_the_pods_that_run(live: ControlPlane) -> None:
+    """It raises every request; two more pods would fit by their template, and none fits as they are made."""
+    policy = _object("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy", "large")
+    del policy["metadata"]["namespace"]
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    change = '[JSONPatch{op: "replace", path: "/spec/containers/0/resources/requests/cpu", value: "3"}]'
+    policy["spec"] = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "reinvocationPolicy": "Never",
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": change}}],
+    }
+    binding = _object("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding", "large")
+    del binding["metadata"]["namespace"]
+    live.create(node("n1", cpu="4"), policy, binding | {"spec": {"policyName": "large"}})
+
+    def is_at_work() -> bool | None:
+        probe = json.dumps(_object("v1", "Pod", "probe", spec=workload("w", 1)["spec"]["template"]["spec"]))
+        tried = live.kubectl("create", "--dry-run=server", "-f", "-", "-o", "json", given=probe)
+        (container,) = json.loads(tried)["spec"]["containers"]
+        return True if container["resources"]["requests"]["cpu"] == "3" else None
+
+    wait_for("policy", is_at_work)
+    live.create(workload("web", 1))
+    settled(live)
+    more = workload("web", 2)
+    code, rollout = told(live, "rollout", "-f", "-", given=more)
+    live.kubectl("apply", "-f", "-", given=json.dumps(more))
+    assert sorted(is_ready(pod) for pod in settled(live)) == [False, True]
+    assert (code, rollout["completes"]) == (1, False)
+    assert any("c requests 3 of cpu instead of 100m" in note for note in rollout["notes"])
