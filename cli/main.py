@@ -224,7 +224,11 @@ def simulate(
     shown = scope.of_simulation(simulation, cluster)
     write_junit(shown, junit)
     show(shown, Page.of(output, verbose))
-    if shown.pending or any(not row.completes for row in getattr(shown, "rollouts", ())):
+    if (
+        shown.pending
+        or shown.contradicted
+        or any(not row.completes for row in getattr(shown, "rollouts", ()))
+    ):
         raise typer.Exit(Exit.FINDINGS)
 
 

@@ -73,6 +73,8 @@ class Snapshot:
     """What later files replaced: objects as the earlier ones have them."""
     kubernetes: KubernetesVersion | None = None
     """The release whose decisions the user asked for."""
+    supposed: bool = False
+    """Whether it was changed on purpose after it was read."""
     notes: tuple[str, ...] = ()
 
     def has_all_of(self, kind: str) -> bool:

@@ -84,7 +84,7 @@ def explain(
     shown = document.items[0].model_copy(update={"notes": document.notes}) if single else document
     publish(report, "explain", shown, cluster)
     show(shown, Page.of(output, verbose))
-    if document.items:
+    if document.items or document.contradicted:
         raise typer.Exit(Exit.FINDINGS)
 
 

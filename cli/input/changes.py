@@ -21,6 +21,8 @@ def changed(cluster: Cluster, changes: Changes, namespace: str | None = None) ->
 
     Pods and workloads that are named without a namespace are in the one given.
     """
+    if any(name not in {"kubernetes", "scheduler_config"} for name, _ in changes):
+        cluster = replace(cluster, supposed=True)
     for name, value in changes:
         try:
             cluster = _CHANGE[name](cluster, _placed(cluster, name, value, namespace))

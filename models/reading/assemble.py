@@ -57,6 +57,7 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
     shelf.put_all(documents)
     found = Snapshot(
         kubernetes=None,
+        supposed=False,
         **{field: shelf.all_of(kind) for kind, field in _FIELDS.items()},
         scheduler_config=next(iter(shelf.all_of("KubeSchedulerConfiguration")), None),
         descheduler_policy=next(iter(shelf.all_of("DeschedulerPolicy")), None),

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Collection, Iterator
 
 from models import Cluster
+from planner.audit.contradicted import contradictions, notes_of
 from planner.audit.spread_counts import Owners
 from planner.clock import is_stop_requested, looking_for
 from planner.documents.explanation import Conflict, Explanation, ExplanationList
@@ -41,6 +42,7 @@ def explain(
     When `stop_event` is set, no more changes are tried out.
     """
     static = AtRest.of(cluster, preemption)
+    contradicted = contradictions(static.problem, pods)
     wanted = None if pods is None else set(pods)
     _check_names(static, wanted)
     items = tuple(_explanations(static, wanted, Owners(cluster), stop_event))
@@ -50,6 +52,7 @@ def explain(
     return ExplanationList(
         items=items,
         conflict=found,
+        contradicted=contradicted,
         cut=cut,
         kubernetes=static.problem.kubernetes.document,
         notes=(
@@ -58,6 +61,7 @@ def explain(
                 *static.problem.notes,
                 *_placed(static, wanted or set()),
                 *_stopped(stop_event),
+                *notes_of(contradicted),
             ),
             *((_CUT,) if cut else ()),
         ),
