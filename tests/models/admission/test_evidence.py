@@ -1,6 +1,5 @@
 """Running pods that differ from their template: what was done to them is done to the next one."""
 
-import copy
 from typing import Any
 
 import pytest
@@ -117,8 +116,7 @@ def test_what_is_known_to_be_added_is_no_evidence() -> None:
     requests = {"cpu": "100m", "memory": "1Gi"}
     explained = {"containers": [{"name": "c", "resources": {"requests": requests}}]}
     assert not evidence(running(explained, limits))
-    newer = copy.deepcopy(limits)
-    newer["metadata"]["creationTimestamp"] = LATER
+    newer = {**limits, "metadata": {"name": "l", "creationTimestamp": LATER}}
     found = running({"containers": [container()]}, newer)
     assert not evidence(found)
     assert made(found).containers[0].resources.requests["memory"] == 2**30 * 10**9
