@@ -215,8 +215,13 @@ def simulate(
             cluster, preemption=not no_preemption, seed=seed, verbose=verbose, progress=progress
         )
     shown = scope.of_simulation(simulation, cluster)
-    findings = bool(shown.pending) or any(not row.completes for row in getattr(shown, "rollouts", ()))
-    Answer(output=output, verbose=verbose, junit=junit).give("simulate", shown, cluster, findings=findings)
+    findings = (
+        shown.pending
+        or shown.contradicted
+        or any(not row.completes for row in getattr(shown, "rollouts", ()))
+    )
+    answer = Answer(output=output, verbose=verbose, junit=junit)
+    answer.give("simulate", shown, cluster, findings=bool(findings))
 
 
 app.command(cls=InOrder)(what_if(solve))

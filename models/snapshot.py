@@ -11,6 +11,7 @@ from models.objects.kubernetes_version import KubernetesVersion
 from models.objects.node import Node
 from models.objects.origin import SnapshotOrigin
 from models.objects.pod import Pod
+from models.objects.policy import LimitRange, ResourceQuota, RuntimeClass
 from models.objects.scheduler_config import KubeSchedulerConfiguration
 from models.objects.storage import (
     CSINode,
@@ -54,6 +55,9 @@ class Snapshot:
     horizontal_pod_autoscalers: tuple[HorizontalPodAutoscaler, ...] = ()
     pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
+    resource_quotas: tuple[ResourceQuota, ...] = ()
+    limit_ranges: tuple[LimitRange, ...] = ()
+    runtime_classes: tuple[RuntimeClass, ...] = ()
     persistent_volumes: tuple[PersistentVolume, ...] = ()
     persistent_volume_claims: tuple[PersistentVolumeClaim, ...] = ()
     storage_classes: tuple[StorageClass, ...] = ()
@@ -69,7 +73,13 @@ class Snapshot:
     """What later files replaced: objects as the earlier ones have them."""
     kubernetes: KubernetesVersion | None = None
     """The release whose decisions the user asked for."""
+    supposed: bool = False
+    """Whether it was changed on purpose after it was read."""
     notes: tuple[str, ...] = ()
+
+    def has_all_of(self, kind: str) -> bool:
+        """Whether what is not here of a kind, such as `runtimeclasses`, is not in the cluster either."""
+        return self.origin is not None and kind in self.origin.kinds
 
     @property
     def uid(self) -> str:

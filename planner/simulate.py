@@ -9,6 +9,7 @@ import numpy as np
 
 from models import Cluster
 from planner.audit import spread_counts
+from planner.audit.contradicted import contradictions, notes_of
 from planner.audit.findings import change_of
 from planner.documents import plan
 from planner.documents.rollout import AppliedSimulation
@@ -47,7 +48,7 @@ def simulate(
     scheduler = Scheduler(problem, preemption=preemption, seed=seed, explain=verbose)
     before = spread_counts.take(problem, scheduler.state)
     spread_before = {found.identity: found for found in before}
-    owners = spread_counts.Owners(cluster)
+    owners, contradicted = spread_counts.Owners(cluster), contradictions(problem)
     total = len(scheduler.queue)
     decisions = []
     for number, decision in enumerate(scheduler.run(), start=1):
@@ -59,8 +60,15 @@ def simulate(
         decisions=tuple(decisions),
         spread=tuple(change_of(spread_before[found.identity], found) for found in after),
         pending=tuple(_pending(decisions)),
+        contradicted=contradicted,
         kubernetes=problem.kubernetes.document,
-        notes=(*cluster.notes, *problem.notes, *remarks(problem), *_drawn(scheduler, seed, preemption)),
+        notes=(
+            *cluster.notes,
+            *problem.notes,
+            *remarks(problem),
+            *_drawn(scheduler, seed, preemption),
+            *notes_of(contradicted),
+        ),
         verbose=verbose,
     )
 

@@ -77,7 +77,7 @@ def explain(
     single = not batch and pod is not None and len(pod) == 1 and len(document.items) == 1
     shown = document.items[0].model_copy(update={"notes": document.notes}) if single else document
     answer = Answer(output=output, verbose=verbose, report=report)
-    answer.give("explain", shown, cluster, findings=bool(document.items))
+    answer.give("explain", shown, cluster, findings=bool(document.items or document.contradicted))
 
 
 def _of_workload(workload: Workload, cluster: Cluster) -> Iterator[str]:

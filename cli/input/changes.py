@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from cli.input.what_if import Changes
 from models import Cluster, InputError
@@ -20,6 +21,8 @@ def changed(cluster: Cluster, changes: Changes, namespace: str | None = None) ->
 
     Pods and workloads that are named without a namespace are in the one given.
     """
+    if any(name not in {"kubernetes", "scheduler_config"} for name, _ in changes):
+        cluster = replace(cluster, supposed=True)
     for name, value in changes:
         try:
             cluster = _CHANGE[name](cluster, _placed(cluster, name, value, namespace))
@@ -103,6 +106,13 @@ def _kubernetes(cluster: Cluster, value: str) -> Cluster:
     return cluster.as_of(value)
 
 
+def _scheduler_config(cluster: Cluster, file: str) -> Cluster:
+    config = Cluster.load(file, partial=True).scheduler_config
+    if config is None:
+        raise InputError(["no KubeSchedulerConfiguration is in it"])
+    return replace(cluster, scheduler_config=config)
+
+
 def _is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
@@ -115,4 +125,5 @@ _CHANGE: Mapping[str, Callable[[Cluster, str], Cluster]] = {
     "scale": _scale,
     "delete_pod": delete_pod,
     "kubernetes": _kubernetes,
+    "scheduler_config": _scheduler_config,
 }

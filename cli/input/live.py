@@ -18,6 +18,8 @@ _WANTED = (
     "namespaces",
     "services",
     "replicationcontrollers",
+    "resourcequotas",
+    "limitranges",
     "persistentvolumes",
     "persistentvolumeclaims",
     "deployments.apps",
@@ -29,6 +31,7 @@ _WANTED = (
     "horizontalpodautoscalers.autoscaling",
     "poddisruptionbudgets.policy",
     "priorityclasses.scheduling.k8s.io",
+    "runtimeclasses.node.k8s.io",
     "storageclasses.storage.k8s.io",
     "csinodes.storage.k8s.io",
     "volumeattachments.storage.k8s.io",
@@ -59,11 +62,16 @@ def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, lis
     command += [] if context is None else ["--context", context]
     command += [] if kubeconfig is None else ["--kubeconfig", kubeconfig]
     version = _knock(command)
-    answer = _list(command, KINDS)
+    asked: tuple[str, ...] = KINDS
+    answer = _list(command, asked)
     if answer.returncode and any(_UNKNOWN.search(line) for line in _told(answer)):
-        answer = _list(command, (*_NEEDED, *_WANTED))
-    remarks = list(_remarks(_told(answer))) if answer.returncode else []
-    return _with_first(answer.stdout, _origin(command, version, context, kubeconfig)), remarks
+        asked = (*_NEEDED, *_WANTED)
+        answer = _list(command, asked)
+    forbidden = list(_forbidden(_told(answer))) if answer.returncode else []
+    kinds = [kind for name in asked if (kind := name.partition(".")[0]) not in forbidden]
+    origin = _origin(command, version, context, kubeconfig) | {"kinds": kinds}
+    remarks = [f"{kind} are left out: this user may not list them" for kind in forbidden]
+    return _with_first(answer.stdout, origin), remarks
 
 
 def _list(command: Sequence[str], kinds: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
@@ -101,7 +109,7 @@ def _knock(command: Sequence[str]) -> str:
 
 def _origin(
     command: Sequence[str], version: str, context: str | None, kubeconfig: str | None
-) -> dict[str, str]:
+) -> dict[str, object]:
     """Which cluster this is; whatever may not be asked stays empty."""
     uid = _asked(command, "get", "namespace", KUBE_SYSTEM, "--output", "jsonpath={.metadata.uid}")
     return {
@@ -126,14 +134,14 @@ def _with_first(listing: bytes, item: object) -> bytes:
     return before + items + json.dumps(item).encode() + comma + after
 
 
-def _remarks(told: Sequence[str]) -> Iterator[str]:
-    """A note for every kind that may not be listed; anything else that went wrong is an error."""
+def _forbidden(told: Sequence[str]) -> Iterator[str]:
+    """The kinds that may not be listed; anything else that went wrong is an error."""
     for line in told:
         forbidden = _FORBIDDEN.search(line)
         kind = "" if forbidden is None else forbidden[1].partition(".")[0]
         if not kind or kind in _NEEDED:
             raise InputError([f"kubectl: {line}"])
-        yield f"{kind} are left out: this user may not list them"
+        yield kind
 
 
 def _run(command: Sequence[str], seconds: float | None = None) -> "subprocess.CompletedProcess[bytes]":

@@ -50,6 +50,10 @@ _FLAGS = {
         "What if this pod is deleted? All what-if flags may be repeated and mixed; they are applied in "
         "the order given.",
     ),
+    "scheduler_config": _flag(
+        "FILE",
+        "Decide as kube-scheduler does with this KubeSchedulerConfiguration; no cluster tells its own.",
+    ),
     "kubernetes": _flag(
         "VERSION",
         "Decide as this release of kube-scheduler does, such as 1.36; without it as the cluster's own.",

@@ -13,7 +13,15 @@ from cli.output.help_examples import EXAMPLES
 #: Headings, and the parameters under them; what is on none is what the command is about.
 _OWN = "Options"
 _SECTIONS = {
-    "Input": ("filename", "snapshot", "recursive", "context", "kubeconfig", "kubernetes"),
+    "Input": (
+        "filename",
+        "snapshot",
+        "recursive",
+        "context",
+        "kubeconfig",
+        "scheduler_config",
+        "kubernetes",
+    ),
     "Output": ("namespace", "all_namespaces", "output", "report", "metrics", "verbose", "strict", "help"),
     "What if": ("drain", "remove_node", "cordon", "add_nodes", "scale", "delete_pod"),
 }

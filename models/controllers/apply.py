@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from models.objects.base import ClusterObject, KubeObject, NamespacedObject
-from models.snapshot import Snapshot
+from models.snapshot import KUBE_SYSTEM, Snapshot
 
 _S = TypeVar("_S", bound=Snapshot)
 #: The workloads that an apply may roll out, by the field of the snapshot that has them.
@@ -24,7 +25,7 @@ def applied(cluster: _S, manifests: Snapshot) -> _S:
     changed: dict[str, Any] = {}
     for field in fields(manifests):
         new = getattr(manifests, field.name)
-        if field.name == "replaced":
+        if field.name in {"replaced", "supposed"}:
             continue
         if isinstance(new, tuple) and new and isinstance(new[0], KubeObject):
             changed[field.name] = _merged(getattr(cluster, field.name), new)
@@ -54,6 +55,20 @@ def as_applied(item: KubeObject, earlier: KubeObject) -> KubeObject:
     if "status" in earlier.model_fields_set and "status" not in item.model_fields_set:
         update["status"] = getattr(earlier, "status", None)
     return item.model_copy(update=update)
+
+
+def not_anywhere(running: Snapshot, manifests: Snapshot) -> Iterator[str]:
+    """What the API server says of manifests without a namespace to live in, where all are known."""
+    if not any(item.name == KUBE_SYSTEM for item in running.namespaces):
+        return
+    names = {item.name for item in (*running.namespaces, *manifests.namespaces)}
+    for field in (*ROLLED_OUT, "pods"):
+        for item in getattr(manifests, field):
+            new = not (item.metadata.uid or item.metadata.creation_timestamp)
+            if new and item.namespace not in names:
+                near = get_close_matches(item.namespace, names, 1)
+                hint = f', did you mean "{near[0]}"?' if near else ""
+                yield f'{item.kind} {item.key}: namespaces "{item.namespace}" not found{hint}'
 
 
 def second_ones(running: Snapshot, manifests: Snapshot) -> Iterator[str]:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
+from models.admission.chain import Admission
 from models.collector import collector_paused
-from models.controllers.admission import Priorities
 from models.controllers.expand import NewPod, expand, new_claims
 from models.controllers.jobs import index_of
 from models.controllers.owners import Workloads, is_live
@@ -34,7 +34,7 @@ def reconcile(cluster: _S, gone: Iterable[Pod] = ()) -> _S:
         pods += returning.of_unknown_workloads(pods)
         return replace(
             cluster,
-            pods=cluster.pods + tuple(_admitted(pods, Priorities(cluster.priority_classes))),
+            pods=cluster.pods + tuple(_admitted(pods, Admission(cluster))),
             replica_sets=cluster.replica_sets + added.replica_sets,
             persistent_volume_claims=cluster.persistent_volume_claims + tuple(new_claims(cluster, pods)),
         )
@@ -143,10 +143,10 @@ def _again(old: Pod, name: str, spec: PodSpec) -> Pod:
     return old.model_copy(update={"metadata": metadata, "spec": spec, "status": PodStatus()})
 
 
-def _admitted(pods: Iterable[NewPod], priorities: Priorities) -> Iterator[Pod]:
+def _admitted(pods: Iterable[NewPod], admission: Admission) -> Iterator[Pod]:
     for new in pods:
         try:
-            yield priorities.admit(new.pod)
+            yield admission.admit(new.pod)
         except KeyError:
             place = f"{new.workload.kind} {new.workload.key}, spec.template.spec.priorityClassName"
             name = new.pod.spec.priority_class_name

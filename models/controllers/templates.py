@@ -4,7 +4,7 @@ import hashlib
 import uuid
 from collections.abc import Iterator, Mapping
 
-from models.controllers.admission import merge_label_keys, tolerate_sick_nodes
+from models.admission.pods import merge_label_keys, tolerate_sick_nodes
 from models.objects.base import NamespacedObject, ObjectMeta, OwnerReference
 from models.objects.pod import Pod, PodSpec, PodTemplateSpec
 

@@ -15,6 +15,7 @@ EXCLUDE = "planner/exclude"
 INDEX_FAILURES = "batch.kubernetes.io/job-index-failure-count"
 MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
 MIRROR = "kubernetes.io/config.mirror"
+NODE_SELECTOR = "scheduler.alpha.kubernetes.io/node-selector"
 PREFER_NO_EVICTION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
 REVISION = "deployment.kubernetes.io/revision"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
@@ -30,6 +31,7 @@ READ = (
     INDEX_FAILURES,
     MAX_REPLICAS,
     MIRROR,
+    NODE_SELECTOR,
     PREFER_NO_EVICTION,
     REVISION,
     SAFE_TO_EVICT,

@@ -10,6 +10,7 @@ from models.objects.disruption import PodDisruptionBudget
 from models.objects.node import Node
 from models.objects.origin import SnapshotOrigin
 from models.objects.pod import Pod
+from models.objects.policy import LimitRange, ResourceQuota, RuntimeClass
 from models.objects.scheduler_config import KubeSchedulerConfiguration
 from models.objects.storage import (
     CSINode,
@@ -31,14 +32,17 @@ from models.objects.workload import (
     StatefulSet,
 )
 
-_GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
+#: Every kind, by its API group.
+GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
     "": (
+        LimitRange,
         Namespace,
         Node,
         PersistentVolume,
         PersistentVolumeClaim,
         Pod,
         ReplicationController,
+        ResourceQuota,
         Service,
     ),
     "apps": (DaemonSet, Deployment, ReplicaSet, StatefulSet),
@@ -46,14 +50,15 @@ _GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
     "batch": (CronJob, Job),
     "descheduler": (DeschedulerPolicy,),
     "kubescheduler.config.k8s.io": (KubeSchedulerConfiguration,),
+    "node.k8s.io": (RuntimeClass,),
     "planner": (SnapshotOrigin,),
     "policy": (PodDisruptionBudget,),
     "resource.k8s.io": (DeviceClass, ResourceClaim, ResourceClaimTemplate),
     "scheduling.k8s.io": (PriorityClass,),
     "storage.k8s.io": (CSINode, StorageClass, VolumeAttachment),
 }
-MODELS = {model.__name__: model for models in _GROUPS.values() for model in models}
-_GROUP_OF = {model.__name__: group for group, models in _GROUPS.items() for model in models}
+MODELS = {model.__name__: model for models in GROUPS.values() for model in models}
+_GROUP_OF = {model.__name__: group for group, models in GROUPS.items() for model in models}
 
 
 @lru_cache(maxsize=1024)

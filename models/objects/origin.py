@@ -6,8 +6,9 @@ from models.objects.base import KubeObject
 class SnapshotOrigin(KubeObject):
     """The live cluster that was read, as its reader's kubectl knew it; empty where it could not be told.
 
-    `cluster` is the uid of the namespace kube-system, which tells clusters apart.  `kubernetes` is the
-    release to decide as, where its reader asked for another one than the server's.
+      `cluster` is the uid of the namespace kube-system, which tells clusters apart.  `kubernetes` is the
+      release to decide as, where its reader asked for another one than the server's.  `kinds` are
+    those of which it was given all objects, in the plural and without their group.
     """
 
     cluster: str = ""
@@ -15,3 +16,4 @@ class SnapshotOrigin(KubeObject):
     kubeconfig: str = ""
     server_version: str = ""
     kubernetes: str = ""
+    kinds: tuple[str, ...] = ()

@@ -70,6 +70,8 @@ class PodSpec(KubeModel):
     host_network: bool = False
     # Stand-in hashes are made of the repr, and stay what they were before this field was read.
     host_users: bool | None = Field(default=None, repr=False)
+    runtime_class_name: str | None = Field(default=None, repr=False)
+    active_deadline_seconds: int | None = Field(default=None, repr=False)
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
     # As host_users; 1.35 calls it workloadRef, 1.36 schedulingGroup.
@@ -118,6 +120,7 @@ class PodCondition(KubeModel):
     type: str
     status: str = "Unknown"
     reason: str = ""
+    message: str = ""
     last_transition_time: Time | None = None
 
 
@@ -189,6 +192,12 @@ class Pod(NamespacedObject):
     def is_waiting(self) -> bool:
         """Whether it has no node yet and still wants one."""
         return not self.node_name and not self.is_finished
+
+    @property
+    def refusal(self) -> str:
+        """Why the API server would not create it; empty where it would."""
+        failed = (item for item in self.status.conditions if item.type == "ReplicaFailure")
+        return next((item.message for item in failed), "")
 
     @property
     def is_ready(self) -> bool:

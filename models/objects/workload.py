@@ -210,6 +210,12 @@ class DaemonSet(NamespacedObject):
     spec: DaemonSetSpec = Field(default_factory=DaemonSetSpec)
     status: DaemonSetStatus = Field(default_factory=DaemonSetStatus)
 
+    @property
+    def is_rolling(self) -> bool:
+        """Whether some of its pods are still of an older template, as far as is told."""
+        updated = self.status.updated_number_scheduled
+        return updated is not None and updated < self.status.desired_number_scheduled
+
 
 class ReplicationController(NamespacedObject):
     """Replicas, the old way."""

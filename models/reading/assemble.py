@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import chain
 
-from models.controllers.admission import Priorities, merge_label_keys
-from models.controllers.apply import second_ones
+from models.admission.chain import Admission, is_new
+from models.admission.pods import merge_label_keys
+from models.controllers.apply import not_anywhere, second_ones
 from models.controllers.expand import expand, new_claims
 from models.errors import InputError
 from models.objects.base import NamespacedObject
@@ -30,6 +31,9 @@ _FIELDS = {
     "HorizontalPodAutoscaler": "horizontal_pod_autoscalers",
     "PodDisruptionBudget": "pod_disruption_budgets",
     "PriorityClass": "priority_classes",
+    "ResourceQuota": "resource_quotas",
+    "LimitRange": "limit_ranges",
+    "RuntimeClass": "runtime_classes",
     "PersistentVolume": "persistent_volumes",
     "PersistentVolumeClaim": "persistent_volume_claims",
     "StorageClass": "storage_classes",
@@ -53,6 +57,7 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
     shelf.put_all(documents)
     found = Snapshot(
         kubernetes=None,
+        supposed=False,
         **{field: shelf.all_of(kind) for kind, field in _FIELDS.items()},
         scheduler_config=next(iter(shelf.all_of("KubeSchedulerConfiguration")), None),
         descheduler_policy=next(iter(shelf.all_of("DeschedulerPolicy")), None),
@@ -62,10 +67,12 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
         if shelf.problems:
             raise InputError(shelf.problems)
         return replace(found, notes=(*shelf.notes, *_skipped(documents, found)))
+    shelf.problems += not_anywhere(found, found)
     added = expand(found)
     read = ((pod, pod, "spec") for pod in found.pods)
     made = ((new.pod, new.workload, "spec.template.spec") for new in added.pods)
-    pods = tuple(_admitted(chain(read, made), Priorities(found.priority_classes), shelf))
+    admission = Admission(found)
+    pods = tuple(_admitted(chain(read, made), admission, shelf))
     if shelf.problems:
         raise InputError(shelf.problems)
     return replace(
@@ -79,18 +86,19 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
             *second_ones(found, found),
             *_skipped(documents, found),
             *_bound_to_nowhere(found),
+            *admission.notes,
         ),
     )
 
 
 def _admitted(
-    pods: Iterable[tuple[Pod, NamespacedObject, str]], priorities: Priorities, shelf: ObjectIndex
+    pods: Iterable[tuple[Pod, NamespacedObject, str]], admission: Admission, shelf: ObjectIndex
 ) -> Iterator[Pod]:
-    """The pods with their priorities; each comes with the object and field that it is from."""
+    """The pods as the API server has them; each comes with the object and field that it is from."""
     unknown: set[str] = set()
     for pod, source, field in pods:
         try:
-            admitted = priorities.admit(pod)
+            admitted = admission.admit(pod) if is_new(pod) else admission.prioritize(pod)
         except KeyError:
             place = f"{shelf.places[source.kind, source.key]}, {source.kind} {source.key}"
             name = pod.spec.priority_class_name

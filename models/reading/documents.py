@@ -17,6 +17,7 @@ from models.reading.object_heads import ObjectHead, read_head
 from models.reading.onlooker import counted
 from models.reading.parsing import parse
 from models.reading.problems import field_path, is_broken, problems_in, shown
+from models.reading.strict import mistakes
 
 _LIST_KIND = re.compile(rb'"kind"\s*:\s*"(\w*List)"')
 _FOOTER_WITHIN = 3_000
@@ -63,6 +64,8 @@ class ManifestDocument:
             self._complain(self._head(text), "metadata.name: is required")
         else:
             self.objects.append(found)
+            for what in mistakes(text, self.item_kind or ""):
+                self._complain(self._head(text), what)
 
     def _refuse(self, text: bytes, error: ValidationError) -> None:
         head = self._head(text)

@@ -34,6 +34,8 @@ class Meaning(Enum):
     SELECTOR = auto()
     """A choice of nodes in kubectl's notation."""
     IMAGE = auto()
+    MESSAGE = auto()
+    """A sentence in which names may stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ _FIXED = {
     "ignored_resources",
     "key",
     "kind",
+    "kinds",
     "kubelet_version",
     "match_label_keys",
     "medium",
@@ -80,6 +83,8 @@ _FIXED = {
     "provisioner",
     "reason",
     "resource",
+    "scope_name",
+    "scopes",
     "restart_policy",
     "server_version",
     "status",
@@ -96,6 +101,7 @@ _MEANINGS = {
     "names": Meaning.IMAGE,
     "node_selector": Meaning.SELECTOR,
     "reference": Meaning.IMAGE,
+    "message": Meaning.MESSAGE,
     "values": Meaning.VALUES,
 }
 #: In place of what a field reads when it is absent: that it is there matters.

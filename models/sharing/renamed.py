@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from models.objects.annotations import MIRROR, SELECTED_NODE
+from models.objects.annotations import MIRROR, NODE_SELECTOR, SELECTED_NODE
 from models.objects.base import KubeModel, NamespacedObject
 from models.objects.kinds import MODELS
 from models.objects.origin import SnapshotOrigin
@@ -85,6 +85,8 @@ def _word(text: str, meaning: Meaning, names: Names) -> str:
         return names.image(text)
     if meaning is Meaning.SELECTOR:
         return _SELECTED.sub(lambda values: names.name(values[0]), text)
+    if meaning is Meaning.MESSAGE:
+        return ""
     return text if text == _RBD_POOL or _TOKEN_VOLUME.fullmatch(text) else names.name(text)
 
 
@@ -107,4 +109,6 @@ def _value(key: str, text: Any, names: Names) -> Any:
 def _annotation(key: str, text: Any, names: Names) -> Any:
     if key == SELECTED_NODE and isinstance(text, str):
         return names.name(text)
+    if key == NODE_SELECTOR and isinstance(text, str):
+        return _word(text, Meaning.SELECTOR, names)
     return "" if key == MIRROR else text

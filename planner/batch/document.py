@@ -10,7 +10,6 @@ from planner.batch.search import Result
 from planner.documents import plan
 from planner.errors import InternalError
 from planner.proof.bounds import status_of
-from planner.scheduler.scheduler import GATED
 
 
 def document(pending: Pending, found: Result, *, final_state: bool) -> plan.PlacementPlan:
@@ -62,9 +61,9 @@ def _unplaced(pending: Pending, waiting: Mapping[int, Sequence[int]]) -> Iterato
     lines = {number: line(pending, number) for number in left}
     for pod in pending.scheduler.queue:
         number = int(problem.template_of[pod])
-        gated = bool(problem.pods[pod].spec.scheduling_gates)
-        if gated or pod in left.get(number, ()):
-            yield plan.Unplaced(pod=problem.pods[pod].key, message=GATED if gated else lines[number])
+        held = problem.held_back(pod)
+        if held or pod in left.get(number, ()):
+            yield plan.Unplaced(pod=problem.pods[pod].key, message=held or lines[number])
 
 
 def line(pending: Pending, number: int) -> str:

@@ -13,7 +13,6 @@ from planner.documents import plan
 from planner.errors import InternalError
 from planner.eviction import job_notes
 from planner.proof.bounds import status_of
-from planner.scheduler.scheduler import GATED
 
 
 def move_document(pending: Pending, found: Moved) -> plan.PlacementPlan:
@@ -79,8 +78,8 @@ def _unplaced(pending: Pending, actions: Sequence[Action]) -> Iterator[plan.Unpl
     evicted = [a.pod for a in actions if a.node is None and node_of[a.pod] < 0]
     lines: dict[int, str] = {}
     for pod in (*pending.scheduler.queue, *evicted):
-        if problem.pods[pod].spec.scheduling_gates:
-            yield plan.Unplaced(pod=problem.pods[pod].key, message=GATED)
+        if held := problem.held_back(pod):
+            yield plan.Unplaced(pod=problem.pods[pod].key, message=held)
         elif node_of[pod] < 0:
             number = int(problem.template_of[pod])
             if number not in lines:

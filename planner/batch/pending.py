@@ -91,7 +91,7 @@ class Pending:
         """The pending pods of every template to be placed; the first to be taken stands last."""
         pods: dict[int, list[int]] = defaultdict(list)
         for pod in reversed(self.scheduler.queue):
-            if not self.problem.pods[pod].spec.scheduling_gates:
+            if not self.problem.held_back(pod):
                 pods[int(self.problem.template_of[pod])].append(pod)
         for number in self.running:
             pods.setdefault(number, [])

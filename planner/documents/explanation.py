@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from planner.documents.plan import Document, DocumentPart, SearchDocument
+from planner.documents.plan import Document, DocumentPart, PendingReason, SearchDocument
 
 
 class BlockedNodes(DocumentPart):
@@ -96,3 +96,4 @@ class ExplanationList(SearchDocument):
     kind: Literal["ExplanationList"] = "ExplanationList"
     items: tuple[Explanation, ...]
     conflict: Conflict | None = None
+    contradicted: tuple[PendingReason, ...] = ()

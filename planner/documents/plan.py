@@ -114,6 +114,7 @@ class Simulation(Document):
     decisions: tuple[Decision, ...]
     spread: tuple[SpreadChange, ...] = ()
     pending: tuple[PendingReason, ...] = ()
+    contradicted: tuple[PendingReason, ...] = ()
     verbose: bool = Field(default=False, exclude=True)
 
     def _not_asked_for(self) -> Any:

@@ -142,6 +142,8 @@ class Drain:
         for double in [] if self._late and moved else list(simulation.leaving):
             simulation.end(double)
             moved = True
+        for pod in [pod for pod in simulation.refusals if pod in self._asked] if moved else ():
+            simulation.create(pod)
         return moved
 
 

@@ -31,6 +31,7 @@ from models.objects.workload import (
     StatefulSet,
     Workload,
 )
+from planner.admission.replacements import Replacements
 from planner.eviction.jobs import Impact, JobDisruptions, is_of_job
 from planner.eviction.ordinals import Ordinals
 from planner.problem.problem import Problem
@@ -64,6 +65,7 @@ class Controllers:
         self._ordinals = Ordinals(problem.cluster)
         self._emptied = {id(found) for found in _emptied(problem.cluster)}
         self._of_template: dict[int, str] = {}
+        self._replacements = Replacements(problem, self._workloads)
         self.jobs = JobDisruptions(problem.cluster)
 
     def why_not(self, pod: int) -> str:
@@ -125,7 +127,7 @@ class Controllers:
     def _why_none_of_template(self, number: int) -> str:
         pod = self._problem.templates[number].pod
         ephemeral = any(volume.ephemeral is not None for volume in pod.spec.volumes)
-        return self._why_none(pod) or (EPHEMERAL if ephemeral else "")
+        return self._why_none(pod) or (EPHEMERAL if ephemeral else "") or self._replacements.why_not(pod)
 
     def _why_none(self, pod: Pod) -> str:
         """Why no pod of this pod's controller may be evicted, if so."""
@@ -141,7 +143,7 @@ class Controllers:
             return UNSEEN
         if self._live[pod.namespace, owner.kind, owner.name] > self._wanted(owner, above):
             return SURPLUS
-        return ROLLED_OUT if isinstance(owner, DaemonSet) and _is_rolled_out(owner) else ""
+        return ROLLED_OUT if isinstance(owner, DaemonSet) and owner.is_rolling else ""
 
     def _is_gone(self, pod: Pod) -> bool:
         """Whether the pod's controller is missing from a snapshot that would have it."""
@@ -220,8 +222,3 @@ def _is_unseen(owner: Workload | None) -> bool:
         return False
     seen = owner.status.observed_generation
     return seen is not None and seen < owner.metadata.generation
-
-
-def _is_rolled_out(owner: DaemonSet) -> bool:
-    updated = owner.status.updated_number_scheduled
-    return updated is not None and updated < owner.status.desired_number_scheduled

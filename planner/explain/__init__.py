@@ -10,6 +10,7 @@ import threading
 from collections.abc import Collection, Iterator
 
 from models import Cluster
+from planner.audit.contradicted import contradictions, notes_of
 from planner.audit.spread_counts import Owners
 from planner.clock import is_stop_requested, looking_for
 from planner.documents.explanation import Conflict, Explanation, ExplanationList
@@ -43,6 +44,7 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
     When `stop_event` is set, no more changes are tried out.
     """
     static = AtRest.of(cluster, preemption, effort.explain)
+    contradicted = contradictions(static.problem, pods)
     wanted = None if pods is None else set(pods)
     _check_names(static, wanted)
     items = tuple(_explanations(static, wanted, Owners(cluster), stop_event))
@@ -52,6 +54,7 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
     return ExplanationList(
         items=items,
         conflict=found,
+        contradicted=contradicted,
         cut=cut,
         kubernetes=static.problem.kubernetes.document,
         notes=(
@@ -60,6 +63,7 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
                 *static.problem.notes,
                 *_placed(static, wanted or set()),
                 *_stopped(stop_event),
+                *notes_of(contradicted),
             ),
             *((_CUT,) if cut else ()),
         ),
@@ -105,6 +109,9 @@ def _explanations(
             groups.setdefault(int(problem.template_of[pod]), []).append(pod)
     for number, (pod, *alike) in enumerate(groups.values(), start=1):
         looking_for(f"what helps {problem.pods[pod].key}, kind {number} of {len(groups)}")
+        if pod in problem.refused:
+            yield _not_created(static, pod, alike, owners)
+            continue
         case = PendingCase.of(static, pod)
         yield explanation(case, FixSearch(case, stop_event).run(), alike, owners)
     for pod, node in static.late.items():
@@ -129,6 +136,19 @@ def _placed(static: AtRest, wanted: set[str]) -> Iterator[str]:
                 f"{len(found)} pods get a node when the scheduler reaches them, "
                 f"for example {name} gets {where}: nothing keeps them pending"
             )
+
+
+def _not_created(static: AtRest, pod: int, alike: list[int], owners: Owners) -> Explanation:
+    """A pod that the API server refuses: no node has a part in it."""
+    pods = static.problem.pods
+    return Explanation(
+        pod=pods[pod].key,
+        workload=owners.workload_of(pods[pod], static.problem.template(pod)),
+        alike=tuple(pods[other].key for other in alike),
+        message=static.messages[pod],
+        tried=0,
+        exhausted=True,
+    )
 
 
 def _waiting(static: AtRest, pod: int, node: int, owners: Owners) -> Explanation:

@@ -15,7 +15,7 @@ from models import Cluster
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
-from planner.scheduler.scheduler import GATED, Scheduler, SchedulingDecision
+from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 
 
 @dataclass(slots=True)
@@ -83,8 +83,8 @@ class AtRest:
             self._placed(pod, decision.node)
 
     def is_gated(self, pod: int) -> bool:
-        """Whether a gate keeps the scheduler from looking at a pod."""
-        return self.messages.get(pod) == GATED
+        """Whether the scheduler does not come to look at a pod."""
+        return pod in self.left and bool(self.problem.held_back(pod))
 
     def ahead_of(self, pod: int) -> list[int]:
         """The pods ahead of a pod in the queue, one for each template that is left."""

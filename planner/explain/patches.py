@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models.controllers.admission import OF_SICK_NODES
+from models.admission.pods import OF_SICK_NODES
 from models.objects.affinity import TopologySpreadConstraint
 from models.objects.base import KubeModel
 from models.objects.containers import Container

@@ -23,7 +23,7 @@ from planner.explain.by_plugin import blockers_of
 from planner.explain.change import Candidate, ClusterChange, Cost, cost_of, without_repetition
 from planner.explain.trials import TrialResult, Trials
 from planner.problem.nodes import Ints
-from planner.scheduler.scheduler import GATED
+from planner.problem.problem import GATED
 
 _RELATIONAL = {"PodTopologySpread", "InterPodAffinity"}
 
@@ -70,7 +70,9 @@ class FixSearch:
         self._cut = False
 
     def run(self) -> FoundFixes:
-        """Look for fixes of one change, then of two, until there are some."""
+        """Look for fixes of one change, then of two, until there are some; none for a pod not created."""
+        if self._case.pod in self._case.problem.refused:
+            return FoundFixes((), 0, True)
         if self._gates:
             self._try([()])
         patterns = self._patterns()

@@ -35,10 +35,11 @@ def _takes_requests_of(lowered: PodSpec) -> partial[PodSpec]:
 
 
 def _with_requests(spec: PodSpec, lowered: PodSpec) -> PodSpec:
-    """A spec with the resources of another one, its ports kept."""
+    """A spec with the resources of another one, its ports kept; a template may lack containers of its pod."""
 
     def merged(old: tuple[Container, ...], new: tuple[Container, ...]) -> tuple[Container, ...]:
-        return tuple(a.model_copy(update={"resources": b.resources}) for a, b in zip(old, new, strict=True))
+        found = {item.name: item.resources for item in new}
+        return tuple(item.model_copy(update={"resources": found[item.name]}) for item in old)
 
     return spec.model_copy(
         update={

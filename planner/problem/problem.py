@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from models import Cluster
+from models.admission.chain import is_new
 from models.collector import collector_paused
 from models.objects.node import Node
 from models.objects.pod import Pod
@@ -24,6 +25,7 @@ from planner.problem.eligibility import Eligibility, affinity_part
 from planner.problem.kubernetes_version import copied_for
 from planner.problem.large_amounts import Amounts, refuse_what_is_too_large
 from planner.problem.nodes import Codes, Column, Ints, NodeAxis
+from planner.problem.quotas import Quotas
 from planner.problem.requests import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -43,6 +45,8 @@ _FOLLOWING = (
     "selectors look at zone or region labels, which a pod gets from its node: plans are played through "
     "with them, but no bound knows of them"
 )
+#: What is said of a pod whose gates keep the scheduler from looking at it.
+GATED = "scheduling gated"
 #: A pod without a creation time is yet to be created, after all that exist.
 _NOT_CREATED = datetime.max.replace(tzinfo=UTC)
 
@@ -322,6 +326,20 @@ class Problem:
     def template(self, pod: int) -> Template:
         """The template of a pod."""
         return self.templates[int(self.template_of[pod])]
+
+    @cached_property
+    def refused(self) -> dict[int, str]:
+        """The pods that the API server would not create, in the order in which they are asked for."""
+        quotas = Quotas(self)
+        new = [p for p in np.flatnonzero(self.node_of < 0).tolist() if is_new(self.pods[p])]
+        lines = {p: self.pods[p].refusal or quotas.admit(self.pods[p]) for p in new}
+        return {pod: line for pod, line in lines.items() if line}
+
+    def held_back(self, pod: int) -> str:
+        """Why the scheduler does not come to see a pending pod: it has gates, or it is not created at all."""
+        if pod in self.refused:
+            return f"not created: {self.refused[pod]}"
+        return GATED if self.pods[pod].spec.scheduling_gates else ""
 
     def queue(self) -> list[int]:
         """The pending pods in the order the scheduler takes them: priority, age, appearance."""

@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from models.admission.chain import is_new
 from models.objects.pod import Pod
-from planner.problem.problem import Problem
+from planner.problem.problem import GATED, Problem
+from planner.problem.quotas import Quotas
 from planner.problem.templates import Template
 from planner.rollout.scheduling_queue import SchedulingQueue
-from planner.scheduler.scheduler import GATED, Scheduler
+from planner.scheduler.scheduler import Scheduler
 
 
 class PodChange(Enum):
@@ -86,13 +88,16 @@ class ClusterSimulation:
         """What has happened to pods since these events were last read."""
         self._watched: frozenset[int] = frozenset()
         self._queue = SchedulingQueue()
+        self._quotas = Quotas(problem)
+        self.refusals: dict[int, str] = {}
+        """What the API server said of pods that a controller could not make; what leaves may make room."""
         self._changes = 0
         self._refusals: dict[int, tuple[int, str]] = {}
         self._helps: dict[tuple[int, int], bool] = {}
         self.waiting: dict[int, None] = {}
         """Pods without a node, the oldest first."""
         for pod in problem.queue():
-            if pod not in nowhere:
+            if pod not in nowhere and not (is_new(problem.pods[pod]) and self._is_refused(pod)):
                 self.alive[pod] = True
                 self._wait(pod)
 
@@ -131,13 +136,25 @@ class ClusterSimulation:
         """Whether one of some pods was told to go and has not ended."""
         return bool(self.leaving) and any(map(self.is_leaving, pods))
 
-    def create(self, pod: int) -> None:
-        """A controller makes the pod; it waits for a node."""
+    def _is_refused(self, pod: int) -> bool:
+        """Whether the API server refuses to create a pod."""
+        found = self.problem.pods[pod]
+        if line := found.refusal or self._quotas.admit(found):
+            self.refusals[pod] = f"not created: {line}"
+        else:
+            self.refusals.pop(pod, None)
+        return bool(line)
+
+    def create(self, pod: int) -> bool:
+        """A controller makes the pod, and it waits for a node; False when the API server refuses it."""
+        if self._is_refused(pod):
+            return False
         self.alive[pod], self.ready[pod] = True, False
         self.made_at[pod], self.ready_at[pod] = np.floor(self.now), np.nan
         self.random_rank[pod] = self.random.random()
         self._wait(pod)
         self.happened.append((PodChange.MADE, pod))
+        return True
 
     def _wait(self, pod: int) -> None:
         self.waiting[pod] = None
@@ -177,6 +194,7 @@ class ClusterSimulation:
             self.scheduler.state.unbind(pod)
             self._changes += 1
             self._queue.wake(self._queue.parked, self.now)
+        self._quotas.release(self.problem.pods[pod])
         self.happened.append((how, pod))
 
     def _forget(self, pod: int) -> None:
@@ -193,6 +211,7 @@ class ClusterSimulation:
         self.scheduler.state.unbind(double)
         self._changes += 1
         self._queue.wake(self._queue.parked, self.now)
+        self._quotas.release(self.problem.pods[self._originals[double]])
         self.happened.append((PodChange.ENDED, self._originals[double]))
 
     def become_ready(self, pod: int) -> None:
@@ -270,6 +289,7 @@ class ClusterSimulation:
         self._forget(victim)
         self._changes += 1
         self._queue.wake(self._queue.parked, self.now)
+        self._quotas.release(self.problem.pods[victim])
         self.happened.append((PodChange.LOST, victim))
         if self.problem.pods[victim].metadata.controller is not None and victim not in self._watched:
             self.create(victim)

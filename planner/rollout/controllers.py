@@ -105,13 +105,17 @@ class Due:
         return bool(self.made or self.gone)
 
     def carried_out(self, simulation: ClusterSimulation) -> Iterator[None]:
-        """Do it, one write after the other; what has become idle in the meantime is left out."""
+        """Do it, one write after the other; what has become idle in the meantime is left out.
+
+        After a pod that is refused no more are made: it is tried again when something has left.
+        """
         if not self.ordered:
             simulation.shuffle(self.made)
             simulation.shuffle(self.gone)
         for pod in self.made:
             if not simulation.alive[pod] and not simulation.is_leaving(pod):
-                simulation.create(pod)
+                if not simulation.create(pod):
+                    break
                 yield
         for pod in self.gone:
             if simulation.alive[pod]:

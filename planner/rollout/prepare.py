@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from models import Cluster
-from models.controllers.apply import ROLLED_OUT, applied, second_ones
+from models.controllers.apply import ROLLED_OUT, applied, not_anywhere, second_ones
 from models.controllers.owners import ByController
 from models.objects.selectors import LabelSelector
 from models.snapshot import Snapshot
+from planner.errors import InputError
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, Effort
 from planner.rollout.controllers import Run
@@ -51,6 +52,8 @@ def prepare(
     cluster: Cluster, manifests: Snapshot, gone: Sequence[Rolling] = (), effort: Effort = STANDARD
 ) -> Prepared:
     """Apply the manifests, remove what is to go, and make ready whatever controllers may need on the way."""
+    if problems := [*not_anywhere(cluster, manifests)]:
+        raise InputError(problems)
     after, slots = applied(cluster, manifests), Slots(cluster)
     known = ClusterFacts(
         ByController(cluster.pods), ByController(after.replica_sets), moment(cluster), after.nodes

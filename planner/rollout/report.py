@@ -71,16 +71,12 @@ def _completes(draw: Ended, run: Run) -> bool:
 
 
 def message_of(simulation: ClusterSimulation, run: Run) -> str:
-    """Why the first of its pods that wait has no node."""
+    """Why the first of its pods that wait has no node; or else why one of them could not be made."""
     mine = set(run.pods)
-    return next(
-        (
-            simulation.messages[pod]
-            for pod in simulation.waiting
-            if pod in mine and pod in simulation.messages
-        ),
-        "",
+    waiting = (
+        simulation.messages[pod] for pod in simulation.waiting if pod in simulation.messages and pod in mine
     )
+    return next(waiting, next((line for pod, line in simulation.refusals.items() if pod in mine), ""))
 
 
 def _ends(

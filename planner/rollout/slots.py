@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from models import InputError
-from models.controllers.admission import Priorities
+from models.admission.chain import Admission
 from models.controllers.replicas import HASH_LABEL
 from models.controllers.stateful import claims_of
 from models.controllers.templates import free_names, new_pod, usable
@@ -25,7 +25,7 @@ class Slots:
     """Makes pods that do not exist yet, under names that are not taken."""
 
     def __init__(self, cluster: Snapshot) -> None:
-        self._priorities = Priorities(cluster.priority_classes)
+        self._admission = Admission(cluster)
         self._known_claims = {claim.key for claim in cluster.persistent_volume_claims}
         self.there = frozenset(pod.key for pod in cluster.pods)
         self.taken = set(self.there)
@@ -59,7 +59,7 @@ class Slots:
 
     def _admitted(self, pod: Pod, owner: NamespacedObject) -> Pod:
         try:
-            return self._priorities.admit(pod)
+            return self._admission.admit(pod)
         except KeyError:
             name = pod.spec.priority_class_name
             place = f"{owner.kind} {owner.key}, spec.template.spec.priorityClassName"

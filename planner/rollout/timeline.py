@@ -92,10 +92,18 @@ class Timeline:
             if change is not PodChange.BOUND:
                 for controller in self._watching.get(pod, ()):
                     self._wake(controller)
+            self._try_again(change)
             if change in {PodChange.MADE, PodChange.LOST, PodChange.ENDED, PodChange.SUCCEEDED}:
                 self._wake_scheduler()
             if change in {PodChange.LEAVING, PodChange.LOST} and pod in self._runs:
                 self._runs[pod].observe(self._simulation)
+
+    def _try_again(self, change: PodChange) -> None:
+        """Where a pod is gone, its quota may have room for one that was refused."""
+        gone = change in {PodChange.LOST, PodChange.ENDED, PodChange.SUCCEEDED}
+        for pod in self._simulation.refusals if gone else ():
+            for controller in self._watching.get(pod, ()):
+                self._wake(controller)
 
     def _start(self, pod: int) -> None:
         if pod in self._simulation.starting:

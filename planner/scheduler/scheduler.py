@@ -20,8 +20,6 @@ from planner.scheduler.preemption import Preemption, PreemptionOutcome
 from planner.scheduler.profile import build, profiles_of
 from planner.state.state import State
 
-GATED = "scheduling gated"
-
 
 @dataclass(frozen=True, slots=True)
 class DecisionDetails:
@@ -113,9 +111,9 @@ class Scheduler:
         return self.problem.pods[pod].spec.scheduler_name
 
     def _gated(self, pod: int) -> SchedulingDecision | None:
-        """The decision about a pod that is not even looked at, by its gates or for want of its claims."""
-        if self.problem.pods[pod].spec.scheduling_gates:
-            return SchedulingDecision(pod, None, GATED)
+        """The decision about a pod that is not even looked at: not created, gated, or without its claims."""
+        if line := self.problem.held_back(pod):
+            return SchedulingDecision(pod, None, line)
         waits = self.framework_of(pod).waits_for(self.problem.template(pod))
         return None if waits is None else SchedulingDecision(pod, None, f"not looked at: {waits}")
 

@@ -12,12 +12,14 @@ from urllib.parse import urlsplit
 #: group/version -> (plural, kind, whether it lives in namespaces)
 RESOURCES: Mapping[str, Sequence[tuple[str, str, bool]]] = {
     "v1": (
+        ("limitranges", "LimitRange", True),
         ("namespaces", "Namespace", False),
         ("nodes", "Node", False),
         ("persistentvolumeclaims", "PersistentVolumeClaim", True),
         ("persistentvolumes", "PersistentVolume", False),
         ("pods", "Pod", True),
         ("replicationcontrollers", "ReplicationController", True),
+        ("resourcequotas", "ResourceQuota", True),
         ("secrets", "Secret", True),
         ("services", "Service", True),
     ),
@@ -29,6 +31,7 @@ RESOURCES: Mapping[str, Sequence[tuple[str, str, bool]]] = {
     ),
     "autoscaling/v2": (("horizontalpodautoscalers", "HorizontalPodAutoscaler", True),),
     "batch/v1": (("cronjobs", "CronJob", True), ("jobs", "Job", True)),
+    "node.k8s.io/v1": (("runtimeclasses", "RuntimeClass", False),),
     "policy/v1": (("poddisruptionbudgets", "PodDisruptionBudget", True),),
     "scheduling.k8s.io/v1": (("priorityclasses", "PriorityClass", False),),
     "storage.k8s.io/v1": (

@@ -79,6 +79,8 @@ def test_a_snapshot_says_where_it_comes_from(planner: Planner, tmp_path: Path) -
     with serving(objects) as running:
         write_kubeconfig(tmp_path / "kubeconfig", running.server_port)
         found = json.loads(planner("snapshot").out)["items"]
+    kinds = found[0].pop("kinds")
+    assert {"nodes", "pods", "resourcequotas", "runtimeclasses"} <= {*kinds}
     assert found[0] == {
         "apiVersion": "planner/v1alpha1",
         "kind": "SnapshotOrigin",

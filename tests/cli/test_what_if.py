@@ -141,3 +141,32 @@ def test_a_flag_without_a_value_is_a_usage_error(planner: Planner, zones: str) -
     ended = planner("simulate", "-f", zones, "--drain")
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert "--drain" in ended.err
+
+
+def test_a_scheduler_configuration_counts_on_every_command(planner: Planner, tmp_path: Path) -> None:
+    """The same file with -f gives the same answer; a file without a configuration is refused."""
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [
+            {
+                "schedulerName": "default-scheduler",
+                "plugins": {"filter": {"disabled": [{"name": "NodeResourcesFit"}]}},
+            }
+        ],
+    }
+    small, large = node("a1", "a"), pod("p", app="p")
+    large["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "99"}}
+    files = {}
+    for name, objects in {"cluster": [small, large], "config": [config]}.items():
+        files[name] = str(tmp_path / f"{name}.json")
+        Path(files[name]).write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": objects}))
+    assert planner("simulate", "-f", files["cluster"]).code == 1
+    told = planner("simulate", "-f", files["cluster"], "--scheduler-config", files["config"])
+    assert (told.code, told.out) == (
+        0,
+        planner("simulate", *("-f", files["cluster"], "-f", files["config"])).out,
+    )
+    refused = planner("simulate", "-f", files["cluster"], "--scheduler-config", files["cluster"])
+    assert refused.code == 2
+    assert "no KubeSchedulerConfiguration is in it" in refused.err

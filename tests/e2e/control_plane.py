@@ -77,7 +77,12 @@ class ControlPlane:
 
     def planner(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A command of the planner, in a process of its own."""
-        return self.run(sys.executable, "-c", "from cli.main import main; main()", *arguments)
+        return self.run(*self.command(*arguments))
+
+    @staticmethod
+    def command(*arguments: str) -> Sequence[str]:
+        """How a command of the planner is run."""
+        return sys.executable, "-c", "from cli.main import main; main()", *arguments
 
     def create(self, *objects: Manifest) -> None:
         """Objects as they are, status included where the API takes it at creation."""

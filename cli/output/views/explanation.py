@@ -27,7 +27,7 @@ def sections(document: ExplanationList | Explanation, page: Page) -> Iterator[Se
     """The explanations as a person reads them."""
     items = _items(document)
     if len(items) != 1:
-        yield section("", _verdict(items))
+        yield section("", _verdict(items, bool(getattr(document, "contradicted", ()))))
     for item in items:
         yield from _explanation(item, page, item.pod if len(items) > 1 else "")
     if isinstance(document, ExplanationList) and document.conflict is not None:
@@ -44,9 +44,13 @@ def _items(document: ExplanationList | Explanation) -> tuple[Explanation, ...]:
     return document.items if isinstance(document, ExplanationList) else (document,)
 
 
-def _verdict(items: tuple[Explanation, ...]) -> VerdictBlock:
+def _verdict(items: tuple[Explanation, ...], contradicted: bool) -> VerdictBlock:
     """`5 pods stay pending, for 2 of 3 reasons a change helps.`"""
     if not items:
+        if contradicted:
+            return VerdictBlock(
+                "No pod stays pending by what was read; kube-scheduler says otherwise.", "bad"
+            )
         return VerdictBlock("No pod stays pending.", "good")
     pods = sum(1 + len(item.alike) for item in items)
     helped = sum(bool(item.fixes) for item in items)

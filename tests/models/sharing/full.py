@@ -9,6 +9,7 @@ from models.objects.annotations import READ
 from models.objects.base import KubeModel
 from models.objects.kinds import MODELS
 from models.objects.pod import READ_CONDITIONS, PodCondition
+from models.objects.policy import LimitRangeSpec
 
 #: Stands for every text that must not get out.
 SECRET = "hunter2"
@@ -82,8 +83,10 @@ def _value(model: type[KubeModel], name: str, annotation: Any) -> Any:
         return {**dict.fromkeys(READ, "7"), "example.com/note": SECRET}
     if model is PodCondition and name == "type":
         return min(READ_CONDITIONS)
-    if name in {"api_version", "limits"}:
-        return "" if name == "api_version" else None
+    if name == "api_version":
+        return ""
+    if name == "limits" and model is not LimitRangeSpec:
+        return None
     return _of_type(annotation)
 
 

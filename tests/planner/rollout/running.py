@@ -25,7 +25,7 @@ def web(replicas: int, *, cpu: str = "100m", kind: str = "Deployment", **spec: A
         "kind": kind,
         "metadata": {"name": "web", "namespace": "shop"},
         "spec": {
-            "replicas": replicas,
+            **({} if kind == "DaemonSet" else {"replicas": replicas}),
             "selector": {"matchLabels": {"app": "web"}},
             "template": {"metadata": {"labels": {"app": "web"}}, "spec": pod},
             **spec,

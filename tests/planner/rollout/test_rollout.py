@@ -135,9 +135,7 @@ def test_a_stateful_set_that_cannot_start_stops_at_its_highest() -> None:
 
 def daemons(cpu: str, **rolling: Any) -> Object:
     """A DaemonSet `web`."""
-    item = web(0, cpu=cpu, kind="DaemonSet", constraints=[], updateStrategy={"rollingUpdate": rolling})
-    del item["spec"]["replicas"]
-    return item
+    return web(0, cpu=cpu, kind="DaemonSet", constraints=[], updateStrategy={"rollingUpdate": rolling})
 
 
 @pytest.mark.parametrize(("rolling", "least"), [({"maxUnavailable": 1}, 2), ({"maxSurge": 1}, 3)])

@@ -68,9 +68,7 @@ def test_a_parallel_set_shrinks_and_updates_in_one_turn() -> None:
 
 def daemons(cpu: str, **rolling: Any) -> Object:
     """A DaemonSet `web`."""
-    item = web(0, cpu=cpu, kind="DaemonSet", constraints=[], updateStrategy={"rollingUpdate": rolling})
-    del item["spec"]["replicas"]
-    return item
+    return web(0, cpu=cpu, kind="DaemonSet", constraints=[], updateStrategy={"rollingUpdate": rolling})
 
 
 def test_with_surge_a_sick_pod_gets_a_new_one_beside_it() -> None:

@@ -1,0 +1,1 @@
+"""What the API server does to a pod that is created: it fills in, adds, and refuses."""

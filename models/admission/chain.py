@@ -1,0 +1,116 @@
+"""The admission plugins that change or refuse a new pod, in the order of the API server, without quotas.
+
+LimitRanger's defaults, the namespace's node selector, Priority, RuntimeClass, and what mutating admission was
+seen to do; then everything is checked.
+DefaultTolerationSeconds is done where pods are made.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from models.admission.evidence import LONG_AGO, Mutation, Whose, examples, mutation, spoken, workload_of
+from models.admission.limits import defaulted, invalid, out_of_bounds
+from models.admission.pods import Priorities
+from models.admission.runtime import with_runtime
+from models.objects.annotations import NODE_SELECTOR
+from models.objects.base import NamespacedObject
+from models.objects.pod import Pod, PodCondition, PodSpec
+from models.objects.policy import LimitRangeItem, RuntimeClass
+from models.snapshot import Snapshot
+
+
+class Admission:
+    """The API server of a cluster, as it meets pods that are created."""
+
+    def __init__(self, cluster: Snapshot) -> None:
+        self._priorities = Priorities(cluster.priority_classes)
+        self._runtimes: dict[str, RuntimeClass] = {item.name: item for item in cluster.runtime_classes}
+        self._runtimes_known = cluster.has_all_of("runtimeclasses")
+        self._limits: dict[str, list[LimitRangeItem]] = defaultdict(list)
+        for item in sorted(cluster.limit_ranges, key=lambda found: found.name):
+            self._limits[item.namespace] += item.spec.limits
+        self._selectors = dict(_namespace_selectors(cluster))
+        self._mutations: dict[Whose, Mutation] = {}
+        self.notes: list[str] = []
+        newest = {item.namespace: _time(item) for item in sorted(cluster.limit_ranges, key=_time)}
+        for whose, (template, pod) in examples(cluster).items():
+            older = _time(pod) < newest.get(pod.namespace, LONG_AGO)
+            expected, _ = self._filled(pod.namespace, template)
+            if found := mutation(expected, pod.spec, requests=not older):
+                self._mutations[whose] = found
+                self.notes.append(f"pods of {spoken(whose)} are not as their template has them: {found}")
+
+    def admit(self, pod: Pod) -> Pod:
+        """The pod as it is stored; if it is not, its `refusal` says why. A KeyError for its PriorityClass."""
+        spec, forbidden = self._filled(pod.namespace, pod.spec)
+        if (seen := self._mutations.get(workload_of(pod))) is not None:
+            spec = seen.applied(spec)
+        if spec is pod.spec:
+            return self._priorities.admit(pod)
+        admitted = self._priorities.admit(pod.model_copy(update={"spec": spec}))
+        line = forbidden or _objections(spec, self._limits.get(pod.namespace, ()))
+        return refused(admitted, line) if line else admitted
+
+    def _filled(self, namespace: str, spec: PodSpec) -> tuple[PodSpec, str]:
+        """The spec with what is known to be added to it, or the words with which it is refused."""
+        limits, selector = self._limits.get(namespace, ()), self._selectors.get(namespace, {})
+        if not (limits or selector or spec.runtime_class_name or spec.overhead):
+            return spec, ""
+        update: dict[str, object] = {
+            "containers": defaulted(spec.containers, limits),
+            "init_containers": defaulted(spec.init_containers, limits),
+            "node_selector": {**spec.node_selector, **selector},
+        }
+        return self._with_runtime(spec.model_copy(update=update))
+
+    def prioritize(self, pod: Pod) -> Pod:
+        """A pod that is there, with the priority of its class; a KeyError when there is no such class."""
+        return self._priorities.admit(pod)
+
+    def _with_runtime(self, spec: PodSpec) -> tuple[PodSpec, str]:
+        name = spec.runtime_class_name
+        found = self._runtimes.get(name or "")
+        if name and found is None and self._runtimes_known:
+            return spec, f'forbidden: pod rejected: RuntimeClass "{name}" not found'
+        if name and found is None:
+            return spec, ""
+        spec, problem = with_runtime(spec, found)
+        return spec, problem and f"forbidden: {problem}"
+
+
+def refused(pod: Pod, line: str) -> Pod:
+    """The pod that was not created, with the API server's words in a condition as its owner shows it."""
+    told = PodCondition(type="ReplicaFailure", status="True", reason="FailedCreate", message=line)
+    return pod.model_copy(update={"status": pod.status.model_copy(update={"conditions": (told,)})})
+
+
+def is_new(pod: Pod) -> bool:
+    """Whether the API server is yet to see the pod: a manifest has it, or a controller played here."""
+    return pod.metadata.creation_timestamp is None and pod.is_waiting
+
+
+def _objections(spec: PodSpec, limits: Iterable[LimitRangeItem]) -> str:
+    for word, found in (("invalid", [*invalid(spec)]), ("forbidden", [*out_of_bounds(spec, limits)])):
+        if found:
+            return f"{word}: {found[0]}" if len(found) == 1 else f"{word}: [{', '.join(found)}]"
+    return ""
+
+
+def _time(item: NamespacedObject) -> datetime:
+    return item.metadata.creation_timestamp or LONG_AGO
+
+
+def _namespace_selectors(cluster: Snapshot) -> Iterator[tuple[str, dict[str, str]]]:
+    """The node selectors of namespaces whose pods show that PodNodeSelector, off by default, is on."""
+    asked = {
+        item.name: dict(part.strip().split("=", 1) for part in text.split(",") if "=" in part)
+        for item in cluster.namespaces
+        if (text := item.metadata.annotations.get(NODE_SELECTOR))
+    }
+    shown: dict[str, bool] = {}
+    for pod in cluster.pods if asked else ():
+        if pod.namespace in asked and pod.metadata.creation_timestamp:
+            has = asked[pod.namespace].items() <= pod.spec.node_selector.items()
+            shown[pod.namespace] = has and shown.get(pod.namespace, True)
+    yield from ((name, selector) for name, selector in asked.items() if shown.get(name))

@@ -1,0 +1,179 @@
+"""Running pods that are not what their template makes: something else changes pods that are created.
+
+Mutating webhooks and policies leave no other trace that is read here.  What they do to the pods of a workload
+is taken from the youngest pod that its present template has made, and done to the next one, too: containers,
+requests and limits, tolerations, node selector, scheduler.  A request that the new template changes is kept.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from models.objects.affinity import Toleration
+from models.objects.containers import Container, ResourceRequirements
+from models.objects.pod import Pod, PodSpec
+from models.objects.quantity import format_quantity
+from models.objects.workload import DaemonSet, Job, ReplicaSet, StatefulSet
+from models.snapshot import Snapshot
+
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_HASH = "pod-template-hash"
+_REVISION = "controller-revision-hash"
+#: Controllers and plugins add tolerations of these keys by rules of their own.
+_OF_NODES = "node.kubernetes.io/"
+_SIDES = ("containers", "init_containers")
+#: Namespace, kind and name of the workload that decides on a pod's template.
+Whose = tuple[str, str, str]
+Resources = Mapping[str, tuple[ResourceRequirements, ResourceRequirements]]
+
+
+def workload_of(pod: Pod) -> Whose:
+    """The workload of a pod; of one of a ReplicaSet its Deployment."""
+    owner, mark = pod.metadata.controller, pod.metadata.labels.get(_HASH)
+    if owner is None:
+        return pod.namespace, "Pod", pod.name
+    if owner.kind == "ReplicaSet" and mark and owner.name.endswith(f"-{mark}"):
+        return pod.namespace, "Deployment", owner.name.removesuffix(f"-{mark}")
+    return pod.namespace, owner.kind, owner.name
+
+
+def spoken(whose: Whose) -> str:
+    """The workload in words."""
+    return f"{whose[1]} {whose[0]}/{whose[2]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """What was added to a pod or changed in it, beside what is known to be."""
+
+    added: Mapping[str, tuple[Container, ...]]
+    resources: Resources
+    """Of containers that ask for something else: what was expected, and what was seen."""
+    tolerations: tuple[Toleration, ...]
+    node_selector: Mapping[str, str]
+    scheduler_name: str
+
+    def __bool__(self) -> bool:
+        changed = self.resources or self.tolerations or self.node_selector or self.scheduler_name
+        return bool(changed or any(self.added.values()))
+
+    def __str__(self) -> str:
+        return f"{'; '.join(self._parts())}; the next pod is made as they are"
+
+    def _parts(self) -> Iterator[str]:
+        yield from (f"container {item.name} is added" for side in _SIDES for item in self.added[side])
+        for name, (expected, seen) in self.resources.items():
+            for resource, amount in seen.defaulted.items():
+                if (before := expected.defaulted.get(resource)) != amount:
+                    told = "nothing" if before is None else format_quantity(before)
+                    yield f"{name} requests {format_quantity(amount)} of {resource} instead of {told}"
+        yield from (f"{item.key or 'everything'} is tolerated" for item in self.tolerations)
+        yield from (f"node selector {key}={value}" for key, value in self.node_selector.items())
+        if self.scheduler_name:
+            yield f"scheduler {self.scheduler_name}"
+
+    def applied(self, spec: PodSpec) -> PodSpec:
+        """The same done to another pod of the workload."""
+        update: dict[str, object] = {
+            "tolerations": spec.tolerations + tuple(t for t in self.tolerations if t not in spec.tolerations),
+            "node_selector": {**spec.node_selector, **self.node_selector},
+        }
+        for side in _SIDES:
+            found = [self._resized(item) for item in getattr(spec, side)]
+            names = {item.name for item in found}
+            update[side] = (*found, *(item for item in self.added[side] if item.name not in names))
+        if self.scheduler_name:
+            update["scheduler_name"] = self.scheduler_name
+        return spec.model_copy(update=update)
+
+    def _resized(self, container: Container) -> Container:
+        if container.name not in self.resources:
+            return container
+        expected, seen = self.resources[container.name]
+        update = {
+            side: _moved(getattr(container.resources, side), getattr(expected, side), getattr(seen, side))
+            for side in ("requests", "limits")
+        }
+        return container.model_copy(update={"resources": container.resources.model_copy(update=update)})
+
+
+def _moved(own: Mapping[str, int], expected: Mapping[str, int], seen: Mapping[str, int]) -> dict[str, int]:
+    """The amounts as seen, but for those that the template has changed."""
+    found = dict(own)
+    for name in {*expected, *seen}:
+        if own.get(name) == expected.get(name):
+            found.pop(name, None)
+            if name in seen:
+                found[name] = seen[name]
+    return found
+
+
+def mutation(expected: PodSpec, seen: PodSpec, *, requests: bool) -> Mutation | None:
+    """How a pod differs from what was expected; without `requests` these are not compared."""
+    if expected.containers is seen.containers and expected.tolerations is seen.tolerations:
+        return None
+    known = {item.name: item for side in _SIDES for item in getattr(expected, side)}
+    now = {item.name: item for side in _SIDES for item in getattr(seen, side)}
+    both = known.keys() & now.keys()
+    found = Mutation(
+        {side: tuple(c for c in getattr(seen, side) if c.name not in known) for side in _SIDES},
+        {
+            name: (known[name].resources, now[name].resources)
+            for name in sorted(both if requests else ())
+            if _asked(known[name].resources) != _asked(now[name].resources)
+        },
+        tuple(
+            item
+            for item in seen.tolerations
+            if item not in expected.tolerations and not item.key.startswith(_OF_NODES)
+        ),
+        dict(seen.node_selector.items() - expected.node_selector.items()),
+        "" if seen.scheduler_name == expected.scheduler_name else seen.scheduler_name,
+    )
+    return found or None
+
+
+def _asked(resources: ResourceRequirements) -> object:
+    return resources.defaulted, resources.limits
+
+
+def same_requests(one: PodSpec, other: PodSpec) -> bool:
+    """Whether two specs ask for the same of a node."""
+    return _requests(one) == _requests(other)
+
+
+def _requests(spec: PodSpec) -> object:
+    asked = [{item.name: item.resources.defaulted for item in getattr(spec, side)} for side in _SIDES]
+    return asked, spec.overhead, spec.resources
+
+
+def examples(cluster: Snapshot) -> dict[Whose, tuple[PodSpec, Pod]]:
+    """For every workload its template's spec, and the youngest pod that this template has made."""
+    templates = dict(_templates(cluster))
+    found: dict[Whose, tuple[PodSpec, Pod]] = {}
+    for pod in cluster.pods:
+        owner, created = pod.metadata.controller, pod.metadata.creation_timestamp
+        if owner is None or created is None or pod.is_finished:
+            continue
+        spec, revision = templates.get((pod.namespace, owner.kind, owner.name), (None, ""))
+        if spec is None or (revision and pod.metadata.labels.get(_REVISION) != revision):
+            continue
+        whose = workload_of(pod)
+        if whose not in found or created > (found[whose][1].metadata.creation_timestamp or LONG_AGO):
+            found[whose] = spec, pod
+    return found
+
+
+def _templates(cluster: Snapshot) -> Iterator[tuple[Whose, tuple[PodSpec, str]]]:
+    """By controller the spec that its pods are made from, and the revision that tells these from older ones.
+
+    Left out is a template of which it is not known which pods are made from it.
+    """
+    plain: list[tuple[ReplicaSet | Job | StatefulSet | DaemonSet, str]] = []
+    plain += [(item, "") for item in cluster.replica_sets]
+    plain += [(item, "") for item in cluster.jobs]
+    plain += [(item, found) for item in cluster.stateful_sets if (found := item.status.update_revision)]
+    plain += [(item, "") for item in cluster.daemon_sets if not item.is_rolling]
+    for owner, revision in plain:
+        if owner.spec.template is not None and owner.spec.template.spec is not None:
+            yield (owner.namespace, owner.kind, owner.name), (owner.spec.template.spec, revision)

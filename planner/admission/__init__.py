@@ -1,0 +1,1 @@
+"""What the API server would make of the pods that replace evicted ones."""

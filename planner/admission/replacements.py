@@ -1,0 +1,71 @@
+"""Whether the API server would let in the pod that replaces an evicted one, and as what.
+
+The next pod is made from the template and goes through admission anew.  An evicted pod counts for its quota
+until it has ended, so its replacement may have to wait that long; where more is used than `hard` says, or
+where pods of another workload wait for the same quota, the replacement may never come.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from models.admission.chain import Admission
+from models.admission.evidence import same_requests
+from models.controllers.owners import Workloads
+from models.controllers.templates import new_pod, usable
+from models.objects.pod import Pod
+from planner.problem.problem import Problem
+from planner.problem.quotas import Quotas
+
+REFUSED = "whose replacement the API server would refuse"
+CONTENDED = "whose replacement would compete with other pods for a ResourceQuota"
+DIFFERS = "whose replacement would request something else, as LimitRange has it"
+
+
+class Replacements:
+    """For a running pod why the next one like it might not be made, if so."""
+
+    def __init__(self, problem: Problem, workloads: Workloads) -> None:
+        self._problem, self._workloads = problem, workloads
+        self._quotas = Quotas(problem)
+        self._limited = {item.namespace for item in problem.cluster.limit_ranges}
+
+    def why_not(self, pod: Pod) -> str:
+        """Why a pod should stay; empty where it is made again as it is."""
+        if pod.namespace in self._limited and (why := self._by_limits(pod)):
+            return why
+        if not self._quotas.limits(pod):
+            return ""
+        if self._contending.get(pod.namespace, set()) - {_owner(pod)}:
+            return CONTENDED
+        return REFUSED if self._quotas.refuses_again(pod) else ""
+
+    @cached_property
+    def _admission(self) -> Admission:
+        return Admission(self._problem.cluster)
+
+    @cached_property
+    def _contending(self) -> dict[str, set[object]]:
+        """By namespace the owners of the pods that a full quota keeps from being created."""
+        found: dict[str, set[object]] = {}
+        for number, line in self._problem.refused.items():
+            pod = self._problem.pods[number]
+            if "exceeded quota" in line:
+                found.setdefault(pod.namespace, set()).add(_owner(pod))
+        return found
+
+    def _by_limits(self, pod: Pod) -> str:
+        """What a LimitRange does to the next pod: it may be newer than the pod that runs."""
+        owner = self._workloads.controller_of(pod)
+        template = None if owner is None else usable(owner.spec.template)
+        if owner is None or template is None:
+            return ""
+        made = self._admission.admit(new_pod(template, owner, pod.name))
+        if made.refusal:
+            return REFUSED
+        return "" if same_requests(made.spec, pod.spec) else DIFFERS
+
+
+def _owner(pod: Pod) -> object:
+    owner = pod.metadata.controller
+    return pod.key if owner is None else (owner.kind, owner.name)

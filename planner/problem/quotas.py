@@ -1,0 +1,228 @@
+"""ResourceQuota: how much of it is used, and whether it has room for one more pod.
+
+A quota counts the pods in its scopes that have not ended, terminating ones too.  It asks that every container
+names the compute resources that it limits, unless the pod states some for itself; a new pod may not take any
+of them beyond `hard`.  What has ended counts for `count/pods` alone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from models.admission.chain import is_new
+from models.objects.affinity import PodAffinityTerm
+from models.objects.containers import Container, ResourceRequirements
+from models.objects.pod import Pod, PodSpec, PodStatus
+from models.objects.policy import ResourceQuota, ScopeRequirement
+from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_units, in_words
+
+if TYPE_CHECKING:
+    from planner.problem.problem import Problem
+
+_COUNT = "count/pods"
+_COMPUTE = (CPU, MEMORY)
+_NAMED = frozenset(prefix + name for prefix in ("", "requests.", "limits.") for name in _COMPUTE)
+Amounts = Mapping[str, int]
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """One quota, with what is used of it."""
+
+    quota: ResourceQuota
+    hard: Amounts
+    used: dict[str, int]
+
+    def matches(self, spec: PodSpec) -> bool:
+        """Whether a pod is in its scopes."""
+        return all(_in_scope(item, spec) for item in self.quota.spec.requirements)
+
+    def add(self, usage: Amounts, sign: int = 1) -> None:
+        for name in self.hard.keys() & usage.keys():
+            self.used[name] += sign * usage[name]
+
+    def unnamed(self, spec: PodSpec, _: Amounts) -> str:
+        """What the API server says of a pod that does not name what is limited; empty where it does."""
+        missing = "; ".join(_unnamed(spec, self.hard))
+        return missing and f"failed quota: {self.quota.name}: must specify {missing}"
+
+    def exceeded(self, _: PodSpec, usage: Amounts) -> str:
+        """What the API server says of one more pod; empty where there is room."""
+        beyond = sorted(
+            item
+            for item in self.hard.keys() & usage.keys()
+            if usage[item] and self.used[item] + usage[item] > self.hard[item]
+        )
+        if not beyond:
+            return ""
+        told = (
+            ",".join(f"{item}={in_words(_unit(item), found[item])}" for item in beyond)
+            for found in (usage, self.used, self.hard)
+        )
+        return "exceeded quota: {}, requested: {}, used: {}, limited: {}".format(self.quota.name, *told)
+
+
+class Quotas:
+    """All quotas of a cluster, with the pods that are there charged to them."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._ledgers: dict[str, list[_Ledger]] = defaultdict(list)
+        for quota in sorted(problem.cluster.resource_quotas, key=lambda item: item.name):
+            hard = {name: in_units(_unit(name), amount) for name, amount in quota.spec.hard.items()}
+            self._ledgers[quota.namespace].append(_Ledger(quota, hard, dict.fromkeys(hard, 0)))
+        self._known: dict[object, tuple[list[_Ledger], Amounts]] = {}
+        for pod in problem.cluster.pods if self._ledgers else ():
+            if pod.namespace in self._ledgers and not is_new(pod):
+                self._charge(pod)
+
+    def __bool__(self) -> bool:
+        return bool(self._ledgers)
+
+    def limits(self, pod: Pod) -> bool:
+        """Whether there is a quota in a pod's namespace."""
+        return pod.namespace in self._ledgers
+
+    def admit(self, pod: Pod) -> str:
+        """Count one more pod; where there is no room for it, what the API server says."""
+        ledgers, usage = self._concerned(pod)
+        asked = chain((one.unnamed for one in ledgers), (one.exceeded for one in ledgers))
+        if line := next(filter(None, (objection(pod.spec, usage) for objection in asked)), ""):
+            return f"forbidden: {line}"
+        for ledger in ledgers:
+            ledger.add(usage)
+        return ""
+
+    def refuses_again(self, pod: Pod) -> bool:
+        """Whether a pod that is there could not be made again when it is gone."""
+        self.release(pod)
+        line = self.admit(pod)
+        if line:
+            self._charge(pod)
+        return bool(line)
+
+    def release(self, pod: Pod) -> None:
+        """A pod that was counted is gone."""
+        ledgers, usage = self._concerned(pod)
+        for ledger in ledgers:
+            ledger.add(usage, -1)
+
+    def _charge(self, pod: Pod) -> None:
+        ledgers, usage = self._concerned(pod)
+        counted = {_COUNT: 1} if pod.is_finished else usage
+        for ledger in ledgers:
+            ledger.add(counted)
+
+    def _concerned(self, pod: Pod) -> tuple[list[_Ledger], Amounts]:
+        """The quotas that a pod counts for, and as how much."""
+        if pod.namespace not in self._ledgers:
+            return [], {}
+        number = self._problem.pod_index.get(pod.key)
+        template = id(pod.spec) if number is None else int(self._problem.template_of[number])
+        key = (number is None, template, pod.spec.priority_class_name)
+        if key not in self._known:
+            ledgers = [ledger for ledger in self._ledgers[pod.namespace] if ledger.matches(pod.spec)]
+            self._known[key] = ledgers, self._usage(pod)
+        return self._known[key]
+
+    def _usage(self, pod: Pod) -> Amounts:
+        """What a pod counts as, under all names that a quota may have for it."""
+        usage = {PODS: 1, _COUNT: 1}
+        for name, amount in self._problem.requests_of(pod).items():
+            usage[f"requests.{name}"] = amount
+            if name in {*_COMPUTE, EPHEMERAL_STORAGE} or name.startswith("hugepages-"):
+                usage[name] = amount
+        for name, amount in self._problem.requests_of(_asking_for_limits(pod)).items():
+            usage[f"limits.{name}"] = amount
+        return usage
+
+
+def _unit(name: str) -> str:
+    """The resource, in whose unit an entry of a quota is counted."""
+    return name.removeprefix("requests.").removeprefix("limits.")
+
+
+def _asking_for_limits(pod: Pod) -> Pod:
+    """The pod with its limits for requests: they are added up in the same way."""
+
+    def swapped(resources: ResourceRequirements) -> ResourceRequirements:
+        return ResourceRequirements.model_construct(requests=resources.limits, limits={})
+
+    def with_limits(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+        return tuple(c.model_copy(update={"resources": swapped(c.resources)}) for c in containers)
+
+    spec, own = pod.spec, pod.spec.resources
+    limited = {name for c in (*spec.containers, *spec.init_containers) for name in c.resources.limits}
+    limited |= own.limits.keys() if own else set()
+    update: dict[str, object] = {
+        "containers": with_limits(spec.containers),
+        "init_containers": with_limits(spec.init_containers),
+        "resources": None if own is None else swapped(own),
+        "overhead": {name: amount for name, amount in spec.overhead.items() if name in limited},
+    }
+    return pod.model_copy(update={"spec": spec.model_copy(update=update), "status": PodStatus()})
+
+
+def _unnamed(spec: PodSpec, hard: Amounts) -> Iterator[str]:
+    """The compute resources under quota that containers do not name, each with these containers."""
+    if spec.resources is not None and (spec.resources.requests or spec.resources.limits):
+        return
+    for name in sorted(hard.keys() & _NAMED):
+        side, resource = "limits" if name.startswith("limits.") else "defaulted", _unit(name)
+        lacking = sorted(
+            container.name
+            for container in (*spec.containers, *spec.init_containers)
+            if resource not in getattr(container.resources, side)
+        )
+        if lacking:
+            yield f"{name} for: {','.join(lacking)}"
+
+
+def _in_scope(item: ScopeRequirement, spec: PodSpec) -> bool:
+    if item.scope_name == "PriorityClass":
+        name = spec.priority_class_name
+        match item.operator:
+            case "In":
+                return name in item.values
+            case "NotIn":
+                return name not in item.values
+            case _:
+                return bool(name) == (item.operator == "Exists")
+    return _SCOPES.get(item.scope_name, _always)(spec)
+
+
+def _always(_: PodSpec) -> bool:
+    return True
+
+
+def _is_best_effort(spec: PodSpec) -> bool:
+    found = [container.resources for container in (*spec.containers, *spec.init_containers)]
+    found += [] if spec.resources is None else [spec.resources]
+    return not any(
+        side.get(name) for item in found for side in (item.requests, item.limits) for name in _COMPUTE
+    )
+
+
+def _crosses_namespaces(spec: PodSpec) -> bool:
+    affinity = spec.affinity
+    sides = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
+    terms: list[PodAffinityTerm] = [
+        term
+        for side in sides
+        if side is not None
+        for term in (*side.required, *(item.pod_affinity_term for item in side.preferred))
+    ]
+    return any(term.namespaces or term.namespace_selector is not None for term in terms)
+
+
+_SCOPES: Mapping[str, Callable[[PodSpec], bool]] = {
+    "BestEffort": _is_best_effort,
+    "NotBestEffort": lambda spec: not _is_best_effort(spec),
+    "CrossNamespacePodAffinity": _crosses_namespaces,
+    "Terminating": lambda spec: spec.active_deadline_seconds is not None,
+    "NotTerminating": lambda spec: spec.active_deadline_seconds is None,
+}

@@ -1,0 +1,191 @@
+"""What the API server does to pods, foretold: quotas, limits, runtime classes and mutating policies."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, wait_for
+from tests.e2e.manifests import node, spread, workload
+from tests.e2e.stories import lopsided
+
+
+def quota(**hard: str) -> Manifest:
+    """A ResourceQuota of the namespace default; `requests_cpu` stands for `requests.cpu`."""
+    named = {key.replace("_", "."): amount for key, amount in hard.items()}
+    return _object("v1", "ResourceQuota", "q", spec={"hard": named})
+
+
+def limits(**item: Any) -> Manifest:
+    """A LimitRange for containers."""
+    return _object("v1", "LimitRange", "l", spec={"limits": [{"type": "Container", **item}]})
+
+
+def _object(version: str, kind: str, name: str, **more: Any) -> Manifest:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": "default"}, **more}
+
+
+def told(live: ControlPlane, *command: str, given: Manifest | None = None) -> tuple[int, Any]:
+    """The exit code and the document of a command."""
+    ended = live.run(*live.command(*command, "-o", "json"), given="" if given is None else json.dumps(given))
+    assert ended.returncode in (0, 1), ended.stderr
+    return ended.returncode, json.loads(ended.stdout)
+
+
+def refusal(live: ControlPlane, kind: str = "deployment") -> str:
+    """What the API server says of the pods of the workload web, after the word that names the pod."""
+
+    def failed() -> str | None:
+        (found,) = live.get(kind, "web", "-n", "default")
+        conditions = found["status"].get("conditions", ())
+        lines = [item["message"] for item in conditions if item["type"] == "ReplicaFailure"]
+        return lines[0].partition(" is ")[2] if lines else None
+
+    return wait_for("refusal", failed)
+
+
+def settled(live: ControlPlane) -> list[Manifest]:
+    """The pods when nothing has changed for two seconds."""
+    seen: list[Any] = [None, 0.0]
+
+    def quiet() -> list[Manifest] | None:
+        pods = live.pods("-l", "app=web")
+        now = sorted((pod["metadata"]["name"], is_ready(pod)) for pod in pods)
+        if now != seen[0]:
+            seen[:] = [now, time.monotonic()]
+        return pods if time.monotonic() - seen[1] > 2 else None
+
+    return wait_for("rest", quiet)
+
+
+def test_a_quota_stops_a_rollout(live: ControlPlane) -> None:
+    """Five pods are asked for, three are made; the line is the API server's."""
+    live.create(node("n1"), quota(requests_cpu="3"))
+    web = workload("web", 5, cpu="1")
+    code, rollout = told(live, "rollout", "-f", "-", given=web)
+    live.create(web)
+    assert code == 1
+    assert len(settled(live)) == 3
+    assert rollout["workloads"][0]["message"] == f"not created: {refusal(live)}"
+    code, found = told(live, "simulate")
+    assert (code, found["pending"][0]["pods"]) == (1, 2)
+    assert found["pending"][0]["message"] == f"not created: {refusal(live)}"
+
+
+def test_a_default_makes_pods_too_large(live: ControlPlane) -> None:
+    """Pods without a request get the namespace's, and only two of them fit."""
+    live.create(node("n1", cpu="4"), limits(defaultRequest={"cpu": "1500m"}))
+    web = workload("web", 3)
+    web["spec"]["template"]["spec"]["containers"][0]["resources"] = {}
+    code, rollout = told(live, "rollout", "-f", "-", given=web)
+    assert (code, rollout["completes"]) == (1, False)
+    live.create(web)
+    (pending,) = [pod for pod in settled(live) if not is_ready(pod)]
+    (condition,) = [c for c in pending["status"]["conditions"] if c["type"] == "PodScheduled"]
+    assert condition["message"].startswith(rollout["workloads"][0]["message"].partition(" preemption")[0])
+
+
+def test_a_bound_refuses_pods(live: ControlPlane) -> None:
+    """No pod is made: what a container asks for is beyond the maximum."""
+    live.create(node("n1"), limits(max={"cpu": "500m"}))
+    web = workload("web", 1)
+    web["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "1"}}
+    code, rollout = told(live, "rollout", "-f", "-", given=web)
+    live.create(web)
+    assert (code, rollout["workloads"][0]["message"]) == (1, f"not created: {refusal(live)}")
+
+
+def test_a_runtime_class_costs_room_and_chooses_nodes(live: ControlPlane) -> None:
+    """With its overhead one pod fits on the node where the runtime is installed, not two."""
+    runtime = _object("node.k8s.io/v1", "RuntimeClass", "kata", handler="kata")
+    runtime |= {"overhead": {"podFixed": {"cpu": "1"}}, "scheduling": {"nodeSelector": {"kata": "yes"}}}
+    del runtime["metadata"]["namespace"]
+    special = node("n2", cpu="3")
+    special["metadata"]["labels"]["kata"] = "yes"
+    live.create(node("n1"), special, runtime)
+    web = workload("web", 2, cpu="1", runtimeClassName="kata")
+    code, rollout = told(live, "rollout", "-f", "-", given=web)
+    live.create(web)
+    assert sorted(is_ready(pod) for pod in settled(live)) == [False, True]
+    assert (code, rollout["completes"]) == (1, False)
+    missing = workload("api", 1, runtimeClassName="gvisor")
+    code, rollout = told(live, "rollout", "-f", "-", given=missing)
+    line = 'not created: forbidden: pod rejected: RuntimeClass "gvisor" not found'
+    assert (code, rollout["workloads"][0]["message"]) == (1, line)
+
+
+def test_no_pod_is_moved_that_its_quota_would_not_let_back(live: ControlPlane) -> None:
+    """The quota was lowered since: what an eviction takes would be gone for good."""
+    lopsided(live)
+    live.create(quota(pods="3"))
+    _, plan = told(live, "rebalance", "--time-limit", "5")
+    assert not plan["steps"]
+    live.kubectl("delete", "resourcequota", "q", "-n", "default")
+    live.create(quota(pods="4"))
+    _, plan = told(live, "rebalance", "--time-limit", "5")
+    assert len(plan["steps"]) == 2
+    (victim, *_) = [step["pod"].partition("/")[2] for step in plan["steps"]]
+    live.kubectl("delete", "pod", victim, "-n", "default", "--wait=false")
+    live.at_rest(4)
+
+
+@pytest.mark.parametrize("most", ["4", "5"])
+def test_a_surge_needs_room_in_the_quota(live: ControlPlane, most: str) -> None:
+    """Where no pod may be unavailable, a full quota stops the rollout before it begins."""
+    old = workload("web", 4, spread("web"))
+    old["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    live.create(node("n1"), quota(pods=most), old)
+    live.at_rest(4)
+    new = json.loads(json.dumps(old))
+    new["spec"]["template"]["spec"]["containers"][0]["image"] = "other"
+    _, rollout = told(live, "rollout", "--restart", "-f", "-", given=new)
+    live.kubectl("apply", "-f", "-", given=json.dumps(new))
+    ended = live.run("kubectl", "rollout", "status", "deployment/web", "--timeout=8s")
+    assert rollout["completes"] == (ended.returncode == 0) == (most == "5")
+
+
+def test_a_mistyped_manifest_is_refused(live: ControlPlane) -> None:
+    """With the API server's words, before anything is said about it."""
+    live.create(node("n1"))
+    web = workload("web", 1)
+    web["spec"]["template"]["spec"]["nodeSelectr"] = {"pool": "a"}
+    ended = live.run(*live.command("rollout", "-f", "-"), given=json.dumps(web))
+    refused = live.run("kubectl", "create", "--validate=strict", "-f", "-", given=json.dumps(web))
+    word = 'unknown field "spec.template.spec.nodeSelectr"'
+    assert word in refused.stderr
+    assert (ended.returncode, word in ended.stderr.replace("\n  ", " ")) == (2, True)
+
+
+def test_a_mutating_policy_shows_in_the_pods_that_run(live: ControlPlane) -> None:
+    """It raises every request; two more pods would fit by their template, and none fits as they are made."""
+    policy = _object("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy", "large")
+    del policy["metadata"]["namespace"]
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    change = '[JSONPatch{op: "replace", path: "/spec/containers/0/resources/requests/cpu", value: "3"}]'
+    policy["spec"] = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "reinvocationPolicy": "Never",
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": change}}],
+    }
+    binding = _object("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding", "large")
+    del binding["metadata"]["namespace"]
+    live.create(node("n1", cpu="4"), policy, binding | {"spec": {"policyName": "large"}})
+
+    def is_at_work() -> bool | None:
+        probe = json.dumps(_object("v1", "Pod", "probe", spec=workload("w", 1)["spec"]["template"]["spec"]))
+        tried = live.kubectl("create", "--dry-run=server", "-f", "-", "-o", "json", given=probe)
+        (container,) = json.loads(tried)["spec"]["containers"]
+        return True if container["resources"]["requests"]["cpu"] == "3" else None
+
+    wait_for("policy", is_at_work)
+    live.create(workload("web", 1))
+    settled(live)
+    more = workload("web", 2)
+    code, rollout = told(live, "rollout", "-f", "-", given=more)
+    live.kubectl("apply", "-f", "-", given=json.dumps(more))
+    assert sorted(is_ready(pod) for pod in settled(live)) == [False, True]
+    assert (code, rollout["completes"]) == (1, False)
+    assert any("c requests 3 of cpu instead of 100m" in note for note in rollout["notes"])

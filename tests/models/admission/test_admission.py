@@ -1,0 +1,199 @@
+"""The API server's words were recorded on a control plane 1.36.2."""
+
+from typing import Any
+
+import pytest
+
+from models import Cluster
+from models.objects.pod import Pod
+
+Object = dict[str, Any]
+
+
+def limit_range(*items: Object) -> Object:
+    """A LimitRange of the namespace default."""
+    return {"kind": "LimitRange", "metadata": {"name": "l"}, "spec": {"limits": [*items]}}
+
+
+def new_pod(**spec: Any) -> Object:
+    """A pod as a manifest has it."""
+    containers = spec.pop("containers", [{"name": "c", "resources": spec.pop("resources", {})}])
+    return {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers, **spec}}
+
+
+def admitted(pod: Object, *objects: Object) -> Pod:
+    """The pod as the API server of a cluster with these objects leaves it."""
+    (found,) = Cluster.from_objects([{"kind": "Node", "metadata": {"name": "n1"}}, *objects, pod]).pods
+    return found
+
+
+_BOUNDS = limit_range(
+    {
+        "type": "Container",
+        "default": {"cpu": "500m", "memory": "1Gi"},
+        "defaultRequest": {"cpu": "200m"},
+        "min": {"cpu": "100m"},
+        "max": {"cpu": "2", "memory": "2Gi"},
+        "maxLimitRequestRatio": {"cpu": "4"},
+    },
+    {
+        "type": "Pod",
+        "max": {"cpu": "3", "memory": "3Gi"},
+        "min": {"memory": "10Mi"},
+        "maxLimitRequestRatio": {"memory": "2"},
+    },
+)
+_ONLY_MAX = limit_range({"type": "Container", "max": {"cpu": "1"}, "min": {"memory": "64Mi"}})
+_OF_PODS = limit_range(
+    {
+        "type": "Pod",
+        "max": {"cpu": "1"},
+        "min": {"memory": "64Mi"},
+        "maxLimitRequestRatio": {"ephemeral-storage": "2"},
+    }
+)
+
+
+def test_a_container_gets_the_defaults_of_its_namespace() -> None:
+    """A default for the limit is one for the request, too, where none is given for that."""
+    resources = admitted(new_pod(), _BOUNDS).spec.containers[0].resources
+    assert resources.limits == {"cpu": 500 * 10**6, "memory": 2**30 * 10**9}
+    assert resources.requests == {"cpu": 200 * 10**6, "memory": 2**30 * 10**9}
+
+
+def test_a_maximum_and_a_minimum_are_defaults() -> None:
+    """The API server writes them into the LimitRange as such."""
+    resources = admitted(new_pod(), _ONLY_MAX).spec.containers[0].resources
+    assert resources.limits == {"cpu": 10**9}
+    assert resources.requests == {"cpu": 10**9, "memory": 64 * 2**20 * 10**9}
+
+
+@pytest.mark.parametrize(
+    ("pod", "bounds", "line"),
+    [
+        (
+            new_pod(resources={"requests": {"cpu": "1"}}),
+            _BOUNDS,
+            'invalid: spec.containers[0].resources.requests: Invalid value: "1": must be less than or '
+            "equal to cpu limit of 500m",
+        ),
+        (
+            new_pod(resources={"limits": {"cpu": "4", "memory": "4Gi"}, "requests": {"cpu": "50m"}}),
+            _BOUNDS,
+            "forbidden: [minimum cpu usage per Container is 100m, but request is 50m, "
+            "maximum cpu usage per Container is 2, but limit is 4, "
+            "maximum memory usage per Container is 2Gi, but limit is 4Gi, "
+            "cpu max limit to request ratio per Container is 4, but provided ratio is 80.000000, "
+            "maximum cpu usage per Pod is 3, but limit is 4, "
+            "maximum memory usage per Pod is 3Gi, but limit is 4Gi]",
+        ),
+        (
+            new_pod(
+                containers=[
+                    {"name": "c", "resources": {"limits": {"cpu": "2"}}},
+                    {"name": "d", "resources": {"limits": {"cpu": "2"}}},
+                ],
+                initContainers=[{"name": "i"}],
+            ),
+            _BOUNDS,
+            "forbidden: maximum cpu usage per Pod is 3, but limit is 4",
+        ),
+        (
+            new_pod(
+                resources={
+                    "limits": {"cpu": "1", "memory": "1Gi"},
+                    "requests": {"cpu": "150m", "memory": "100Mi"},
+                }
+            ),
+            _BOUNDS,
+            "forbidden: [cpu max limit to request ratio per Container is 4, but provided ratio is 6.666667, "
+            "memory max limit to request ratio per Pod is 2, but provided ratio is 10.240000]",
+        ),
+        (
+            new_pod(),
+            _OF_PODS,
+            "forbidden: [minimum memory usage per Pod is 64Mi.  No request is specified, "
+            "maximum cpu usage per Pod is 1.  No limit is specified, "
+            "ephemeral-storage max limit to request ratio per Pod is 2, "
+            "but no request is specified or request is 0]",
+        ),
+        (
+            new_pod(
+                containers=[{"name": "c", "resources": {"limits": {"cpu": "800m"}}}],
+                initContainers=[
+                    {"name": "i", "restartPolicy": "Always", "resources": {"limits": {"cpu": "500m"}}}
+                ],
+            ),
+            limit_range({"type": "Pod", "max": {"cpu": "1"}}),
+            "forbidden: maximum cpu usage per Pod is 1, but limit is 1300m",
+        ),
+        (
+            new_pod(resources={"limits": {"cpu": "1"}}, runtimeClassName="kata"),
+            limit_range({"type": "Pod", "max": {"cpu": "1"}}),
+            "",
+        ),
+    ],
+)
+def test_bounds_refuse_a_pod_in_the_words_of_the_api_server(pod: Object, bounds: Object, line: str) -> None:
+    """What the pod's containers ask for is judged with all defaults; overhead is no part of it."""
+    assert admitted(pod, bounds, _KATA).refusal == line
+
+
+_KATA: Object = {
+    "kind": "RuntimeClass",
+    "apiVersion": "node.k8s.io/v1",
+    "metadata": {"name": "kata"},
+    "overhead": {"podFixed": {"cpu": "250m"}},
+    "scheduling": {"nodeSelector": {"kata": "true"}, "tolerations": [{"key": "kata", "operator": "Exists"}]},
+}
+_ORIGIN: Object = {"kind": "SnapshotOrigin", "apiVersion": "planner/v1alpha1", "kinds": ["runtimeclasses"]}
+
+
+def test_a_runtime_class_adds_its_overhead_and_its_nodes() -> None:
+    """All three are seen by the scheduler."""
+    spec = admitted(new_pod(runtimeClassName="kata"), _KATA).spec
+    assert spec.overhead == {"cpu": 250 * 10**6}
+    assert spec.node_selector == {"kata": "true"}
+    assert "kata" in [item.key for item in spec.tolerations]
+
+
+@pytest.mark.parametrize(
+    ("pod", "line"),
+    [
+        (new_pod(runtimeClassName="nope"), 'forbidden: pod rejected: RuntimeClass "nope" not found'),
+        (
+            new_pod(runtimeClassName="kata", nodeSelector={"kata": "false"}),
+            "forbidden: conflict: runtimeClass.scheduling.nodeSelector[kata] = true; "
+            "pod.spec.nodeSelector[kata] = false",
+        ),
+        (
+            new_pod(runtimeClassName="kata", overhead={"cpu": "1"}),
+            "forbidden: pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+        ),
+        (
+            new_pod(overhead={"cpu": "1"}),
+            "forbidden: pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
+        ),
+    ],
+)
+def test_a_runtime_class_refuses_a_pod(pod: Object, line: str) -> None:
+    """In the API server's words."""
+    assert admitted(pod, _KATA, _ORIGIN).refusal == line
+
+
+def test_a_runtime_class_that_nobody_could_see_is_unknown_not_missing() -> None:
+    """Only a snapshot that has all RuntimeClasses says that there is none of a name."""
+    assert not admitted(new_pod(runtimeClassName="nope"), _KATA).refusal
+
+
+def test_a_namespaces_node_selector_counts_where_running_pods_have_it() -> None:
+    """The plugin is off by default; pods that run in the namespace show that it is on."""
+    told = {"scheduler.alpha.kubernetes.io/node-selector": "pool=a"}
+    namespace = {"kind": "Namespace", "metadata": {"name": "default", "annotations": told}}
+    running = new_pod(nodeSelector={"pool": "a"}, nodeName="n1")
+    running["metadata"] |= {"name": "old", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    nodes = [{"kind": "Node", "metadata": {"name": "n1"}}, namespace]
+    shown = Cluster.from_objects([*nodes, running, new_pod()])
+    assert shown.pods[1].spec.node_selector == {"pool": "a"}
+    unseen = Cluster.from_objects([*nodes, new_pod()])
+    assert unseen.pods[0].spec.node_selector == {}

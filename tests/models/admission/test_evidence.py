@@ -1,0 +1,130 @@
+"""Running pods that differ from their template: what was done to them is done to the next one."""
+
+from typing import Any
+
+import pytest
+
+from models import Cluster
+from models.objects.pod import PodSpec
+from planner import rollout
+
+Object = dict[str, Any]
+TIME, LATER = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+HASHED = {"app": "web", "pod-template-hash": "abc"}
+
+
+def deployment(replicas: int = 2, cpu: str = "100m", **spec: Any) -> Object:
+    """A Deployment `web` of one container."""
+    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers, **spec}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template},
+    }
+
+
+def running(spec: Object, *objects: Object, replicas: int = 2) -> Cluster:
+    """The Deployment with one pod that runs with this spec, of as many as it asks for."""
+    item = deployment(replicas)
+    template = {**item["spec"]["template"], "metadata": {"labels": HASHED}}
+    replica_set = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": "web-abc",
+            "labels": HASHED,
+            "ownerReferences": [{"kind": "Deployment", "name": "web", "controller": True}],
+        },
+        "spec": {"replicas": replicas, "selector": {"matchLabels": HASHED}, "template": template},
+    }
+    owner = {"kind": "ReplicaSet", "name": "web-abc", "controller": True}
+    pod = {
+        "kind": "Pod",
+        "metadata": {
+            "name": "web-abc-1",
+            "labels": HASHED,
+            "creationTimestamp": TIME,
+            "ownerReferences": [owner],
+        },
+        "spec": {"nodeName": "n1", **spec},
+        "status": {"phase": "Running"},
+    }
+    node = {
+        "kind": "Node",
+        "metadata": {"name": "n1"},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "9"}},
+    }
+    return Cluster.from_objects([node, item, replica_set, pod, *objects])
+
+
+def container(name: str = "c", cpu: str = "100m") -> Object:
+    """A container that asks for cpu."""
+    return {"name": name, "resources": {"requests": {"cpu": cpu}}}
+
+
+def made(cluster: Cluster) -> PodSpec:
+    """The spec of the pod that lacks."""
+    (found,) = [pod for pod in cluster.pods if not pod.node_name]
+    return found.spec
+
+
+def evidence(cluster: Cluster) -> list[str]:
+    """The notes about mutated pods."""
+    return [note for note in cluster.notes if "not as their template" in note]
+
+
+CASES: list[tuple[Object, str]] = [
+    ({"containers": [container(cpu="2")]}, "c requests 2 of cpu instead of 100m"),
+    ({"containers": [container(), container("proxy", "50m")]}, "container proxy is added"),
+    ({"containers": [container()], "nodeSelector": {"pool": "a"}}, "node selector pool=a"),
+    (
+        {"containers": [container()], "tolerations": [{"key": "gpu", "operator": "Exists"}]},
+        "gpu is tolerated",
+    ),
+    ({"containers": [container()], "schedulerName": "mine"}, "scheduler mine"),
+]
+
+
+@pytest.mark.parametrize(("spec", "words"), CASES, ids=[words for _, words in CASES])
+def test_the_next_pod_is_made_as_the_running_ones_are(spec: Object, words: str) -> None:
+    """And a note says what differs."""
+    found = running(spec)
+    (note,) = evidence(found)
+    assert note.startswith(f"pods of Deployment default/web are not as their template has them: {words};")
+    new, old = made(found), found.pods[0].spec
+    assert [(c.name, c.resources) for c in new.containers] == [(c.name, c.resources) for c in old.containers]
+    assert new.node_selector == old.node_selector
+    assert new.scheduler_name == old.scheduler_name
+    assert set(old.tolerations) <= set(new.tolerations)
+
+
+def test_pods_as_their_template_has_them_are_no_evidence() -> None:
+    """Nor are the tolerations that every pod gets."""
+    sick = [{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}]
+    assert not evidence(running({"containers": [container()], "tolerations": sick}))
+
+
+def test_what_is_known_to_be_added_is_no_evidence() -> None:
+    """A LimitRange explains a request, and one that is newer than the pod says what the next one gets."""
+    limits = {
+        "kind": "LimitRange",
+        "metadata": {"name": "l", "creationTimestamp": TIME},
+        "spec": {"limits": [{"type": "Container", "defaultRequest": {"memory": "1Gi"}}]},
+    }
+    requests = {"cpu": "100m", "memory": "1Gi"}
+    explained = {"containers": [{"name": "c", "resources": {"requests": requests}}]}
+    assert not evidence(running(explained, limits))
+    newer = {**limits, "metadata": {"name": "l", "creationTimestamp": LATER}}
+    found = running({"containers": [container()]}, newer)
+    assert not evidence(found)
+    assert made(found).containers[0].resources.requests["memory"] == 2**30 * 10**9
+
+
+def test_a_new_template_is_changed_in_the_same_way() -> None:
+    """A rollout's pods get the container, too, and keep a request that the new template changes."""
+    found = running({"containers": [container(cpu="3"), container("proxy")]}, replicas=1)
+    for cpu, completes in (("100m", False), ("200m", True)):
+        after = Cluster.from_objects([deployment(1, cpu, priorityClassName="")], partial=True)
+        assert rollout(found, after, restart=True, replays=0).completes == completes
