@@ -121,6 +121,7 @@ def check(
     namespace: options.Namespace = None,
     all_namespaces: options.AllNamespaces = False,
     selector: options.Selector = None,
+    exclude: options.LeaveOut = None,
     survive: options.Survive = None,
     metrics: options.Metrics = None,
     junit: options.JUnit = None,
@@ -155,6 +156,7 @@ def check(
     scope = Scope.of(namespace, all_namespaces, selector)
     cluster = changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
     scope.check(cluster)
+    scope = scope.without(cluster, exclude or ())
     surveys: list[Survival] = []
     if survive:
         from planner import survive as lose

@@ -183,6 +183,7 @@ _VALUES: dict[str, Callable[[_CompletionLine, str], Iterable[str]]] = {
     "delete_pod": _pods,
     "drain": _nodes,
     "drain argument": _nodes,
+    "exclude": _workloads,
     "explain argument": _explained,
     "help argument": lambda line, _: [str(name) for name in line.group.commands],
     "kubernetes": lambda *_: _RELEASES,

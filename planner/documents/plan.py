@@ -121,7 +121,10 @@ class Simulation(Document):
 
 
 class ConstraintReport(DocumentPart):
-    """One topology spread constraint of a workload, as the cluster stands."""
+    """One topology spread constraint of a workload, as the cluster stands.
+
+    `outside` counts pods with the constraint on nodes that it does not count, and so in no domain.
+    """
 
     namespace: str
     workload: str
@@ -133,6 +136,7 @@ class ConstraintReport(DocumentPart):
     domains: dict[str, int]
     global_minimum: int
     skew: int
+    outside: int = 0
     excess: dict[str, int] = {}
     ok: bool
 
