@@ -104,7 +104,7 @@ def _explanations(
     for number, (pod, *alike) in enumerate(groups.values(), start=1):
         looking_for(f"what helps {problem.pods[pod].key}, kind {number} of {len(groups)}")
         case = PendingCase.of(static, pod)
-        yield explanation(case, FixSearch(case, stop_event).run(), alike, owners)
+        yield explanation(case, FixSearch(case, stop_event, alike).run(), alike, owners)
     for pod, node in static.late.items():
         if wanted is None or problem.pods[pod].key in wanted:
             yield _waiting(static, pod, node, owners)

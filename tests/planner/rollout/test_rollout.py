@@ -188,7 +188,7 @@ def test_no_draw_has_fewer_ready_pods_than_the_strategy_allows(
 ) -> None:
     """A ReplicaSet's status that lagged behind let draws go to 4 of 8; eleven real rollouts never did."""
     places = [f"{zone}1" for zone in ("abab" * replicas)[:replicas]]
-    rolling = {"strategy": {"rollingUpdate": strategy}}
+    rolling: dict[str, Any] = {"strategy": {"rollingUpdate": strategy}}
     found = applied(
         running(web(replicas), places, *zones("ab")), web(replicas, cpu="150m", **rolling), replays=60
     )
