@@ -27,6 +27,10 @@ Surge = Annotated[
     int,
     typer.Option("--surge", metavar="N", min=0, help="Add N nodes like the first before draining."),
 ]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Evict pods without a controller, too, as kubectl drain does with --force."),
+]
 
 
 def drain(
@@ -37,6 +41,7 @@ def drain(
     selector: Selector = None,
     at_once: AtOnce = 1,
     surge: Surge = 0,
+    force: Force = False,
     no_preemption: options.NoPreemption = False,
     junit: options.JUnit = None,
     output: options.ScriptFormat = None,
@@ -51,6 +56,9 @@ def drain(
     `kubectl drain` does it: static pods and those of DaemonSets stay, a pod is evicted as soon as its
     PodDisruptionBudget allows, and its replacement lands where the scheduler puts it. A node whose
     budget allows nothing is tried again after the others; what frees it then is tried out and told.
+
+    Pods without a controller block their node unless --force is given. Pods that do not end once they are
+    evicted block it as well: on nodes that are not ready or unreachable, and those with finalizers.
 
     Pods of Jobs are evicted like others, and to a Job that is a failure unless its podFailurePolicy ignores
     it: what becomes of each Job is told.
@@ -77,6 +85,7 @@ def drain(
             chosen,
             at_once=at_once,
             surge=surge,
+            force=force,
             preemption=not no_preemption,
             stop_event=stop_requested,
         )
