@@ -81,7 +81,9 @@ def _is_tied(pod: Pod) -> bool:
 
 def _why_no_end(problem: Problem, number: int) -> tuple[Reason, str] | None:
     pod, node = problem.pods[number], problem.nodes.nodes[problem.node_of[number]]
-    if state := _sickness(node):
+    state = _sickness(node)
+    # What has no grace period the API server deletes by itself.
+    if state and pod.spec.termination_grace_period_seconds > 0:
         return "NodeNotReady", (
             f"node {node.name} {state}: no kubelet ends pods there, so an evicted pod stays Terminating "
             "until the node is back or deleted"

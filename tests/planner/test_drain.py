@@ -319,3 +319,11 @@ def test_finalizers_of_kubernetes_itself_are_taken_away() -> None:
     found = of_job("sums-0", "n1", spread=[])
     found["metadata"]["finalizers"] = ["batch.kubernetes.io/job-tracking"]
     assert drained([node("n1"), node("n2"), job(backoffLimit=5), found], "n1").blocked == ()
+
+
+def test_a_pod_without_a_grace_period_needs_no_kubelet_to_end() -> None:
+    """The API server deletes it at once, also on a node that is unreachable."""
+    owner = workload("ReplicaSet", "web")
+    found = pod("web-0", on="a1", app="web", owner=owner, terminationGracePeriodSeconds=0)
+    sick = node("a1", taints=["node.kubernetes.io/unreachable:NoExecute"])
+    assert drained([sick, node("b1"), owner, found], "a1").blocked == ()
