@@ -25,7 +25,12 @@ Selector = Annotated[
 AtOnce = Annotated[int, typer.Option("--at-once", metavar="N", min=1, help="Drain N nodes together.")]
 Surge = Annotated[
     int,
-    typer.Option("--surge", metavar="N", min=0, help="Add N nodes like the first before draining."),
+    typer.Option(
+        "--surge",
+        metavar="N",
+        min=0,
+        help="Add N nodes like the first of each zone, in turn, before draining.",
+    ),
 ]
 Force = Annotated[
     bool,
@@ -45,6 +50,7 @@ def drain(
     no_preemption: options.NoPreemption = False,
     junit: options.JUnit = None,
     output: options.ScriptFormat = None,
+    report: options.Report = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
@@ -74,6 +80,7 @@ def drain(
     from cli.output.interrupt import stop_event
     from cli.output.progress import search
     from cli.output.render import Page, show, show_lines, write_junit
+    from cli.output.report.publish import publish
     from cli.output.views.scripts import drain as script
     from planner.drain import drain as play
 
@@ -90,6 +97,7 @@ def drain(
             stop_event=stop_requested,
         )
     write_junit(plan, junit)
+    publish(report, "drain", plan, cluster)
     if output == options.ScriptOutput.SCRIPT:
         show_lines(plan, script.lines(plan, cluster, again(cluster)))
     else:

@@ -30,9 +30,12 @@ from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.rollout.cluster_simulation import ClusterSimulation
 from planner.rollout.report import spread_changes
+from planner.whatif.named import node_named
 from planner.whatif.nodes import add_nodes, cordon
 
 __all__ = ["drain"]
+
+_ZONE = "topology.kubernetes.io/zone"
 
 
 def drain(
@@ -46,7 +49,7 @@ def drain(
     fixes: bool = True,
     stop_event: threading.Event | None = None,
 ) -> DrainPlan:
-    """The nodes drained in waves of `at_once`, with `surge` new nodes like the first of them before.
+    """The nodes drained in waves of `at_once`; before, `surge` new nodes come, like the first of each zone.
 
     Where a pod blocks a node or stays pending, or a constraint ends worse, other orders are tried, and
     changes that free who is blocked; with `fixes` False neither.  Pods without a controller are evicted with
@@ -54,7 +57,7 @@ def drain(
     """
     if not nodes:
         raise InputError(["there is no node to drain"])
-    grown = add_nodes(cluster, surge, nodes[0]) if surge else cluster
+    grown = _with_surge(cluster, nodes, surge)
     known = {node.name for node in cluster.nodes}
     for name in nodes:
         grown = cordon(grown, name)
@@ -86,6 +89,18 @@ def drain(
         ("stopped: not all was tried out that could free a node",) if is_stop_requested(stop_event) else ()
     )
     return plan.model_copy(update={"blocked": tuple(freed), "notes": (*plan.notes, *stopped)})
+
+
+def _with_surge(cluster: Cluster, nodes: Sequence[str], surge: int) -> Cluster:
+    """The cluster with so many more nodes, spread over the zones of those that are drained."""
+    patterns: dict[str | None, str] = {}
+    for name in nodes:
+        patterns.setdefault(node_named(cluster, name).metadata.labels.get(_ZONE), name)
+    each, more = divmod(surge, len(patterns))
+    for place, pattern in enumerate(patterns.values()):
+        number = each + (place < more)
+        cluster = add_nodes(cluster, number, pattern) if number else cluster
+    return cluster
 
 
 class _DrainOutcome(NamedTuple):

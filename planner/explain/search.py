@@ -44,7 +44,7 @@ class TestedFix:
 
 @dataclass(frozen=True, slots=True)
 class FoundFixes:
-    """What was found, what was tried, and whether that was all that the catalogue has."""
+    """What was found, what was tried, and whether that was every change that is known."""
 
     fixes: tuple[TestedFix, ...]
     risky: tuple[TestedFix, ...]

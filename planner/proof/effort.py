@@ -186,7 +186,7 @@ SCALE_DOWN_WORK = 10.0
 ROUNDS_TO_REST = 10
 #: So many fixes are enough for a reader, and so many of one kind.
 FIXES_ENOUGH, FIXES_ALIKE = 8, 2
-#: So many are looked for, so that the last ones of the catalogue are tried too.
+#: So many are looked for, so that the last kinds of changes are tried too.
 FIXES_LOOKED_FOR = 12
 #: With fewer fixes than this of one change, pairs are tried, and so on.
 FIXES_WANTED = 2

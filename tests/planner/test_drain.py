@@ -327,3 +327,10 @@ def test_a_pod_without_a_grace_period_needs_no_kubelet_to_end() -> None:
     found = pod("web-0", on="a1", app="web", owner=owner, terminationGracePeriodSeconds=0)
     sick = node("a1", taints=["node.kubernetes.io/unreachable:NoExecute"])
     assert drained([sick, node("b1"), owner, found], "a1").blocked == ()
+
+
+def test_new_nodes_are_spread_over_the_zones_of_the_drained() -> None:
+    """Three new nodes for two zones: two in the first, one in the other."""
+    plan = drained(running(web(2), ["a1", "b1"], *zones("ab")), "a1", "b1", surge=3)
+    assert plan.surge == ("a1-1", "a1-2", "b1-1")
+    assert plan.after.pending == 0
