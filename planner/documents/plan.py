@@ -248,8 +248,24 @@ class DeletionCost(DocumentPart):
     cost: int
 
 
+class ScaleDownDraws(DocumentPart):
+    """The controllers' choice drawn with other ties and moments.
+
+    `other` draws took other pods than `controller` has, `worse` ended less well spread than `best`, and
+    `broken` with a DoNotSchedule constraint broken.
+    """
+
+    runs: int
+    other: int
+    worse: int
+    broken: int
+
+
 class ScaleDown(SearchDocument):
-    """Which pods a scale-down should take, and which ones the controllers would take."""
+    """Which pods a scale-down should take, and which ones the controllers would take.
+
+    `draws` is there where it is open which pods the controllers take.
+    """
 
     kind: Literal["ScaleDown"] = "ScaleDown"
     status: Status
@@ -258,3 +274,4 @@ class ScaleDown(SearchDocument):
     controller: ScaleDownChoice
     best: ScaleDownChoice
     costs: tuple[DeletionCost, ...] = ()
+    draws: ScaleDownDraws | None = None
