@@ -121,6 +121,7 @@ def check(
     namespace: options.Namespace = None,
     all_namespaces: options.AllNamespaces = False,
     selector: options.Selector = None,
+    exclude: options.LeaveOut = None,
     survive: options.Survive = None,
     metrics: options.Metrics = None,
     junit: options.JUnit = None,
@@ -152,6 +153,7 @@ def check(
     scope = Scope.of(namespace, all_namespaces, selector)
     cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
     scope.check(cluster)
+    scope = scope.without(cluster, exclude or ())
     surveys: list[Survival] = []
     if survive:
         from planner import survive as lose

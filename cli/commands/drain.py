@@ -24,7 +24,16 @@ Selector = Annotated[
 AtOnce = Annotated[int, typer.Option("--at-once", metavar="N", min=1, help="Drain N nodes together.")]
 Surge = Annotated[
     int,
-    typer.Option("--surge", metavar="N", min=0, help="Add N nodes like the first before draining."),
+    typer.Option(
+        "--surge",
+        metavar="N",
+        min=0,
+        help="Add N nodes like the first of each zone, in turn, before draining.",
+    ),
+]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Evict pods without a controller, too, as kubectl drain does with --force."),
 ]
 
 
@@ -36,9 +45,11 @@ def drain(
     selector: Selector = None,
     at_once: AtOnce = 1,
     surge: Surge = 0,
+    force: Force = False,
     no_preemption: options.NoPreemption = False,
     junit: options.JUnit = None,
     output: options.ScriptFormat = None,
+    report: options.Report = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
@@ -50,6 +61,9 @@ def drain(
     `kubectl drain` does it: static pods and those of DaemonSets stay, a pod is evicted as soon as its
     PodDisruptionBudget allows, and its replacement lands where the scheduler puts it. A node whose
     budget allows nothing is tried again after the others; what frees it then is tried out and told.
+
+    Pods without a controller block their node unless --force is given. Pods that do not end once they are
+    evicted block it as well: on nodes that are not ready or unreachable, and those with finalizers.
 
     Pods of Jobs are evicted like others, and to a Job that is a failure unless its podFailurePolicy ignores
     it: what becomes of each Job is told.
@@ -71,12 +85,13 @@ def drain(
             chosen,
             at_once=at_once,
             surge=surge,
+            force=force,
             preemption=not no_preemption,
             stop_event=stop_requested,
         )
     worse = plan.after.hard_excess > plan.before.hard_excess or plan.after.pending > plan.before.pending
     fails = any(row.outcome == "Fails" for row in plan.jobs)
-    answer = Answer(output=output, verbose=verbose, junit=junit)
+    answer = Answer(output=output, verbose=verbose, report=report, junit=junit)
     findings = bool(plan.blocked) or worse or fails or not plan.played_to_end
     answer.give("drain", plan, cluster, findings=findings, script=script.lines)
 

@@ -16,6 +16,7 @@ from cli.input.known_names import KnownNames, contexts, in_cluster, in_files
 from cli.input.options import ScriptOutput, Shape
 
 _KINDS = {"Deployment": "deployment", "StatefulSet": "statefulset", "ReplicaSet": "replicaset"}
+_SHORT = {"deploy": "Deployment", "sts": "StatefulSet", "rs": "ReplicaSet"}
 _WORKLOADS = "deployments.apps,statefulsets.apps"
 _FILES = {"filename", "snapshot", "policy", "kubeconfig", "metrics", "report"}
 _TOPOLOGIES = (
@@ -142,12 +143,14 @@ def _pods(line: _CompletionLine, text: str) -> Iterator[str]:
             yield f"{item.namespace}/{item.name}" if "/" in text else item.name
 
 
-def _workloads(line: _CompletionLine, _: str) -> Iterator[str]:
-    """With the namespace, unless -n says it."""
+def _workloads(line: _CompletionLine, text: str) -> Iterator[str]:
+    """With the namespace, unless -n says it; the kind as it is typed, where that is a short one."""
+    short = text.partition("/")[0] if "/" in text else ""
     wanted = line.given("-n", "--namespace")
     for item in line.known(_WORKLOADS):
         if item.kind in _KINDS and wanted[-1:] in ([], [item.namespace]):
-            yield f"{_KINDS[item.kind]}/{item.name}" + ("" if wanted else f".{item.namespace}")
+            kind = short if _SHORT.get(short) == item.kind else _KINDS[item.kind]
+            yield f"{kind}/{item.name}" + ("" if wanted else f".{item.namespace}")
 
 
 def _scaled(line: _CompletionLine, text: str) -> Iterator[str]:
@@ -157,6 +160,15 @@ def _scaled(line: _CompletionLine, text: str) -> Iterator[str]:
 def _explained(line: _CompletionLine, text: str) -> Iterator[str]:
     yield from _pods(line, text)
     yield from _workloads(line, text)
+
+
+def _selectors(line: _CompletionLine, text: str) -> Iterator[str]:
+    """One more condition behind those that are typed: the labels of nodes for drain, else those of pods."""
+    kind = "Node" if line.name == "drain" else "Pod"
+    before, comma, _ = text.rpartition(",")
+    for item in line.known("nodes" if kind == "Node" else "pods"):
+        if item.kind == kind:
+            yield from (f"{before}{comma}{label}" for label in item.labels)
 
 
 def _namespaces(line: _CompletionLine, _: str) -> Iterator[str]:
@@ -183,6 +195,7 @@ _VALUES: dict[str, Callable[[_CompletionLine, str], Iterable[str]]] = {
     "delete_pod": _pods,
     "drain": _nodes,
     "drain argument": _nodes,
+    "exclude": _workloads,
     "explain argument": _explained,
     "help argument": lambda line, _: [str(name) for name in line.group.commands],
     "kubernetes": lambda *_: _RELEASES,
@@ -192,5 +205,6 @@ _VALUES: dict[str, Callable[[_CompletionLine, str], Iterable[str]]] = {
     "remove_node": _nodes,
     "scale": _scaled,
     "scale-down argument": _scaled,
+    "selector": _selectors,
     "survive": _topologies,
 }

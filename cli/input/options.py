@@ -86,6 +86,14 @@ Selector = Annotated[
         help="Show only pods with these labels: app=web,tier!=db",
     ),
 ]
+LeaveOut = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude",
+        metavar="KIND/NAME[.NS]",
+        help="Show nothing about this workload, and let it not decide the exit code. May be repeated.",
+    ),
+]
 Context = Annotated[
     str | None,
     typer.Option("--context", metavar="NAME", help="The live cluster, as kubectl knows it."),

@@ -43,7 +43,7 @@ def cases_of(document: Document) -> list[JUnitCase]:
 def _rollouts(found: Iterable[WorkloadRollout]) -> Iterator[JUnitCase]:
     for row in found:
         wrong = ""
-        if not row.completes:
+        if not (row.completes or row.as_before):
             stopped = sum(end.runs for end in row.ends if not end.completes)
             runs = sum(end.runs for end in row.ends)
             at = f"after step {row.stopped_at}" if row.stopped_at else "before its first step"

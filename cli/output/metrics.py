@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from planner.documents.survival import Survival
 
 #: The process that collects the file runs as another user.
 _MODE = 0o644
+#: Labels whose value changes with every template.
+_REVISIONS = {"pod-template-hash", "controller-revision-hash"}
 Labels = Mapping[str, str]
 Samples = Iterator[tuple[Labels, int]]
 
@@ -89,7 +92,13 @@ def _constraints(report: CheckReport) -> Iterator[tuple[Labels, ConstraintReport
             "topology_key": row.topology_key,
             "when_unsatisfiable": row.when_unsatisfiable,
         }
-        yield {**labels, "selector": row.selector}, row
+        yield {**labels, "selector": _lasting(row.selector)}, row
+
+
+def _lasting(selector: str) -> str:
+    """A selector without the hash of a revision: with it every rollout would begin another time series."""
+    parts = re.split(r",(?![^(]*\))", selector)
+    return ",".join(part for part in parts if part.partition("=")[0] not in _REVISIONS)
 
 
 def _findings(report: CheckReport) -> Samples:

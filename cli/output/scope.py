@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cli.input.selector import parse_selector
 from cli.output.views.spread import is_hard
@@ -22,7 +22,7 @@ from planner.documents.plan import (
     SpreadChange,
 )
 from planner.documents.survival import LostPending, Survival, WorkloadLoss
-from planner.whatif.named import suggestion
+from planner.whatif.named import suggestion, workload_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class Scope:
 
     namespace: str | None = None
     selector: LabelSelector | None = None
+    excluded: frozenset[tuple[str, str]] = frozenset()
+    """Namespaces and workloads `Kind/name` that are left out."""
 
     @classmethod
     def of(cls, namespace: str | None, all_namespaces: bool, selector: str | None) -> Scope:
@@ -40,6 +42,13 @@ class Scope:
         return cls(
             None if all_namespaces else namespace,
             parse_selector(selector) if selector else None,
+        )
+
+    def without(self, cluster: Cluster, names: Sequence[str]) -> Scope:
+        """The choice without some workloads; without a namespace in the name they are in the chosen one."""
+        found = [workload_named(cluster, name, self.namespace) for name in names]
+        return replace(
+            self, excluded=frozenset((item.namespace, f"{item.kind}/{item.name}") for item in found)
         )
 
     def check(self, cluster: Cluster) -> None:
@@ -133,19 +142,25 @@ class Scope:
 
     def pods(self, cluster: Cluster) -> set[str]:
         """`namespace/name` of the chosen pods."""
-        return {
+        found = {
             pod.key
             for pod in cluster.pods
             if self.namespace in (None, pod.namespace)
             and (self.selector is None or self.selector.matches(pod.metadata.labels))
         }
+        if not self.excluded:
+            return found
+        workloads = WorkloadNames(cluster)
+        return {pod for pod in found if (pod.partition("/")[0], workloads.of(pod)) not in self.excluded}
 
     def _rows(
         self, cluster: Cluster
     ) -> Callable[[ConstraintReport | SpreadChange | WorkloadLoss | LostPending], bool]:
         """Whether a constraint is one of the chosen pods'."""
         if self.selector is None:
-            return lambda row: row.namespace == self.namespace
+            return lambda row: (
+                self.namespace in (None, row.namespace) and (row.namespace, row.workload) not in self.excluded
+            )
         workloads = WorkloadNames(cluster)
         chosen = {(pod.partition("/")[0], workloads.of(pod)) for pod in self.pods(cluster)}
         return lambda row: (row.namespace, row.workload) in chosen

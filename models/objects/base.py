@@ -98,6 +98,8 @@ class ObjectMeta(KubeModel):
     owner_references: tuple[OwnerReference, ...] = ()
     creation_timestamp: Time | None = None
     deletion_timestamp: Time | None = None
+    # No part of how a template is spelled: the names of pods that stand in for those to come depend on that.
+    finalizers: tuple[str, ...] = Field(default=(), repr=False)
 
     @property
     def controller(self) -> OwnerReference | None:

@@ -100,6 +100,7 @@ def report_of(found: SpreadCounts) -> ConstraintReport:
         domains=dict(found.domains),
         global_minimum=found.minimum,
         skew=found.skew,
+        outside=found.outside,
         excess=dict(found.surplus),
         ok=not found.surplus,
     )

@@ -17,7 +17,7 @@ from models.objects.base import OwnerReference
 from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
 from planner.constraints.pod_topology_spread import HARD, PodTopologySpread, Rule
-from planner.problem.nodes import Codes, Ints
+from planner.problem.nodes import Codes, Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.scheduler.profile import profiles_of
@@ -34,6 +34,8 @@ class SpreadCounts:
     counts: Ints
     minimum: int
     surplus: Mapping[str, int]
+    outside: int = 0
+    """How many pods with the constraint are on nodes that it does not count."""
 
     @property
     def domains(self) -> dict[str, int]:
@@ -140,7 +142,8 @@ def _counts_of(asked: AskedRule, nodes: Iterable[Codes]) -> SpreadCounts:
     rule = asked.rule
     sums, minimum = rule.counts.sums().copy(), rule.minimum()
     values = rule.column.values
-    held = np.unique(rule.column.codes[np.concatenate([*nodes, np.empty(0, np.intp)])])
+    placed = np.concatenate([*nodes, np.empty(0, np.intp)])
+    held = np.unique(rule.column.codes[placed])
     over = rule.surplus()[held[held >= 0]]
     surplus = zip(held[held >= 0][over > 0].tolist(), over[over > 0].tolist(), strict=True)
     return SpreadCounts(
@@ -150,7 +153,13 @@ def _counts_of(asked: AskedRule, nodes: Iterable[Codes]) -> SpreadCounts:
         sums,
         minimum,
         dict(sorted((values[code], amount) for code, amount in surplus)),
+        int(np.count_nonzero(uncounted(rule)[placed])),
     )
+
+
+def uncounted(rule: Rule) -> Mask:
+    """The nodes whose pods a constraint does not count: without a label, or left out by a policy of it."""
+    return ~(rule.counts.eligible & rule.column.present)
 
 
 class Owners:

@@ -27,12 +27,20 @@ class DrainStep(DocumentPart):
     evictions: tuple[DrainEviction, ...]
 
 
+Reason = Literal["Budget", "NoController", "NodeNotReady", "Finalizer", "Terminating"]
+
+
 class BlockedNode(DocumentPart):
-    """A node that is not empty in the end: a pod that stays, the eviction API's words, and what frees it."""
+    """A node that is not empty in the end: a pod that stays, why it does, and what frees the node.
+
+    Of `Budget` the message is the eviction API's, of `NoController` that of kubectl drain without --force.
+    Else the pod is evicted, or was before, and does not end.
+    """
 
     node: str
     pod: str
     message: str
+    reason: Reason = "Budget"
     fixes: tuple[Fix, ...] = ()
 
 

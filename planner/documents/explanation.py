@@ -48,16 +48,23 @@ class Fix(DocumentPart):
     """Changes that were tried out together: the pod got `node`, and whom it evicted for that.
 
     `replacements` are the places of the pods that controllers make for deleted ones; null is Pending.
+    `places` counts the pods alike that get a node when all of them are tried with it; `risk` says why it is
+    not to be applied without a second thought.
     """
 
     changes: tuple[FixChange, ...]
     node: str
     victims: tuple[str, ...] = ()
     replacements: tuple[str | None, ...] = ()
+    places: int = 1
+    risk: str = ""
 
 
 class Explanation(Document):
-    """Why a pod is pending and what would help; `alike` are pending pods of which all the same is true."""
+    """Why a pod is pending and what would help; `alike` are pending pods of which all the same is true.
+
+    `risky` are changes that give it a node, too, and that break something else or hide what is wrong.
+    """
 
     kind: Literal["Explanation"] = "Explanation"
     pod: str
@@ -67,6 +74,7 @@ class Explanation(Document):
     nodes: tuple[BlockedNodes, ...] = ()
     domains: tuple[SpreadDomains, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    risky: tuple[Fix, ...] = ()
     tried: int
     exhausted: bool
 

@@ -122,7 +122,10 @@ class Simulation(Document):
 
 
 class ConstraintReport(DocumentPart):
-    """One topology spread constraint of a workload, as the cluster stands."""
+    """One topology spread constraint of a workload, as the cluster stands.
+
+    `outside` counts pods with the constraint on nodes that it does not count, and so in no domain.
+    """
 
     namespace: str
     workload: str
@@ -134,6 +137,7 @@ class ConstraintReport(DocumentPart):
     domains: dict[str, int]
     global_minimum: int
     skew: int
+    outside: int = 0
     excess: dict[str, int] = {}
     ok: bool
 
@@ -245,8 +249,24 @@ class DeletionCost(DocumentPart):
     cost: int
 
 
+class ScaleDownDraws(DocumentPart):
+    """The controllers' choice drawn with other ties and moments.
+
+    `other` draws took other pods than `controller` has, `worse` ended less well spread than `best`, and
+    `broken` with a DoNotSchedule constraint broken.
+    """
+
+    runs: int
+    other: int
+    worse: int
+    broken: int
+
+
 class ScaleDown(SearchDocument):
-    """Which pods a scale-down should take, and which ones the controllers would take."""
+    """Which pods a scale-down should take, and which ones the controllers would take.
+
+    `draws` is there where it is open which pods the controllers take.
+    """
 
     kind: Literal["ScaleDown"] = "ScaleDown"
     status: Status
@@ -255,3 +275,4 @@ class ScaleDown(SearchDocument):
     controller: ScaleDownChoice
     best: ScaleDownChoice
     costs: tuple[DeletionCost, ...] = ()
+    draws: ScaleDownDraws | None = None

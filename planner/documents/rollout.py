@@ -28,8 +28,9 @@ class WorkloadRollout(DocumentPart):
     """One workload: `stoppedAt` is the step after which nothing moves, `message` the scheduler's line then.
 
     After `givesUpAfter` seconds without progress a Deployment that stops says so. `completes` is said of all
-    draws, and `leastReady` of the worst; `leastReadyMedian` of the middle one. The steps are those of the
-    first, in which ties go to the smallest name and pods become ready together.
+    draws, and `leastReady` of the worst; `leastReadyMedian` of the middle one, `leastReadyBest` of the best.
+    The steps are those of the first, in which ties go to the smallest name and pods become ready together.
+    `asBefore` says that it lacked ready pods before, and that its manifest changes nothing of it.
     """
 
     namespace: str
@@ -40,12 +41,17 @@ class WorkloadRollout(DocumentPart):
     gives_up_after: int | None = None
     least_ready: int
     least_ready_median: int
+    least_ready_best: int = 0
+    as_before: bool = False
     steps: tuple[RolloutStep, ...] = ()
     ends: tuple[RolloutEnd, ...] = ()
 
 
 class RolloutReplays(DocumentPart):
-    """How many ways were drawn; how many completed, and how many ended with every hard constraint held."""
+    """How many ways were drawn; how many completed, and how many ended with no hard constraint broken anew.
+
+    What was as broken before is in neither count: a note names it.
+    """
 
     runs: int
     completed: int
@@ -53,7 +59,7 @@ class RolloutReplays(DocumentPart):
 
 
 class BrokenConstraint(DocumentPart):
-    """A DoNotSchedule constraint that some draws end with broken, and by how many pods at worst."""
+    """A DoNotSchedule constraint that draws end with more broken than before; the pods too many at worst."""
 
     namespace: str
     workload: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,8 +16,10 @@ from planner.clock import is_stop_requested, looking_for, report_best
 from planner.documents.drain import BlockedNode, DrainedJob, DrainEviction, DrainPlan, DrainStep
 from planner.documents.move_plan import Balance
 from planner.documents.plan import PendingReason
+from planner.drain import held
 from planner.drain.allowances import Allowances
 from planner.drain.fixes import freeing
+from planner.drain.held import Fates, Held
 from planner.drain.play import RESTLESS, Drain, Drained, pods_to_go
 from planner.errors import InputError
 from planner.eviction import job_notes
@@ -28,9 +30,12 @@ from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, DrainEffort, Effort
 from planner.rollout.cluster_simulation import ClusterSimulation
 from planner.rollout.report import spread_changes
+from planner.whatif.named import node_named
 from planner.whatif.nodes import add_nodes, cordon
 
 __all__ = ["drain"]
+
+_ZONE = "topology.kubernetes.io/zone"
 
 
 def drain(
@@ -39,24 +44,27 @@ def drain(
     *,
     at_once: int = 1,
     surge: int = 0,
+    force: bool = False,
     preemption: bool = True,
     fixes: bool = True,
     effort: Effort = STANDARD,
     stop_event: threading.Event | None = None,
 ) -> DrainPlan:
-    """The nodes drained in waves of `at_once`, with `surge` new nodes like the first of them before.
+    """The nodes drained in waves of `at_once`; before, `surge` new nodes come, like the first of each zone.
 
     Where a pod blocks a node or stays pending, or a constraint ends worse, other orders are tried, and
-    changes that free a blocked node; with `fixes` False neither.  When `stop_event` is set, no more is tried.
+    changes that free a blocked node; with `fixes` False neither.  Pods without a controller are evicted with
+    `force` alone, and else block their nodes.  When `stop_event` is set, no more is tried.
     """
     if not nodes:
         raise InputError(["there is no node to drain"])
-    grown = add_nodes(cluster, surge, nodes[0]) if surge else cluster
+    grown = _with_surge(cluster, nodes, surge)
     known = {node.name for node in cluster.nodes}
     for name in nodes:
         grown = cordon(grown, name)
     # Whether a change frees a node is asked of the order that was asked for.
-    plan = DrainRun(grown, nodes, at_once, effort.drain, preemption=preemption).best(stop_event, others=fixes)
+    run = DrainRun(grown, nodes, at_once, effort.drain, force=force, preemption=preemption)
+    plan = run.best(stop_event, others=fixes)
     plan = plan.model_copy(
         update={"surge": tuple(node.name for node in grown.nodes if node.name not in known)}
     )
@@ -69,15 +77,39 @@ def drain(
             return False
         looking_for(f"what frees {node}")
         again = drain(
-            changed, nodes, at_once=at_once, surge=surge, preemption=preemption, fixes=False, effort=effort
+            changed,
+            nodes,
+            at_once=at_once,
+            surge=surge,
+            force=force,
+            preemption=preemption,
+            fixes=False,
+            effort=effort,
         )
         return all(row.node != node for row in again.blocked)
 
-    freed = [row.model_copy(update={"fixes": tuple(freeing(cluster, row, is_free))}) for row in plan.blocked]
+    freed = [
+        row.model_copy(update={"fixes": tuple(freeing(cluster, row, is_free))})
+        if row.reason == "Budget"
+        else row
+        for row in plan.blocked
+    ]
     stopped = (
         ("stopped: not all was tried out that could free a node",) if is_stop_requested(stop_event) else ()
     )
     return plan.model_copy(update={"blocked": tuple(freed), "notes": (*plan.notes, *stopped)})
+
+
+def _with_surge(cluster: Cluster, nodes: Sequence[str], surge: int) -> Cluster:
+    """The cluster with so many more nodes, spread over the zones of those that are drained."""
+    patterns: dict[str | None, str] = {}
+    for name in nodes:
+        patterns.setdefault(node_named(cluster, name).metadata.labels.get(_ZONE), name)
+    each, more = divmod(surge, len(patterns))
+    for place, pattern in enumerate(patterns.values()):
+        number = each + (place < more)
+        cluster = add_nodes(cluster, number, pattern) if number else cluster
+    return cluster
 
 
 class _DrainOutcome(NamedTuple):
@@ -103,7 +135,14 @@ class DrainRun:
     """A drain of some nodes, in one order or another; all of them are cordoned."""
 
     def __init__(
-        self, cluster: Cluster, nodes: Sequence[str], at_once: int, effort: DrainEffort, *, preemption: bool
+        self,
+        cluster: Cluster,
+        nodes: Sequence[str],
+        at_once: int,
+        effort: DrainEffort,
+        *,
+        force: bool,
+        preemption: bool,
     ) -> None:
         self._effort = effort
         self._cluster, self._nodes, self._at_once, self._preemption = cluster, nodes, at_once, preemption
@@ -113,7 +152,30 @@ class DrainRun:
         self._moving = [pod for node in self._numbers for pod in self._going[node]]
         self._doubled = self._problem.with_leaving(self._moving)
         self._controllers = Controllers(self._problem, jobs=True)
-        self._for_good = set(_for_good(self._controllers, self._moving))
+        endless = {one[0]: one for one in held.without_end(self._problem, self._moving)}
+        self._fates = Fates(
+            {*_for_good(self._controllers, self._moving), *self._unreplaced(endless)},
+            endless,
+            self._held_nodes([*endless.values()], force),
+        )
+
+    def _held_nodes(self, endless: Sequence[Held], force: bool) -> dict[int, Held]:
+        """The nodes that are not empty in the end whatever budgets allow, each with a pod that stays."""
+        found: dict[int, Held] = {}
+        for node in self._numbers:
+            refused = None if force else held.unasked(self._problem, self._going[node])
+            if refused is not None:
+                found[node] = refused
+        for one in (*held.stuck(self._problem, self._numbers), *endless):
+            found.setdefault(int(self._problem.node_of[one[0]]), one)
+        return found
+
+    def _unreplaced(self, endless: Iterable[int]) -> Iterator[int]:
+        """Pods of StatefulSets that do not end: their names are not free, so nothing comes in their place."""
+        for pod in endless:
+            owner = self._problem.pods[pod].metadata.controller
+            if owner is not None and owner.kind == "StatefulSet":
+                yield pod
 
     def best(self, stop_event: threading.Event | None, *, others: bool) -> DrainPlan:
         """What comes of the order that was asked for; where that does harm, of the best of `others` too."""
@@ -159,7 +221,7 @@ class DrainRun:
         doubles = {pod: len(problem.pods) + place for place, pod in enumerate(self._moving)}
         simulation = ClusterSimulation(doubled, doubles, (), preemption=self._preemption, seed=None)
         allowances = Allowances(problem, range(len(problem.pods)))
-        played = Drain(simulation, allowances, self._going, self._effort, self._for_good, late=late)
+        played = Drain(simulation, allowances, self._going, self._effort, self._fates, late=late)
         played.run_until_quiet()
         before, spread = _balance(doubled, simulation), take(doubled, simulation.scheduler.state)
         already = len(simulation.preempted)
@@ -180,7 +242,7 @@ class DrainRun:
             notes=(
                 *self._cluster.notes,
                 *problem.notes,
-                *_forced(problem, self._moving),
+                *_forced(problem, evicted),
                 *_not_made_again(problem, self._controllers, evicted),
                 *job_notes.lost([item for item in impacts if item[1].outcome == "Fails"]),
                 *job_notes.presumed(impacts),
@@ -271,8 +333,10 @@ def _steps(problem: Problem, simulation: ClusterSimulation, found: Drained) -> I
 
 
 def _blocked(problem: Problem, found: Drained) -> Iterator[BlockedNode]:
-    for node, (pod, message) in found.stuck.items():
-        yield BlockedNode(node=problem.nodes.names[node], pod=problem.pods[pod].key, message=message)
+    for node, (pod, reason, message) in found.stuck.items():
+        yield BlockedNode(
+            node=problem.nodes.names[node], pod=problem.pods[pod].key, message=message, reason=reason
+        )
 
 
 def _balance(problem: Problem, simulation: ClusterSimulation) -> Balance:

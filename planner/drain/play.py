@@ -11,11 +11,12 @@ else can happen.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.clock import report_best
 from planner.drain.allowances import Allowances
+from planner.drain.held import Fates, Held
 from planner.problem.problem import Problem
 from planner.proof.effort import DrainEffort
 from planner.rollout.cluster_simulation import ClusterSimulation
@@ -29,7 +30,7 @@ class Drained:
 
     waves: list[list[int]] = field(default_factory=list)
     evicted: dict[int, list[int]] = field(default_factory=dict)
-    stuck: dict[int, tuple[int, str]] = field(default_factory=dict)
+    stuck: dict[int, Held] = field(default_factory=dict)
     """For every node that is not empty a pod that stays, and why."""
     restless: bool = False
     """Whether pods evicted each other in a loop until it was given up."""
@@ -44,16 +45,17 @@ class Drain:
         allowances: Allowances,
         pods_on: Mapping[int, Sequence[int]],
         effort: DrainEffort,
-        for_good: Collection[int] = (),
+        fates: Fates,
         *,
         late: bool = False,
     ) -> None:
         """`pods_on` has for every node the pods that are to go, in the order in which they are asked.
 
-        Nothing comes in place of those that go `for_good`.  With `late` pods end as late as they can.
+        With `late` pods end as late as they can.
         """
         self._simulation = simulation
-        self._for_good = for_good
+        self._for_good, self._held = fates.for_good, fates.nodes
+        self._endless = {simulation.double_of(pod) for pod in fates.endless}
         self._late = late
         self._allowances = allowances
         self._pods_on = pods_on
@@ -69,7 +71,7 @@ class Drain:
 
     def run(self, nodes: Sequence[int], at_once: int) -> Drained:
         """Drain the nodes, those that are stuck again after all others, until no order helps any more."""
-        waiting = list(nodes)
+        waiting = [node for node in nodes if not self._is_unasked(node)]
         while waiting and not self._found.restless:
             left = []
             for wave in _waves(waiting, at_once):
@@ -80,8 +82,14 @@ class Drain:
             waiting = left
         for node in waiting if self._found.restless else ():
             for pod in self._staying(node)[:1]:
-                self._found.stuck[node] = (pod, RESTLESS)
+                self._found.stuck[node] = (pod, "Budget", RESTLESS)
+        for node in nodes:
+            if node in self._held:
+                self._found.stuck.setdefault(node, self._held[node])
         return self._found
+
+    def _is_unasked(self, node: int) -> bool:
+        return node in self._held and self._held[node][1] == "NoController"
 
     def _wave(self, nodes: Sequence[int]) -> list[int]:
         """Drain nodes together; those that are not empty then."""
@@ -103,7 +111,8 @@ class Drain:
             staying = self._staying(node)
             if staying:
                 left.append(node)
-                self._found.stuck[node] = (staying[0], self._allowances.refusal(self._simulation, staying[0]))
+                refusal = self._allowances.refusal(self._simulation, staying[0])
+                self._found.stuck[node] = (staying[0], "Budget", refusal)
         return left
 
     def _staying(self, node: int) -> list[int]:
@@ -139,7 +148,9 @@ class Drain:
             simulation.become_ready(pod)
             self._allowances.regain(pod)
             moved = True
-        for double in [] if self._late and moved else list(simulation.leaving):
+        for double in [] if self._late and moved else [*simulation.leaving]:
+            if double in self._endless:
+                continue
             simulation.end(double)
             moved = True
         for pod in [pod for pod in simulation.refusals if pod in self._asked] if moved else ():

@@ -113,7 +113,7 @@ def _explanations(
             yield _not_created(static, pod, alike, owners)
             continue
         case = PendingCase.of(static, pod)
-        yield explanation(case, FixSearch(case, stop_event).run(), alike, owners)
+        yield explanation(case, FixSearch(case, stop_event, alike).run(), alike, owners)
     for pod, node in static.late.items():
         if wanted is None or problem.pods[pod].key in wanted:
             yield _waiting(static, pod, node, owners)

@@ -80,5 +80,5 @@ class PendingCase:
 
 
 def nothing(_: int) -> Iterator[ClusterChange]:
-    """No proposal: for a rule that cannot be changed."""
+    """No proposal, for a rule to which no change is known."""
     return iter(())

@@ -17,8 +17,10 @@ class Cost(IntEnum):
     """What a change costs its user: first one's own manifest, then nodes, then other people's pods."""
 
     GATE = 5
+    CORRECTION = 6
+    CREATE_CLAIM = 7
+    TAINTS_POLICY = 9
     SKEW = 10
-    TAINTS_POLICY = 11
     MIN_DOMAINS = 12
     AFFINITY_POLICY = 13
     TOLERATION = 15
@@ -54,6 +56,10 @@ class ClusterChange:
     like: int | None = None
     gone: tuple[int, ...] = ()
     peer: Pod | None = None
+    claims: tuple[str, ...] = ()
+    """Names of PersistentVolumeClaims to create; tried as volumes that every node can reach."""
+    risk: str = ""
+    """Why it is not safe to apply without a second thought, though it gives the pod a node."""
 
     @property
     def of_cluster(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -15,11 +16,16 @@ from models.objects.selectors import NodeSelector, NodeSelectorRequirement, Node
 from planner.constraints.node_affinity import NodeAffinity
 from planner.constraints.node_unschedulable import NodeUnschedulable
 from planner.constraints.taint_toleration import TaintToleration
+from planner.explain import misspelled
 from planner.explain.blockers import Blocker, PendingCase
 from planner.explain.change import ClusterChange, Cost
 from planner.problem.eligibility import affinity_of
 from planner.problem.nodes import Mask
 
+#: Taints that say what is wrong with a node, or that a cloud has not finished it.
+_CONDITIONS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
+#: Words in a taint's key that stand for a device.
+_DEVICE = re.compile(r"(^|[^a-z])([gtn]pu|fpga|accelerator|dedicated-device)s?($|[^a-z])", re.IGNORECASE)
 _REPELLING = ("NoSchedule", "NoExecute")
 #: Labels that say what a node is; writing something else there would be false.
 _FACTS = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "beta.kubernetes.io/")
@@ -85,12 +91,14 @@ def _tolerate(case: PendingCase, position: int) -> Iterator[ClusterChange]:
     node = case.problem.nodes.nodes[position]
     taints = _untolerated(case, node.spec.taints, cordon=not node.spec.unschedulable)
     spelled = ", ".join(_spelled(taint) for taint in taints)
+    risk = next(filter(None, (_risk_of(case, taint, node) for taint in taints)), "")
     new = tuple(Toleration(key=t.key, value=t.value, effect=t.effect) for t in taints)
     yield ClusterChange(
         "AddToleration",
         Cost.TOLERATION + len(taints) - 1,
         f"tolerate {spelled}",
         edit=lambda spec: spec.model_copy(update={"tolerations": (*spec.tolerations, *new)}),
+        risk=risk,
     )
     yield ClusterChange(
         "RemoveTaint",
@@ -100,7 +108,19 @@ def _tolerate(case: PendingCase, position: int) -> Iterator[ClusterChange]:
         node=position,
         node_edit=lambda found: _with_taints(found, [t for t in found.spec.taints if t not in taints]),
         node_fragment={"spec": {"taints": [_dump(t) for t in node.spec.taints if t not in taints]}},
+        risk=risk,
     )
+
+
+def _risk_of(case: PendingCase, taint: Taint, node: Node) -> str:
+    """Why a taint is not to be got around: the node is sick, or kept for pods that ask for its device."""
+    if taint.key.startswith(_CONDITIONS):
+        return f"{taint.key} says that the node does not work as it should"
+    asked = {name for container in case.template.pod.spec.containers for name in container.resources.requests}
+    devices = {name for name in node.status.allocatable if "/" in name}
+    if (taint.key in devices or _DEVICE.search(taint.key)) and not asked & devices:
+        return f"{taint.key} keeps nodes for pods that ask for a device, and this one does not"
+    return ""
 
 
 def _dump(taint: Taint) -> dict[str, str]:
@@ -119,6 +139,7 @@ def _spelled(taint: Taint) -> str:
 def _match(case: PendingCase, position: int) -> Iterator[ClusterChange]:
     """Labels that the node lacks, or what the pod would have to stop asking for."""
     node = case.problem.nodes.nodes[position]
+    yield from misspelled.corrections(case)
     yield from _label(case, position, node)
     yield from _drop_keys(case, node)
     yield from _drop_term(case, node)
@@ -142,6 +163,7 @@ def label(name: str, position: int, wanted: dict[str, str | None], *, more: int 
         node=position,
         node_edit=lambda found: labelled(found, wanted),
         node_fragment={"metadata": {"labels": dict(wanted)}},
+        risk="a label says what a node is: other pods and tools rely on it",
     )
 
 

@@ -7,6 +7,8 @@ from functools import partial
 
 import numpy as np
 
+from models.controllers.replicas import HASH_LABEL
+from models.controllers.stateful import REVISION_LABEL
 from models.objects.affinity import PodAffinity, PodAffinityTerm
 from models.objects.base import ObjectMeta
 from models.objects.containers import Container
@@ -18,6 +20,9 @@ from planner.explain.blockers import Blocker, PendingCase
 from planner.explain.change import ClusterChange, Cost
 from planner.explain.room_changes import delete
 from planner.problem.nodes import ALL
+
+#: Labels whose value changes with every template.
+REVISIONS = {HASH_LABEL, REVISION_LABEL}
 
 
 def terms(case: PendingCase, plugin: InterPodAffinity) -> Iterator[Blocker]:
@@ -103,6 +108,7 @@ def _bring_together(case: PendingCase, node: int) -> Iterator[ClusterChange]:
             f"start a pod with {labels or 'any labels'} in namespace {peer.namespace} "
             f"on node {case.problem.nodes.names[node]}",
             peer=peer,
+            risk="its labels name one revision" if REVISIONS & peer.metadata.labels.keys() else "",
         )
 
 

@@ -38,6 +38,7 @@ def explanation(case: PendingCase, found: FoundFixes, alike: list[int], owners: 
         nodes=tuple(_blocked(case)),
         domains=tuple(_domains(case, rule) for rule in rules_of(case)),
         fixes=tuple(fix_of(case, fix, owners) for fix in found.fixes),
+        risky=tuple(fix_of(case, fix, owners) for fix in found.risky),
         tried=found.tried,
         exhausted=found.exhausted,
     )
@@ -138,12 +139,17 @@ def fix_of(case: PendingCase, fix: TestedFix, owners: Owners) -> FixDocument:
         node=fix.landing.node,
         victims=fix.landing.victims,
         replacements=fix.landing.replaced,
+        places=fix.places,
+        risk=fix.risk,
     )
 
 
 def _changes(case: PendingCase, change: ClusterChange, owners: Owners) -> Iterator[FixChange]:
     """A change as its user makes it: several objects when there are several new nodes."""
-    if change.edit is not None:
+    if change.claims:
+        for name in change.claims:
+            yield _plain(change, f"PersistentVolumeClaim/{name}", case.template.namespace)
+    elif change.edit is not None:
         yield _in_manifest(case, change, owners)
     elif change.gone:
         pod = case.problem.pods[change.gone[0]]

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 import numpy as np
 
 from models.controllers.templates import is_stand_in
+from models.objects.pod import PodSpec
 from planner.clock import is_stop_requested, report_best
 from planner.constraints.node_resources import NodeResourcesFit
+from planner.eviction.budgets import Budgets
 from planner.explain import new_nodes, pod_affinity_changes, spread_rules
 from planner.explain.blockers import Blocker, PendingCase
 from planner.explain.by_plugin import blockers_of
@@ -34,13 +37,17 @@ class TestedFix:
 
     changes: Candidate
     landing: TrialResult
+    risk: str = ""
+    places: int = 1
+    """How many of the pods alike get a node, all of them tried with the changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFixes:
-    """What was found, how many were tried, and whether everything there is was tried."""
+    """What was found, what was tried, and whether that was every change that is known."""
 
     fixes: tuple[TestedFix, ...]
+    risky: tuple[TestedFix, ...]
     tried: int
     exhausted: bool
 
@@ -52,18 +59,23 @@ Pattern = tuple[tuple[Blocker, ...], Ints]
 class FixSearch:
     """The fixes of one pod."""
 
-    def __init__(self, case: PendingCase, stop_event: threading.Event | None = None) -> None:
-        """When `stop_event` is set, nothing more is tried out."""
+    def __init__(
+        self, case: PendingCase, stop_event: threading.Event | None = None, alike: Sequence[int] = ()
+    ) -> None:
+        """When `stop_event` is set, nothing more is tried out; `alike` are further pods of the template."""
         self._case = case
         self._effort = case.static.effort
+        self._alike = [case.pod, *alike]
+        self._budgets = Budgets(case.problem)
         self._stop_event = stop_event
         self._trials = Trials(case.static, case.pod)
         self._blockers = blockers_of(case)
         self._preempts = case.static.preemption and bool(
             (case.problem.priorities < case.template.priority).any()
         )
-        self._gates = tuple(_without_gates(case))
+        self._needed = (*_without_gates(case), *_with_claims(case))
         self._fixes: list[TestedFix] = []
+        self._risky: list[TestedFix] = []
         self._kinds: Counter[tuple[str, ...]] = Counter()
         self._seen: set[tuple[str, ...]] = set()
         self._tried = 0
@@ -72,8 +84,8 @@ class FixSearch:
     def run(self) -> FoundFixes:
         """Look for fixes of one change, then of two, until there are some; none for a pod not created."""
         if self._case.pod in self._case.problem.refused:
-            return FoundFixes((), 0, True)
-        if self._gates:
+            return FoundFixes((), (), 0, True)
+        if self._needed:
             self._try([()])
         patterns = self._patterns()
         most = max((len(pattern) for pattern, _ in patterns), default=0)
@@ -96,14 +108,28 @@ class FixSearch:
                 self._try(more())
         stopped = is_stop_requested(self._stop_event)
         done = bool(self._fixes) or (small and not self._cut)
-        return FoundFixes(tuple(self._best()), self._tried, done and not stopped)
+        fixes, risky = self._best(self._fixes), self._best(self._risky)
+        return FoundFixes(tuple(fixes), tuple(risky), self._tried, done and not stopped)
 
     def _enough(self, size: int) -> bool:
         return len(self._fixes) >= (self._effort.fixes_wanted if size == 1 else 1)
 
-    def _best(self) -> list[TestedFix]:
-        by_cost = sorted(self._fixes, key=lambda fix: (bool(fix.landing.victims), cost_of(fix.changes)))
-        return by_cost[: self._effort.fixes_enough]
+    def _best(self, found: list[TestedFix]) -> list[TestedFix]:
+        by_cost = sorted(found, key=lambda fix: (bool(fix.landing.victims), cost_of(fix.changes)))
+        return [self._together(fix) for fix in by_cost[: self._effort.fixes_enough]]
+
+    def _together(self, fix: TestedFix) -> TestedFix:
+        """The fix with how many of the pods alike it places."""
+        if len(self._alike) == 1:
+            return fix
+        return replace(fix, places=self._trials.together(fix.changes, self._alike))
+
+    def _risk(self, candidate: Candidate) -> str:
+        """Why the changes are not safe to apply: by themselves, or by the budgets of what they delete."""
+        gone = {pod for change in candidate for pod in change.gone}
+        if any(self._budgets.why_not(pod) for pod in gone) or any(self._budgets.limits(gone)):
+            return "a PodDisruptionBudget does not allow the pods that it deletes to be disrupted"
+        return next((change.risk for change in candidate if change.risk), "")
 
     def _patterns(self) -> list[Pattern]:
         """The nodes by the rules that refuse them, those with the fewest rules first."""
@@ -186,7 +212,7 @@ class FixSearch:
         for candidate in candidates:
             key = tuple(sorted(change.summary for change in candidate))
             if key not in self._seen and not any(map(self._is_yet_to_come, candidate)):
-                fresh.setdefault(key, (*self._gates, *candidate))
+                fresh.setdefault(key, (*self._needed, *candidate))
         self._seen.update(fresh)
         ordered = sorted(fresh.values(), key=cost_of)
         run = self._trials.run(ordered, self._wanted)
@@ -197,7 +223,8 @@ class FixSearch:
             self._tried += 1
             report_best(f"{self._tried} changes tried out, {len(self._fixes)} help")
             if landing is not None and not self._only_swaps(candidate, landing):
-                self._fixes.append(TestedFix(candidate, landing))
+                risk = self._risk(candidate)
+                (self._risky if risk else self._fixes).append(TestedFix(candidate, landing, risk))
                 self._kinds[_kind(candidate)] += 1
 
     def _is_yet_to_come(self, change: ClusterChange) -> bool:
@@ -216,7 +243,7 @@ class FixSearch:
         if len(self._fixes) >= self._effort.fixes_looked_for or self._kinds[_kind(candidate)] >= most:
             return False
         summaries = {change.summary for change in candidate}
-        return not any({c.summary for c in fix.changes} <= summaries for fix in self._fixes)
+        return not any({c.summary for c in fix.changes} <= summaries for fix in (*self._fixes, *self._risky))
 
 
 def _kind(candidate: Candidate) -> tuple[str, ...]:
@@ -246,3 +273,23 @@ def _without_gates(case: PendingCase) -> Iterator[ClusterChange]:
             "remove the scheduling gate " + ", ".join(gate.name for gate in gates),
             edit=lambda spec: spec.model_copy(update={"scheduling_gates": ()}),
         )
+
+
+def _with_claims(case: PendingCase) -> Iterator[ClusterChange]:
+    """The claims made that the pod uses and that are not there; where their volumes will be is not known."""
+    claims, pod = case.state.claims.by_key, case.template.pod
+    used = [v.persistent_volume_claim for v in pod.spec.volumes if v.persistent_volume_claim is not None]
+    names = tuple(claim.claim_name for claim in used if f"{pod.namespace}/{claim.claim_name}" not in claims)
+    if names:
+        words = f"create claim{'s' if len(names) > 1 else ''} {', '.join(names)}"
+        edit = partial(_without_volumes, names=names)
+        yield ClusterChange("CreateClaim", Cost.CREATE_CLAIM, words, edit=edit, claims=names)
+
+
+def _without_volumes(spec: PodSpec, names: Sequence[str]) -> PodSpec:
+    kept = tuple(
+        volume
+        for volume in spec.volumes
+        if volume.persistent_volume_claim is None or volume.persistent_volume_claim.claim_name not in names
+    )
+    return spec.model_copy(update={"volumes": kept})

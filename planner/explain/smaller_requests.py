@@ -27,7 +27,14 @@ def lower(case: PendingCase, short: dict[str, int]) -> ClusterChange | None:
             return None
         spec = lowered
     what = ", ".join(f"{in_words(n, g)} {n} instead of {in_words(n, wanted[n])}" for n, g in goals.items())
-    return ClusterChange("LowerRequest", Cost.LOWER_REQUEST, f"request {what}", edit=_takes_requests_of(spec))
+    fraction = any(2 * goal < wanted[name] for name, goal in goals.items())
+    return ClusterChange(
+        "LowerRequest",
+        Cost.LOWER_REQUEST,
+        f"request {what}",
+        edit=_takes_requests_of(spec),
+        risk="less than half of what the pod asks for" if fraction else "",
+    )
 
 
 def _takes_requests_of(lowered: PodSpec) -> partial[PodSpec]:

@@ -7,8 +7,10 @@ from functools import partial
 
 import numpy as np
 
+from models.controllers.replicas import HASH_LABEL
 from models.objects.affinity import TopologySpreadConstraint
 from models.objects.pod import PodSpec
+from models.objects.selectors import LabelSelector
 from planner.constraints.pod_topology_spread import SOFT, PodTopologySpread, Rule
 from planner.constraints.pod_topology_spread.rule import NO_LABEL
 from planner.explain.blockers import Blocker, PendingCase
@@ -155,9 +157,23 @@ def _spelled_out(case: PendingCase) -> tuple[Terms, ...]:
     rules = [
         r for plugin in plugins for r in (*plugin.hard(case.template), *plugin.soft(case.template).rules)
     ]
-    return tuple(
-        r.constraint.model_copy(update={"label_selector": r.counted.selection.selector}) for r in rules
+    return tuple(_as_written(r) for r in rules)
+
+
+def _as_written(rule: Rule) -> Terms:
+    """A default constraint as a template can have it: a revision's hash is no part of its selector."""
+    selector = rule.counted.selection.selector
+    if selector is None:
+        return rule.constraint
+    hashed = selector.match_labels.get(HASH_LABEL) is not None or any(
+        item.key == HASH_LABEL for item in selector.match_expressions
     )
+    kept = LabelSelector(
+        match_labels={key: value for key, value in selector.match_labels.items() if key != HASH_LABEL},
+        match_expressions=tuple(item for item in selector.match_expressions if item.key != HASH_LABEL),
+    )
+    keys = (*rule.constraint.match_label_keys, HASH_LABEL) if hashed else rule.constraint.match_label_keys
+    return rule.constraint.model_copy(update={"label_selector": kept, "match_label_keys": keys})
 
 
 def members(case: PendingCase, rule: Rule, domain: int) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from models.objects.node import Node
@@ -49,19 +49,41 @@ class Trials:
                 first = len(bench.problem.pods) - len(light)
             yield candidate, self._decide(bench, first + variant_of[id(candidate)], candidate)
 
-    def _variant(self, candidate: Candidate) -> Pod:
-        pod = self._static.problem.pods[self._pod]
+    def together(self, candidate: Candidate, pods: Sequence[int]) -> int:
+        """How many of some pods alike get a node when all of them have the changes, in the queue's order."""
+        nodes, more = self._changed_nodes(candidate), [self._variant(candidate, pod) for pod in pods]
+        scheduler = self._scheduler(nodes, [*more, *self._coming(candidate)])
+        first = len(self._static.problem.pods)
+        variant_of = {pod: number for number, pod in enumerate(pods, start=first)}
+        left = self._static.left
+        scheduler.restore_nominations([*(pod for pod in left if pod not in variant_of), *variant_of.values()])
+        gone = list(dict.fromkeys(pod for change in candidate for pod in change.gone))
+        for pod in gone:
+            scheduler.state.unbind(pod)
+        own = scheduler.problem.pods[first].priority
+        for pod in gone:
+            if _comes_back(scheduler.problem.pods[pod]) and scheduler.problem.pods[pod].priority > own:
+                _place(scheduler, pod)
+        tried = bool(gone) or _of_cluster(candidate)
+        queue = [pod for pod in left if pod in variant_of or (tried and not self._static.is_gated(pod))]
+        return _count_placed(scheduler, queue, variant_of)
+
+    def _variant(self, candidate: Candidate, number: int | None = None) -> Pod:
+        pod = self._static.problem.pods[self._pod if number is None else number]
         return pod.model_copy(update={"spec": edited(pod.spec, candidate)})
 
     def _alone(self, candidate: Candidate) -> TrialResult | None:
         """A trial that changes nodes, or brings pods that have a node."""
-        nodes, more = self._changed_nodes(candidate), [self._variant(candidate)]
-        for change in candidate:
-            more += [change.peer] if change.peer is not None else []
-            for node in change.new_nodes:
-                more += [] if change.like is None else self._daemons(change.like, node)
+        nodes, more = self._changed_nodes(candidate), [self._variant(candidate), *self._coming(candidate)]
         scheduler = self._scheduler(nodes, more)
         return self._decide(scheduler, len(scheduler.problem.pods) - len(more), candidate)
+
+    def _coming(self, candidate: Candidate) -> Iterator[Pod]:
+        """Pods that come with the changes, each with a node."""
+        for change in candidate:
+            yield from (change.peer,) if change.peer is not None else ()
+            for node in change.new_nodes:
+                yield from () if change.like is None else self._daemons(change.like, node)
 
     def _changed_nodes(self, candidate: Candidate) -> list[Node]:
         nodes = list(self._static.problem.nodes.nodes)
@@ -120,6 +142,22 @@ class Trials:
             for pod in alike[int(self._static.problem.template_of[first])]:
                 if scheduler.decide(pod).node is None:
                     break
+
+
+def _count_placed(scheduler: Scheduler, queue: Sequence[int], variant_of: Mapping[int, int]) -> int:
+    """Try a queue of pods, some of them changed, and count those that get a node; what is like a pod that was
+    refused is not tried again."""
+    refused: set[int] = set()
+    placed = 0
+    for pod in queue:
+        kind = -1 if pod in variant_of else int(scheduler.problem.template_of[pod])
+        if kind in refused:
+            continue
+        if scheduler.decide(variant_of.get(pod, pod)).node is None:
+            refused.add(kind)
+        else:
+            placed += kind < 0
+    return placed
 
 
 def _comes_back(pod: Pod) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 from models import Cluster
 from models.objects.selectors import LabelSelector
@@ -12,6 +13,7 @@ from planner.clock import is_stop_requested, report_best
 from planner.documents.rollout import Rollout, RolloutReplays
 from planner.errors import InputError
 from planner.proof.effort import STANDARD, Effort
+from planner.rollout.before import Before
 from planner.rollout.draw import Ended, play
 from planner.rollout.fixes import fixes_of
 from planner.rollout.prepare import Prepared, prepare, pruned
@@ -50,28 +52,39 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
     prepared = prepare(cluster, manifests, gone, effort)
     if not prepared.makers:
         raise InputError(["the manifests have no workload: nothing would be rolled out"])
+    before = Before.of(cluster, manifests, prepared)
     draws = draws_of(prepared, replays, preemption=preemption, progress=progress, stop_event=stop_event)
     ends = [counts_at(prepared.problem, draw.simulation.scheduler.state) for draw in draws]
-    workloads = tuple(workload_reports(prepared, draws))
-    completed = [*map(_completes, draws)]
+    workloads = tuple(workload_reports(prepared, draws, before.unfinished))
+    completed = [before.completes(draw, prepared.workloads) for draw in draws]
+    worse = [[*before.worse(counts)] for counts in ends]
     found = Rollout(
         completes=all(completed),
         replays=RolloutReplays(
             runs=len(draws),
             completed=sum(completed),
-            held=sum(not any(item.hard and item.surplus for item in counts) for counts in ends),
+            held=sum(not found for found in worse),
         ),
         workloads=workloads,
         spread=tuple(spread_changes(counts_at(prepared.problem, State(prepared.problem)), ends[0])),
-        broken=tuple(broken_constraints(ends)),
+        broken=tuple(broken_constraints(chain.from_iterable(worse))),
         kubernetes=prepared.problem.kubernetes.document,
         notes=tuple(
-            dict.fromkeys((*prepared.notes, *unchanged(cluster, manifests), *_missing(draws, replays)))
+            dict.fromkeys(
+                (
+                    *prepared.notes,
+                    *unchanged(cluster, manifests),
+                    *before.notes(ends),
+                    *_missing(draws, replays),
+                )
+            )
         ),
     )
     if not fixes or (found.completes and not found.broken):
         return found
-    return found.model_copy(update={"fixes": tuple(fixes_of(cluster, manifests, prepared, draws, found))})
+    return found.model_copy(
+        update={"fixes": tuple(fixes_of(cluster, manifests, prepared, draws, found, before=before))}
+    )
 
 
 def draws_of(

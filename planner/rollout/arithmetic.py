@@ -52,7 +52,11 @@ def new_size(wanted: int, margins: Margins, new: int, total: int) -> int:
 
 
 def old_sizes(wanted: int, margins: Margins, new: Size, old: Sequence[Size]) -> list[int]:
-    """The sizes of the old ReplicaSets, oldest first: unavailable pods go first, then as many as may."""
+    """The sizes of the old ReplicaSets, oldest first: unavailable pods go first, then as many as may.
+
+    While a status still counts more available pods than its ReplicaSet is asked for, the controller refuses
+    the "invalid request to scale down" and takes nothing more in that sync.
+    """
     total = new.replicas + sum(size.replicas for size in old)
     least = wanted - margins.unavailable
     going = total - least - (new.replicas - new.available)
@@ -60,7 +64,11 @@ def old_sizes(wanted: int, margins: Margins, new: Size, old: Sequence[Size]) -> 
     if going <= 0:
         return kept
     for place, size in enumerate(old):
-        sick = min(going, max(0, size.replicas - size.available))
+        if going == 0:
+            break
+        sick = min(going, size.replicas - size.available) if size.replicas else 0
+        if sick < 0:
+            return kept
         kept[place] -= sick
         going -= sick
     going = new.available + sum(size.available for size in old) - least

@@ -87,9 +87,9 @@ class Run(ABC):
         ready = self.ready(simulation)
         self.least_ready = ready if self.least_ready is None else min(self.least_ready, ready)
 
-    def note(self, old: int, new: int, simulation: ClusterSimulation) -> None:
-        """Remember the sizes after a write."""
-        self.steps.append(Sync(old, new, self.ready(simulation)))
+    def note(self, old: int, new: int, ready: int) -> None:
+        """Remember the sizes after a write, and the ready pods among so many."""
+        self.steps.append(Sync(old, new, ready))
 
 
 @dataclass(slots=True)
@@ -150,4 +150,4 @@ class PodRun(Run, Controller):
         for _ in due.carried_out(simulation):
             yield ()
         if due:
-            self.note(*self.sizes(simulation), simulation)
+            self.note(*self.sizes(simulation), self.ready(simulation))

@@ -62,8 +62,12 @@ class DeploymentRun(Run, Controller):
             item.replicas = size
             item.desired = self.deployment.spec.replicas
             item.most = item.desired + self.margins.surge
-            self.note(sum(old.replicas for old in self.old), self.new.replicas, simulation)
+            self.note(sum(old.replicas for old in self.old), self.new.replicas, self._kept_ready(simulation))
             yield (self, self._below[id(item)])
+
+    def _kept_ready(self, simulation: ClusterSimulation) -> int:
+        """The ready pods that stay: a ReplicaSet that shrinks takes those that are not ready first."""
+        return sum(min(item.count_ready(simulation), item.replicas) for item in self.sets)
 
     def completes(self, simulation: ClusterSimulation) -> bool:
         """Whether all pods wanted are there, of the new revision, and available."""

@@ -25,6 +25,7 @@ from planner.explain.change import edited
 from planner.explain.patches import spec_patch, wrapped
 from planner.explain.report import fix_of
 from planner.explain.search import FixSearch
+from planner.rollout.before import Before
 from planner.rollout.draw import Ended, play
 from planner.rollout.makers import Rolling
 from planner.rollout.prepare import Prepared, prepare
@@ -42,28 +43,33 @@ class Trial:
     fix: Fix
 
 
-def fixes_of(
-    cluster: Cluster, manifests: Snapshot, prepared: Prepared, draws: Sequence[Ended], found: Rollout
+def fixes_of(  # noqa: PLR0913 - what was played, what came of it, and what it is compared with
+    cluster: Cluster,
+    manifests: Snapshot,
+    prepared: Prepared,
+    draws: Sequence[Ended],
+    found: Rollout,
+    *,
+    before: Before,
 ) -> Iterator[Fix]:
-    """Changes with which every draw completes and no constraint ends broken that is broken now."""
+    """Changes with which every draw completes and no constraint ends more broken than it was."""
     told = 0
     for trial in _trials(cluster, manifests, prepared, draws, found):
-        if _works(trial, prepared, len(draws)):
+        if _works(trial, prepared, len(draws), before):
             yield trial.fix
             told += 1
         if told == prepared.effort.rollout.fixes_told:
             return
 
 
-def _works(trial: Trial, before: Prepared, draws: int) -> bool:
+def _works(trial: Trial, asked: Prepared, draws: int, before: Before) -> bool:
     """Whether it completes and holds, whatever is drawn."""
-    prepared = prepare(trial.cluster, trial.manifests, before.gone, before.effort)
+    prepared = prepare(trial.cluster, trial.manifests, asked.gone, asked.effort)
     for seed in (None, *range(1, draws)):
         ended = play(prepared, seed, preemption=True)
-        if not (ended.at_rest and all(run.completes(ended.simulation) for run in ended.runs)):
+        if not before.completes(ended, prepared.workloads):
             return False
-        counts = counts_at(prepared.problem, ended.simulation.scheduler.state)
-        if any(item.hard and item.surplus for item in counts):
+        if any(before.worse(counts_at(prepared.problem, ended.simulation.scheduler.state))):
             return False
     return True
 
@@ -71,7 +77,7 @@ def _works(trial: Trial, before: Prepared, draws: int) -> bool:
 def _trials(
     cluster: Cluster, manifests: Snapshot, prepared: Prepared, draws: Sequence[Ended], found: Rollout
 ) -> Iterator[Trial]:
-    stuck = {(row.namespace, row.workload) for row in found.workloads if not row.completes}
+    stuck = {(row.namespace, row.workload) for row in found.workloads if not (row.completes or row.as_before)}
     broken = {(row.namespace, row.workload) for row in found.broken}
     for owner in prepared.workloads:
         if (owner.namespace, f"{owner.kind}/{owner.name}") in stuck | broken:

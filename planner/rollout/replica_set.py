@@ -65,6 +65,10 @@ class Revision:
         """How many pods are available."""
         return int(np.count_nonzero(simulation.available[self._numbers]))
 
+    def count_ready(self, simulation: ClusterSimulation) -> int:
+        """How many pods are ready."""
+        return int(np.count_nonzero(simulation.ready[self._numbers]))
+
     def size(self, simulation: ClusterSimulation) -> Size:
         """What it is asked for, and how many of its pods its status calls available."""
         return Size(

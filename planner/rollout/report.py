@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from statistics import median_low
 
 import numpy as np
@@ -26,10 +26,14 @@ _ZONE = "topology.kubernetes.io/zone"
 Domains = Mapping[str, Mapping[str, int]]
 
 
-def workload_reports(prepared: Prepared, draws: Sequence[Ended]) -> Iterator[WorkloadRollout]:
-    """What became of every workload, over all draws."""
+def workload_reports(
+    prepared: Prepared, draws: Sequence[Ended], unfinished: Collection[tuple[str, str]] = ()
+) -> Iterator[WorkloadRollout]:
+    """What became of every workload, over all draws; some lacked pods before, and nothing changes them."""
     for place, owner in enumerate(prepared.workloads):
-        yield _report(prepared.problem, owner, [(draw, draw.runs[place]) for draw in draws])
+        row = _report(prepared.problem, owner, [(draw, draw.runs[place]) for draw in draws])
+        as_before = not row.completes and (row.namespace, row.workload) in unfinished
+        yield row.model_copy(update={"as_before": as_before})
 
 
 def _report(problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, Run]]) -> WorkloadRollout:
@@ -48,6 +52,7 @@ def _report(problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, Run]]
         gives_up_after=None if all(done) else _deadline(owner),
         least_ready=min(_least_ready(found)),
         least_ready_median=median_low(_least_ready(found)),
+        least_ready_best=max(_least_ready(found)),
         steps=tuple(RolloutStep(old=step.old, new=step.new, ready=step.ready) for step in told.steps),
         ends=tuple(_ends(problem, owner, found, done)),
     )
@@ -116,17 +121,14 @@ def counts_at(problem: Problem, state: State, pods: Sequence[int] | None = None)
     return take(problem, state, [item for item in problem.templates if item.index in held])
 
 
-def broken_constraints(ends: Sequence[Sequence[SpreadCounts]]) -> Iterator[BrokenConstraint]:
-    """The hard constraints that draws end with broken."""
+def broken_constraints(worse: Iterable[tuple[tuple[str, str, str], int]]) -> Iterator[BrokenConstraint]:
+    """What draws leave broken: for each constraint how many of them, and by how much at worst."""
     found: dict[tuple[str, str, str], list[int]] = defaultdict(list)
-    for counts in ends:
-        for item in counts:
-            if item.hard and item.surplus:
-                whose = (item.namespace, item.workload, item.rule.constraint.topology_key)
-                found[whose].append(sum(item.surplus.values()))
-    for (namespace, workload, key), excess in sorted(found.items()):
+    for whose, excess in worse:
+        found[whose].append(excess)
+    for (namespace, workload, key), excesses in sorted(found.items()):
         yield BrokenConstraint(
-            namespace=namespace, workload=workload, topology_key=key, runs=len(excess), excess=max(excess)
+            namespace=namespace, workload=workload, topology_key=key, runs=len(excesses), excess=max(excesses)
         )
 
 

@@ -29,6 +29,17 @@ def _marked(item: Any) -> Any:
 
 def unchanged(cluster: Snapshot, manifests: Snapshot) -> Iterator[str]:
     """A note where workloads are to be applied as they run: what is not read may differ all the same."""
+    found = as_they_run(cluster, manifests)
+    if found:
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        yield (
+            f"{found[0]}{more}: the template is the one that runs, as far as it is read; where a variable "
+            "or an argument differs, --restart plays the rollout that this leads to"
+        )
+
+
+def as_they_run(cluster: Snapshot, manifests: Snapshot) -> list[str]:
+    """`Kind namespace/name` of the workloads that are to be applied as they run, as far as they are read."""
     found = []
     for field in ROLLED_OUT:
         before = {item.key: item for item in getattr(cluster, field)}
@@ -41,9 +52,4 @@ def unchanged(cluster: Snapshot, manifests: Snapshot) -> Iterator[str]:
                 scaled = getattr(old.spec, "replicas", None) != getattr(item.spec, "replicas", None)
                 if same and not scaled:
                     found.append(f"{item.kind} {item.key}")
-    if found:
-        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        yield (
-            f"{found[0]}{more}: the template is the one that runs, as far as it is read; where a variable "
-            "or an argument differs, --restart plays the rollout that this leads to"
-        )
+    return found

@@ -12,7 +12,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
+from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +38,7 @@ from planner.scaledown.replica_groups import Open, in_numbers
 from planner.state.state import State
 from planner.whatif.autoscaling import overruled
 from planner.whatif.scaling import Replicas, scalable, surplus_of
+from planner.whatif.victims import moment
 
 if TYPE_CHECKING:
     from planner.cpsat.replica_groups import RemovalStage
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
 #: The parts of the objective, the most important first; the last one is to be large, the others small.
 _SPREAD = ("hardExcess", "softExcess", "skew")
 _SHARED = "controllersVictims"
+#: The controllers' choice is drawn so often, at moments up to so many seconds after the snapshot, evenly over
+#: their logarithms: controllers compare how long ago pods became ready by that.
+_DRAWS, _SOON = 40, 3600.0
 
 
 def scale_down(
@@ -110,6 +116,7 @@ class _VictimSearch:
             controller=controller,
             best=best,
             costs=tuple(plan.DeletionCost(pod=pod.key, cost=cost) for pod, cost in costs),
+            draws=self._draws(controller, best),
             kubernetes=self._problem.kubernetes.document,
             notes=(*self._cluster.notes, *self._problem.notes, *self._notes()),
         )
@@ -139,6 +146,30 @@ class _VictimSearch:
             skew=sum(row.skew for row in found),
             constraints=tuple(map(report_of, found)),
         )
+
+    def _draws(self, told: plan.ScaleDownChoice, best: plan.ScaleDownChoice) -> plan.ScaleDownDraws | None:
+        """The controllers' choice at other moments and with other ties; None where it is always the same."""
+        taken = moment(self._cluster)
+        known = {frozenset(told.victims): _worth(told)}
+        drawn: list[frozenset[str]] = []
+        for seed in range(_DRAWS):
+            chance = Random(seed)
+            later = timedelta(seconds=_SOON ** chance.random())
+            now = None if taken is None else taken + later
+            victims = [
+                pod
+                for target in self._targets
+                for found in surplus_of(self._cluster, target.workload, target.keep, now, chance)
+                for pod in found.victims
+            ]
+            keys = frozenset(pod.key for pod in victims)
+            if keys not in known:
+                known[keys] = _worth(self._choice(victims))
+            drawn.append(keys)
+        other = sum(keys != frozenset(told.victims) for keys in drawn)
+        worse = sum(known[keys] > _worth(best) for keys in drawn)
+        broken = sum(known[keys][0] > 0 for keys in drawn)
+        return plan.ScaleDownDraws(runs=_DRAWS, other=other, worse=worse, broken=broken) if other else None
 
     def _solve(self, meter: Meter) -> _Solution:
         """The victims of the best choice, those that go in any case included."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from random import Random
 from typing import Any
 
 from models import Cluster
@@ -94,9 +95,16 @@ def makers_of(cluster: Cluster, workload: Workload) -> Sequence[Workload]:
 
 
 def surplus_of(
-    cluster: Cluster, workload: Workload, replicas: int, now: datetime | None = None
+    cluster: Cluster,
+    workload: Workload,
+    replicas: int,
+    now: datetime | None = None,
+    chance: Random | None = None,
 ) -> Iterator[Replicas]:
-    """What each controller behind a workload has too many of when the workload is scaled down."""
+    """What each controller behind a workload has too many of when the workload is scaled down.
+
+    `chance` decides which of pods alike goes; without it the name does.
+    """
     now = now or moment(cluster)
     match workload:
         case StatefulSet():
@@ -106,11 +114,11 @@ def surplus_of(
             yield Replicas(workload, tuple(pods), max(0, len(pods) - replicas))
         case Deployment():
             sets = ByController(cluster.replica_sets).of(workload)
-            yield from _of_sets(cluster, sets, sets, replicas, now)
+            yield from _of_sets(cluster, sets, sets, replicas, now, chance)
         case ReplicaSet():
-            yield from _of_sets(cluster, [workload], _siblings(cluster, workload), replicas, now)
+            yield from _of_sets(cluster, [workload], _siblings(cluster, workload), replicas, now, chance)
         case _:
-            pods = by_replica_set(_live(cluster, workload), {}, now)
+            pods = by_replica_set(_live(cluster, workload), {}, now, chance)
             yield Replicas(workload, tuple(pods), max(0, len(pods) - replicas))
 
 
@@ -141,12 +149,13 @@ def _ordinal(pod: Pod, owner: StatefulSet) -> int | None:
     return int(number) if prefix == owner.name and number.isascii() and number.isdigit() else None
 
 
-def _of_sets(
+def _of_sets(  # noqa: PLR0913, PLR0917 - what a controller looks at, and what it leaves to chance
     cluster: Cluster,
     sets: Sequence[ReplicaSet],
     related: Sequence[ReplicaSet],
     replicas: int,
     now: datetime | None,
+    chance: Random | None,
 ) -> Iterator[Replicas]:
     """What each of the ReplicaSets of one workload gives up."""
     pods = ByController(cluster.pods)
@@ -155,7 +164,7 @@ def _of_sets(
     shares = _shares(sets, {key: len(found) for key, found in live.items()}, replicas)
     for item in sets:
         if live[item.key]:
-            order = by_replica_set(live[item.key], peers_on_node, now)
+            order = by_replica_set(live[item.key], peers_on_node, now, chance)
             yield Replicas(item, tuple(order), shares.get(item.key, 0))
 
 

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cmp_to_key
+from random import Random
 
 from models import Cluster
 from models.objects.pod import Pod
@@ -38,10 +39,19 @@ def moment(cluster: Cluster) -> datetime | None:
 
 
 def by_replica_set(
-    pods: Iterable[Pod], peers_on_node: Mapping[str | None, int], now: datetime | None
+    pods: Iterable[Pod],
+    peers_on_node: Mapping[str | None, int],
+    now: datetime | None,
+    chance: Random | None = None,
 ) -> list[Pod]:
-    """The replicas in the order in which a ReplicaSet deletes them; `peers_on_node` has them by node."""
-    return _ordered([_VictimRank.of_replica(pod, peers_on_node.get(pod.node_name, 0)) for pod in pods], now)
+    """The replicas in the order in which a ReplicaSet deletes them; `peers_on_node` has them by node.
+
+    With `chance` that decides instead of the name where nothing else does.
+    """
+    ranks = [_VictimRank.of_replica(pod, peers_on_node.get(pod.node_name, 0)) for pod in pods]
+    if chance is not None:
+        chance.shuffle(ranks)
+    return _ordered(ranks, now, by_name=chance is None)
 
 
 def by_job(pods: Iterable[Pod]) -> list[Pod]:
@@ -76,7 +86,7 @@ class _VictimRank:
         return cls(pod, (*tier(pod), *own), pod.is_ready)
 
 
-def _ordered(ranks: Sequence[_VictimRank], now: datetime | None) -> list[Pod]:
+def _ordered(ranks: Sequence[_VictimRank], now: datetime | None, *, by_name: bool = True) -> list[Pod]:
     def compare(one: _VictimRank, other: _VictimRank) -> int:
         if one.first != other.first:
             return _sign(one.first < other.first)
@@ -87,7 +97,8 @@ def _ordered(ranks: Sequence[_VictimRank], now: datetime | None) -> list[Pod]:
         if one.pod.restarts != other.pod.restarts:
             return _sign(one.pod.restarts > other.pod.restarts)
         first, second = one.pod.metadata.creation_timestamp, other.pod.metadata.creation_timestamp
-        return _later_first(one.pod, other.pod, first, second, now) or _sign(one.pod.name < other.pod.name)
+        found = _later_first(one.pod, other.pod, first, second, now)
+        return found or (_sign(one.pod.name < other.pod.name) if by_name else 0)
 
     return [rank.pod for rank in sorted(ranks, key=cmp_to_key(compare))]
 

@@ -110,7 +110,7 @@ def test_an_unknown_key_cannot_be_lost(planner: Planner, stuck: str) -> None:
 def test_what_is_the_same_for_several_domains_is_told_once(planner: Planner, tmp_path: Path) -> None:
     """The reason and the change that helps, with all domains whose loss leads there."""
     nodes = [node(f"{zone}1", zone, cpu="1") for zone in "abc"]
-    pods = [pod(f"web-{zone}", on=f"{zone}1", spread="DoNotSchedule", cpu="900m") for zone in "abc"]
+    pods = [pod(f"web-{zone}", on=f"{zone}1", spread="DoNotSchedule", cpu="600m") for zone in "abc"]
     for item in pods:
         item["metadata"]["ownerReferences"] = [
             {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "controller": True}

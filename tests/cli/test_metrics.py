@@ -107,3 +107,28 @@ def test_labels_are_escaped(tmp_path: Path) -> None:
     found = samples(tmp_path / "m")
     (skew,) = [value for key, value in found.items() if key.startswith("planner_spread_skew")]
     assert skew == 5
+
+
+def test_no_label_changes_with_a_rollout(tmp_path: Path) -> None:
+    """matchLabelKeys puts a revision's hash into the selector: it would begin a time series each time."""
+    row = ConstraintReport(
+        namespace="shop",
+        workload="Deployment/web",
+        topology_key="zone",
+        when_unsatisfiable="DoNotSchedule",
+        max_skew=1,
+        selector="pod-template-hash=abc,app=web,tier in (a,b)",
+        domains={"a": 1},
+        global_minimum=1,
+        skew=0,
+        ok=True,
+    )
+    write_metrics(
+        str(tmp_path / "m.prom"),
+        CheckReport(constraints=(row,), findings=(), hard_excess=0, violations=0, pending=0),
+        (),
+        0,
+    )
+    text = (tmp_path / "m.prom").read_text()
+    assert 'selector="app=web,tier in (a,b)"' in text
+    assert "hash" not in text

@@ -132,7 +132,7 @@ def test_where_the_controller_does_well(planner: Planner, tmp_path: Path) -> Non
     """That is said as well; and so is that nothing goes."""
     file = deployed(tmp_path / "c.json", {"one": "a1", "two": "a1", "three": "b1"})
     assert planner("scale-down", "-f", file, "deploy/web=2").verdict == (
-        "1 pod goes: the controller takes it by itself, and no choice is better."
+        "1 pod goes: the controller takes it, or others as good, by itself, and no choice is better."
     )
     assert planner("scale-down", "-f", file, "deploy/web=3").verdict == "No pods go."
 

@@ -7,7 +7,7 @@ import pytest
 
 from cli.input.selector import parse_selector
 from tests.cli.conftest import Planner
-from tests.cli.manifests import deployment, lopsided, node, pod, write
+from tests.cli.manifests import Object, deployment, lopsided, node, pod, write
 
 
 @pytest.fixture
@@ -189,3 +189,46 @@ def test_kinds_that_make_pods_are_told_apart(planner: Planner, tmp_path: Path) -
     told = planner("check", "-f", path).err
     assert "note: skipped 1 object of kind Rollout, which makes pods; counted as found: 1 running pod" in told
     assert "note: skipped 1 object of kind ConfigMap" in told
+
+
+def test_an_excluded_workload_is_not_checked(planner: Planner, tmp_path: Path) -> None:
+    """Neither its constraints nor what is found about its pods decide the exit code; the others still do."""
+    shop = [deployment("web", 3), deployment("db", 3)]
+    for item in shop:
+        item["metadata"]["uid"] = item["metadata"]["name"]
+    found = write(
+        tmp_path / "shop.json", node("a1", "a"), node("b1", "b"), *shop, *_owned("web"), *_owned("db")
+    )
+    both = planner("check", "-f", found)
+    one = planner("check", "-f", found, "--exclude", "deploy/web")
+    none = planner("check", "-f", found, "--exclude", "deploy/web", "--exclude", "deployment/db.shop")
+    assert (both.code, one.code, none.code) == (1, 1, 0)
+    assert "Deployment/db" in one.out
+    assert "Deployment/web" not in one.out
+    lost = ("check", "-f", found, "--survive", "topology.kubernetes.io/zone")
+    assert planner(*lost).code == 1
+    assert planner(*lost, "--exclude", "deploy/web", "--exclude", "deploy/db").code == 0
+    unknown = planner("check", "-f", found, "--exclude", "deploy/wbe")
+    assert (unknown.code, "did you mean web" in unknown.err) == (2, True)
+
+
+def _owned(name: str) -> list[Object]:
+    """The ReplicaSet of a Deployment, and three pods of it on one node."""
+    template = deployment(name, 3)["spec"]["template"]
+    above = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name, "uid": name, "controller": True}
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{name}-1", "uid": f"{name}-1"}
+    replicas: Object = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": f"{name}-1",
+            "namespace": "shop",
+            "uid": f"{name}-1",
+            "ownerReferences": [above],
+        },
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": name}}, "template": template},
+    }
+    pods = [pod(f"{name}-1-{number}", on="a1", app=name, spread="DoNotSchedule") for number in range(3)]
+    for item in pods:
+        item["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    return [replicas, *pods]

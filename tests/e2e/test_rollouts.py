@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import random
+import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from models import Cluster
-from planner.documents.rollout import Rollout
+from planner.documents.rollout import Rollout, WorkloadRollout
 from planner.rollout import rollout
-from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, wait_for
+from tests.e2e.control_plane import ControlPlane, Manifest, documents, is_ready, wait_for
 from tests.e2e.manifests import ZONE, node, spread, workload
 
 #: So many are drawn: `ROLLOUTS=60 make e2e E2E=tests/e2e/test_rollouts.py`, some twelve seconds each, from
@@ -133,18 +134,60 @@ def _play(live: ControlPlane, seed: int) -> list[str]:
     dump = json.loads(live.kubectl("get", _KINDS, "--all-namespaces", "-o", "json"))
     cluster = Cluster.from_objects(dump["items"])
     foreseen = rollout(cluster, Cluster.from_objects(after, partial=True), replays=_DRAWS, fixes=False)
-    live.kubectl("apply", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": after}))
-    _static(live)
+    events = _watched(live, after)
     wrong = [line for item in after for line in _differences(live, item, foreseen)]
+    wrong += [line for item in after for line in _beyond(item, foreseen, dump["items"], events)]
     if wrong:
         (live.home.parent / f"rollout-{seed}.json").write_text(json.dumps({"dump": dump, "after": after}))
     _clear(live)
     return wrong
 
 
+def _watched(live: ControlPlane, after: list[Manifest]) -> list[Manifest]:
+    """What happens to pods while the manifests are applied, event by event."""
+    words = ("get", "pods", "--watch", "--output-watch-events", "-o", "json")
+    path = live.home / "watched"
+    with (
+        path.open("w") as told,
+        subprocess.Popen(["kubectl", *words], env=live.environment, stdout=told) as watch,
+    ):
+        wait_for("the watch", lambda: path.stat().st_size or (None if live.get("pods") else 1))
+        live.kubectl(
+            "apply", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": after})
+        )
+        _static(live)
+        watch.terminate()
+    return [*documents(path.read_text())]
+
+
+def _beyond(
+    item: Manifest, foreseen: Rollout, before: list[Manifest], events: list[Manifest]
+) -> Iterator[str]:
+    """Where fewer pods were ready than in the worst draw, or more than in the best."""
+    name, row = item["metadata"]["name"], _row(foreseen, item)
+    pods = [found for found in before if found["kind"] == "Pod"]
+    ready = {
+        p["metadata"]["name"] for p in pods if p["metadata"]["labels"].get("app") == name and is_ready(p)
+    }
+    least = len(ready)
+    for event in events:
+        pod = event["object"]
+        if pod["metadata"].get("labels", {}).get("app") == name:
+            well = event["type"] != "DELETED" and is_ready(pod)
+            (ready.add if well else ready.discard)(pod["metadata"]["name"])
+            least = min(least, len(ready))
+    if not row.least_ready <= least <= row.least_ready_best:
+        yield f"{name}: {least} ready, foreseen {row.least_ready} to {row.least_ready_best}"
+
+
+def _row(foreseen: Rollout, item: Manifest) -> WorkloadRollout:
+    workload = f"{item['kind']}/{item['metadata']['name']}"
+    return next(row for row in foreseen.workloads if row.workload == workload)
+
+
 def _differences(live: ControlPlane, item: Manifest, foreseen: Rollout) -> list[str]:
     name, kind = item["metadata"]["name"], item["kind"]
-    row = next(row for row in foreseen.workloads if row.workload == f"{kind}/{name}")
+    row = _row(foreseen, item)
     zones, line = _by_zone(live, name), _line(live, name)
     ends = [(end.completes, dict(end.domains[ZONE])) for end in row.ends]
     wrong = []

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from models import Cluster
+from models import Cluster, InputError
 from planner import check
+from planner.audit.findings import audit
+from planner.documents.plan import CheckReport
+from planner.problem.problem import Problem
 from tests.builders import (
     HARD,
     HOST,
@@ -36,6 +39,12 @@ def webs(places: str, start: int = 0, **words: object) -> list[Object]:
     """Pods of ReplicaSet web, one on every node named in `places`."""
     found = {"owner": WEB, "app": "web", "spread": [spread()], **words}
     return [pod(f"web-{start + number}", on=place, **found) for number, place in enumerate(places.split())]
+
+
+def audited(found: Cluster) -> CheckReport:
+    """The snapshot's own placement, without what is found about constraints whatever the placement."""
+    problem = Problem(found)
+    return audit(problem, problem.node_of)
 
 
 #: Title, objects, violations, hard excess.
@@ -176,7 +185,7 @@ SPREADS = [
 @pytest.mark.parametrize(("objects", "violations", "excess"), [pytest.param(*r, id=t) for t, *r in SPREADS])
 def test_spread(objects: list[Object], violations: int, excess: int) -> None:
     """Pairs of constraint and domain that are too full, and by how much."""
-    report = check(cluster(*objects, WEB))
+    report = audited(cluster(*objects, WEB))
     assert (report.violations, report.hard_excess, report.findings) == (violations, excess, ())
 
 
@@ -302,5 +311,39 @@ def test_recorded_clusters(number: int) -> None:
     """The nine recorded clusters have the violations and the excess that an independent count found."""
     with gzip.open(REBALANCE, "rt") as lines:
         case = json.loads(list(lines)[number])
-    report = check(Cluster.from_objects(case["cluster"]["items"]))
+    report = audited(Cluster.from_objects(case["cluster"]["items"]))
     assert (report.violations, report.hard_excess) == (case["violations"], case["excess"])
+
+
+@pytest.mark.parametrize("selector", [{"app": "wbe"}, {}, None])
+def test_a_constraint_that_counts_none_of_its_own_pods_is_a_finding(selector: dict[str, str] | None) -> None:
+    """All four pods are in one zone and no skew is seen: green would be a false answer."""
+    constraint = {**spread(), "labelSelector": None if selector is None else {"matchLabels": selector}}
+    report = check(cluster(*ABC, *webs("a1 a1 a1 a1", spread=[constraint]), WEB))
+    (finding,) = report.findings
+    assert (report.violations, report.hard_excess) == (1, 0)
+    assert (finding.plugin, finding.pod) == ("PodTopologySpread", "default/web-0")
+    assert "counts none of its own pods" in finding.message
+
+
+def test_a_constraint_that_counts_some_of_its_own_pods_is_none() -> None:
+    """Another revision may have other labels; as long as some pods are counted there is no finding."""
+    pods = webs("a1 b1") + webs("c1", start=5, app="old")
+    assert check(cluster(*ABC, *pods, WEB)).findings == ()
+
+
+def test_pods_outside_all_domains_are_counted_and_named() -> None:
+    """A node without the label, and one that a policy leaves out, are in no domain: the pods are named."""
+    nodes = [*ABC, node("x"), node("t1", zone="a", taints=["t:NoSchedule"])]
+    report = check(cluster(*nodes, *webs("a1 b1 c1 x t1", spread=[spread(nodeTaintsPolicy="Honor")]), WEB))
+    assert [(row.outside, row.domains) for row in report.constraints] == [(2, {"a": 1, "b": 1, "c": 1})]
+    assert (
+        "ReplicaSet/web of default: 2 pods are outside all domains of its constraint over "
+        f"{ZONE}, and not counted: web-3 on x, web-4 on t1" in report.notes
+    )
+
+
+def test_a_snapshot_without_nodes_is_an_error() -> None:
+    """Without nodes no pod stands anywhere, and nothing could be found wrong."""
+    with pytest.raises(InputError, match="no nodes"):
+        check(cluster(*webs("a1")))

@@ -195,7 +195,7 @@ def test_bare_pods_are_told_apart() -> None:
     """They go as with --force and do not come back, which a note says; nobody else is in it."""
     objects = running(web(1, constraints=[]), ["a1"], *zones("ab"))
     assert drained(objects, "a1").notes == ()
-    plan = drained([*objects, pod("tool", on="a1"), pod("shell", on="a1")], "a1")
+    plan = drained([*objects, pod("tool", on="a1"), pod("shell", on="a1")], "a1", force=True)
     (note,) = plan.notes
     assert note.startswith("default/tool and 1 more have no controller")
     assert {row.pod: row.lands for row in plan.steps[0].evictions}["default/tool"] is None
@@ -273,3 +273,62 @@ def test_an_order_without_preemption_is_better() -> None:
     plan = drained(objects, "b1", "a1")
     assert [step.node for step in plan.steps] == ["a1", "b1"]
     assert (plan.notes, plan.after.pending) == ((), 1)
+
+
+def test_a_pod_without_a_controller_blocks_its_node_unless_forced() -> None:
+    """kubectl drain evicts nothing on such a node and names the pods; the other nodes are drained."""
+    objects = [*running(web(2, constraints=[]), ["a1", "b1"], *zones("abc")), pod("tool", on="a1")]
+    plan = drained(objects, "a1", "b1")
+    (row,) = plan.blocked
+    assert (row.node, row.pod, row.reason) == ("a1", "default/tool", "NoController")
+    assert row.message == (
+        "cannot delete Pods that declare no controller (use --force to override): default/tool"
+    )
+    assert [(step.node, len(step.evictions)) for step in plan.steps] == [("b1", 1)]
+    assert drained(objects, "a1", "b1", force=True).blocked == ()
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet"])
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [({"finalizers": ["example.com/hold"]}, "Finalizer"), ({}, "NodeNotReady"), ({"gone": 1}, "Terminating")],
+)
+def test_a_pod_that_does_not_end_keeps_its_node(kind: str, words: dict[str, Any], reason: str) -> None:
+    """A finalizer, a kubelet that is away, a pod Terminating for long: no node is said to be empty.
+
+    The room is not free, and a StatefulSet makes no pod of that name before it is.
+    """
+    sick = ["node.kubernetes.io/unreachable:NoExecute"] if reason == "NodeNotReady" else []
+    owner = workload(kind, "web")
+    found = pod("web-0", on="a1", app="web", owner=owner, gone=reason == "Terminating")
+    found["metadata"]["finalizers"] = words.get("finalizers", [])
+    now = pod("other", on="b1", owner="ReplicaSet/other", created="2024-01-01T01:00:00Z")
+    objects = [node("a1", taints=sick), node("b1"), owner, found, now]
+    plan = drained(objects, "a1")
+    (row,) = plan.blocked
+    assert (row.node, row.pod, row.reason, row.fixes) == ("a1", "default/web-0", reason, ())
+    lands = [eviction.lands for step in plan.steps for eviction in step.evictions]
+    expected = [] if reason == "Terminating" else [None if kind == "StatefulSet" else "b1"]
+    assert lands == expected
+
+
+def test_finalizers_of_kubernetes_itself_are_taken_away() -> None:
+    """Every pod of a Job has one, which the Job controller removes when it has counted the pod."""
+    found = of_job("sums-0", "n1", spread=[])
+    found["metadata"]["finalizers"] = ["batch.kubernetes.io/job-tracking"]
+    assert drained([node("n1"), node("n2"), job(backoffLimit=5), found], "n1").blocked == ()
+
+
+def test_a_pod_without_a_grace_period_needs_no_kubelet_to_end() -> None:
+    """The API server deletes it at once, also on a node that is unreachable."""
+    owner = workload("ReplicaSet", "web")
+    found = pod("web-0", on="a1", app="web", owner=owner, terminationGracePeriodSeconds=0)
+    sick = node("a1", taints=["node.kubernetes.io/unreachable:NoExecute"])
+    assert drained([sick, node("b1"), owner, found], "a1").blocked == ()
+
+
+def test_new_nodes_are_spread_over_the_zones_of_the_drained() -> None:
+    """Three new nodes for two zones: two in the first, one in the other."""
+    plan = drained(running(web(2), ["a1", "b1"], *zones("ab")), "a1", "b1", surge=3)
+    assert plan.surge == ("a1-1", "a1-2", "b1-1")
+    assert plan.after.pending == 0

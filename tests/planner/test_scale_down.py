@@ -277,3 +277,32 @@ def test_a_question_that_makes_no_sense_is_bad_input(question: dict[str, int], p
     with pytest.raises(InputError) as raised:
         scale_down(cluster(*ZONES, *web("a1", "b1", "c1")), question)
     assert [line.startswith(problem) for line in raised.value.problems] == [True]
+
+
+def test_where_names_alone_decide_the_outcome_is_open() -> None:
+    """Two pods in zone a, one in b, all alike in age: which one goes is left to chance, and is told so."""
+    web = scaled("Deployment", "web", 3, spread=[spread(ZONE)])
+    owner = revision(web, 1)
+    nodes = [node("a1", "a"), node("a2", "a"), node("b1", "b")]
+    pods = [replica(owner, f"web-{n}", place, conditions=READY) for n, place in enumerate(("a1", "a2", "b1"))]
+    found = scale_down(cluster(*nodes, web, owner, *pods), {"Deployment/web": 2})
+    assert found.draws is not None
+    assert found.best.hard_excess == 0
+    assert 0 < found.draws.broken == found.draws.worse < found.draws.runs
+
+
+def test_where_something_decides_nothing_is_open() -> None:
+    """Deletion costs say which pod goes, at every moment: there are no draws to tell of."""
+    web = scaled("Deployment", "web", 3, spread=[spread(ZONE)])
+    owner, nodes = revision(web, 1), [node("a1", "a"), node("a2", "a"), node("b1", "b")]
+    pods = [
+        replica(
+            owner,
+            f"web-{n}",
+            place,
+            conditions=READY,
+            annotations={"controller.kubernetes.io/pod-deletion-cost": str(n)},
+        )
+        for n, place in enumerate(("a1", "a2", "b1"))
+    ]
+    assert scale_down(cluster(*nodes, web, owner, *pods), {"Deployment/web": 2}).draws is None

@@ -77,7 +77,7 @@ def _lands(step: DrainStep, page: Page) -> str:
 def _blocked(row: BlockedNode, page: Page) -> Iterator[Block]:
     yield Sentence(f"{row.node} is not emptied: {row.pod} stays.", "bad")
     yield Sentence(row.message, indent=2)
-    if not row.fixes:
+    if not row.fixes and row.reason == "Budget":
         yield Sentence("Neither one more replica nor another budget frees it.", indent=2)
     for number, fix in enumerate(row.fixes, start=1):
         yield from fix_blocks(number, fix.model_copy(update={"node": ""}), page)

@@ -121,22 +121,34 @@ def _counts(row: SpreadDomains, page: Page) -> str:
 
 def fixes(item: Explanation, page: Page) -> Iterator[Block]:
     """What helps a pod, the cheapest first; or that nothing does, and how much was tried."""
-    if not item.fixes:
+    if not item.fixes and item.risky:
+        yield Sentence("No change that is safe to apply was found.")
+    elif not item.fixes:
         proof = "and that is every change that the planner knows" if item.exhausted else "of the cheapest"
         none = "none applies" if item.exhausted else "none was tried out"
         tried = f"{item.tried} changes were tried out, {proof}" if item.tried else none
         yield Sentence(f"No change that the planner knows helps: {tried}.")
         return
-    yield Sentence("Each of these helps, the cheapest first:")
+    pods = 1 + len(item.alike)
+    if item.fixes:
+        yield Sentence("Each of these helps, the cheapest first:")
     for number, fix in enumerate(item.fixes, start=1):
-        yield from fix_blocks(number, fix, page)
+        yield from fix_blocks(number, fix, page, pods)
+    if item.risky and (page.everything or not item.fixes):
+        yield Sentence("These place it, too; apply them only if you know why:")
+        for number, fix in enumerate(item.risky, start=len(item.fixes) + 1):
+            yield from fix_blocks(number, fix, page, pods)
+            yield Sentence(fix.risk, indent=6)
+    elif item.risky:
+        yield Sentence(f"{counted(len(item.risky), 'change')} less safe to apply, too: -v shows them.")
 
 
-def fix_blocks(number: int, fix: Fix, page: Page) -> Iterator[Block]:
+def fix_blocks(number: int, fix: Fix, page: Page, pods: int = 1) -> Iterator[Block]:
     """A numbered fix with how each of its changes is made."""
     told = list(dict.fromkeys(change.summary for change in fix.changes)) or ["nothing but another try"]
     where = f" -> {fix.node}" if fix.node else ""
-    yield Sentence(f"{number:>2}. {'; '.join(told)}{where}{consequences(fix)}")
+    together = f", {fix.places} of the {pods} pods" if pods > 1 else ""
+    yield Sentence(f"{number:>2}. {'; '.join(told)}{where}{together}{consequences(fix)}")
     for change in fix.changes:
         yield from _recipe(change, page)
 

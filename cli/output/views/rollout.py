@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from cli.output.blocks import Block, Cell, Section, Sentence, Table, VerdictBlock, Words, rows_of, section
 from cli.output.page import Page, counted
@@ -13,8 +14,8 @@ from cli.output.views.spread import short_key
 from cli.output.views.verdict import told
 from planner.documents.rollout import Rollout, RolloutEnd, WorkloadRollout
 
-#: So many ways to end, and so many domains, are shown before the rest is summed up.
-_MOST_ENDS = 4
+#: Ways to end are shown up to so many letters, and so many domains, before the rest is summed up.
+_MOST_LETTERS = 120
 _MOST_DOMAINS = 12
 #: A shorter part is not folded.
 _PART = 40
@@ -39,7 +40,9 @@ def _fixes(document: Rollout, page: Page) -> Iterator[Block]:
 
 def names(document: Rollout) -> Iterator[str]:
     """The workloads that do not complete, or end with a constraint broken."""
-    found = [(row.namespace, row.workload) for row in document.workloads if not row.completes]
+    found = [
+        (row.namespace, row.workload) for row in document.workloads if not (row.completes or row.as_before)
+    ]
     found += [(row.namespace, row.workload) for row in document.broken]
     for namespace, workload in dict.fromkeys(found):
         yield workload_line(namespace, workload)
@@ -52,7 +55,7 @@ def workloads(found: Sequence[WorkloadRollout], page: Page) -> Iterator[Section]
         [
             row.namespace,
             row.workload,
-            Cell("yes", "good") if row.completes else Cell("no", "bad"),
+            _completes(row),
             str(len(row.steps)),
             _least_ready(row),
             ends_of(row.ends, page),
@@ -65,6 +68,13 @@ def workloads(found: Sequence[WorkloadRollout], page: Page) -> Iterator[Section]
         yield section(f"Where {row.workload} stops", *_stop(row))
 
 
+def _completes(row: WorkloadRollout) -> Cell:
+    """Of a workload that the apply does not change and that lacked pods before, that is no fault of it."""
+    if row.completes:
+        return Cell("yes", "good")
+    return Cell("no, as before") if row.as_before else Cell("no", "bad")
+
+
 def _least_ready(row: WorkloadRollout) -> str:
     """`3, mostly 5`: of the worst draw, and of the middle one."""
     worst, median = row.least_ready, row.least_ready_median
@@ -74,10 +84,11 @@ def _least_ready(row: WorkloadRollout) -> str:
 def ends_of(ends: Sequence[RolloutEnd], page: Page) -> str:
     """`zone a 2, b 1 (19 of 21); ...`."""
     runs = sum(end.runs for end in ends)
-    shown = ends if page.everything else ends[:_MOST_ENDS]
-    parts = [_end(end, runs if len(ends) > 1 else 0, page) for end in shown]
-    if len(shown) < len(ends):
-        parts.append(f"{len(ends) - len(shown)} more")
+    parts = [_end(end, runs if len(ends) > 1 else 0, page) for end in ends]
+    lengths = accumulate(map(len, parts))
+    shown = len(parts) if page.everything else max(1, sum(length <= _MOST_LETTERS for length in lengths))
+    if shown < len(parts):
+        parts[shown:] = [f"{len(parts) - shown} more (-v shows all)".replace(" ", JOINT)]
     return "; ".join(parts)
 
 
@@ -103,7 +114,7 @@ def _steps(row: WorkloadRollout, page: Page) -> Iterator[Block]:
 
 def _stop(row: WorkloadRollout) -> Iterator[Block]:
     """After which step it stops, and why."""
-    if row.completes:
+    if row.completes or row.as_before:
         return
     runs = sum(end.runs for end in row.ends)
     stopped = sum(end.runs for end in row.ends if not end.completes)

@@ -11,7 +11,7 @@ from cli.output.page import MANY_ROWS, MOST_ROWS, Page, counted
 from cli.output.views.names import pod_line
 from cli.output.views.spread import row_now
 from cli.output.views.stages import in_words, stages
-from planner.documents.plan import ConstraintReport, ScaleDown
+from planner.documents.plan import ConstraintReport, ScaleDown, ScaleDownDraws
 
 
 def sections(document: ScaleDown, page: Page) -> Iterator[Section]:
@@ -70,14 +70,23 @@ def _verdict(document: ScaleDown) -> VerdictBlock:
     broken = f", {counted(ours.hard_excess, 'pod')} too many" if ours.hard_excess else ""
     if not ours.victims:
         sentence = f"No pods go{broken}"
+    elif document.draws is not None and document.draws.worse:
+        sentence = f"{going}{broken}: {_open(document.draws)}"
     elif set(ours.victims) == set(theirs.victims):
         best = "no choice is better" if document.status == "Optimal" else "no better one was found"
         them = "it" if len(ours.victims) == 1 else "them"
+        them += ", or others as good," if document.draws is not None else ""
         sentence = f"{going}{broken}: the controller takes {them} by itself, and {best}"
     else:
         sentence = f"{going}: {_compared(document)}"
     sentence = sentence[0].upper() + sentence[1:]
     return VerdictBlock(f"{sentence}.", "bad" if ours.hard_excess else "good")
+
+
+def _open(draws: ScaleDownDraws) -> str:
+    """Where names, moments and chance decide which pods go, and not all choices are as good as the best."""
+    ends = f"{draws.worse} of {draws.runs} draws end less well spread than the best choice"
+    return f"it is open which the controller takes: {ends}, {draws.broken} with a constraint broken"
 
 
 def _compared(document: ScaleDown) -> str:

@@ -62,6 +62,10 @@ def _apply(objects: list[Object], pod: str, change: FixChange) -> list[Object]:
         containers: Object = {"spec": {"containers": [{"name": "main"}]}} if kind == "Pod" else {}
         made: Object = {"apiVersion": "v1", "kind": kind, "metadata": metadata, **containers}
         return [*objects, merged(made, change.patch)]
+    if change.action == "CreateClaim":
+        # Its volume may be reached from anywhere, as it was tried.
+        made = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": change.namespace}}
+        return [*objects, {**made, "spec": {}}]
     if change.action in {"Uncordon", "RemoveTaint"}:
         return [_kubectl(o, change.command) if _is(o, "Node", name) else o for o in objects]
     assert change.patch is not None

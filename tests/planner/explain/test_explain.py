@@ -18,6 +18,8 @@ from tests.builders import (
     labelled,
     node,
     pod,
+    profile,
+    scheduler,
     spread,
     storage_class,
     term,
@@ -34,7 +36,7 @@ def only(*objects: Object, **options: Any) -> Explanation:
 
 def summaries(found: Explanation) -> list[str]:
     """The fixes of one change, in words."""
-    return [fix.changes[0].summary for fix in found.fixes if len(fix.changes) == 1]
+    return [fix.changes[0].summary for fix in (*found.fixes, *found.risky) if len(fix.changes) == 1]
 
 
 ZONES = (node("a", zone="a"), node("b", zone="b"), node("c", zone="c", taints=["down:NoSchedule"]))
@@ -75,8 +77,8 @@ def test_fixes_come_cheapest_first() -> None:
     """One's own manifest before nodes, nodes before other people's pods."""
     found = only(*ZONES, *RUNNING, pod("new", app="web", spread=[spread()]))
     assert [fix.changes[0].action for fix in found.fixes] == [
-        "RaiseMaxSkew",
         "HonorTaints",
+        "RaiseMaxSkew",
         "AddToleration",
         "ScheduleAnyway",
         "RemoveTaint",
@@ -135,7 +137,7 @@ def test_daemon_pods_take_their_share_of_a_new_node() -> None:
 def test_two_changes_where_one_is_not_enough() -> None:
     """A cordoned node with a taint of its own: both have to go, or be tolerated."""
     found = only(node("a", cordoned=True, taints=["gpu:NoSchedule"]), pod("new"))
-    pairs = [[change.action for change in fix.changes] for fix in found.fixes]
+    pairs = [[change.action for change in fix.changes] for fix in found.risky]
     assert ["Uncordon", "AddToleration"] in pairs
     assert all(len(pair) == 1 for pair in pairs if "AddNode" in pair)
 
@@ -259,8 +261,9 @@ def test_a_volume_in_another_zone_is_no_matter_of_changes() -> None:
 
 
 def test_what_nothing_helps_is_said_to_be_so() -> None:
-    """A claim that does not exist is not in the catalogue: everything else was tried."""
-    found = only(node("a"), pod("new", claims=["missing"]))
+    """A claim whose volume is lost cannot be mended here: everything else was tried."""
+    lost = {**claim("lost", volume="gone"), "status": {"phase": "Lost"}}
+    found = only(node("a"), lost, pod("new", claims=["lost"]))
     assert (found.fixes, found.exhausted) == ((), True)
 
 
@@ -294,7 +297,7 @@ def test_lower_priorities_are_evicted_where_a_change_allows_it() -> None:
         pod("high", cpu="2", priority=10),
     ]
     found = only(*objects)
-    fix = next(f for f in found.fixes if [c.action for c in f.changes] == ["AddToleration"])
+    fix = next(f for f in found.risky if [c.action for c in f.changes] == ["AddToleration"])
     assert fix.victims == ("default/low",)
 
 
@@ -313,7 +316,7 @@ def test_a_sick_node_is_tolerated_by_a_toleration_of_its_own() -> None:
     ]
     for written, kept in ((given, []), (own, own)):
         found = only(node("a", taints=taints), pod("new", tolerations=written))
-        (change,) = next(fix for fix in found.fixes if fix.changes[0].action == "AddToleration").changes
+        (change,) = next(fix for fix in found.risky if fix.changes[0].action == "AddToleration").changes
         new = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
         assert change.patch is not None
         assert change.patch["spec"]["tolerations"] == [*kept, new]
@@ -345,3 +348,110 @@ def test_who_only_waits_for_a_turn_is_summed_up() -> None:
         "2 pods get a node when the scheduler reaches them, for example default/one gets a: "
         "nothing keeps them pending",
     )
+
+
+@pytest.mark.parametrize(
+    ("objects", "words"),
+    [
+        ([node("a"), pod("new", node_selector={"disk": "ssd"})], "label node"),
+        ([node("a", taints=["nvidia.com/gpu:NoSchedule"]), pod("new")], "nvidia.com/gpu"),
+        ([node("a", taints=["node.kubernetes.io/unreachable:NoSchedule"]), pod("new")], "unreachable"),
+        ([node("a", cpu="1"), pod("new", cpu="4")], "request 1 cpu"),
+    ],
+)
+def test_what_is_not_safe_to_apply_is_never_among_the_fixes(objects: list[Object], words: str) -> None:
+    """Relabelling nodes, tolerating sick nodes and devices, asking for a fraction: apart, with the reason."""
+    found = only(*objects)
+    assert found.fixes
+    assert not [c for fix in found.fixes for c in fix.changes if words in c.summary and c.action != "AddNode"]
+    risky = [fix for fix in found.risky if any(words in change.summary for change in fix.changes)]
+    assert risky
+    assert all(fix.risk for fix in risky)
+
+
+def test_a_pod_that_asks_for_the_device_may_tolerate_its_taint() -> None:
+    """There the toleration is what is missing, and nothing is got around."""
+    gpu = {"nvidia.com/gpu": "1"}
+    nodes = node("a", taints=["nvidia.com/gpu:NoSchedule"], room=gpu)
+    found = only(nodes, pod("new", requests=gpu))
+    assert found.fixes[0].changes[0].summary == "tolerate nvidia.com/gpu:NoSchedule"
+
+
+def test_a_deletion_that_a_budget_forbids_is_not_safe() -> None:
+    """With a budget that allows nothing the pod in the way is not offered; with room in it, it is."""
+    for least, safe in ((1, False), (0, True)):
+        budget = {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "db", "namespace": "default"},
+            "spec": {"minAvailable": least, "selector": {"matchLabels": {"app": "db"}}},
+        }
+        owner = workload("ReplicaSet", "db")
+        full = pod("db-1", on="a", app="db", cpu="4", owner=owner)
+        found = only(node("a", cpu="4"), owner, full, budget, pod("new", cpu="2"))
+        offered = [change.action for fix in found.fixes for change in fix.changes]
+        assert ("DeletePod" in offered) == safe
+        assert ("DeletePod" in [c.action for fix in found.risky for c in fix.changes]) != safe
+
+
+@pytest.mark.parametrize(
+    ("asked", "there", "meant"),
+    [
+        ("eu-west", ["eu-wset", "us-east"], "eu-wset"),
+        ("goldd", ["gold", "silver"], "gold"),
+        ("zone-c", ["zone-a", "zone-b"], ""),
+        ("zone-c", ["zone-a"], ""),
+        ("pool-1", ["pool-11"], ""),
+        ("ssd", ["hdd", "nvme"], ""),
+        ("frontend", ["fronted", "frontends"], ""),
+    ],
+)
+def test_a_value_that_no_node_has_is_corrected_where_one_alone_is_like_it(
+    asked: str, there: list[str], meant: str
+) -> None:
+    """A typing error is the first fix; a value of a family, such as another zone, is never taken for one."""
+    nodes = [node(f"n{number}", labels={"pool": value}) for number, value in enumerate(there)]
+    for words in ({"node_selector": {"pool": asked}}, {"only_on": [labelled("pool", "In", asked)]}):
+        found = only(*nodes, pod("new", **words))
+        corrections = [text for text in summaries(found) if text.startswith("did you mean")]
+        assert corrections == ([f"did you mean pool={meant}? No node has pool={asked}"] if meant else [])
+        assert (found.fixes[0].changes[0].action == "CorrectValue") == bool(meant)
+
+
+def test_a_missing_claim_is_to_be_created() -> None:
+    """The pod's line is `persistentvolumeclaim "data-pg-0" not found`; nothing else would help it."""
+    found = only(node("a"), pod("pg-0", claims=["data-pg-0"]))
+    (fix,) = [fix for fix in found.fixes if fix.changes[0].action == "CreateClaim"]
+    assert 'persistentvolumeclaim "data-pg-0" not found' in found.message
+    assert found.fixes[0] == fix
+    assert [(change.target, change.summary) for change in fix.changes] == [
+        ("PersistentVolumeClaim/data-pg-0", "create claim data-pg-0")
+    ]
+
+
+def test_a_fix_says_how_many_of_the_pods_alike_it_places() -> None:
+    """Three pods alike, tried together: one more node has room for two, lower requests for one on the old."""
+    owner = workload("ReplicaSet", "web", app="web")
+    pods = [pod(f"web-{n}", app="web", cpu="2", owner=owner) for n in range(3)]
+    found = only(node("a", cpu="4"), owner, pod("full", on="a", cpu="3"), *pods)
+    places = {fix.changes[0].action: fix.places for fix in found.fixes if len(fix.changes) == 1}
+    assert (places["AddNode"], places["LowerRequest"], places["DeletePod"]) == (2, 1, 2)
+
+
+def test_a_default_constraint_is_written_without_a_revisions_hash() -> None:
+    """The selector of a ReplicaSet has pod-template-hash, which in a Deployment would mean no new pod."""
+    owner = workload("ReplicaSet", "web-1", app="web")
+    owner["spec"]["selector"] = {"matchLabels": {"app": "web", "pod-template-hash": "1"}}
+    args = {
+        "defaultingType": "List",
+        "defaultConstraints": [{"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}],
+    }
+    config = scheduler(profile(PodTopologySpread=args))
+    labels = {"app": "web", "pod-template-hash": "1"}
+    running = [pod(f"web-1-{n}", on=n, labels=labels, owner=owner) for n in "ab"]
+    found = only(*ZONES, config, owner, *running, pod("web-1-new", labels=labels, owner=owner))
+    patches = [c.patch for f in (*found.fixes, *found.risky) for c in f.changes if c.action == "RaiseMaxSkew"]
+    assert patches
+    assert "'pod-template-hash': '1'" not in str(patches)
+    assert "'key': 'pod-template-hash'" not in str(patches)
+    assert "'matchLabelKeys': ['pod-template-hash']" in str(patches)

@@ -53,6 +53,24 @@ def test_no_step_breaks_what_was_promised(
     assert not taken_available or ready + well - taken_available >= wanted - may.unavailable
 
 
+@pytest.mark.parametrize(
+    ("old", "kept"),
+    [
+        ([Size(6, 8)], [6]),
+        ([Size(6, 6)], [5]),
+        ([Size(1, 0), Size(6, 8)], [0, 6]),
+        ([Size(0, 3), Size(6, 6)], [0, 2]),
+    ],
+)
+def test_a_status_that_lags_behind_takes_no_pods(old: list[Size], kept: list[int]) -> None:
+    """Where a status still counts pods that its ReplicaSet gave up, nothing more is taken in that sync.
+
+    Counting them as available took three where one was allowed, and fewer pods were ready than ever happens.
+    What an emptied ReplicaSet has left in its status is counted, as the controller does.
+    """
+    assert old_sizes(8, Margins(2, 2), Size(4, 1), old) == kept
+
+
 @given(counts, counts, st.lists(st.integers(1, 10), min_size=2, max_size=4))
 def test_shares_add_up(wanted: int, surge: int, sizes: list[int]) -> None:
     """After scaling, the ReplicaSets have together what the Deployment may have.

@@ -2,14 +2,20 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from models import Cluster, InputError
 from planner import rollout, simulate
 from planner.documents.rollout import AppliedSimulation, Rollout
-from tests.builders import ZONE, Object, node, spread
+from planner.problem.problem import Problem
+from planner.rollout.before import Before
+from planner.rollout.report import counts_at
+from planner.state.state import State
+from tests.builders import ZONE, Object, node, pod, spread, workload
 from tests.planner.rollout.running import manifests, running, web, zones
 
+OTHER = workload("ReplicaSet", "db", namespace="shop")
 ONE_MORE: dict[str, Any] = {"strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
 
 
@@ -165,3 +171,62 @@ def test_nothing_to_roll_out_is_an_error() -> None:
     """An answer over nothing would be green by mistake."""
     with pytest.raises(InputError, match="no workload"):
         rollout(Cluster.from_objects(zones("a")), manifests(node("b1")))
+
+
+@pytest.mark.parametrize(
+    ("replicas", "strategy", "least"),
+    [
+        (8, {}, 6),
+        (10, {"maxSurge": 1, "maxUnavailable": 3}, 7),
+        (6, {"maxSurge": 0, "maxUnavailable": 2}, 4),
+    ],
+)
+def test_no_draw_has_fewer_ready_pods_than_the_strategy_allows(
+    replicas: int, strategy: dict[str, Any], least: int
+) -> None:
+    """A ReplicaSet's status that lagged behind let draws go to 4 of 8; eleven real rollouts never did."""
+    places = [f"{zone}1" for zone in ("abab" * replicas)[:replicas]]
+    rolling: dict[str, Any] = {"strategy": {"rollingUpdate": strategy}}
+    found = applied(
+        running(web(replicas), places, *zones("ab")), web(replicas, cpu="150m", **rolling), replays=60
+    )
+    row = found.workloads[0]
+    assert row.completes
+    assert least == row.least_ready <= row.least_ready_median <= row.least_ready_best <= replicas
+    assert all(step.ready <= step.old + step.new for step in row.steps)
+
+
+def test_what_was_broken_before_is_a_note() -> None:
+    """A gate that is red for the constraint of another workload would be red for every apply."""
+    other = [
+        pod(f"db-{n}", on="a1", app="db", namespace="shop", owner=OTHER, spread=[spread(app="db")])
+        for n in range(3)
+    ]
+    free: dict[str, Any] = {"constraints": [], **ONE_MORE}
+    objects = [*running(web(2, **free), ["a1", "b1"], *zones("ab")), OTHER, *other]
+    found = applied(objects, web(2, cpu="200m", **free))
+    assert (found.completes, found.replays.held, found.broken) == (True, found.replays.runs, ())
+    assert [note for note in found.notes if "had 2 pods too many before" in note]
+
+
+def test_what_becomes_worse_is_broken() -> None:
+    """Pods too many before excuse as many at the end, and not one more."""
+    objects = [*zones("ab"), *running(web(2), ["a1", "b1"])]
+    problem = Problem(Cluster.from_objects(objects))
+    counts = counts_at(problem, State(problem, np.zeros(len(problem.pods), np.intp)))
+    whose = ("shop", "Deployment/web", ZONE)
+    assert [*Before({}, frozenset()).worse(counts)] == [(whose, 1)]
+    assert [*Before({whose: 1}, frozenset()).worse(counts)] == []
+
+
+def test_pods_that_waited_before_are_a_note_where_nothing_changes() -> None:
+    """A workload in the manifests that runs as it is applied, with a pod pending for long, fails no gate."""
+    stuck = web(3, cpu="3")
+    objects = [*running(stuck, ["a1", "b1"], *zones("ab"))]
+    objects[-3]["spec"]["replicas"] = 3
+    found = applied(objects, stuck)
+    assert not found.workloads[0].completes
+    assert (found.completes, found.workloads[0].as_before, found.fixes) == (True, True, ())
+    assert [note for note in found.notes if "lacked ready pods before" in note]
+    changed = applied(objects, web(3, cpu="3100m"))
+    assert (changed.completes, changed.workloads[0].as_before) == (False, False)

@@ -98,9 +98,10 @@ def _ready(document: DrainPlan, snapshot: Snapshot) -> dict[tuple[str, str], int
 
 
 def _fresh(document: DrainPlan, snapshot: Snapshot) -> str:
-    """How many nodes there have to be with the labels that new ones share with the first."""
-    first = next(node for node in snapshot.nodes if node.name == document.nodes[0])
-    labels = {key: value for key, value in first.metadata.labels.items() if value != first.name}
+    """How many nodes there have to be with the labels that all drained nodes share, and so the new ones."""
+    drained = [node for node in snapshot.nodes if node.name in document.nodes]
+    pairs = [{(k, v) for k, v in node.metadata.labels.items() if v != node.name} for node in drained]
+    labels = dict(set.intersection(*pairs))
     alike = sum(_has(node, labels) for node in snapshot.nodes)
     selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
     return command("fresh", str(alike + len(document.surge)), selector)

@@ -138,11 +138,14 @@ drain_wave() {
             if are_ending; then waited=0; fi
         fi
         [ "$waited" -lt "$TIMEOUT" ] ||
-            stop "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}${missing:+: $(first_of "$missing") ready}"
+            stop "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}${missing:+: $(first_of "$missing") ready}${left:+: $(first_of "$(named "$left")")}"
         sleep 1
         waited=$((waited + 1))
     done
 }
+
+# Pods that are still to go, in words.
+named() { printf '%s\n' "$1" | awk -F'|' '{ print "waiting for " $2 "/" $3 " to leave " $1 }'; }
 
 evict_all() {
     while IFS='|' read -r node namespace pod uid; do

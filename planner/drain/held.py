@@ -1,0 +1,106 @@
+"""What keeps a node from becoming empty whatever budgets allow: pods not asked, and pods that do not end.
+
+kubectl drain evicts nothing on a node with pods without a controller unless it is told to `--force`.  An
+eviction marks a pod as Terminating; its kubelet ends it, and then it stays until no finalizer is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from models.objects.node import Node
+from models.objects.pod import Pod
+from planner.documents.drain import Reason
+from planner.problem.problem import Problem
+from planner.whatif.victims import moment
+
+#: The pod that stays, what kind of cause that has, and the cause in words.
+Held = tuple[int, Reason, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Fates:
+    """What is known beforehand about pods that are evicted, and about nodes."""
+
+    for_good: Collection[int] = ()
+    """Pods in whose place nothing comes."""
+    endless: Mapping[int, Held] = field(default_factory=dict)
+    """Pods that stay Terminating."""
+    nodes: Mapping[int, Held] = field(default_factory=dict)
+    """Nodes that are not empty in the end; without --force some are not asked at all."""
+
+
+_SICK = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
+#: Finalizers that controllers of Kubernetes itself take away in time.
+_OWN_FINALIZERS = {"batch.kubernetes.io/job-tracking", "foregroundDeletion", "orphan"}
+#: A pod is deleted at this time at the latest; kubelets are a little late.
+_LATE = timedelta(seconds=30)
+_MOST_NAMED = 3
+
+
+def unasked(problem: Problem, pods: Sequence[int]) -> Held | None:
+    """Why nothing at all is evicted on a node, without --force: some of its pods have no controller."""
+    bare = [pod for pod in pods if problem.pods[pod].metadata.controller is None]
+    if not bare:
+        return None
+    names = [problem.pods[pod].key for pod in bare]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    told = ", ".join(names[:_MOST_NAMED]) + more
+    text = f"cannot delete Pods that declare no controller (use --force to override): {told}"
+    return bare[0], "NoController", text
+
+
+def without_end(problem: Problem, pods: Sequence[int]) -> Iterator[Held]:
+    """The pods that stay Terminating once they are evicted."""
+    for pod in pods:
+        if told := _why_no_end(problem, pod):
+            yield pod, *told
+
+
+def stuck(problem: Problem, nodes: Sequence[int]) -> Iterator[Held]:
+    """The pods of some nodes that are Terminating already, and stay so."""
+    now, chosen = moment(problem.cluster), set(nodes)
+    for number, node in enumerate(problem.node_of.tolist()):
+        pod = problem.pods[number]
+        deleted = pod.metadata.deletion_timestamp
+        if node not in chosen or deleted is None or _is_tied(pod):
+            continue
+        if told := _why_no_end(problem, number):
+            yield number, *told
+        elif now is not None and deleted + _LATE < now:
+            seconds = int((now - deleted).total_seconds())
+            yield number, "Terminating", f"it should have ended {seconds} s before the snapshot and has not"
+
+
+def _is_tied(pod: Pod) -> bool:
+    owner = pod.metadata.controller
+    return pod.is_mirror or (owner is not None and owner.kind == "DaemonSet")
+
+
+def _why_no_end(problem: Problem, number: int) -> tuple[Reason, str] | None:
+    pod, node = problem.pods[number], problem.nodes.nodes[problem.node_of[number]]
+    state = _sickness(node)
+    # What has no grace period the API server deletes by itself.
+    if state and pod.spec.termination_grace_period_seconds > 0:
+        return "NodeNotReady", (
+            f"node {node.name} {state}: no kubelet ends pods there, so an evicted pod stays Terminating "
+            "until the node is back or deleted"
+        )
+    held = [name for name in pod.metadata.finalizers if name not in _OWN_FINALIZERS]
+    if held:
+        return "Finalizer", (
+            f"it stays Terminating until its finalizer{'s' if len(held) > 1 else ''} {', '.join(held)} "
+            f"{'are' if len(held) > 1 else 'is'} removed"
+        )
+    return None
+
+
+def _sickness(node: Node) -> str:
+    """In words that a node does not answer, or is not ready; empty where nothing says so."""
+    key = next((taint.key for taint in node.spec.taints if taint.key in _SICK), "")
+    if key:
+        return f"has the taint {key}"
+    ready = next((item.status for item in node.status.conditions if item.type == "Ready"), "True")
+    return "" if ready == "True" else f"is not ready (Ready is {ready})"

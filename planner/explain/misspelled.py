@@ -1,0 +1,87 @@
+"""Values of node labels that no node has, but one much like it: what was probably meant."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+
+from models.objects.pod import PodSpec
+from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from planner.explain.blockers import PendingCase
+from planner.explain.change import ClusterChange, Cost
+
+_ALIKE = 0.75
+_DIGITS = re.compile(r"\d+")
+Corrections = Mapping[tuple[str, str], str]
+
+
+def corrections(case: PendingCase) -> Iterator[ClusterChange]:
+    """All values of nodeSelector and required node affinity that look mistyped, corrected together."""
+    known: dict[str, set[str]] = defaultdict(set)
+    for node in case.problem.nodes.nodes:
+        for key, value in node.metadata.labels.items():
+            known[key].add(value)
+    found = {
+        (key, value): meant
+        for key, value in dict.fromkeys(_asked(case.template.pod.spec))
+        if (meant := likely(value, known.get(key, set())))
+    }
+    if found:
+        words = [f"{key}={meant}? No node has {key}={value}" for (key, value), meant in found.items()]
+        yield ClusterChange(
+            "CorrectValue",
+            Cost.CORRECTION,
+            f"did you mean {'; '.join(words)}",
+            edit=lambda spec: _corrected(spec, found),
+        )
+
+
+def likely(value: str, known: set[str]) -> str:
+    """The only known value that is spelled much alike; empty where the value is known or it is not clear.
+
+    Values that differ in a number, or in the last letter alone, are members of one family, not typing errors:
+    `zone-a` is no slip for `zone-b`.
+    """
+    if value in known or not value:
+        return ""
+    alike = get_close_matches(value, sorted(known), n=2, cutoff=_ALIKE)
+    if len(alike) != 1 or _DIGITS.findall(value) != _DIGITS.findall(alike[0]):
+        return ""
+    member = len(value) == len(alike[0]) and value[:-1] == alike[0][:-1]
+    return "" if member else alike[0]
+
+
+def _asked(spec: PodSpec) -> Iterator[tuple[str, str]]:
+    yield from spec.node_selector.items()
+    for term in _terms(spec):
+        for item in term.match_expressions:
+            if item.operator == "In":
+                yield from ((item.key, value) for value in item.values)
+
+
+def _terms(spec: PodSpec) -> tuple[NodeSelectorTerm, ...]:
+    wishes = spec.affinity.node_affinity if spec.affinity else None
+    return wishes.required.node_selector_terms if wishes and wishes.required else ()
+
+
+def _corrected(spec: PodSpec, found: Corrections) -> PodSpec:
+    selector = {key: found.get((key, value), value) for key, value in spec.node_selector.items()}
+    spec = spec.model_copy(update={"node_selector": selector})
+    affinity = spec.affinity
+    if affinity is None or affinity.node_affinity is None or not _terms(spec):
+        return spec
+    terms = tuple(
+        term.model_copy(update={"match_expressions": tuple(_meant(i, found) for i in term.match_expressions)})
+        for term in _terms(spec)
+    )
+    required = NodeSelector(node_selector_terms=terms)
+    wishes = affinity.node_affinity.model_copy(update={"required": required})
+    return spec.model_copy(update={"affinity": affinity.model_copy(update={"node_affinity": wishes})})
+
+
+def _meant(item: NodeSelectorRequirement, found: Corrections) -> NodeSelectorRequirement:
+    if item.operator != "In":
+        return item
+    return item.model_copy(update={"values": tuple(found.get((item.key, v), v) for v in item.values)})
