@@ -208,6 +208,8 @@ class ScaleDownEffort:
 
     #: The work on every stage; nearly all are proved in a hundredth of a second.
     stage_work: float = 10.0
+    #: So often the controllers' own choice is drawn.
+    draws: int = 40
 
 
 @dataclass(frozen=True, slots=True)

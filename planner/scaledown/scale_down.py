@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 #: The parts of the objective, the most important first; the last one is to be large, the others small.
 _SPREAD = ("hardExcess", "softExcess", "skew")
 _SHARED = "controllersVictims"
-#: The controllers' choice is drawn so often, at moments up to so many seconds after the snapshot, evenly over
-#: their logarithms: controllers compare how long ago pods became ready by that.
-_DRAWS, _SOON = 40, 3600.0
+#: The controllers' choice is drawn at moments up to so many seconds after the snapshot, evenly over their
+#: logarithms: controllers compare how long ago pods became ready by that.
+_SOON = 3600.0
 
 
 def scale_down(
@@ -116,7 +116,7 @@ class _VictimSearch:
             controller=controller,
             best=best,
             costs=tuple(plan.DeletionCost(pod=pod.key, cost=cost) for pod, cost in costs),
-            draws=self._draws(controller, best),
+            draws=self._draws(controller, best, meter.effort.scale_down.draws),
             kubernetes=self._problem.kubernetes.document,
             notes=(*self._cluster.notes, *self._problem.notes, *self._notes()),
         )
@@ -147,12 +147,14 @@ class _VictimSearch:
             constraints=tuple(map(report_of, found)),
         )
 
-    def _draws(self, told: plan.ScaleDownChoice, best: plan.ScaleDownChoice) -> plan.ScaleDownDraws | None:
+    def _draws(
+        self, told: plan.ScaleDownChoice, best: plan.ScaleDownChoice, runs: int
+    ) -> plan.ScaleDownDraws | None:
         """The controllers' choice at other moments and with other ties; None where it is always the same."""
         taken = moment(self._cluster)
         known = {frozenset(told.victims): _worth(told)}
         drawn: list[frozenset[str]] = []
-        for seed in range(_DRAWS):
+        for seed in range(runs):
             chance = Random(seed)
             later = timedelta(seconds=_SOON ** chance.random())
             now = None if taken is None else taken + later
@@ -169,7 +171,7 @@ class _VictimSearch:
         other = sum(keys != frozenset(told.victims) for keys in drawn)
         worse = sum(known[keys] > _worth(best) for keys in drawn)
         broken = sum(known[keys][0] > 0 for keys in drawn)
-        return plan.ScaleDownDraws(runs=_DRAWS, other=other, worse=worse, broken=broken) if other else None
+        return plan.ScaleDownDraws(runs=runs, other=other, worse=worse, broken=broken) if other else None
 
     def _solve(self, meter: Meter) -> _Solution:
         """The victims of the best choice, those that go in any case included."""

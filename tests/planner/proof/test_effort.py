@@ -15,6 +15,7 @@ TABLE = ROOT / "proof" / "effort.py"
 #: progress is reported, how much a reader is shown, and what Kubernetes says.
 ROOMS = ("batch", "cpsat", "explain", "rebalance", "scaledown")
 NO_BUDGETS = {
+    "_ALIKE",
     "_BITS_OF_SOLVER",
     "_FLOOR",
     "_GLANCE",
@@ -33,6 +34,7 @@ NO_BUDGETS = {
     "_RANK",
     "_ROUNDING",
     "_SEEDS",
+    "_SOON",
 }
 
 
