@@ -130,13 +130,16 @@ def test_the_next_nodes_wait(live: ControlPlane, tmp_path: Path) -> None:
 
 
 def test_a_node_is_not_empty_before_all_are_gone(live: ControlPlane, tmp_path: Path) -> None:
-    """drain: what somebody else has deleted is not in the plan, and has to go, too."""
-    live.create(node("old1"), pod("other", nodeName="old1"), workload("web", 1))
+    """drain: a pod that is not in the plan, and that another user has deleted, has to go, too."""
+    live.create(node("old1"), workload("web", 1))
+    live.at_rest(1)
+    live.create(node("new1"))
+    script = planned(live, tmp_path, "drain", "old1")
+    live.create(pod("other", nodeName="old1"))
     live.at_rest(2)
     live.kubectl("patch", "pod", "other", "--type=merge", "-p", HELD)
     live.kubectl("delete", "pod", "other", "--wait=false")
-    live.create(node("new1"))
-    with started(live, planned(live, tmp_path, "drain", "old1")) as running:
+    with started(live, script) as running:
         wait_for("a node with the other alone", lambda: names_on(live, "old1") == ["other"] or None)
         with pytest.raises(subprocess.TimeoutExpired):
             running.wait(4)
