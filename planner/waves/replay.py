@@ -103,7 +103,7 @@ def _end(timeline: EvictionTimeline, waves: Sequence[Sequence[Landing]], *, soft
         timeline.put_all((landing.move for landing in wave), Phase.LANDED)
     planned = _standing(timeline, soft=soft)
     if planned != found:
-        yield f"the plan ends with {found[0]} too many in {found[1]} domains, not with {planned}"
+        yield f"played on, domains with too many pods: {found[1]} (pods too many: {found[0]}), planned {planned}"
 
 
 def _standing(timeline: EvictionTimeline, *, soft: bool) -> tuple[int, int, int]:

@@ -96,7 +96,7 @@ def test_a_budget_that_allows_nothing_is_tried_with_one_more() -> None:
     plan = rebalance(cluster(*held(4)))
     assert (plan.after.hard_excess, plan.steps) == (3, ())
     assert [note for note in plan.notes if note.startswith("with ")] == [
-        "with one replica more of Deployment/web: 5, a plan of 1 move leaves 0 pods too many",
+        "with one more replica of Deployment/web: 5, a plan of 1 move leaves 0 pods too many",
         "with PodDisruptionBudget web with minAvailable 3, a plan of 2 moves leaves 0 pods too many",
     ]
 
