@@ -260,7 +260,7 @@ def _notes(trial: TrialCluster, movable: Movable) -> Iterator[str]:
     problem, protections = trial.problem, movable.protections
     yield from unmodelled(problem.cluster.descheduler_policy)
     if protections.min_age is not None and movable.now is not None:
-        yield f"minPodAge counts up to {movable.now.isoformat()}, the newest time of any pod in the snapshot"
+        yield f"minPodAge counts up to {movable.now.isoformat()}, the newest time of any pod"
     emptied = sum(reason == EMPTIED for reason in movable.reasons.values())
     if emptied:
         yield f"{_pods(emptied)} {EMPTIED}: not moved"

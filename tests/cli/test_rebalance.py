@@ -80,7 +80,7 @@ def test_whom_it_touches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert run(["rebalance", "-f", str(path), *chosen]) == 0
         assert "left alone" in capsys.readouterr().err
     assert run(["rebalance", "-f", str(path), "--exclude", "deploy/wbe"]) == 2
-    assert "there is no Deployment wbe in the snapshot (did you mean web?)" in capsys.readouterr().err
+    assert "there is no Deployment wbe in the cluster (did you mean web?)" in capsys.readouterr().err
 
 
 def full_zone(folder: Path, owner: str) -> str:
