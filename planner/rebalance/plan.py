@@ -241,7 +241,7 @@ def _rest(waves: Sequence[Sequence[Landing]], shown: Sequence[Sequence[Landing]]
     """A note on the waves that are not shown."""
     if len(shown) < len(waves):
         later = sum(map(len, waves[len(shown) :]))
-        yield f"{len(shown)} of {len(waves)} waves; as things are {later} moves come after them"
+        yield f"{len(shown)} of {len(waves)} waves; moves that come after them, as things are: {later}"
 
 
 def _curve(
@@ -266,6 +266,6 @@ def _notes(trial: TrialCluster, movable: Movable) -> Iterator[str]:
         yield f"{_pods(emptied)} {EMPTIED}: not moved"
     pending = len(problem.queue())
     if pending:
-        yield f"{pending} pods are pending and may take the room that moves leave: place them first"
+        yield f"pending pods ({pending}) may take the room that moves leave: place them first"
     if protections.most is not None:
-        yield f"the DeschedulerPolicy allows {protections.most} evictions in all"
+        yield f"evictions that the DeschedulerPolicy allows in all: {protections.most}"

@@ -59,9 +59,9 @@ def test_what_may_not_be_moved_is_told() -> None:
     allowed = budget("web", "web", 0)
     found = notes(node("n1", zone="b", cpu="8"), allowed)
     why = "under a PodDisruptionBudget that allows no eviction"
-    assert found == [f"{BROKEN}none of its 4 pods there may be moved ({why})"]
+    assert found == [f"{BROKEN}of its pods there (4) none may be moved ({why})"]
     (bare,) = notes(node("n1", zone="b", cpu="8"), service("web"), owner=None)
-    assert bare.endswith("none of its 4 pods there may be moved (without a controller)")
+    assert bare.endswith("of its pods there (4) none may be moved (without a controller)")
 
 
 def test_affinity_is_told_in_the_words_of_the_scheduler() -> None:
