@@ -60,7 +60,7 @@ def test_a_policy_file_protects(tmp_path: Path, capsys: pytest.CaptureFixture[st
         "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nmaxNoOfPodsToEvictTotal: 0\n"
     )
     assert run(["rebalance", "-f", path, "--policy", str(policy)]) == 1
-    assert "allows 0 evictions" in capsys.readouterr().err
+    assert "the DeschedulerPolicy allows in all: 0" in capsys.readouterr().err
     assert run(["rebalance", "-f", path, "--policy", path]) == 2
     assert "no DeschedulerPolicy" in " ".join(capsys.readouterr().err.split())
 
