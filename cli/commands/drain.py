@@ -74,12 +74,13 @@ def drain(
     wave by wave and waits until what was made again is ready; there is none where a node is blocked.
     """
     from cli.commands.steps import Answer, cluster_asked, searching
+    from cli.output.page import counted
     from cli.output.views.scripts import drain as script
     from planner.drain import drain as play
 
     cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
     chosen = list(dict.fromkeys(_names(cluster, nodes or (), selector)))
-    with searching(f"a way to drain {len(chosen)} nodes") as (_, stop_requested):
+    with searching(f"a way to drain {counted(len(chosen), 'node')}") as (_, stop_requested):
         plan = play(
             cluster,
             chosen,

@@ -84,9 +84,16 @@ def rebalance(
     """Which few moves repair the spread, and in which order?
 
     The fewest evictions after which every DoNotSchedule constraint holds, in waves: whichever move of
-    a wave finishes first, budgets hold, every replacement has room, and nothing gets worse. A replacement
-    lands on any of the nodes in the plan, held there by the scheduler's filters, by its scores, or by a
-    pin that the plan prints. Nothing is left Pending.
+    a wave finishes first, budgets hold, every replacement has room, and nothing gets worse. Nothing is
+    left Pending. Why a replacement lands on one of the nodes in the plan is said under LANDING:
+
+    \b
+    - filters: the scheduler refuses all other nodes.
+    - scores:  others would do, and these have its highest score.
+    - pinned:  it would choose otherwise; the new pod gets a node affinity
+               for these nodes, which the plan prints.
+    - cordoned: it would choose otherwise; other nodes are cordoned until
+               the new pod has landed (--may-cordon).
 
     Only what a ReplicaSet or ReplicationController makes can be pinned without a rollout. For StatefulSets
     and others --may-cordon lets up to three nodes be cordoned, for one replacement at a time, until it has

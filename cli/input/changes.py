@@ -65,9 +65,7 @@ def _node_in(file: str) -> Node:
         documents = read_files([file])
     except InputError as error:
         missing = f"{file}: no such file or directory"
-        problems = [
-            "neither a node of the snapshot nor a file" if p == missing else p for p in error.problems
-        ]
+        problems = ["neither a node of the cluster nor a file" if p == missing else p for p in error.problems]
         raise InputError(problems) from None
     nodes = [item for document in documents for item in document.objects if isinstance(item, Node)]
     if len(nodes) != 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cli.input.options import Output
 from cli.output.screen import Screen
@@ -26,7 +26,9 @@ class Page:
     @classmethod
     def of(cls, output: Output | None, verbose: bool) -> Page:
         """The page for standard output."""
-        return cls(Screen.of_stdout(), output, verbose)
+        screen = Screen.of_stdout()
+        whole = screen.whole or output == Output.WIDE
+        return cls(replace(screen, whole=whole), output, verbose)
 
     @property
     def for_a_person(self) -> bool:

@@ -61,7 +61,7 @@ class Scope:
         places = places if cluster.namespaces else places.union(_labels_by_namespace(cluster))
         if self.namespace is not None and self.namespace not in places:
             hint = suggestion(self.namespace, places)
-            raise InputError([f"-n {self.namespace}: there is no such namespace in the snapshot{hint}"])
+            raise InputError([f"-n {self.namespace}: there is no such namespace in the cluster{hint}"])
         if self.selector is not None and not any(self._labelled(cluster)):
             where = "" if self.namespace is None else f" in namespace {self.namespace}"
             raise InputError(

@@ -19,13 +19,15 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 class Screen:
     """A terminal, or a pipe: that is 100 columns wide, unless COLUMNS says otherwise.
 
-    `bars`: whether it has signs to draw bars with.
+    `bars`: whether it has signs to draw bars with. `whole`: whether names stay whole, to be searched for and
+    pasted, and lines that have no room for them are longer.
     """
 
     width: int | None = None
     coloured: bool = False
     terminal: bool = False
     bars: bool = True
+    whole: bool = False
 
     @classmethod
     def of_stdout(cls) -> Screen:
@@ -36,6 +38,7 @@ class Screen:
             terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
             terminal,
             _can_print("█"),
+            whole=not terminal and asked_width() is None,
         )
 
     def paint(self, text: str, colour: Colour) -> str:
@@ -45,13 +48,19 @@ class Screen:
 
 def width_of(stream: TextIO) -> int:
     """How wide a stream is: what COLUMNS says, else its terminal, else what a pipe is."""
-    asked = os.environ.get("COLUMNS", "")
-    if asked.isdigit() and int(asked):
-        return int(asked)
+    asked = asked_width()
+    if asked is not None:
+        return asked
     try:
         return (stream.isatty() and os.get_terminal_size(stream.fileno()).columns) or PIPE_COLUMNS
     except OSError:
         return PIPE_COLUMNS
+
+
+def asked_width() -> int | None:
+    """What COLUMNS says, if anything."""
+    asked = os.environ.get("COLUMNS", "")
+    return int(asked) or None if asked.isdigit() else None
 
 
 def _can_print(sign: str) -> bool:

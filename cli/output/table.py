@@ -31,7 +31,7 @@ _COLOURS: dict[Tone, Colour] = {
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[Words]], screen: Screen) -> Iterator[str]:
-    """Lines of aligned columns, none wider than the screen.
+    """Lines of aligned columns, none wider than the screen, unless names are to stay whole.
 
     What is too wide is folded: first the last column, below itself if there is room, else below its
     row; then the widest of the others.
@@ -39,12 +39,12 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[Words]], screen: Screen)
     lines = [[harmless(text_of(cell)) for cell in row] for row in (heads, *rows)]
     tones: list[list[Tone]] = [["strong"] * len(heads), *([tone_of(cell) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
-    widths, below = _fitted(widths, screen.width)
+    widths, below = _fitted(widths, screen.width, whole=screen.whole)
     for number, (line, tone) in enumerate(zip(lines, tones, strict=True)):
         yield from _row(line, tone, widths, screen, below=below, head=not number)
 
 
-def _fitted(widths: list[int], width: int | None) -> tuple[list[int], bool]:
+def _fitted(widths: list[int], width: int | None, *, whole: bool) -> tuple[list[int], bool]:
     """The columns' widths on a screen, and whether the last one goes below its row."""
     lead, last = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1), widths[-1]
     if width is None or lead + last <= width:
@@ -52,8 +52,10 @@ def _fitted(widths: list[int], width: int | None) -> tuple[list[int], bool]:
     if lead + min(last, _NARROWEST) <= width:
         return [*widths[:-1], width - lead], False
     below = last > _SHORT
-    if below and lead <= width:
+    if below and (whole or lead <= width):
         return widths, True
+    if whole:
+        return widths, False
     room = width if below else width - last - len(_GAP)
     return [*_narrowed(widths[:-1], room - len(_GAP) * (len(widths) - 2)), last], below
 
@@ -75,13 +77,15 @@ def _row(
     *first, last = line
     columns = [chopped(text, width) for text, width in zip(first, widths[:-1], strict=True)]
     if not below:
-        columns.append(folded(last, widths[-1]) or [""])
+        columns.append(folded(last, widths[-1], whole=screen.whole) or [""])
     for number in range(max(map(len, columns))):
         parts = [column[number] if number < len(column) else "" for column in columns]
         yield _joined(parts, tones, widths, screen)
     if below and not head:
         inner = None if screen.width is None else screen.width - len(_INDENT)
-        yield from (_INDENT + painted(part, tones[-1], screen) for part in folded(last, inner))
+        yield from (
+            _INDENT + painted(part, tones[-1], screen) for part in folded(last, inner, whole=screen.whole)
+        )
 
 
 def _joined(parts: Sequence[str], tones: Sequence[Tone], widths: Sequence[int], screen: Screen) -> str:
@@ -100,11 +104,11 @@ def painted(text: str, tone: Tone, screen: Screen) -> str:
     return text if colour is None else screen.paint(text, colour)
 
 
-def folded(text: str, width: int | None) -> list[str]:
-    """The text in lines of at most this width, or in one."""
+def folded(text: str, width: int | None, *, whole: bool = False) -> list[str]:
+    """The text in lines of at most this width, or in one; a word without room may stay `whole`."""
     if width is None:
         return [text.replace(JOINT, " ")]
-    lines = textwrap.wrap(text, max(width, 1), break_on_hyphens=False)
+    lines = textwrap.wrap(text, max(width, 1), break_on_hyphens=False, break_long_words=not whole)
     return [line.replace(JOINT, " ") for line in lines]
 
 

@@ -144,7 +144,7 @@ def _bound_to_nowhere(cluster: Snapshot) -> Iterator[str]:
         names = ", ".join(f"{pod.key} on {pod.node_name}" for pod in lost[:_MOST_NAMES])
         more = ", ..." if len(lost) > _MOST_NAMES else ""
         pods = _counted(len(lost), "pod")
-        yield f"left out {pods} bound to nodes that are not in the snapshot: {names}{more}"
+        yield f"left out {pods} bound to nodes that were not read: {names}{more}"
 
 
 def _counted(number: int, noun: str) -> str:

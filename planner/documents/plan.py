@@ -155,7 +155,7 @@ class CheckReport(Document):
     """What is wrong with the cluster as it stands.
 
     `violations` counts the pairs of a DoNotSchedule constraint and a domain that holds too many
-    pods, and the findings. `pending` pods have no node yet, and so no say in any count.
+    pods, and the findings. `pending` pods have no node yet, and are counted in no domain.
     """
 
     kind: Literal["CheckReport"] = "CheckReport"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from planner.documents.explanation import Fix
 from planner.documents.plan import Document, DocumentPart, Simulation, SpreadChange
 
@@ -17,11 +19,16 @@ class RolloutStep(DocumentPart):
 
 
 class RolloutEnd(DocumentPart):
-    """One way in which draws ended, and how many did: the workload's pods by domain of each key."""
+    """One way in which draws ended, and how many did: the workload's pods by domain of each key.
+
+    `messages` are the scheduler's lines where they stop, each with the runs that have it: when the pod was
+    last tried decides which.
+    """
 
     runs: int
     completes: bool
     domains: dict[str, dict[str, int]]
+    messages: dict[str, int] = Field(default_factory=dict)
 
 
 class WorkloadRollout(DocumentPart):

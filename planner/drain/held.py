@@ -71,7 +71,7 @@ def stuck(problem: Problem, nodes: Sequence[int]) -> Iterator[Held]:
             yield number, *told
         elif now is not None and deleted + _LATE < now:
             seconds = int((now - deleted).total_seconds())
-            yield number, "Terminating", f"it should have ended {seconds} s before the snapshot and has not"
+            yield number, "Terminating", f"it should have ended {seconds} s ago and has not"
 
 
 def _is_tied(pod: Pod) -> bool:

@@ -48,7 +48,7 @@ EPHEMERAL = "with an ephemeral volume"
 #: The Job would survive the eviction, but moving pods of Jobs was not allowed.
 OF_JOB = "of a Job"
 JOB_FAILS = "of a Job that would not survive it"
-JOB_UNKNOWN = "of a Job that is not in the snapshot"
+JOB_UNKNOWN = "of a Job that was not read"
 
 _Owner = tuple[str, str, str]
 _COUNTED = Deployment | ReplicaSet | ReplicationController

@@ -95,7 +95,7 @@ class DeviceClaims:
             if entry.claim is None:
                 yield f"the claim of ResourceClaimTemplate {entry.template} is not allocated yet"
             elif entry.claim not in self._claims:
-                yield f"ResourceClaim {entry.claim} is not in the snapshot"
+                yield f"ResourceClaim {entry.claim} was not read"
             elif self._claims[entry.claim].status.allocation is None:
                 yield f"ResourceClaim {entry.claim} is not allocated yet"
 

@@ -222,7 +222,7 @@ class ExplainEffort:
     fixes_enough: int = 8
     #: So many of one kind.
     fixes_alike: int = 2
-    #: So many are looked for, so that the last ones of the catalogue are tried too.
+    #: So many are looked for, so that the last kinds of fixes are tried too.
     fixes_looked_for: int = 12
     #: With fewer fixes than this of one change, pairs are tried, and so on.
     fixes_wanted: int = 2
@@ -344,7 +344,7 @@ EXCHANGE_WORK, EXCHANGE_PODS = 3.0, 4
 #: So many constraints that stay broken are explained; for so many another node is tried, on clusters of up
 #: to so many pods times nodes, each with the work of so many seconds, whatever the limit is.
 BROKEN_EXPLAINED, NODES_TRIED, TRIED_PLACES, REMEDY_SECONDS = 5, 1, 20_000, 2.0
-#: Of so many pods that their budget holds, a replica more and another budget are tried.
+#: Of so many pods that their budget holds, one more replica and another budget are tried.
 BUDGETS_TRIED = 1
 
 # Waves of moves

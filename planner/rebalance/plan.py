@@ -241,7 +241,7 @@ def _rest(waves: Sequence[Sequence[Landing]], shown: Sequence[Sequence[Landing]]
     """A note on the waves that are not shown."""
     if len(shown) < len(waves):
         later = sum(map(len, waves[len(shown) :]))
-        yield f"{len(shown)} of {len(waves)} waves; as things are {later} moves come after them"
+        yield f"{len(shown)} of {len(waves)} waves; moves that come after them, as things are: {later}"
 
 
 def _curve(
@@ -260,12 +260,12 @@ def _notes(trial: TrialCluster, movable: Movable) -> Iterator[str]:
     problem, protections = trial.problem, movable.protections
     yield from unmodelled(problem.cluster.descheduler_policy)
     if protections.min_age is not None and movable.now is not None:
-        yield f"minPodAge counts up to {movable.now.isoformat()}, the newest time of any pod in the snapshot"
+        yield f"minPodAge counts up to {movable.now.isoformat()}, the newest time of any pod"
     emptied = sum(reason == EMPTIED for reason in movable.reasons.values())
     if emptied:
         yield f"{_pods(emptied)} {EMPTIED}: not moved"
     pending = len(problem.queue())
     if pending:
-        yield f"{pending} pods are pending and may take the room that moves leave: place them first"
+        yield f"pending pods ({pending}) may take the room that moves leave: place them first"
     if protections.most is not None:
-        yield f"the DeschedulerPolicy allows {protections.most} evictions in all"
+        yield f"evictions that the DeschedulerPolicy allows in all: {protections.most}"

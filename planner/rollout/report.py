@@ -90,11 +90,16 @@ def _ends(
     """Every distinct end, the most frequent first."""
     keys = keys_of(owner)
     ends: Counter[tuple[bool, tuple[tuple[tuple[str, int], ...], ...]]] = Counter()
+    lines: defaultdict[object, Counter[str]] = defaultdict(Counter)
     for (draw, run), completes in zip(found, done, strict=True):
-        ends[completes, tuple(by_domain(problem, draw.simulation, run, key) for key in keys)] += 1
+        end = completes, tuple(by_domain(problem, draw.simulation, run, key) for key in keys)
+        ends[end] += 1
+        line = "" if completes else message_of(draw.simulation, run)
+        lines[end].update([line] if line else [])
     for (completes, domains), runs in ends.most_common():
         named = {key: dict(pods) for key, pods in zip(keys, domains, strict=True)}
-        yield RolloutEnd(runs=runs, completes=completes, domains=named)
+        told = dict(lines[completes, domains].most_common())
+        yield RolloutEnd(runs=runs, completes=completes, domains=named, messages=told)
 
 
 def keys_of(owner: Rolling) -> list[str]:

@@ -103,7 +103,8 @@ def _end(timeline: EvictionTimeline, waves: Sequence[Sequence[Landing]], *, soft
         timeline.put_all((landing.move for landing in wave), Phase.LANDED)
     planned = _standing(timeline, soft=soft)
     if planned != found:
-        yield f"the plan ends with {found[0]} too many in {found[1]} domains, not with {planned}"
+        ends = f"domains with too many pods: {found[1]}, pods too many: {found[0]}"
+        yield f"the plan ends with {ends}, not with {planned[1]} and {planned[0]}"
 
 
 def _standing(timeline: EvictionTimeline, *, soft: bool) -> tuple[int, int, int]:

@@ -30,7 +30,7 @@ def one_replica_more(cluster: Cluster, pod: Pod) -> Iterator[tuple[Cluster, FixC
             action="scale",
             target=f"{kind}/{owner.name}",
             namespace=owner.namespace,
-            summary=f"one replica more of {kind}/{owner.name}: {replicas}",
+            summary=f"one more replica of {kind}/{owner.name}: {replicas}",
             command=f"kubectl scale {kind.lower()}/{owner.name} -n {owner.namespace} --replicas={replicas}",
         ),
     )

@@ -109,7 +109,7 @@ def _only(kind: str, text: str, matches: Sequence[Found], known: Iterable[str]) 
 
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
-    return InputError([f"there is no {kind} {name} in the snapshot{suggestion(name, known)}"])
+    return InputError([f"there is no {kind} {name} in the cluster{suggestion(name, known)}"])
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -60,7 +60,7 @@ def test_a_policy_file_protects(tmp_path: Path, capsys: pytest.CaptureFixture[st
         "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nmaxNoOfPodsToEvictTotal: 0\n"
     )
     assert run(["rebalance", "-f", path, "--policy", str(policy)]) == 1
-    assert "allows 0 evictions" in capsys.readouterr().err
+    assert "the DeschedulerPolicy allows in all: 0" in capsys.readouterr().err
     assert run(["rebalance", "-f", path, "--policy", path]) == 2
     assert "no DeschedulerPolicy" in " ".join(capsys.readouterr().err.split())
 
@@ -80,7 +80,7 @@ def test_whom_it_touches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert run(["rebalance", "-f", str(path), *chosen]) == 0
         assert "left alone" in capsys.readouterr().err
     assert run(["rebalance", "-f", str(path), "--exclude", "deploy/wbe"]) == 2
-    assert "there is no Deployment wbe in the snapshot (did you mean web?)" in capsys.readouterr().err
+    assert "there is no Deployment wbe in the cluster (did you mean web?)" in capsys.readouterr().err
 
 
 def full_zone(folder: Path, owner: str) -> str:

@@ -334,3 +334,12 @@ def test_a_browser_runs_it_without_a_word(tmp_path: Path) -> None:
     assert 'data-ready="yes"' in done.stdout
     assert "CONSOLE" not in done.stderr
     assert "rows 1 to 50 of 3000" in done.stdout
+
+
+def test_one_node_is_a_node(planner: Planner, tmp_path: Path) -> None:
+    """The head of the page counts as a person does."""
+    page = tmp_path / "one.html"
+    planner(
+        "check", "-f", write(tmp_path / "c.json", node("a1", "a"), pod("web", "a1")), "--report", str(page)
+    )
+    assert "1 node, 1 pod on" in page.read_text()

@@ -162,7 +162,7 @@ def test_what_if_flags_come_first(planner: Planner, lopsided: str) -> None:
         (["deploy/web"], "deploy/web: expected KIND/NAME[.NS]=REPLICAS, such as deployment/web.shop=3"),
         (["deploy/web=9"], "deploy/web=9: that is no scale-down, there are 4 replicas"),
         (["deploy/web=2", "deploy/web=3"], "deploy/web=3: deploy/web has another number already, 2"),
-        (["deploy/wob=2"], "deploy/wob=2: there is no Deployment wob in the snapshot"),
+        (["deploy/wob=2"], "deploy/wob=2: there is no Deployment wob in the cluster"),
         ([], "Missing argument"),
     ],
 )

@@ -80,7 +80,7 @@ def test_a_namespace_that_is_not_there(planner: Planner, two_teams: str) -> None
         ended = planner(command, "-f", two_teams, "-n", "shopp")
         assert ended.code == 2
         assert (
-            ended.err == "error: -n shopp: there is no such namespace in the snapshot (did you mean shop?)\n"
+            ended.err == "error: -n shopp: there is no such namespace in the cluster (did you mean shop?)\n"
         )
 
 

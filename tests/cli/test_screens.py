@@ -19,6 +19,8 @@ SCREENS = Path(__file__).parent / "screens"
 WIDTHS = (80, 100, 160)
 ZONE = "topology.kubernetes.io/zone"
 
+#: On a screen of a hundred columns these have names that are cut.
+CUT_AT_100 = {"simulate-many", "compare-many"}
 #: What is typed, by the name of the file that shows it.
 COMMANDS = {
     "check": ("check", "-f", "examples/10-after-scale-down"),
@@ -98,9 +100,13 @@ def test_the_screen(
 def test_a_pipe_is_a_hundred_wide(
     name: str, planner: Planner, many: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever terminal the pipe is typed at."""
+    """Whatever terminal the pipe is typed at; where names would have to be cut, lines are longer instead."""
     monkeypatch.chdir(ROOT)
-    assert planner(*typed(name, many)).out == (SCREENS / f"{name}-100.txt").read_text()
+    screen = SCREENS / f"{name}-{'pipe' if name in CUT_AT_100 else 100}.txt"
+    found = planner(*typed(name, many)).out
+    if os.environ.get("PLANNER_SCREENS") == "write" and name in CUT_AT_100:
+        screen.write_text(found)
+    assert found == screen.read_text()
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "examples").glob("[0-9]*")))

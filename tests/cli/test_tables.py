@@ -151,3 +151,31 @@ def test_what_would_steer_the_terminal_is_spelled_out(planner: Planner, tmp_path
     out = planner("check", "-f", path).out
     assert "\x1b" not in out
     assert "\\x1b[31mred\\x202eder\\x0a" in out
+
+
+LONG = "payments-gateway-with-a-name-that-somebody-found-telling-7f9c6d8b5b"
+
+
+@pytest.mark.parametrize("words", [(), ("-v",), ("-o", "wide")])
+@pytest.mark.parametrize("command", ["check", "simulate", "solve"])
+def test_names_are_whole_in_a_pipe(
+    command: str, words: tuple[str, ...], planner: Planner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They can be searched for and pasted, and so with `-o wide` on any screen."""
+    if "wide" in words:
+        monkeypatch.setenv("COLUMNS", "60")
+    else:
+        monkeypatch.delenv("COLUMNS", raising=False)
+    nodes = [f"ip-10-20-30-{zone}.some-region-of-the-world.compute.internal" for zone in "ab"]
+    known = [*nodes, *(f"{LONG}-{number}" for number in range(4))]
+    pods = [pod(name, nodes[0], spread="DoNotSchedule", cpu="900m") for name in known[2:5]]
+    path = write(
+        tmp_path / "long.json",
+        *(node(name, zone, cpu="2") for name, zone in zip(nodes, "ab", strict=True)),
+        *pods,
+        pod(known[5], spread="DoNotSchedule", cpu="900m"),
+    )
+    out = planner(command, "-f", path, *words).out
+    assert "7f9c6d8b5b" in out
+    broken = [part for name in known for cut in range(8, len(name)) if (part := name[:cut] + "\n") in out]
+    assert not broken, out

@@ -91,24 +91,24 @@ def test_what_is_unusual_is_a_note(planner: Planner, zones: str) -> None:
 @pytest.mark.parametrize(
     ("flags", "line"),
     [
-        (["--drain", "zz"], "--drain zz: there is no node zz in the snapshot"),
-        (["--cordon", "zz"], "--cordon zz: there is no node zz in the snapshot"),
+        (["--drain", "zz"], "--drain zz: there is no node zz in the cluster"),
+        (["--cordon", "zz"], "--cordon zz: there is no node zz in the cluster"),
         (
             ["--remove-node", "disk=ssd"],
-            "--remove-node disk=ssd: there is no node with disk ssd in the snapshot",
+            "--remove-node disk=ssd: there is no node with disk ssd in the cluster",
         ),
-        (["--delete-pod", "zz"], "--delete-pod zz: there is no pod zz in the snapshot"),
+        (["--delete-pod", "zz"], "--delete-pod zz: there is no pod zz in the cluster"),
         (["--scale", "web"], "--scale web: expected KIND/NAME[.NS]=REPLICAS, such as deployment/web.shop=3"),
         (["--scale", "deploy/web=two"], "--scale deploy/web=two: expected KIND/NAME[.NS]=REPLICAS, such as "),
         (["--scale", "deploy/web=-1"], "--scale deploy/web=-1: expected KIND/NAME[.NS]=REPLICAS, such as "),
-        (["--scale", "deploy/webb=3"], "--scale deploy/webb=3: there is no Deployment webb in the snapshot"),
+        (["--scale", "deploy/webb=3"], "--scale deploy/webb=3: there is no Deployment webb in the cluster"),
         (
             ["--add-nodes", "a1"],
             "--add-nodes a1: expected N=NODE or N=FILE, and labels after it: 3=a1,disk=ssd",
         ),
         (["--add-nodes", "2=a1,ssd"], "--add-nodes 2=a1,ssd: expected N=NODE or N=FILE, and labels after it"),
-        (["--add-nodes", "2=zz"], "--add-nodes 2=zz: neither a node of the snapshot nor a file"),
-        (["--remove-node", "b1", "--drain", "b1"], "--drain b1: there is no node b1 in the snapshot"),
+        (["--add-nodes", "2=zz"], "--add-nodes 2=zz: neither a node of the cluster nor a file"),
+        (["--remove-node", "b1", "--drain", "b1"], "--drain b1: there is no node b1 in the cluster"),
     ],
 )
 def test_a_mistake_is_one_line(planner: Planner, zones: str, flags: list[str], line: str) -> None:

@@ -119,7 +119,7 @@ def test_pods_on_unknown_nodes_are_noted() -> None:
     cluster = Cluster.from_objects([node("n1"), *pods])
     assert len(cluster.pods) == len(pods)
     assert cluster.notes == (
-        "left out 5 pods bound to nodes that are not in the snapshot: "
+        "left out 5 pods bound to nodes that were not read: "
         "default/p0 on gone, default/p1 on gone, default/p2 on gone, ...",
     )
 

@@ -265,7 +265,7 @@ def test_pods_on_nodes_that_are_not_there_still_count_as_replicas() -> None:
     ("question", "problem"),
     [
         ({"deploy/web": 4}, "deploy/web=4: that is no scale-down, there are 3 replicas"),
-        ({"deploy/wep": 1}, "deploy/wep=1: there is no Deployment wep in the snapshot"),
+        ({"deploy/wep": 1}, "deploy/wep=1: there is no Deployment wep in the cluster"),
         (
             {"deploy/web": 1, "deployment/web.default": 2},
             "deployment/web.default=2: Deployment default/web is named twice",

@@ -40,7 +40,9 @@ def _panels(block: SpreadBlock, screen: Screen) -> Iterator[str]:
     for number, row in enumerate(block.rows):
         yield from ("",) if number else ()
         title = harmless(heading(row, block.rows, everything=block.everything))
-        yield from (painted(line, "strong", screen) for line in folded(title, screen.width))
+        yield from (
+            painted(line, "strong", screen) for line in folded(title, screen.width, whole=screen.whole)
+        )
         listed = is_listed(row, everything=block.everything)
         yield from _domains(block, row, screen) if listed else _sums(block, row, screen)
 
@@ -52,7 +54,9 @@ def _domains(block: SpreadBlock, row: SpreadRow, screen: Screen) -> Iterator[str
     room = min(_BARS // states, _LONGEST_BAR, max((screen.width or 100) // (3 * states), 1))
     digits = len(str(most))
     width = max(min(most, room) + 1 + digits, *(len(state) for state in block.states))
-    most_name = None if screen.width is None else max(screen.width - 2 - states * (width + 3) - 15, 8)
+    most_name = (
+        None if screen.width is None or screen.whole else max(screen.width - 2 - states * (width + 3) - 15, 8)
+    )
     names = [elided(harmless(domain), most_name) for domain in row.domains]
     longest = max(map(len, names), default=0)
     if states > 1:
@@ -79,7 +83,7 @@ def _sums(block: SpreadBlock, row: SpreadRow, screen: Screen) -> Iterator[str]:
     for number, state in enumerate(block.states):
         lead = f"  {state:<{longest}}{_GAP}" if len(block.states) > 1 else "  "
         width = None if screen.width is None else screen.width - len(lead)
-        for place, part in enumerate(folded(harmless(summed_up(row, number)), width)):
+        for place, part in enumerate(folded(harmless(summed_up(row, number)), width, whole=screen.whole)):
             yield (lead if not place else " " * len(lead)) + part
 
 

@@ -31,7 +31,8 @@ def block_lines(block: Block, screen: Screen) -> Iterator[str]:
     match block:
         case VerdictBlock():
             yield from (
-                painted(line, block.tone, screen) for line in folded(harmless(block.text), screen.width)
+                painted(line, block.tone, screen)
+                for line in folded(harmless(block.text), screen.width, whole=screen.whole)
             )
         case Sentence():
             yield from _sentence(block, screen)
@@ -48,7 +49,7 @@ def _sentence(block: Sentence, screen: Screen) -> Iterator[str]:
     text, lead = harmless(block.text), " " * block.indent
     number, dot, rest = text.lstrip().partition(". ")
     hanging = len(text) - len(rest) if dot and number.isdigit() else 0
-    parts = folded(text[hanging:], _inner(screen, block.indent + hanging).width)
+    parts = folded(text[hanging:], _inner(screen, block.indent + hanging).width, whole=screen.whole)
     for place, part in enumerate(parts or [""]):
         yield lead + painted((text[:hanging] if not place else " " * hanging) + part, block.tone, screen)
 
@@ -63,8 +64,10 @@ def _verbatim(block: Verbatim, screen: Screen) -> Iterator[str]:
         elif block.language == "shell":
             yield from command_lines(text.lstrip(), width + len(lead), lead)
         else:
-            split = folded if block.language == "reasons" else chopped
-            yield from (lead + part for part in split(text.lstrip(), width))
+            text = text.lstrip()
+            reasons = block.language == "reasons" or screen.whole
+            parts = folded(text, width, whole=screen.whole) if reasons else chopped(text, width)
+            yield from (lead + part for part in parts)
 
 
 def _table(block: Table, screen: Screen) -> Iterator[str]:

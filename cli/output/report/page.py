@@ -13,6 +13,7 @@ from typing import Any
 
 from cli.output.blocks import Section, VerdictBlock
 from cli.output.forms.spreads import by_key, is_listed, short_key
+from cli.output.page import counted
 from cli.output.report.embedded import embedded
 from cli.output.report.parts import HtmlSection, HtmlTable, Text, buckets, nodes_table, sections_of, shown
 from cli.output.views.spread import row_after
@@ -130,7 +131,7 @@ def _chart(drawn: Picture, resource: str, *, moved: bool) -> dict[str, Any]:
     for place, bucket in enumerate(found):
         for number, (state, nodes) in enumerate(zip(states, bucket.nodes, strict=True)):
             height = round(_HEIGHT * nodes / most, 1)
-            label = f"{nodes} nodes from {bucket.low} % of {resource}, {state}"
+            label = f"{counted(nodes, 'node')} from {bucket.low} % of {resource}, {state}"
             bars.append(
                 {
                     "state": "after" if state == "after" or len(states) == 1 else "now",

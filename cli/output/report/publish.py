@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.output.blocks import Section, Sentence, section
-from cli.output.page import Page
+from cli.output.page import Page, counted
 from cli.output.progress import doing
 from cli.output.screen import Screen
 from cli.output.views.placement_plan import STEPS
@@ -119,6 +119,7 @@ def _facts(document: Document, cluster: Cluster, drawn: Picture) -> Iterator[str
     origin = getattr(cluster, "origin", None)
     if origin is not None and origin.context:
         yield f"cluster {origin.context}"
-    yield f"{len(drawn.nodes)} nodes, {sum(node.pods[0] for node in drawn.nodes)} pods on them"
+    pods = sum(node.pods[0] for node in drawn.nodes)
+    yield f"{counted(len(drawn.nodes), 'node')}, {counted(pods, 'pod')} on nodes"
     if document.kubernetes is not None:
         yield f"as kube-scheduler {document.kubernetes.version} decides"

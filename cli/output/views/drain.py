@@ -71,7 +71,7 @@ def _lands(step: DrainStep, page: Page) -> str:
     found = Counter(row.lands or "<none>" for row in step.evictions).most_common()
     parts = [f"{node} {pods}" for node, pods in found[:_MOST_NAMES]]
     more = len(found) - len(parts)
-    return ", ".join([*parts, *([f"{more} nodes more"] if more else [])])
+    return ", ".join([*parts, *([f"{counted(more, 'node')} more"] if more else [])])
 
 
 def _blocked(row: BlockedNode, page: Page) -> Iterator[Block]:

@@ -24,13 +24,21 @@ from cli.output.views.stages import assumed, in_words, stages
 from planner.documents.move_plan import Balance, MovePlan, MoveStep, Place, WithLabels
 from planner.documents.plan import MOVES
 
+#: Why a replacement lands where the plan says.
+_LANDINGS = {
+    "filters": "the scheduler refuses all other nodes",
+    "scores": "others would do, these score highest",
+    "pinned": "a node affinity that the new pod gets",
+    "cordoned": "other nodes are cordoned meanwhile",
+}
+
 
 def sections(document: MovePlan, page: Page) -> Iterator[Section]:
     """The plan as a person reads it."""
     yield section("", _verdict(document))
     yield section("Spread", _spread(document, page))
     yield section("Moves", _steps(document, page))
-    yield section("", *_waves(document))
+    yield section("", *_landings(document, page), *_waves(document))
     yield section("Pins", *_pins(document, page))
     yield section("Cordons", *_cordons(document, page))
     yield section("Proof", _objective(document, page))
@@ -75,6 +83,16 @@ def _steps(document: MovePlan, page: Page) -> Table:
         for step in steps
     ]
     return Table(heads, rows_of(told), noun="move", source="steps")
+
+
+def _landings(document: MovePlan, page: Page) -> Iterator[Block]:
+    """What the words under LANDING mean, each that stands there."""
+    if len(document.steps) > MANY_ROWS and not page.all_rows:
+        return
+    found = {step.landing for step in document.steps}
+    told = [f"{kind}: {meaning}" for kind, meaning in _LANDINGS.items() if kind in found]
+    if told:
+        yield Sentence(f"Landing by {'; '.join(told)}.")
 
 
 def _waves(document: MovePlan) -> Iterator[Block]:

@@ -121,6 +121,9 @@ def _stop(row: WorkloadRollout) -> Iterator[Block]:
     at = f" after step {row.stopped_at}" if row.stopped_at else " before its first step"
     yield Sentence(f"{row.workload} in {row.namespace} stops{at} in {stopped} of {counted(runs, 'run')}:")
     yield told(row.message) if row.message else Sentence("its pods do not become ready", indent=2)
+    others = sum(sum(end.messages.values()) - end.messages.get(row.message, 0) for end in row.ends)
+    if row.message and others:
+        yield Sentence(f"In {counted(others, 'run')} the scheduler's line is another one (-o json has all).")
     if row.gives_up_after is not None:
         name = row.workload.partition("/")[2]
         yield Sentence(

@@ -77,7 +77,7 @@ class WhyNot:
         if not free:
             held = (pod for pod in there if self._movable.reasons.get(pod) == ALLOWS_NONE)
             return Reason(
-                f"none of its {len(there)} pods there may be moved ({', '.join(sorted(stay))})",
+                f"of its pods there ({len(there)}) none may be moved ({', '.join(sorted(stay))})",
                 held=next((self._trial.problem.pods[pod].key for pod in held), ""),
             )
         return self._refused(constraint, code, free[0])

@@ -171,7 +171,7 @@ def test_moves_of_several_jobs_are_counted_for_each() -> None:
         (job(suspend=True), "of a workload that has more pods than it wants"),
         (job(parallelism=2), "of a workload that has more pods than it wants"),
         (job("other"), "whose controller is gone"),
-        (node("c1"), "of a Job that is not in the snapshot"),
+        (node("c1"), "of a Job that was not read"),
         (
             job(status={"conditions": [{"type": "Failed", "status": "True"}]}),
             "of a workload that has more pods than it wants",

@@ -59,9 +59,9 @@ def test_what_may_not_be_moved_is_told() -> None:
     allowed = budget("web", "web", 0)
     found = notes(node("n1", zone="b", cpu="8"), allowed)
     why = "under a PodDisruptionBudget that allows no eviction"
-    assert found == [f"{BROKEN}none of its 4 pods there may be moved ({why})"]
+    assert found == [f"{BROKEN}of its pods there (4) none may be moved ({why})"]
     (bare,) = notes(node("n1", zone="b", cpu="8"), service("web"), owner=None)
-    assert bare.endswith("none of its 4 pods there may be moved (without a controller)")
+    assert bare.endswith("of its pods there (4) none may be moved (without a controller)")
 
 
 def test_affinity_is_told_in_the_words_of_the_scheduler() -> None:
@@ -96,7 +96,7 @@ def test_a_budget_that_allows_nothing_is_tried_with_one_more() -> None:
     plan = rebalance(cluster(*held(4)))
     assert (plan.after.hard_excess, plan.steps) == (3, ())
     assert [note for note in plan.notes if note.startswith("with ")] == [
-        "with one replica more of Deployment/web: 5, a plan of 1 move leaves 0 pods too many",
+        "with one more replica of Deployment/web: 5, a plan of 1 move leaves 0 pods too many",
         "with PodDisruptionBudget web with minAvailable 3, a plan of 2 moves leaves 0 pods too many",
     ]
 

@@ -12,7 +12,7 @@ from planner.problem.problem import Problem
 from planner.rollout.before import Before
 from planner.rollout.report import counts_at
 from planner.state.state import State
-from tests.builders import ZONE, Object, node, pod, spread, workload
+from tests.builders import ZONE, Object, node, pod, scaled, spread, workload
 from tests.planner.rollout.running import manifests, running, web, zones
 
 OTHER = workload("ReplicaSet", "db", namespace="shop")
@@ -44,6 +44,7 @@ def test_a_template_that_fits_nowhere_stops_after_its_first_pod() -> None:
     assert not found.completes
     assert (found.replays.completed, row.stopped_at, row.least_ready) == (0, 1, 2)
     assert row.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+    assert [end.messages for end in row.ends] == [{row.message: end.runs} for end in row.ends]
     assert any("request" in change.summary for fix in found.fixes for change in fix.changes)
 
 
@@ -151,6 +152,22 @@ def test_daemon_sets_go_node_by_node(rolling: dict[str, Any], least: int) -> Non
     found = applied(objects, daemons("200m", **rolling))
     assert (found.completes, found.workloads[0].least_ready) == (True, least)
     assert found.workloads[0].ends[0].domains == {ZONE: {"a": 1, "b": 1, "c": 1}}
+
+
+def test_the_lines_of_all_draws_are_kept() -> None:
+    """Where pods are last tried at other moments their lines differ; an end that completes has none."""
+    nodes = [node(f"{zone}{number}", zone=zone, cpu="2") for zone in "abc" for number in "12"]
+    found = applied(
+        running(web(4), ["a1", "b1", "b2", "c1"], *nodes),
+        web(6, cpu="1500m"),
+        scaled("Deployment", "db", 1, namespace="shop", cpu="900m"),
+        replays=60,
+    )
+    told = {line for row in found.workloads for end in row.ends for line in end.messages}
+    for row in found.workloads:
+        assert all(sum(end.messages.values()) == (0 if end.completes else end.runs) for end in row.ends)
+        assert row.completes or row.message in {line for end in row.ends for line in end.messages}
+    assert len(told) > 1
 
 
 def test_two_workloads_take_each_others_room() -> None:

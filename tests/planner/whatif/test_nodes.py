@@ -316,17 +316,17 @@ def test_a_node_may_be_like_one_that_is_not_there() -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda found: drain(found, "zz"), "there is no node zz in the snapshot"),
+        (lambda found: drain(found, "zz"), "there is no node zz in the cluster"),
         (
             lambda found: cordon(found, "worker-2"),
-            "there is no node worker-2 in the snapshot (did you mean worker-1?)",
+            "there is no node worker-2 in the cluster (did you mean worker-1?)",
         ),
-        (lambda found: remove_nodes(found, "x=y"), "there is no node with x y in the snapshot"),
+        (lambda found: remove_nodes(found, "x=y"), "there is no node with x y in the cluster"),
         (
             lambda found: remove_nodes(found, f"{HOST}=worker-2"),
-            f"there is no node with {HOST} worker-2 in the snapshot (did you mean worker-1?)",
+            f"there is no node with {HOST} worker-2 in the cluster (did you mean worker-1?)",
         ),
-        (lambda found: add_nodes(found, 1, "zz"), "there is no node zz in the snapshot"),
+        (lambda found: add_nodes(found, 1, "zz"), "there is no node zz in the cluster"),
         (
             lambda found: add_nodes(found, 0, "worker-1"),
             "expected a number of nodes from 1 to 100,000, found 0",

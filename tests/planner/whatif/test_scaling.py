@@ -119,8 +119,8 @@ PROBLEMS = [
     ("web", "web: expected KIND/NAME or KIND/NAME.NAMESPACE, the kind one of "),
     ("pod/web", "pod/web: expected KIND/NAME or "),
     ("deploy/", "deploy/: expected KIND/NAME or "),
-    ("deploy/web.shop", "there is no Deployment web.shop in the snapshot"),
-    ("sts/web", "there is no StatefulSet web in the snapshot"),
+    ("deploy/web.shop", "there is no Deployment web.shop in the cluster"),
+    ("sts/web", "there is no StatefulSet web in the cluster"),
     ("rs/web-r1", "ReplicaSet default/web-r1 belongs to Deployment default/web: scale that"),
     ("ds/agent", "DaemonSet default/agent has a pod on every node that fits, not a number of them"),
     ("deploy/twice", "twice: there is a Deployment of this name in several namespaces: default, shop"),
@@ -169,8 +169,8 @@ def test_a_pod_of_an_unknown_class_is_bad_input() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("zz", "there is no pod zz in the snapshot"),
-        ("shop/web-a", "there is no pod shop/web-a in the snapshot"),
+        ("zz", "there is no pod zz in the cluster"),
+        ("shop/web-a", "there is no pod shop/web-a in the cluster"),
         ("same", "same: there is a pod of this name in several namespaces: default, shop"),
     ],
 )

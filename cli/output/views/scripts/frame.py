@@ -68,7 +68,7 @@ def _whereabouts(snapshot: Snapshot) -> Iterator[str]:
     if kubeconfig:
         yield f"KUBECONFIG=${{KUBECONFIG-{shlex.quote(kubeconfig)}}}"
         yield "export KUBECONFIG"
-    known = "the uid of kube-system" if snapshot.uid else "not in the snapshot: uids of objects have to do"
+    known = "the uid of kube-system" if snapshot.uid else "not read: uids of objects have to do"
     yield f"CLUSTER={shlex.quote(snapshot.uid)} # {known}"
 
 

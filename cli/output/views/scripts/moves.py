@@ -110,6 +110,6 @@ def template_affinity(pod: Pod, snapshot: Snapshot) -> Affinity | None:
             spec = None if item.spec.template is None else item.spec.template.spec
             return None if spec is None else spec.affinity
     if owner.partition("/")[0] in {"ReplicaSet", "ReplicationController"}:
-        raise InputError([f"{pod.key} is to be pinned, and its {owner} is not in the snapshot"])
+        raise InputError([f"{pod.key} is to be pinned, and its {owner} was not read"])
     change = f"a change to the template of its {owner or 'owner'} would be rolled out"
     raise InputError([f"{pod.key} would have to be pinned, and {change}: plan with --evict-only"])
