@@ -1,0 +1,155 @@
+"""The search: nodes taken away as autoscalers do, then regions solved again and again.
+
+The first layout is the cheapest of a few removals in different orders, so the result is never worse than
+theirs.  A cluster that is small enough is one region, and what the solver proves holds for all plans; in a
+larger one regions of some nodes each are solved, first those whose nodes cost most for what they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.consolidate.bound import CostBound
+from planner.consolidate.greedy import NodeRemoval
+from planner.consolidate.layout import Layout, first_layout, read, shares
+from planner.consolidate.regions import Limits, Regions
+from planner.consolidate.removable import Removable
+from planner.cpsat.keeping import COST, LOAD, MOVES
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import TrialCluster
+from planner.problem.nodes import Codes, Ints, Mask
+from planner.proof.meter import Meter
+
+#: Up to so many pairs of a template and a node the cluster is one region.
+_ONE_REGION = 700
+#: The pairs of a template and a node in a region of a larger cluster.
+_REGION_PAIRS = 900
+_FIRST_REGION, _GROWTH, _REGION_WORK, _MOVES_SHARE = 10, 1.2, 0.6, 0.2
+_TARGETS = 4
+_BOUND_SHARE = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLayout:
+    """A layout, and what no layout can cost less than."""
+
+    before: Layout
+    layout: Layout
+    least_cost: int
+    least_moves: int | None = None
+    cut: bool = False
+
+
+class ConsolidationSearch:
+    """Looks for the layout with the least cost, and among those for the fewest moves."""
+
+    def __init__(
+        self, trial: TrialCluster, movable: Movable, removable: Removable, limits: Limits, meter: Meter
+    ) -> None:
+        self._trial = trial
+        self._movable = movable
+        self._removable = removable
+        self._limits = limits
+        self._meter = meter
+        self.before = first_layout(trial.problem, movable)
+        self._regions = Regions(trial, movable, removable, self.before, limits)
+        self._sizes = shares(trial.problem)
+        self._draw = np.random.default_rng(1)
+
+    def run(self) -> FoundLayout:
+        best = self._removal(())
+        share = self._meter.part(self._meter.left() * _BOUND_SHARE)
+        bound = CostBound(self._trial, self._movable, self._removable, self._limits).solve(share)
+        best = min(best, self._removal([*bound.nodes_kept]), key=self._key)
+        self._set(best)
+        least_cost = bound.cost
+        pairs = len(self._templates()) * self._trial.problem.nodes.size
+        if pairs <= _ONE_REGION:
+            return self._whole(best, least_cost)
+        return FoundLayout(self.before, self._improve(best, least_cost), least_cost)
+
+    def _templates(self) -> Sequence[int]:
+        return [*self._movable.templates]
+
+    def _key(self, layout: Layout) -> tuple[int, int]:
+        return layout.cost(self._removable), layout.moves(self.before)
+
+    def _removal(self, order: Sequence[int]) -> Layout:
+        mark = self._trial.state.mark()
+        removal = NodeRemoval(self._trial, self._movable, self._removable, self._limits.spare, self._meter)
+        removal.run(order)
+        layout = read(self._trial, self._movable, removal.removed)
+        self._trial.state.rollback(mark)
+        return layout
+
+    def _set(self, layout: Layout) -> None:
+        """Bring the trial cluster to a layout."""
+        state, problem = self._trial.state, self._trial.problem
+        for template in self._templates():
+            pods = self._movable.of(template)
+            for pod in pods.tolist():
+                state.unbind(pod)
+            targets = np.repeat(np.arange(problem.nodes.size), layout.counts[template])
+            for pod, node in zip(pods.tolist(), targets.tolist(), strict=True):
+                state.bind(pod, node)
+        state.forget_history()
+
+    def _whole(self, best: Layout, least_cost: int) -> FoundLayout:
+        every = self._trial.problem.nodes.every
+        fixed = int(self._removable.prices[~self._removable.mask].sum())
+        work = {COST: self._meter.left() * 0.75, MOVES: self._meter.left() * 0.25}
+        layout, found = self._regions.solve(best, every, work, self._meter, least_cost - fixed)
+        if found is None:
+            return FoundLayout(self.before, best, least_cost)
+        bound = max(least_cost, fixed + found.bounds[COST])
+        moves = found.bounds.get(MOVES) if self._key(layout)[0] == bound else None
+        return FoundLayout(self.before, min((best, layout), key=self._key), bound, moves)
+
+    def _improve(self, best: Layout, least_cost: int) -> Layout:
+        """Solve regions until the cost is the least or the work is done; then look for fewer moves.
+
+        Where a region can do without none of its nodes, one node is emptied as far as possible: another
+        region may empty the rest.
+        """
+        size, reserve = _FIRST_REGION, self._meter.left() * _MOVES_SHARE
+        while self._meter.left() > reserve and not self._meter.over() and self._key(best)[0] > least_cost:
+            target = self._emptiest(best)
+            if target is None:
+                break
+            part = self._meter.part(min(_REGION_WORK, self._meter.left() - reserve))
+            nodes = self._region(best, target, min(size, len(best.removed)))
+            work = {COST: part.left() * 0.6, LOAD: part.left() * 0.4}
+            layout, found = self._regions.solve(best, nodes, work, part, emptied=target)
+            proved = found is not None and LOAD in found.values
+            size = min(size * _GROWTH, len(best.removed)) if proved else max(6, size / _GROWTH)
+            if self._key(layout)[0] > self._key(best)[0]:
+                # Out of time before the hint was complete.
+                self._set(best)
+                continue
+            if self._key(layout)[0] < self._key(best)[0]:
+                self._meter.have(f"cost {self._key(layout)[0]}, at least {least_cost}")
+            best = layout
+        return best
+
+    def _emptiest(self, layout: Layout) -> int | None:
+        """A node that could go and holds little for its price."""
+        nodes = np.flatnonzero(self._removable.mask & ~layout.removed)
+        if not nodes.size:
+            return None
+        load = self._sizes @ layout.counts[:, nodes] / self._removable.prices[nodes]
+        few = nodes[np.argsort(load, kind="stable")][:_TARGETS]
+        return int(self._draw.choice(few))
+
+    def _region(self, layout: Layout, target: int, size: float) -> Mask:
+        """Nodes of a region: some that could go, those that hold least for their price more often."""
+        problem = self._trial.problem
+        chances = self._draw.random(problem.nodes.size)
+        chances[layout.removed] **= 2.0
+        chances[target] = 1.0
+        nodes = np.argsort(-chances)[: int(size)]
+        mask = problem.nodes.none.copy()
+        mask[nodes] = True
+        return mask
