@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from planner.consolidate.layout import shares
+from planner.consolidate.layout import Limits, shares
 from planner.consolidate.removable import Removable
 from planner.moves.constraint_counts import excesses
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
-from numpy.typing import NDArray
-
-from planner.problem.nodes import Ints, Mask
+from planner.problem.nodes import Mask
 from planner.proof.meter import Meter
 
 
@@ -25,19 +24,19 @@ class NodeRemoval:
     """Takes nodes away on a trial cluster, whose state follows."""
 
     def __init__(
-        self, trial: TrialCluster, movable: Movable, removable: Removable, spare: Ints, meter: Meter
+        self, trial: TrialCluster, movable: Movable, removable: Removable, limits: Limits, meter: Meter
     ) -> None:
-        """`spare`: by resource, how much of all that is free may go with nodes."""
+        """Nodes go as far as the limits allow."""
         self._trial = trial
         self._removable = removable
         self._meter = meter
-        self._spare = spare.copy()
+        self._spare = limits.spare.copy()
+        self._most_moves = limits.most_moves
+        self._before = trial.state.node_of.copy()
         self._movable = movable.weights > 0
         self._hard = [found for found in trial.ledger.constraints if found.hard]
         self._most = excesses(self._hard)
         self._size: NDArray[np.float64] = shares(trial.problem)
-        self.quotas = None
-        self._counts = {}
         self.removed: Mask = trial.problem.nodes.none.copy()
 
     def run(self, order: Iterable[int] = ()) -> None:
@@ -46,8 +45,13 @@ class NodeRemoval:
             if self._meter.over():
                 return
             self.take_away(node)
-        while any([self.take_away(node) for node in self._emptiest() if not self._meter.over()]):
+        while self._once_through():
             pass
+
+    def _once_through(self) -> bool:
+        """Whether any node went; every node is tried, as one that goes changes what the others hold."""
+        gone = [self.take_away(node) for node in self._emptiest() if not self._meter.over()]
+        return any(gone)
 
     def _emptiest(self) -> Iterator[int]:
         left = self._removable.mask & ~self.removed
@@ -69,7 +73,7 @@ class NodeRemoval:
         pods = self._largest_first([pod for pod in state.pods_on[node] if self._movable[pod]])
         for pod in pods:
             state.unbind(pod)
-        if all(self._place(pod) for pod in pods) and self._is_no_worse():
+        if all(self._place(pod) for pod in pods) and self._is_no_worse() and self._are_few_moves():
             self._spare -= lost
             return True
         state.rollback(mark)
@@ -91,10 +95,6 @@ class NodeRemoval:
         free = (allocatable - trial.state.used[:, open_nodes]) / np.maximum(allocatable, 1)
         # A share of CPU and one of memory are at most 2 together.
         gap = free[self._rows].sum(axis=0) + 2.0 * self._removable.mask[open_nodes]
-        if self.quotas is not None:
-            quotas, of = self.quotas
-            counts = self._count(template)
-            gap += 4.0 * (counts >= quotas[template])[of[open_nodes]] + 8.0 * self.doomed[open_nodes]
         trial.state.bind(pod, int(open_nodes[np.argmin(gap)]))
         return True
 
@@ -104,14 +104,9 @@ class NodeRemoval:
         index = self._trial.problem.resource_index
         return [index["cpu"], index["memory"]]
 
-    def _count(self, template):
-        found = self._counts.get(template)
-        quotas, of = self.quotas
-        pods = self._trial.problem.pods_of(template)
-        nodes = self._trial.state.node_of[pods]
-        nodes = nodes[nodes >= 0]
-        nodes = nodes[~self.doomed[nodes]]
-        return np.bincount(of[nodes], minlength=quotas.shape[1])
-
     def _is_no_worse(self) -> bool:
         return all(found.excess() <= most for found, most in zip(self._hard, self._most, strict=True))
+
+    def _are_few_moves(self) -> bool:
+        moved = self._trial.state.node_of != self._before
+        return self._most_moves is None or int(moved.sum()) <= self._most_moves

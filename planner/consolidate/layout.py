@@ -12,11 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.consolidate.removable import Removable
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Ints, Mask
 from planner.problem.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the user asks for: free room that remains of every resource, and the most moves."""
+
+    spare: Ints
+    most_moves: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +32,6 @@ class Layout:
 
     counts: Ints
     removed: Mask
-
-    def cost(self, removable: Removable) -> int:
-        """The price of the nodes that are kept."""
-        return removable.cost(self.removed)
 
     def moves(self, before: Layout) -> int:
         """How many pods are on another node than before."""
@@ -54,7 +57,9 @@ def read(trial: TrialCluster, movable: Movable, removed: Mask) -> Layout:
 
 def moves_to(problem: Problem, movable: Movable, before: Layout, after: Layout) -> list[Move]:
     """The moves that lead from one layout to another; pods of a low priority or deletion cost go first."""
-    return [move for template in movable.templates for move in _moves(problem, movable, before, after, template)]
+    return [
+        move for template in movable.templates for move in _moves(problem, movable, before, after, template)
+    ]
 
 
 def _moves(

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.consolidate.layout import Layout, read, shares
+from planner.consolidate.layout import Layout, Limits, shares
 from planner.consolidate.removable import Removable
 from planner.constraints import Filter
 from planner.constraints.family import PLENTY
-from planner.cpsat.keeping import Demands, Keepable, KeepModel, Kept
+from planner.cpsat.keeping import Demands, Keepable, KeepModel, Kept, Site
 from planner.cpsat.variables import Batch
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
@@ -25,11 +25,16 @@ from planner.proof.meter import Meter
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What the user asks for: free room that remains of every resource, and the most moves."""
+class Region:
+    """The nodes of a region, and the work on every stage; what is known of its least cost.
 
-    spare: Ints
-    most_moves: int | None = None
+    With the stage LOAD the node `emptied` is to hold as little as possible.
+    """
+
+    nodes: Mask
+    work: Mapping[str, float]
+    least_cost: int = 0
+    emptied: int | None = None
 
 
 class Regions:
@@ -39,7 +44,6 @@ class Regions:
         self, trial: TrialCluster, movable: Movable, removable: Removable, before: Layout, limits: Limits
     ) -> None:
         self._trial = trial
-        self._all = movable
         self._removable = removable
         self._before = before
         self._limits = limits
@@ -48,21 +52,20 @@ class Regions:
         hard = [found for found in trial.ledger.constraints if found.hard]
         self._hard = [(found, found.excess()) for found in hard]
 
-    def solve(
-        self, layout: Layout, nodes: Mask, work: Mapping[str, float], meter: Meter, least_cost: int = 0, emptied: int | None = None
-    ) -> tuple[Layout, Kept | None]:
+    def solve(self, layout: Layout, region: Region, meter: Meter) -> tuple[Layout, Kept | None]:
         """The layout after some nodes were solved together, and what the solver found."""
+        nodes = region.nodes
         pods = self._take_off(nodes)
         batch = self._batch(pods, nodes)
         model = KeepModel(
             batch,
-            self._profiles(batch),
+            profiles(self._trial, batch),
             self._keepable(nodes),
             self._touched(batch),
-            self._demands(layout, nodes, least_cost, emptied),
+            self._demands(layout, region),
         )
         model.hint(self._current(layout, nodes))
-        found = model.solve(work, meter)
+        found = model.solve(region.work, meter)
         counts, removed = layout.counts, layout.removed
         if found is not None:
             counts, removed = counts.copy(), removed.copy()
@@ -78,7 +81,10 @@ class Regions:
     def _take_off(self, nodes: Mask) -> list[int]:
         state = self._trial.state
         pods = [
-            pod for node in np.flatnonzero(nodes).tolist() for pod in state.pods_on[node] if self._movable[pod]
+            pod
+            for node in np.flatnonzero(nodes).tolist()
+            for pod in state.pods_on[node]
+            if self._movable[pod]
         ]
         for pod in pods:
             state.unbind(pod)
@@ -104,9 +110,6 @@ class Regions:
         running = {t: np.where(nodes, self._before.counts[t], 0) for t in wanted}
         return Batch(problem, wanted, room, running=running)
 
-    def _profiles(self, batch: Batch) -> list[tuple[tuple[Filter, ...], frozenset[int]]]:
-        return profiles(self._trial, batch)
-
     def _keepable(self, nodes: Mask) -> dict[int, Keepable]:
         problem, state = self._trial.problem, self._trial.state
         free = problem.allocatable - state.used
@@ -123,7 +126,8 @@ class Regions:
             if not found.members.isdisjoint(batch.wanted) or not set(found.carriers).isdisjoint(batch.wanted)
         ]
 
-    def _demands(self, layout: Layout, nodes: Mask, least_cost: int, emptied: int | None) -> Demands:
+    def _demands(self, layout: Layout, region: Region) -> Demands:
+        nodes = region.nodes
         allocatable, inside = self._trial.problem.allocatable, np.flatnonzero(nodes & self._removable.mask)
         lost = allocatable[:, layout.removed & ~nodes].sum(axis=1)
         reserve = [
@@ -135,20 +139,17 @@ class Regions:
         if most is not None:
             outside = np.maximum(self._before.counts - layout.counts, 0)[:, ~nodes].sum()
             most -= int(outside)
-        return Demands(reserve, most, least_cost, emptied, self._sizes)
+        return Demands(reserve, most, region.least_cost, region.emptied, self._sizes)
 
     def _current(self, layout: Layout, nodes: Mask) -> Kept:
-        coming, staying = {}, {}
+        coming: dict[Site, int] = {}
+        staying: dict[Site, int] = {}
         for template, node in np.argwhere((layout.counts > 0) & nodes).tolist():
             number = int(layout.counts[template, node])
             stays = min(number, int(self._before.counts[template, node]))
             staying[template, node], coming[template, node] = stays, number - stays
         kept = {node: int(not layout.removed[node]) for node in np.flatnonzero(nodes).tolist()}
         return Kept(coming, staying, kept)
-
-    def layout(self, removed: Mask) -> Layout:
-        """The layout of the trial cluster's state."""
-        return read(self._trial, self._all, removed)
 
 
 def room_of(trial: TrialCluster, template: int, wanted: Mapping[int, int]) -> Ints:
@@ -189,4 +190,6 @@ def cells(trial: TrialCluster, batch_templates: Sequence[int], removable: Remova
     for trait in distinct.values():
         codes = np.unique(trait, return_inverse=True)[1]
         of = np.unique(of * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1].astype(np.intp)
-    return NodeGroups(of)
+    # Groups of one node each have the numbers of their nodes.
+    every_alone = len(np.unique(of)) == problem.nodes.size
+    return NodeGroups.single_nodes(problem.nodes.size) if every_alone else NodeGroups(of)

@@ -8,7 +8,7 @@ not end there.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -64,11 +64,20 @@ class Removable:
         mask[[*kept]] = False
         return cls(mask, prices, kept)
 
-    def cost(self, removed: Collection[int] | Mask) -> int:
+    @property
+    def fixed_cost(self) -> int:
+        """The price of the nodes that stay in any case."""
+        return int(self.prices[~self.mask].sum())
+
+    def cost(self, removed: Mask) -> int:
         """The price of all nodes that are not removed."""
-        gone = np.zeros(len(self.prices), np.bool_)
-        gone[removed] = True
-        return int(self.prices[~gone].sum())
+        return int(self.prices[~removed].sum())
+
+    def without(self, nodes: Mapping[int, KeptNode]) -> Removable:
+        """The same, with some more nodes that stay."""
+        mask = self.mask.copy()
+        mask[[*nodes]] = False
+        return Removable(mask, self.prices, {**self.kept, **nodes})
 
 
 def goes_with_its_node(problem: Problem, pod: int) -> bool:

@@ -7,20 +7,20 @@ larger one regions of some nodes each are solved, first those whose nodes cost m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from planner.consolidate.bound import CostBound
+from planner.consolidate.bound import cost_bound
 from planner.consolidate.greedy import NodeRemoval
-from planner.consolidate.layout import Layout, first_layout, read, shares
-from planner.consolidate.regions import Limits, Regions
+from planner.consolidate.layout import Layout, Limits, first_layout, read, shares
+from planner.consolidate.regions import Region, Regions
 from planner.consolidate.removable import Removable
 from planner.cpsat.keeping import COST, LOAD, MOVES
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
-from planner.problem.nodes import Codes, Ints, Mask
+from planner.problem.nodes import Mask
 from planner.proof.meter import Meter
 
 #: Up to so many pairs of a template and a node the cluster is one region.
@@ -62,8 +62,8 @@ class ConsolidationSearch:
     def run(self) -> FoundLayout:
         best = self._removal(())
         share = self._meter.part(self._meter.left() * _BOUND_SHARE)
-        bound = CostBound(self._trial, self._movable, self._removable, self._limits).solve(share)
-        best = min(best, self._removal([*bound.nodes_kept]), key=self._key)
+        bound = cost_bound(self._trial, self._movable, self._removable, self.before, share)
+        best = min(best, self._removal([*bound.order]), key=self._key)
         self._set(best)
         least_cost = bound.cost
         pairs = len(self._templates()) * self._trial.problem.nodes.size
@@ -75,11 +75,11 @@ class ConsolidationSearch:
         return [*self._movable.templates]
 
     def _key(self, layout: Layout) -> tuple[int, int]:
-        return layout.cost(self._removable), layout.moves(self.before)
+        return self._removable.cost(layout.removed), layout.moves(self.before)
 
     def _removal(self, order: Sequence[int]) -> Layout:
         mark = self._trial.state.mark()
-        removal = NodeRemoval(self._trial, self._movable, self._removable, self._limits.spare, self._meter)
+        removal = NodeRemoval(self._trial, self._movable, self._removable, self._limits, self._meter)
         removal.run(order)
         layout = read(self._trial, self._movable, removal.removed)
         self._trial.state.rollback(mark)
@@ -99,9 +99,9 @@ class ConsolidationSearch:
 
     def _whole(self, best: Layout, least_cost: int) -> FoundLayout:
         every = self._trial.problem.nodes.every
-        fixed = int(self._removable.prices[~self._removable.mask].sum())
+        fixed = self._removable.fixed_cost
         work = {COST: self._meter.left() * 0.75, MOVES: self._meter.left() * 0.25}
-        layout, found = self._regions.solve(best, every, work, self._meter, least_cost - fixed)
+        layout, found = self._regions.solve(best, Region(every, work, least_cost - fixed), self._meter)
         if found is None:
             return FoundLayout(self.before, best, least_cost)
         bound = max(least_cost, fixed + found.bounds[COST])
@@ -114,7 +114,7 @@ class ConsolidationSearch:
         Where a region can do without none of its nodes, one node is emptied as far as possible: another
         region may empty the rest.
         """
-        size, reserve = _FIRST_REGION, self._meter.left() * _MOVES_SHARE
+        size, reserve = float(_FIRST_REGION), self._meter.left() * _MOVES_SHARE
         while self._meter.left() > reserve and not self._meter.over() and self._key(best)[0] > least_cost:
             target = self._emptiest(best)
             if target is None:
@@ -122,7 +122,7 @@ class ConsolidationSearch:
             part = self._meter.part(min(_REGION_WORK, self._meter.left() - reserve))
             nodes = self._region(best, target, min(size, len(best.removed)))
             work = {COST: part.left() * 0.6, LOAD: part.left() * 0.4}
-            layout, found = self._regions.solve(best, nodes, work, part, emptied=target)
+            layout, found = self._regions.solve(best, Region(nodes, work, emptied=target), part)
             proved = found is not None and LOAD in found.values
             size = min(size * _GROWTH, len(best.removed)) if proved else max(6, size / _GROWTH)
             if self._key(layout)[0] > self._key(best)[0]:

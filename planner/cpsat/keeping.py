@@ -9,27 +9,28 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from ortools.sat.python import cp_model
 
-from planner.constraints import Filter
 from planner.cpsat.lexicographic import StageGoal, reach
 from planner.cpsat.model import BatchModel
 from planner.cpsat.solver import Solved, solved
 from planner.cpsat.variables import Batch
-from planner.moves.constraint_counts import TrackedConstraint
 from planner.problem.nodes import Ints
 from planner.proof.meter import Meter
+
+if TYPE_CHECKING:
+    from planner.constraints import Filter
+    from planner.moves.constraint_counts import TrackedConstraint
 
 COST, MOVES, LOAD = "cost", "moves", "load"
 #: Dual feasible functions up to this number strengthen what a kind of node can hold.
 _LARGEST_FUNCTION = 6
 
-_Profiles = Sequence[tuple[Iterable[Filter], Collection[int]]]
 #: A template and a cell.
 Site = tuple[int, int]
 
@@ -76,7 +77,7 @@ class KeepModel:
     def __init__(
         self,
         batch: Batch,
-        profiles: _Profiles,
+        profiles: Sequence[tuple[Iterable[Filter], Collection[int]]],
         keepable: Mapping[int, Keepable],
         constraints: Iterable[tuple[TrackedConstraint, int]],
         demands: Demands,
@@ -112,19 +113,17 @@ class KeepModel:
                 if not self._counts.cells.single:
                     self._strengthen(asked, max(0, free), kept)
         for template, variable in sites:
-            room = int(self._counts.batch.room[template][self._counts.cells.first[cell]])
-            most = max(room, *self._most(template, cell))
-            self._cp.add(variable <= most * kept)
+            self._cp.add(variable <= self._most(template, cell) * kept)
 
-    def _most(self, template: int, cell: int) -> Iterator[int]:
-        """The pods of a template that run on a node of a cell now, at most."""
-        running = self._counts.batch.running.get(template)
-        yield 0
-        if running is not None:
-            yield int(running[self._counts.cells.of == cell].max())
+    def _most(self, template: int, cell: int) -> int:
+        """The most pods of a template that one node of a cell has room for, or runs now."""
+        batch, inside = self._counts.batch, self._counts.cells.of == cell
+        running = batch.running.get(template)
+        now = 0 if running is None else int(running[inside].max())
+        return max(int(batch.room[template][inside].max()), now)
 
     def _strengthen(self, asked: Sequence[tuple[Any, int]], free: int, kept: Any) -> None:
-        """What rounding leaves no room for: dual feasible functions of the sizes, in multiples of 1/k/(k+1)."""
+        """What rounding leaves no room for: dual feasible functions of the sizes, in 1/k/(k+1)."""
         for k in range(1, _LARGEST_FUNCTION + 1):
             scaled = [
                 k * quotient if not rest else (k + 1) * quotient
@@ -163,7 +162,7 @@ class KeepModel:
                 surplus = self._cp.new_int_var(0, allowed, "")
                 over.append(surplus)
             condition = count <= low + constraint.max_skew + surplus
-            if held[code] or members.keys() <= set(carriers):
+            if held[code] or (not sums[code] and members.keys() <= {*carriers}):
                 x.require(condition)
                 continue
             some = x.any_there(("carriers", constraint.number, code), carriers, domains[code])
@@ -236,5 +235,7 @@ class _Goal(StageGoal):
     work: float = 0.0
 
 
-def _values(solver: cp_model.CpSolver, variables: Iterable[tuple[int, int, cp_model.IntVar]]) -> dict[Site, int]:
+def _values(
+    solver: cp_model.CpSolver, variables: Iterable[tuple[int, int, cp_model.IntVar]]
+) -> dict[Site, int]:
     return {(t, cell): n for t, cell, variable in variables if (n := solver.value(variable))}
