@@ -30,8 +30,8 @@ class NodeRemoval:
         self._trial = trial
         self._removable = removable
         self._meter = meter
-        self._spare = limits.spare.copy()
-        self._most_moves = limits.most_moves
+        self._limits = limits
+        self._lost = np.zeros(len(trial.problem.allocatable), np.int64)
         self._before = trial.state.node_of.copy()
         self._movable = movable.weights > 0
         self._hard = [found for found in trial.ledger.constraints if found.hard]
@@ -65,8 +65,9 @@ class NodeRemoval:
 
     def take_away(self, node: int) -> bool:
         """Whether every pod of a node found another one; else nothing has changed."""
-        lost = self._trial.problem.allocatable[:, node]
-        if self.removed[node] or (lost > self._spare).any():
+        reserve = self._limits.reserve
+        lost = self._lost if reserve is None else self._lost + reserve.brings[:, node]
+        if self.removed[node] or (reserve is not None and (lost > reserve.spare).any()):
             return False
         state, mark = self._trial.state, self._trial.state.mark()
         self.removed[node] = True
@@ -74,7 +75,7 @@ class NodeRemoval:
         for pod in pods:
             state.unbind(pod)
         if all(self._place(pod) for pod in pods) and self._is_no_worse() and self._are_few_moves():
-            self._spare -= lost
+            self._lost = lost
             return True
         state.rollback(mark)
         self.removed[node] = False
@@ -108,5 +109,5 @@ class NodeRemoval:
         return all(found.excess() <= most for found, most in zip(self._hard, self._most, strict=True))
 
     def _are_few_moves(self) -> bool:
-        moved = self._trial.state.node_of != self._before
-        return self._most_moves is None or int(moved.sum()) <= self._most_moves
+        most = self._limits.most_moves
+        return most is None or int((self._trial.state.node_of != self._before).sum()) <= most

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.consolidate.removable import goes_with_its_node
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Ints, Mask
@@ -19,10 +20,34 @@ from planner.problem.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
+class Reserve:
+    """Room that stays free, in exact thousandths: what nodes bring of each resource beyond what pods need.
+
+    `brings[resource, node]` goes with a node, and no more than `spare[resource]` may go.
+    """
+
+    spare: Ints
+    brings: Ints
+
+    @classmethod
+    def of(cls, problem: Problem, movable: Movable, thousandths: int) -> Reserve:
+        """So many thousandths of every resource of the nodes that are kept are to be free."""
+        used = np.zeros_like(problem.allocatable)
+        going = used.copy()
+        for pod in np.flatnonzero(problem.node_of >= 0).tolist():
+            requests, node = problem.template(pod).requests, problem.node_of[pod]
+            used[:, node] += requests
+            if not movable.weights[pod] and goes_with_its_node(problem, pod):
+                going[:, node] += requests
+        usable = (1000 - thousandths) * problem.allocatable
+        return cls((usable - 1000 * used).sum(axis=1), usable - 1000 * going)
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What the user asks for: free room that remains of every resource, and the most moves."""
 
-    spare: Ints
+    reserve: Reserve | None = None
     most_moves: int | None = None
 
 

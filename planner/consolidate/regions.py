@@ -5,7 +5,7 @@ Everything else stays as it is on the trial cluster.  One region of all nodes is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,18 +128,22 @@ class Regions:
 
     def _demands(self, layout: Layout, region: Region) -> Demands:
         nodes = region.nodes
-        allocatable, inside = self._trial.problem.allocatable, np.flatnonzero(nodes & self._removable.mask)
-        lost = allocatable[:, layout.removed & ~nodes].sum(axis=1)
-        reserve = [
-            (int(spare), {node: int(row[node]) for node in inside.tolist()})
-            for row, spare in zip(allocatable, self._limits.spare - lost, strict=True)
-            if row[inside].sum() > spare
-        ]
+        reserve = [*self._reserve(layout, nodes)]
         most = self._limits.most_moves
         if most is not None:
             outside = np.maximum(self._before.counts - layout.counts, 0)[:, ~nodes].sum()
             most -= int(outside)
         return Demands(reserve, most, region.least_cost, region.emptied, self._sizes)
+
+    def _reserve(self, layout: Layout, nodes: Mask) -> Iterator[tuple[int, Mapping[int, int]]]:
+        """For each resource what may still go, and what the nodes of the region bring of it."""
+        reserve = self._limits.reserve
+        if reserve is None:
+            return
+        inside = np.flatnonzero(nodes & self._removable.mask).tolist()
+        lost = reserve.brings[:, layout.removed & ~nodes].sum(axis=1)
+        for row, spare in zip(reserve.brings, (reserve.spare - lost).tolist(), strict=True):
+            yield spare, {node: int(row[node]) for node in inside}
 
     def _current(self, layout: Layout, nodes: Mask) -> Kept:
         coming: dict[Site, int] = {}

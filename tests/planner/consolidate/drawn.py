@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, combinations, product
 
 from models import Cluster
 from tests.builders import HOST, ZONE, Object, node, pod, spread, term
@@ -70,19 +70,25 @@ class Drawn:
             found[self.zones[place]] += number
         return max(found.values()) - min(found.values()) <= 1
 
-    def least(self) -> tuple[int, int]:
-        """The least cost of all nodes that hold a pod, and the fewest moves at that cost."""
-        before = [one.on for one in self.pods]
+    def least(self, reserve: int = 0) -> tuple[int, int]:
+        """The least cost of nodes that hold all pods, and the fewest moves at that cost.
+
+        `reserve` thousandths of the cpu of the nodes that are kept stay free.
+        """
+        found = []
+        before, needed = [one.on for one in self.pods], 1000 * sum(one.cpu for one in self.pods)
         every = range(len(self.zones))
-        places = product(*([one.on] if one.stays else every for one in self.pods))
-        return min(
-            (
-                sum(self.prices[place] for place in {*nodes}),
-                sum(a != b for a, b in zip(before, nodes, strict=True)),
-            )
-            for nodes in places
-            if self.holds(nodes)
-        )
+        for nodes in product(*([one.on] if one.stays else every for one in self.pods)):
+            if self.holds(nodes):
+                moves = sum(a != b for a, b in zip(before, nodes, strict=True))
+                empty = [node for node in every if node not in nodes]
+                for more in chain.from_iterable(combinations(empty, n) for n in range(len(empty) + 1)):
+                    kept = {*nodes, *more}
+                    if needed <= (1000 - reserve) * sum(self.cpu[node] for node in kept):
+                        found.append((sum(self.prices[node] for node in kept), moves))
+                    if not reserve:
+                        break
+        return min(found)
 
 
 def drawn(seed: int) -> Drawn | None:
