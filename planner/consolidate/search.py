@@ -21,26 +21,19 @@ from planner.cpsat.keeping import COST, LOAD, MOVES
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Mask
+from planner.proof import effort
 from planner.proof.meter import Meter
-
-#: Up to so many pairs of a template and a node the cluster is one region.
-_ONE_REGION = 700
-#: The pairs of a template and a node in a region of a larger cluster.
-_REGION_PAIRS = 900
-_FIRST_REGION, _GROWTH, _REGION_WORK, _MOVES_SHARE = 10, 1.2, 0.6, 0.2
-_TARGETS = 4
-_BOUND_SHARE = 0.15
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLayout:
-    """A layout, and what no layout can cost less than."""
+    """A layout, and what no layout can cost less than; `first` is the cheapest of the removals alone."""
 
     before: Layout
+    first: Layout
     layout: Layout
     least_cost: int
     least_moves: int | None = None
-    cut: bool = False
 
 
 class ConsolidationSearch:
@@ -61,15 +54,15 @@ class ConsolidationSearch:
 
     def run(self) -> FoundLayout:
         best = self._removal(())
-        share = self._meter.part(self._meter.left() * _BOUND_SHARE)
+        share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
         bound = cost_bound(self._trial, self._movable, self._removable, self.before, share)
-        best = min(best, self._removal([*bound.order]), key=self._key)
-        self._set(best)
+        first = min(best, self._removal([*bound.order]), key=self._key)
+        self._set(first)
         least_cost = bound.cost
         pairs = len(self._templates()) * self._trial.problem.nodes.size
-        if pairs <= _ONE_REGION:
-            return self._whole(best, least_cost)
-        return FoundLayout(self.before, self._improve(best, least_cost), least_cost)
+        if pairs <= effort.KEPT_AT_ONCE:
+            return self._whole(first, least_cost)
+        return FoundLayout(self.before, first, self._improve(first, least_cost), least_cost)
 
     def _templates(self) -> Sequence[int]:
         return [*self._movable.templates]
@@ -97,34 +90,44 @@ class ConsolidationSearch:
                 state.bind(pod, node)
         state.forget_history()
 
-    def _whole(self, best: Layout, least_cost: int) -> FoundLayout:
+    def _whole(self, first: Layout, least_cost: int) -> FoundLayout:
         every = self._trial.problem.nodes.every
         fixed = self._removable.fixed_cost
-        work = {COST: self._meter.left() * 0.75, MOVES: self._meter.left() * 0.25}
-        layout, found = self._regions.solve(best, Region(every, work, least_cost - fixed), self._meter)
+        work = {
+            COST: self._meter.left() * (1 - effort.KEPT_MOVES_SHARE),
+            MOVES: self._meter.left() * effort.KEPT_MOVES_SHARE,
+        }
+        layout, found = self._regions.solve(first, Region(every, work, least_cost - fixed), self._meter)
         if found is None:
-            return FoundLayout(self.before, best, least_cost)
+            return FoundLayout(self.before, first, first, least_cost)
         bound = max(least_cost, fixed + found.bounds[COST])
         moves = found.bounds.get(MOVES) if self._key(layout)[0] == bound else None
-        return FoundLayout(self.before, min((best, layout), key=self._key), bound, moves)
+        return FoundLayout(self.before, first, min((first, layout), key=self._key), bound, moves)
 
     def _improve(self, best: Layout, least_cost: int) -> Layout:
-        """Solve regions until the cost is the least or the work is done; then look for fewer moves.
+        """Solve regions until the cost is the least or the work is done.
 
         Where a region can do without none of its nodes, one node is emptied as far as possible: another
         region may empty the rest.
         """
-        size, reserve = float(_FIRST_REGION), self._meter.left() * _MOVES_SHARE
-        while self._meter.left() > reserve and not self._meter.over() and self._key(best)[0] > least_cost:
+        size = float(effort.KEPT_REGION_NODES)
+        while not self._meter.over() and self._key(best)[0] > least_cost:
             target = self._emptiest(best)
             if target is None:
                 break
-            part = self._meter.part(min(_REGION_WORK, self._meter.left() - reserve))
+            part = self._meter.part(effort.KEPT_REGION_WORK)
             nodes = self._region(best, target, min(size, len(best.removed)))
-            work = {COST: part.left() * 0.6, LOAD: part.left() * 0.4}
+            work = {
+                COST: part.left() * effort.KEPT_COST_SHARE,
+                LOAD: part.left() * (1 - effort.KEPT_COST_SHARE),
+            }
             layout, found = self._regions.solve(best, Region(nodes, work, emptied=target), part)
             proved = found is not None and LOAD in found.values
-            size = min(size * _GROWTH, len(best.removed)) if proved else max(6, size / _GROWTH)
+            size = (
+                min(size * effort.KEPT_REGION_GROWTH, len(best.removed))
+                if proved
+                else max(effort.KEPT_LEAST_NODES, size / effort.KEPT_REGION_GROWTH)
+            )
             if self._key(layout)[0] > self._key(best)[0]:
                 # Out of time before the hint was complete.
                 self._set(best)
@@ -139,8 +142,8 @@ class ConsolidationSearch:
         nodes = np.flatnonzero(self._removable.mask & ~layout.removed)
         if not nodes.size:
             return None
-        load = self._sizes @ layout.counts[:, nodes] / self._removable.prices[nodes]
-        few = nodes[np.argsort(load, kind="stable")][:_TARGETS]
+        load = self._sizes @ layout.counts[:, nodes] / np.maximum(self._removable.prices[nodes], 1)
+        few = nodes[np.argsort(load, kind="stable")][: effort.KEPT_TARGETS]
         return int(self._draw.choice(few))
 
     def _region(self, layout: Layout, target: int, size: float) -> Mask:

@@ -267,6 +267,23 @@ PIN_NAMES = 100
 #: On so many nodes it is tried out whether a replacement could preempt there; on more it is taken to.
 PREEMPTION_TRIALS = 64
 
+# Consolidation
+
+#: The part of the work for the search of nodes; the clock leaves the rest for planning waves.
+CONSOLIDATION_SHARE = 0.5
+#: The part of the search for the bound over kinds of nodes; it is nearly always near its end by then.
+BOUND_OF_COST_SHARE = 0.15
+#: Up to so many pairs of a template and a node the model has all nodes at once.
+KEPT_AT_ONCE = 700
+#: Nodes of the first region of a larger cluster, of the smallest one, and how the next one grows or shrinks.
+KEPT_REGION_NODES, KEPT_LEAST_NODES, KEPT_REGION_GROWTH = 10, 6, 1.2
+#: The work on a region, the part of it for the cost, and of an exact model that for fewer moves.
+KEPT_REGION_WORK, KEPT_COST_SHARE, KEPT_MOVES_SHARE = 0.6, 0.6, 0.2
+#: A region is to empty one of so many nodes that hold least for their price.
+KEPT_TARGETS = 4
+#: Points of a frontier, and the part of the limit for the search of each.
+FRONTIER_POINTS, FRONTIER_SHARE = 6, 0.05
+
 # Drains
 
 #: So many other orders of nodes are tried where one does harm, up to so many moving pods times nodes.
