@@ -104,6 +104,6 @@ def _moves(
 
 def shares(problem: Problem) -> NDArray[np.float64]:
     """How large a pod of each template is: its largest share of what an average node has."""
-    average = np.maximum(problem.allocatable.mean(axis=1), 1)
-    wants = np.stack([template.requests for template in problem.templates])
-    return np.asarray((wants / average).max(axis=1))
+    average = np.maximum(problem.allocatable.sum(axis=1) / max(1, problem.nodes.size), 1)
+    wants = np.array([template.requests for template in problem.templates]).reshape(-1, len(average))
+    return np.asarray((wants / average).max(axis=1, initial=0.0))

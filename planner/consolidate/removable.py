@@ -25,11 +25,22 @@ CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.
 
 @dataclass(frozen=True, slots=True)
 class NodeChoice:
-    """The nodes that the user looks at, and those that are kept in any case."""
+    """The nodes that are looked at, by name or by their labels, and those that are kept in any case.
+
+    Without names and labels all are looked at.
+    """
 
     keep: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
     selector: LabelSelector | None = None
+
+    def looks_at(self, node: Node) -> bool:
+        """Whether a node may be chosen to go."""
+        if node.name in self.named:
+            return True
+        if self.selector is None:
+            return not self.named
+        return self.selector.matches(node.metadata.labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +121,7 @@ def _why_kept(node: Node, choice: NodeChoice, *, holds_pods: bool) -> str:
             "a control-plane node",
         ),
         (
-            name not in choice.named and choice.selector is not None and not choice.selector.matches(labels),
+            not choice.looks_at(node),
             "not among --nodes",
         ),
         (annotations.get(SCALE_DOWN_DISABLED) == "true", f"annotated with {SCALE_DOWN_DISABLED}"),

@@ -21,6 +21,7 @@ from planner.cpsat.model import BatchModel
 from planner.cpsat.solver import Solved, solved
 from planner.cpsat.variables import Batch
 from planner.problem.nodes import Ints
+from planner.proof import effort
 from planner.proof.meter import Meter
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from planner.moves.constraint_counts import TrackedConstraint
 
 COST, MOVES, LOAD = "cost", "moves", "load"
-#: Dual feasible functions up to this number strengthen what a kind of node can hold.
-_LARGEST_FUNCTION = 6
-
 #: A template and a cell.
 Site = tuple[int, int]
 
@@ -124,7 +122,7 @@ class KeepModel:
 
     def _strengthen(self, asked: Sequence[tuple[Any, int]], free: int, kept: Any) -> None:
         """What rounding leaves no room for: dual feasible functions of the sizes, in 1/k/(k+1)."""
-        for k in range(1, _LARGEST_FUNCTION + 1):
+        for k in range(1, effort.DUAL_FUNCTIONS + 1):
             scaled = [
                 k * quotient if not rest else (k + 1) * quotient
                 for quotient, rest in (divmod((k + 1) * size, max(1, free)) for _, size in asked)

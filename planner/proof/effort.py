@@ -271,6 +271,8 @@ PREEMPTION_TRIALS = 64
 
 #: The part of the work for the search of nodes; the clock leaves the rest for planning waves.
 CONSOLIDATION_SHARE = 0.5
+#: Dual feasible functions up to this number strengthen what a kind of node can hold.
+DUAL_FUNCTIONS = 6
 #: The part of the search for the bound over kinds of nodes; it is nearly always near its end by then.
 BOUND_OF_COST_SHARE = 0.15
 #: Up to so many pairs of a template and a node the model has all nodes at once.
