@@ -65,6 +65,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
         ),
         removed=tuple(_removed(prices, emptied)),
         kept=tuple(_kept(removable, prices, emptied)),
+        cordoned_meanwhile=tuple(_names(emptied)),
         steps=tuple(steps(trial, emptied.waves, reasons)),
         frontier=tuple(frontier),
         before=before.balance,
@@ -85,7 +86,17 @@ def _claims(layout: FoundLayout) -> Iterator[Claim]:
 
 def _reason(emptied: Emptied, source: int) -> str:
     name = emptied.trial.problem.nodes.names[source]
-    return f"{name} goes" if emptied.removed[source] else "makes room for pods of nodes that go"
+    return (
+        f"{name} goes"
+        if emptied.removed[source]
+        else "makes room, or makes landings certain, for pods of nodes that go"
+    )
+
+
+def _names(emptied: Emptied) -> Iterator[str]:
+    """The nodes that are kept and cordoned until all waves are over."""
+    if emptied.meanwhile is not None:
+        yield from (emptied.trial.problem.nodes.names[node] for node in np.flatnonzero(emptied.meanwhile))
 
 
 def _removed(prices: NodePrices, emptied: Emptied) -> Iterator[RemovedNode]:

@@ -1,14 +1,15 @@
 """A layout carried out: which of its nodes waves of evictions empty, whatever kube-scheduler chooses.
 
 All nodes that go are cordoned first, so that no replacement comes to one of them.  What no safe wave empties
-is given back: those nodes are not cordoned, and their pods stay.  Hard constraints hold while the empty
-nodes are there, and when they are deleted and their domains are gone.
+is given back: those nodes are kept.  They are cordoned, too, until all waves are over: the room on them would
+make it less certain where replacements land.  Hard constraints hold while the empty nodes are there, and when
+they are deleted and their domains are gone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from planner.moves.pin_policy import NO_PINS, PinPolicy
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import HOSTNAME, Mask
 from planner.problem.problem import Problem
+from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.waves.open_waves import WaveRules
 from planner.waves.replay import first_failure
@@ -38,12 +40,16 @@ WORSE = "a constraint would be worse without it"
 
 @dataclass(frozen=True, slots=True)
 class Emptied:
-    """The nodes that waves empty, and those that are given back, each with its reason."""
+    """The nodes that waves empty, and those that are given back, each with its reason.
+
+    The nodes of `meanwhile` are cordoned until all waves are over.
+    """
 
     trial: TrialCluster
     removed: Mask
     waves: Sequence[Sequence[Landing]] = ()
     given_back: Mapping[int, KeptNode] = field(default_factory=dict)
+    meanwhile: Mask | None = None
 
     @property
     def moves(self) -> int:
@@ -72,35 +78,63 @@ class Emptying:
         self._hard = trial.ledger.excess(hard=True)
         self._findings = sum(1 for _ in findings_of(self._problem, trial.state))
 
-    def of(self, layout: Layout) -> Emptied:
-        """The nodes of a layout emptied, as far as that can be done safely."""
-        removed, given_back = layout.removed.copy(), dict[int, KeptNode]()
-        dropped: set[int] = set()
-        while True:
+    def of(self, layout: Layout, cost: Callable[[Mask], int]) -> Emptied:
+        """The cheapest of a few plans that empty nodes of a layout, each with more of them given back."""
+        removed, cordoned = layout.removed.copy(), layout.removed.copy()
+        given_back, dropped = dict[int, KeptNode](), set[int]()
+        best = self._without_moves(layout)
+        for _ in range(effort.EMPTYING_ROUNDS):
             moves = [
                 move
                 for move in moves_to(self._problem, self._movable, self._before, layout)
                 if move.pod not in dropped and (removed[move.source] or not layout.removed[move.source])
             ]
-            trial = self._cordoned(removed)
-            waves, left = self._planned(trial, moves)
-            kept = self._kept(trial, removed, waves, left)
-            if not kept and not left:
-                return Emptied(trial, removed, waves.waves, given_back)
-            dropped |= {move.pod for move in left if not removed[move.source]}
+            trial = self._cordoned(cordoned)
+            plan = self._planned(trial, moves)
+            found = self._emptied(trial, plan, removed, cordoned, given_back)
+            if not self._is_worse(found):
+                best = min(best, found, key=lambda one: (cost(one.removed), one.moves))
+            kept = self._kept(found, plan, removed)
+            if (not kept and not plan.left) or self._meter.over():
+                break
+            dropped |= {move.pod for move in plan.left if not removed[move.source]}
             removed[[*kept]] = False
+            cordoned[[node for node, why in kept.items() if why.reason == WORSE]] = False
             given_back |= kept
+        return best
 
-    def _cordoned(self, removed: Mask) -> TrialCluster:
-        """The cluster with the nodes that go cordoned, and its constraints."""
-        if not removed.any():
+    def _without_moves(self, layout: Layout) -> Emptied:
+        """The nodes of a layout that are empty from the beginning."""
+        idle = layout.removed & (self._before.counts.sum(axis=0) == 0)
+        found = Emptied(self._cordoned(idle), idle)
+        return Emptied(self._trial, self._problem.nodes.none) if self._is_worse(found) else found
+
+    def _emptied(
+        self,
+        trial: TrialCluster,
+        plan: WavePlan,
+        removed: Mask,
+        cordoned: Mask,
+        given_back: Mapping[int, KeptNode],
+    ) -> Emptied:
+        """What a plan empties: of the nodes that are to go those with no move left, on which none lands."""
+        stuck = {move.source: KeptNode(UNSAFE, move.pod) for move in plan.left if removed[move.source]}
+        back = {**given_back, **stuck, **_reachable(plan, removed)}
+        empty = removed.copy()
+        empty[[*back]] = False
+        meanwhile = cordoned & ~empty if plan.waves else self._problem.nodes.none
+        return Emptied(trial, empty, plan.waves, back, meanwhile)
+
+    def _cordoned(self, nodes: Mask) -> TrialCluster:
+        """The cluster with some nodes cordoned, and its constraints."""
+        if not nodes.any():
             return self._trial
         cluster: Cluster = self._problem.cluster
-        for node in np.flatnonzero(removed).tolist():
+        for node in np.flatnonzero(nodes).tolist():
             cluster = cordon(cluster, self._problem.nodes.names[node])
         return TrialCluster(Problem(cluster))
 
-    def _planned(self, trial: TrialCluster, moves: Sequence[Move]) -> tuple[WavePlan, Sequence[Move]]:
+    def _planned(self, trial: TrialCluster, moves: Sequence[Move]) -> WavePlan:
         """Waves that hold when they are replayed, and the moves that are in none."""
         pin_policy = PinPolicy.of(trial, self._movable.templates, cordon=False) if self._pins else NO_PINS
         rules = WaveRules(
@@ -112,7 +146,7 @@ class Emptying:
             plan = planner.single_file(moves)
             if first_failure(trial, plan.waves, soft=False) is not None:
                 raise InternalError(f"a plan did not hold when it was played through: {failure}")
-        return plan, plan.left
+        return plan
 
     def _values(self, trial: TrialCluster, moves: Sequence[Move]) -> Mapping[str, int]:
         """What the moves leave where each lands as it was planned."""
@@ -123,36 +157,28 @@ class Emptying:
         trial.state.rollback(mark)
         return {"hardExcess": hard, "softExcess": 0, "moves": len(moves)}
 
-    def _kept(
-        self, trial: TrialCluster, removed: Mask, plan: WavePlan, left: Sequence[Move]
-    ) -> Mapping[int, KeptNode]:
-        """Nodes that are given back before the waves are planned again; none where the plan holds."""
-        back = _reachable(plan, removed)
-        if back:
+    def _kept(self, found: Emptied, plan: WavePlan, removed: Mask) -> Mapping[int, KeptNode]:
+        """Nodes that are given back before the waves are planned again; none where the plan does all."""
+        sources = Counter(move.source for move in plan.left if removed[move.source])
+        back = {node: found.given_back[node] for node, _ in sources.most_common((len(sources) + 1) // 2)}
+        back |= _reachable(plan, removed)
+        if back or not self._is_worse(found):
             return back
-        sources = Counter(move.source for move in left if removed[move.source])
-        if sources:
-            # Half of them, while there is time: with these kept the others often have enough safe waves.
-            first = {move.source: move.pod for move in left}
-            most = sources.most_common(len(sources) if self._meter.over() else (len(sources) + 1) // 2)
-            return {node: KeptNode(UNSAFE, first[node]) for node, _ in most}
-        if left or not removed.any() or not self._is_worse(trial, removed, plan):
-            return {}
-        nodes = self._last_of_domains(removed) or np.flatnonzero(removed).tolist()
+        nodes = self._last_of_domains(found.removed) or np.flatnonzero(found.removed).tolist()
         return {node: KeptNode(WORSE) for node in nodes}
 
-    def _is_worse(self, trial: TrialCluster, removed: Mask, plan: WavePlan) -> bool:
+    def _is_worse(self, found: Emptied) -> bool:
         """Whether the cluster is worse than before when the nodes are empty, or when they are deleted."""
         places = {
             self._problem.pods[landing.move.pod].key: self._problem.nodes.names[landing.move.target]
-            for wave in plan.waves
+            for wave in found.waves
             for landing in wave
         }
         return any(
             self._has_more(cluster)
             for cluster in (
-                moved(trial.problem.cluster, places),
-                deleted(moved(trial.problem.cluster, places), self._names(removed)),
+                moved(found.trial.problem.cluster, places),
+                deleted(moved(self._problem.cluster, places), self._names(found.removed)),
             )
         )
 

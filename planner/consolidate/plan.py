@@ -115,9 +115,9 @@ class _Consolidation:
         limits = Limits(self._reserve, max_moves)
         found = ConsolidationSearch(trial, self._movable, self._removable, limits, meter).run()
         emptying = Emptying(self._trial, self._movable, found.before, self._wave_meter, pins=pins)
-        best = emptying.of(found.layout)
+        best = emptying.of(found.layout, self._removable.cost)
         if best.given_back and found.first is not found.layout:
-            best = min(best, emptying.of(found.first), key=self._key)
+            best = min(best, emptying.of(found.first, self._removable.cost), key=self._key)
         return found, best
 
     def _key(self, emptied: Emptied) -> tuple[int, int, int]:
@@ -154,9 +154,8 @@ class _Consolidation:
         back = len(emptied.given_back)
         nodes = "1 node that could go is" if back == 1 else f"{back} nodes that could go are"
         yield f"{nodes} kept: by evictions alone no safe waves were found that empty them"
-        found = Emptying(self._trial, self._movable, layout.before, self._wave_meter, pins=True).of(
-            layout.layout
-        )
+        pinning = Emptying(self._trial, self._movable, layout.before, self._wave_meter, pins=True)
+        found = pinning.of(layout.layout, self._removable.cost)
         more = self._removable.cost(emptied.removed) - self._removable.cost(found.removed)
         if more > 0:
             saves = f"saves {self._prices.cost(more):g} more with {found.pinned} pins"

@@ -54,7 +54,8 @@ class ConsolidationPlan(SearchDocument):
     """Which nodes go, and in which waves their pods leave them.
 
     Costs in `objective` are in multiples of `priceUnit`.  `Optimal` when no plan leaves cheaper nodes, or the
-    same cost with fewer moves.
+    same cost with fewer moves.  The nodes that go are cordoned first, and so are those of
+    `cordonedMeanwhile`: nodes that are kept, until all waves are over.
     """
 
     kind: Literal["ConsolidationPlan"] = "ConsolidationPlan"
@@ -64,6 +65,7 @@ class ConsolidationPlan(SearchDocument):
     cost: NodeCost
     removed: tuple[RemovedNode, ...]
     kept: tuple[KeptNode, ...]
+    cordoned_meanwhile: tuple[str, ...] = ()
     steps: tuple[MoveStep, ...]
     frontier: tuple[FrontierPoint, ...] = ()
     before: Balance

@@ -283,6 +283,8 @@ KEPT_REGION_NODES, KEPT_LEAST_NODES, KEPT_REGION_GROWTH = 10, 6, 1.2
 KEPT_REGION_WORK, KEPT_COST_SHARE, KEPT_MOVES_SHARE = 0.6, 0.6, 0.2
 #: A region is to empty one of so many nodes that hold least for their price.
 KEPT_TARGETS = 4
+#: The waves that empty nodes are planned so often, each time with more nodes given back.
+EMPTYING_ROUNDS = 4
 #: Points of a frontier, and the part of the limit for the search of each.
 FRONTIER_POINTS, FRONTIER_SHARE = 6, 0.05
 

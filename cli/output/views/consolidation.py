@@ -16,7 +16,7 @@ def sections(document: ConsolidationPlan, page: Page) -> Iterator[Section]:
     yield section("", _verdict(document), *_bound(document))
     yield section("Nodes that go", _removed(document, page))
     yield section("Moves", moves_table(document.steps, page))
-    yield section("", *_waves(document))
+    yield section("", *_waves(document), *_meanwhile(document))
     yield section("Pins", *pin_blocks(document.steps, page))
     yield section("Nodes that stay", _kept(document, page))
     yield section("Domains that disappear", *_lost(document))
@@ -71,6 +71,16 @@ def _waves(document: ConsolidationPlan) -> Iterator[Block]:
         yield Sentence(
             "The nodes that go are cordoned first. A wave waits until the pods of the one before are ready "
             "again: no workload has more than one replica down, nor more than its budgets allow."
+        )
+
+
+def _meanwhile(document: ConsolidationPlan) -> Iterator[Block]:
+    """The nodes that are kept and closed for a time."""
+    names = document.cordoned_meanwhile
+    if names:
+        yield Sentence(
+            f"Cordoned as well, until all waves are over: {', '.join(names)}. Replacements that came there "
+            "would leave later ones without a certain place."
         )
 
 

@@ -41,8 +41,8 @@ def planned(case: Drawn, **words: object) -> ConsolidationPlan:
 
 def carried_out(found: Cluster, plan: ConsolidationPlan, seed: int) -> Cluster:
     """The cluster after all waves, the moves of each in a random order, placed as kube-scheduler does."""
-    for row in plan.removed:
-        found = cordon(found, row.node)
+    for name in (*(row.node for row in plan.removed), *plan.cordoned_meanwhile):
+        found = cordon(found, name)
     chance = random.Random(seed)
     for wave in sorted({step.wave for step in plan.steps}):
         steps = [step for step in plan.steps if step.wave == wave]
