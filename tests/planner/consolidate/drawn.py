@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, product
 
 from models import Cluster
@@ -123,3 +123,16 @@ def cases(first: int, number: int) -> Iterator[Drawn]:
         if found is not None:
             number -= 1
             yield found
+
+
+def crowded(seed: int) -> Drawn:
+    """Eight nodes with some twenty pods whose rules hold to begin with."""
+    chance = random.Random(seed)
+    cpu = [chance.choice([4, 8]) for _ in range(8)]
+    found = Drawn("aabbccab", cpu, [1] * 8, (), frozenset("u"), frozenset("v"))
+    for app in "uvwxuvwxuvwxuvwxuvwxuvwx":
+        more = (*found.pods, Replica(app, 1 + "uvwx".index(app) % 3, chance.randrange(8), stays=False))
+        grown = replace(found, pods=more)
+        if grown.holds([one.on for one in more]):
+            found = grown
+    return found
