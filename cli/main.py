@@ -18,6 +18,7 @@ from typer.main import get_command
 
 from cli.commands.compare import compare
 from cli.commands.completion import completion, help_of, version
+from cli.commands.consolidate import consolidate
 from cli.commands.diff import diff
 from cli.commands.drain import drain
 from cli.commands.explain import explain
@@ -233,6 +234,7 @@ app.command("scale-down", cls=InOrder)(what_if(scale_down))
 app.command("rebalance", cls=InOrder)(what_if(rebalance))
 app.command("rollout", cls=InOrder)(what_if(rollout))
 app.command("drain", cls=InOrder)(what_if(drain))
+app.command("consolidate", cls=InOrder)(what_if(consolidate))
 
 
 app.command("diff", cls=Command)(diff)

@@ -9,6 +9,7 @@ simulation = simulate(cluster, preemption=True)
 
 from planner.check import check
 from planner.compare import compare
+from planner.consolidate.plan import consolidate
 from planner.diff import diff
 from planner.drain import drain
 from planner.errors import InputError, PlannerError
@@ -25,6 +26,7 @@ __all__ = [
     "PlannerError",
     "check",
     "compare",
+    "consolidate",
     "diff",
     "drain",
     "explain",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.documents.comparison import Comparison
+from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.diff import Diff
 from planner.documents.drain import DrainPlan
 from planner.documents.explanation import Explanation, ExplanationList
@@ -20,6 +21,7 @@ FOLDER = Path(__file__).parents[1] / "docs" / "schema"
 DOCUMENTS: dict[str, type[Document]] = {
     "check-report.json": CheckReport,
     "comparison.json": Comparison,
+    "consolidation-plan.json": ConsolidationPlan,
     "explanation-list.json": ExplanationList,
     "explanation.json": Explanation,
     "move-plan.json": MovePlan,

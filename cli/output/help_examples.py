@@ -48,6 +48,11 @@ EXAMPLES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("planner drain pool=old --at-once 3", "A pool by its label, three nodes at a time."),
         ("planner drain -l pool=old --surge 2", "With two new nodes first."),
     ),
+    "consolidate": (
+        ("planner consolidate --prices prices.csv", "Which nodes can go, and what is saved?"),
+        ("planner consolidate --reserve 10% --keep node-1", "With free room left, and a node that stays."),
+        ("planner consolidate --max-moves 20 --curve", "What would twenty moves achieve, and what fewer?"),
+    ),
     "snapshot": (
         ("planner snapshot -o cluster.json.gz", "Keep the live cluster for later."),
         ("planner snapshot --anonymize -o case.json", "A file for a report, under other names."),

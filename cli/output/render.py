@@ -17,6 +17,7 @@ from cli.output.page import Page
 from cli.output.views import (
     check_report,
     comparison,
+    consolidation,
     diff,
     drain,
     explanation,
@@ -30,6 +31,7 @@ from cli.output.views import (
 )
 from models.errors import InputError
 from planner.documents.comparison import Comparison
+from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.diff import Diff
 from planner.documents.drain import DrainPlan
 from planner.documents.explanation import Explanation, ExplanationList
@@ -120,6 +122,7 @@ def view_of(document: Document) -> Any:
 _VIEWS: Mapping[type[Document], ModuleType] = {
     CheckReport: check_report,
     Comparison: comparison,
+    ConsolidationPlan: consolidation,
     Diff: diff,
     DrainPlan: drain,
     Explanation: explanation,

@@ -15,19 +15,28 @@ _POD_INDEX = "apps.kubernetes.io/pod-index"
 
 
 def pods_of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], taken: set[str]) -> Iterator[Pod]:
-    """The missing ordinals, lowest first; one whose old pod is still there has to wait for it."""
+    """The missing ordinals, lowest first; one whose old pod is still there has to wait for it.
+
+    Pods of ordinals beyond the wanted range stand for missing ones, which the controller makes as it deletes
+    them: their number stays the same, so no pod is added for those.
+    """
     template = usable(owner.spec.template)
     if template is None or template.spec is None:
         return
     revision = revision_of(pods) or f"{owner.name}-{stand_in_hash(owner, template)}"
-    start = owner.spec.ordinals.start
-    for ordinal in range(start, start + owner.spec.replicas):
-        name = f"{owner.name}-{ordinal}"
-        if f"{owner.namespace}/{name}" in taken:
-            continue
+    wanted = range(owner.spec.ordinals.start, owner.spec.ordinals.start + owner.spec.replicas)
+    names = [name for n in wanted if f"{owner.namespace}/{(name := f'{owner.name}-{n}')}" not in taken]
+    beyond = sum(ordinal is not None and ordinal not in wanted for ordinal in map(ordinal_of, pods))
+    for name in names[: max(0, len(names) - beyond)]:
         taken.add(f"{owner.namespace}/{name}")
-        labels = {_POD_NAME: name, _POD_INDEX: str(ordinal), REVISION_LABEL: revision}
+        labels = {_POD_NAME: name, _POD_INDEX: name.rpartition("-")[2], REVISION_LABEL: revision}
         yield new_pod(template, owner, name, labels, _with_claims(template.spec, owner, name))
+
+
+def ordinal_of(pod: Pod) -> int | None:
+    """The number at the end of the pod's name."""
+    digits = pod.name.rpartition("-")[2]
+    return int(digits) if digits.isascii() and digits.isdigit() else None
 
 
 def revision_of(pods: Sequence[Pod]) -> str | None:

@@ -16,9 +16,13 @@ INDEX_FAILURES = "batch.kubernetes.io/job-index-failure-count"
 MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
 MIRROR = "kubernetes.io/config.mirror"
 NODE_SELECTOR = "scheduler.alpha.kubernetes.io/node-selector"
+#: "true" on a node or a pod: Karpenter leaves it alone.
+NO_DISRUPTION = "karpenter.sh/do-not-disrupt"
 PREFER_NO_EVICTION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
 REVISION = "deployment.kubernetes.io/revision"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+#: "true" on a node: cluster-autoscaler leaves it alone.
+SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
 READ = (
@@ -32,9 +36,11 @@ READ = (
     MAX_REPLICAS,
     MIRROR,
     NODE_SELECTOR,
+    NO_DISRUPTION,
     PREFER_NO_EVICTION,
     REVISION,
     SAFE_TO_EVICT,
+    SCALE_DOWN_DISABLED,
     SELECTED_NODE,
 )
 

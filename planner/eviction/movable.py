@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from models.objects.annotations import PREFER_NO_EVICTION, SAFE_TO_EVICT
+from models.objects.annotations import NO_DISRUPTION, PREFER_NO_EVICTION, SAFE_TO_EVICT
 from models.objects.pod import Pod
 from planner.problem.problem import Problem
 
@@ -32,7 +32,8 @@ def has_local_storage(pod: Pod) -> bool:
 def asks_to_stay(pod: Pod) -> bool:
     """Whether an annotation asks not to evict it."""
     annotations = pod.metadata.annotations
-    return annotations.get(SAFE_TO_EVICT) == "false" or PREFER_NO_EVICTION in annotations
+    held = annotations.get(SAFE_TO_EVICT) == "false" or annotations.get(NO_DISRUPTION) == "true"
+    return held or PREFER_NO_EVICTION in annotations
 
 
 _REASONS: dict[str, Callable[[Pod], bool]] = {

@@ -2,17 +2,19 @@
 
 The StatefulSet controller, as of 1.36: with `OrderedReady` no pod is made while one of a lower ordinal is
 missing, terminating or not ready.  A pod is recreated from the update revision, unless `partition` keeps its
-ordinal at the current one.  An ordinal outside the wanted range is not recreated.
+ordinal at the current one.  An ordinal outside the wanted range is not recreated; as many of those as wanted
+ordinals are missing stand for these, the lowest first, for the controller makes the missing ones instead.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import cached_property
 
 from models import Cluster
 from models.controllers.owners import is_controlled_by, is_live
-from models.controllers.stateful import REVISION_LABEL
+from models.controllers.stateful import REVISION_LABEL, ordinal_of
 from models.objects.pod import Pod
 from models.objects.workload import StatefulSet
 
@@ -37,7 +39,7 @@ class Ordinals:
         if key is None or ordinal is None:
             return ""
         found = self._set_of(pod)
-        if found is not None and not _has(found, ordinal):
+        if found is not None and ordinal in self._surplus(found, key):
             return NOT_WANTED
         if found is not None and _is_of_other_revision(found, pod, ordinal):
             return OTHER_REVISION
@@ -66,6 +68,14 @@ class Ordinals:
             self._lowest[key] = next(missing, None)
         return self._lowest[key]
 
+    def _surplus(self, owner: StatefulSet, key: _Key) -> Sequence[int]:
+        """The ordinals that exist, are not wanted, and stand for none that is missing."""
+        if not _sets_replicas(owner):
+            return ()
+        wanted, there = range(owner.spec.ordinals.start, _end(owner)), self._pods[key]
+        missing = len(wanted) - sum(ordinal in wanted for ordinal in there)
+        return sorted(ordinal for ordinal in there if ordinal not in wanted)[missing:]
+
     @cached_property
     def _pods(self) -> dict[_Key, dict[int, Pod]]:
         found: dict[_Key, dict[int, Pod]] = defaultdict(dict)
@@ -74,12 +84,6 @@ class Ordinals:
             if key is not None and ordinal is not None:
                 found[key][ordinal] = pod
         return found
-
-
-def ordinal_of(pod: Pod) -> int | None:
-    """The number at the end of the pod's name."""
-    digits = pod.name.rpartition("-")[2]
-    return int(digits) if digits.isascii() and digits.isdigit() else None
 
 
 def _key(pod: Pod) -> _Key | None:
@@ -95,10 +99,6 @@ def _end(owner: StatefulSet) -> int:
 def _sets_replicas(owner: StatefulSet) -> bool:
     """Whether the manifest sets `replicas`, as the API server always does."""
     return "replicas" in owner.spec.model_fields_set
-
-
-def _has(owner: StatefulSet, ordinal: int) -> bool:
-    return not _sets_replicas(owner) or owner.spec.ordinals.start <= ordinal < _end(owner)
 
 
 def _is_of_other_revision(owner: StatefulSet, pod: Pod, ordinal: int) -> bool:

@@ -24,11 +24,14 @@ class Assumption(StrEnum):
     #: No hard constraint is ever worse than before a move, and no pod without affinity peers that it needs: a
     #: rule that every plan of `rebalance` has to keep.
     NOTHING_WORSE = "NothingWorse"
+    #: Pods that may not be evicted are where they are, and no pod starts or ends meanwhile: a rule that every
+    #: plan of `consolidate` has to keep.
+    PROTECTED_STAY = "ProtectedPodsStay"
 
 
 #: Assumptions that are rules of a command, and so part of its question: no plan may break them.  All
 #: others leave plans out that a cluster would accept, so that what is proved is so on a condition.
-RULES = frozenset({Assumption.NOTHING_WORSE})
+RULES = frozenset({Assumption.NOTHING_WORSE, Assumption.PROTECTED_STAY})
 
 
 @dataclass(frozen=True, slots=True)

@@ -405,6 +405,27 @@ PIN_NAMES = 100
 #: On so many nodes it is tried out whether a replacement could preempt there; on more it is taken to.
 PREEMPTION_TRIALS = 64
 
+# Consolidation
+
+#: The part of the work for the search of nodes; the clock leaves the rest for planning waves.
+CONSOLIDATION_SHARE = 0.5
+#: Dual feasible functions up to this number strengthen what a kind of node can hold.
+DUAL_FUNCTIONS = 6
+#: The part of the search for the bound over kinds of nodes; it is nearly always near its end by then.
+BOUND_OF_COST_SHARE = 0.15
+#: Up to so many pairs of a template and a node the model has all nodes at once.
+KEPT_AT_ONCE = 700
+#: Nodes of the first region of a larger cluster, of the smallest one, and how the next one grows or shrinks.
+KEPT_REGION_NODES, KEPT_LEAST_NODES, KEPT_REGION_GROWTH = 10, 6, 1.2
+#: The work on a region, the part of it for the cost, and of an exact model that for fewer moves.
+KEPT_REGION_WORK, KEPT_COST_SHARE, KEPT_MOVES_SHARE = 0.6, 0.6, 0.2
+#: A region is to empty one of so many nodes that hold least for their price.
+KEPT_TARGETS = 4
+#: The waves that empty nodes are planned so often, each time with more nodes given back.
+EMPTYING_ROUNDS = 4
+#: Points of a frontier, and the part of the limit for the search of each.
+FRONTIER_POINTS, FRONTIER_SHARE = 6, 0.05
+
 #: In this share of the draws with which a plan is replayed pods end as late as they can: what they hold is
 #: in the way for longest.
 LATE_ENDS = 1 / 3

@@ -30,7 +30,8 @@ class WaveRules:
     """How much may be under way at the same time, what may be pinned, and which constraints count.
 
     `weights` has the cost of moving each pod.  `lets_preempt` accepts replacements that could preempt others;
-    it only serves to find out which moves that risk prevents.
+    it only serves to find out which moves that risk prevents.  With `needs_all` a move is an end in itself:
+    the fewer are left over, the better, whatever they repair.
     """
 
     budgets: Budgets
@@ -39,6 +40,7 @@ class WaveRules:
     pin_policy: PinPolicy = NO_PINS
     kinds: frozenset[str] = frozenset(("DoNotSchedule",))
     lets_preempt: bool = False
+    needs_all: bool = False
 
     @property
     def evict_only(self) -> bool:

@@ -27,6 +27,7 @@ class WavePlan:
 
     `excess` counts soft excess only where soft constraints are to be repaired.  `weight` is the sum over all
     pods that move.  `soft_excess_left` is the soft excess where ties go to the smallest name, in any case.
+    `unmet` are the moves left over where the rules need all of them, and not only what they repair.
     """
 
     waves: Sequence[Sequence[Landing]]
@@ -34,13 +35,14 @@ class WavePlan:
     excess: tuple[int, int]
     weight: int = 0
     soft_excess_left: int = 0
+    unmet: int = 0
 
     @property
     def key(self) -> tuple[int, ...]:
-        """The smaller, the better: excess, moves, pins, weight, soft excess, landings by scores."""
+        """The smaller, the better: excess, unmet, moves, pins, weight, soft excess, landings by scores."""
         kinds = [landing.kind for wave in self.waves for landing in wave]
         pins, by_scores = sum(kind in HELD for kind in kinds), kinds.count("scores")
-        return *self.excess, len(kinds), pins, self.weight, self.soft_excess_left, by_scores
+        return *self.excess, self.unmet, len(kinds), pins, self.weight, self.soft_excess_left, by_scores
 
     @property
     def pinned(self) -> set[int]:
@@ -219,12 +221,17 @@ class WavePlanner:
         )
         pods = [landing.move.pod for wave in builder.waves for landing in wave]
         weight = int(self.rules.weights[pods].sum()) if pods else 0
-        return WavePlan(builder.waves, left, (hard, soft if SOFT in self.rules.kinds else 0), weight, soft)
+        excess = hard, soft if SOFT in self.rules.kinds else 0
+        return WavePlan(builder.waves, left, excess, weight, soft, self._unmet(left))
 
     def _nothing(self, moves: Sequence[Move]) -> WavePlan:
         """The empty plan: all moves are left over."""
         hard, soft = (self.trial.ledger.excess(hard=kind) for kind in (True, False))
-        return WavePlan((), moves, (hard, soft if SOFT in self.rules.kinds else 0), 0, soft)
+        excess = hard, soft if SOFT in self.rules.kinds else 0
+        return WavePlan((), moves, excess, 0, soft, self._unmet(moves))
+
+    def _unmet(self, left: Sequence[Move]) -> int:
+        return len(left) if self.rules.needs_all else 0
 
 
 def _never() -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from cli.output.blocks import (
     Block,
@@ -37,9 +37,9 @@ def sections(document: MovePlan, page: Page) -> Iterator[Section]:
     """The plan as a person reads it."""
     yield section("", _verdict(document))
     yield section("Spread", _spread(document, page))
-    yield section("Moves", _steps(document, page))
+    yield section("Moves", moves_table(document.steps, page))
     yield section("", *_landings(document, page), *_waves(document))
-    yield section("Pins", *_pins(document, page))
+    yield section("Pins", *pin_blocks(document.steps, page))
     yield section("Cordons", *_cordons(document, page))
     yield section("Proof", _objective(document, page))
     yield section("Fewer moves", _curve(document))
@@ -59,8 +59,8 @@ def _spread(document: MovePlan, page: Page) -> SpreadBlock:
     return spread_after(rows, everything=page.everything)
 
 
-def _steps(document: MovePlan, page: Page) -> Table:
-    steps = document.steps
+def moves_table(steps: Sequence[MoveStep], page: Page) -> Table:
+    """The moves one by one; of many the waves."""
     if len(steps) > MANY_ROWS and not page.all_rows:
         kinds = ("pinned", "cordoned") if _number(steps, "cordoned") else ("pinned",)
         rows = [
@@ -116,10 +116,10 @@ def _to(step: MoveStep) -> str:
     return f"{step.node} or {counted(others, 'other')}" if others else step.node
 
 
-def _pins(document: MovePlan, page: Page) -> Iterator[Block]:
+def pin_blocks(steps: Sequence[MoveStep], page: Page) -> Iterator[Block]:
     """What the replacements of pinned moves need."""
-    pinned = [(step.pod, step.pin) for step in document.steps if step.pin is not None]
-    if not pinned or (len(document.steps) > MANY_ROWS and not page.all_rows):
+    pinned = [(step.pod, step.pin) for step in steps if step.pin is not None]
+    if not pinned or (len(steps) > MANY_ROWS and not page.all_rows):
         return
     yield Sentence("Pinned replacements may run on these nodes only; -o script sees to it:")
     yield Verbatim("reasons", tuple(f"{pod}: {_flat(pin)}" for pod, pin in pinned), indent=2)

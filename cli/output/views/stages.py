@@ -11,6 +11,7 @@ from planner.documents.plan import Objective
 _ASSUMED = {
     "EvictionsFirst": "among those that evict first",
     "NothingWorse": "among those that make nothing worse on the way",
+    "ProtectedPodsStay": "among those that leave protected pods where they are",
 }
 #: What a stage counts, in words.
 _COUNTED = {

@@ -40,8 +40,8 @@ def document(  # noqa: PLR0913 - what a plan consists of
     for wave in waves:
         for landing in wave:
             node_of[landing.move.pod] = landing.move.target
-    before = _Count(trial, problem.node_of)
-    after = _Count(trial, node_of) if waves else before
+    before = PlacementCounts(trial, problem.node_of)
+    after = PlacementCounts(trial, node_of) if waves else before
     if waves and after.findings > before.findings:
         raise InternalError("a plan leaves something else worse than before")
     values = _values(movable, waves, after.balance)
@@ -49,10 +49,10 @@ def document(  # noqa: PLR0913 - what a plan consists of
     return MovePlan(
         status=status_of(stage for stage in judged if stage.name in stages),
         objective=tuple(stage.objective() for stage in judged),
-        steps=tuple(_steps(trial, waves)),
+        steps=tuple(steps(trial, waves, reasons(trial, waves))),
         before=before.balance,
         after=after.balance,
-        spread=tuple(_changes(before, after)) if waves else (),
+        spread=tuple(changes(before, after)) if waves else (),
         stays=_stays(trial, movable) if movable is not None and after.balance.hard_violations else {},
         curve=tuple(curve),
         verdicts=plan.Verdicts(
@@ -85,7 +85,7 @@ def _judged(
             yield [*judge([*measured[: number + 1], pinned], claims)][-1]
 
 
-def _not_asked(after: _Count) -> Iterator[str]:
+def _not_asked(after: PlacementCounts) -> Iterator[str]:
     """A note on soft constraints that are exceeded and were not asked to be repaired."""
     exceeded = sum(1 for found in after.spread if not found.hard and found.surplus)
     if exceeded:
@@ -99,7 +99,7 @@ def _not_asked(after: _Count) -> Iterator[str]:
         yield f"{these} exceeded, {many}: --soft repairs them as well"
 
 
-class _Count:
+class PlacementCounts:
     """The excess of a placement, counted as `check` counts it, for the constraints that are considered."""
 
     def __init__(self, trial: TrialCluster, node_of: Codes) -> None:
@@ -136,10 +136,12 @@ def _values(movable: Movable | None, waves: Sequence[Sequence[Landing]], after: 
     }
 
 
-def _steps(trial: TrialCluster, waves: Sequence[Sequence[Landing]]) -> Iterator[MoveStep]:
+def steps(
+    trial: TrialCluster, waves: Sequence[Sequence[Landing]], why: Sequence[Sequence[str]]
+) -> Iterator[MoveStep]:
+    """The moves wave by wave, each with its reason."""
     problem, names = trial.problem, trial.problem.nodes.names
     owners = spread_counts.Owners(problem.cluster)
-    why = reasons(trial, waves)
     for number, (wave, because) in enumerate(zip(waves, why, strict=True), start=1):
         for landing, reason in zip(wave, because, strict=True):
             move = landing.move
@@ -164,7 +166,7 @@ def _owner(pod: Pod) -> str:
     return f"{owner.kind}/{owner.name}"
 
 
-def _changes(before: _Count, after: _Count) -> Iterator[plan.SpreadChange]:
+def changes(before: PlacementCounts, after: PlacementCounts) -> Iterator[plan.SpreadChange]:
     """The constraints whose domains have other counts than before."""
     known = {found.identity: found for found in before.spread}
     for found in after.spread:

@@ -1,0 +1,121 @@
+"""`planner consolidate`: which nodes can go, and the waves of evictions that empty them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.input import options
+from cli.input.options import Output
+from cli.input.what_if import Changes
+
+if TYPE_CHECKING:
+    from models import Cluster
+    from planner.consolidate.removable import NodeChoice
+
+Prices = Annotated[
+    str | None,
+    typer.Option("--prices", metavar="FILE", help="A CSV file: name,price. Without it a node costs 1."),
+]
+PriceLabel = Annotated[
+    str,
+    typer.Option("--price-label", metavar="KEY", help="The node label that has the name of a price."),
+]
+Nodes = Annotated[
+    str | None,
+    typer.Option("--nodes", metavar="NODE|SELECTOR", help="Only this node, or those with these labels."),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option("--keep", metavar="NODE", help="A node that stays. May be repeated."),
+]
+Reserve = Annotated[
+    str,
+    typer.Option("--reserve", metavar="PERCENT", help="Of every resource so much stays free: 10%."),
+]
+MaxMoves = Annotated[
+    int | None,
+    typer.Option("--max-moves", metavar="N", min=0, help="The best use of so many moves."),
+]
+Pin = Annotated[
+    bool, typer.Option("--pin", help="Replacements may be pinned to nodes, where evictions do not do.")
+]
+Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
+Format = Annotated[
+    Output | None,
+    typer.Option("--output", "-o", metavar="FORMAT", help="wide, json, yaml, name or markdown."),
+]
+
+
+def consolidate(
+    filename: options.Filename = None,
+    recursive: options.Recursive = False,
+    prices: Prices = None,
+    price_label: PriceLabel = "node.kubernetes.io/instance-type",
+    nodes: Nodes = None,
+    keep: Keep = None,
+    reserve: Reserve = "0%",
+    max_moves: MaxMoves = None,
+    pin: Pin = False,
+    curve: Curve = False,
+    time_limit: options.TimeLimit = 60.0,
+    output: Format = None,
+    verbose: options.Verbose = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    changes: Changes = (),
+) -> None:
+    """Which nodes can go, and what moves for that?
+
+    The cheapest set of nodes that holds every pod, with a bound: what no such set can cost less than. Then
+    waves of evictions that empty the others: whichever node kube-scheduler chooses among those that are
+    kept, the next waves still fit, budgets hold, and no hard constraint gets worse; neither while the
+    empty nodes are cordoned, nor when they are deleted. Nodes that no safe wave empties are kept.
+
+    Pods move as with `rebalance`. A node that holds any other pod stays, and the answer says which pod;
+    pods of DaemonSets and static pods go with their node. Control-plane nodes stay unless --nodes names them.
+
+    `-o name` prints the nodes that go.
+    """
+    from cli.input.changes import changed
+    from cli.input.prices import read_prices, share
+    from cli.input.source import load
+    from cli.output.interrupt import stop_event
+    from cli.output.progress import search
+    from cli.output.render import Page, show
+    from planner import consolidate as plan_nodes
+
+    cluster = changed(load(filename, recursive, context, kubeconfig), changes, None)
+    by_type = None if prices is None else read_prices(prices)
+    with search("nodes that can go", stoppable=True), stop_event() as stop_requested:
+        plan = plan_nodes(
+            cluster,
+            prices=by_type,
+            price_label=price_label,
+            choice=_choice(cluster, nodes, keep or ()),
+            reserve=share(reserve),
+            max_moves=max_moves,
+            pins=pin,
+            curve=curve,
+            time_limit=time_limit,
+            stop_event=stop_requested,
+        )
+    show(plan, Page.of(output, verbose))
+
+
+def _choice(cluster: Cluster, nodes: str | None, keep: list[str] | tuple[str, ...]) -> NodeChoice:
+    """The nodes that are looked at, by a name or by labels."""
+    from cli.input.selector import parse_selector
+    from models import InputError
+    from planner.consolidate.removable import NodeChoice
+
+    kept = frozenset(keep)
+    if nodes is None:
+        return NodeChoice(kept)
+    if any(node.name == nodes for node in cluster.nodes):
+        return NodeChoice(kept, named=frozenset({nodes}))
+    selector = parse_selector(nodes)
+    if not any(selector.matches(node.metadata.labels) for node in cluster.nodes):
+        raise InputError([f"--nodes {nodes}: no node has this name or such labels"])
+    return NodeChoice(kept, selector=selector)

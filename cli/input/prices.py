@@ -1,0 +1,49 @@
+"""Prices of machine types from a CSV file, and shares in per cent."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+from models.errors import InputError
+
+_HEAD = ("name", "price")
+
+
+def read_prices(file: str) -> dict[str, str]:
+    """The price of every name in a CSV file, as it is written there."""
+    found: dict[str, str] = {}
+    for line, row in _rows(file):
+        name, price = (str(row[column]).strip() for column in _HEAD)
+        if name in found:
+            raise InputError([f"{file}, line {line}: {name} has a price already"])
+        found[name] = price
+    return found
+
+
+def _rows(file: str) -> Iterator[tuple[int, dict[str, str]]]:
+    try:
+        text = Path(file).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError([f"{file}: {(error.strerror or str(error)).lower()}"]) from None
+    except UnicodeDecodeError:
+        raise InputError([f"{file}: not a text in UTF-8"]) from None
+    reader = csv.DictReader(text.splitlines())
+    if missing := [column for column in _HEAD if column not in (reader.fieldnames or ())]:
+        raise InputError([f"{file}: expected a first line with name,price, and found no column {missing[0]}"])
+    for row in reader:
+        if any(row[column] is None for column in _HEAD):
+            raise InputError([f"{file}, line {reader.line_num}: expected a name and a price"])
+        yield reader.line_num, row
+
+
+def share(text: str) -> float:
+    """A share of 1 from `10%`."""
+    try:
+        found = round(float(text.removesuffix("%")) / 100, 6) if text.endswith("%") else -1.0
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < 1:
+        raise InputError([f"--reserve {text}: expected a percentage from 0% to below 100%"])
+    return found

@@ -1,0 +1,104 @@
+"""A ConsolidationPlan: what the nodes cost, which go, which stay and why, and the moves by wave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cli.output.blocks import Block, Section, Sentence, Table, VerdictBlock, rows_of, section
+from cli.output.page import MANY_ROWS, Page, counted
+from cli.output.views.move_plan import moves_table, pin_blocks
+from cli.output.views.stages import stages
+from planner.documents.consolidation import ConsolidationPlan
+
+
+def sections(document: ConsolidationPlan, page: Page) -> Iterator[Section]:
+    """The plan as a person reads it."""
+    yield section("", _verdict(document), *_bound(document))
+    yield section("Nodes that go", _removed(document, page))
+    yield section("Moves", moves_table(document.steps, page))
+    yield section("", *_waves(document), *_meanwhile(document))
+    yield section("Pins", *pin_blocks(document.steps, page))
+    yield section("Nodes that stay", _kept(document, page))
+    yield section("Domains that disappear", *_lost(document))
+    yield section("Fewer moves", _frontier(document))
+    if page.everything:
+        yield section("Proof", stages(document.objective))
+
+
+def names(document: ConsolidationPlan) -> Iterator[str]:
+    """The nodes that go, in the order in which they are empty."""
+    return (f"node/{row.node}" for row in sorted(document.removed, key=lambda row: row.wave))
+
+
+def _verdict(document: ConsolidationPlan) -> VerdictBlock:
+    cost, number = document.cost, len(document.removed)
+    if not number:
+        return VerdictBlock(f"No node goes: all of them cost {cost.after:g}.")
+    every = counted(number + len(document.kept), "node")
+    waves = max((step.wave for step in document.steps), default=0)
+    what = f"{number} of {every} can go: cost {cost.before:g} -> {cost.after:g}"
+    how = f"{counted(len(document.steps), 'move')} in {counted(waves, 'wave')}"
+    pinned = sum(step.landing == "pinned" for step in document.steps)
+    return VerdictBlock(f"{what}; {how}, {pinned or 'none'} pinned.", "good")
+
+
+def _bound(document: ConsolidationPlan) -> Iterator[Block]:
+    cost = document.cost
+    if cost.bound is None:
+        return
+    if document.status == "Optimal":
+        yield Sentence("Proved: no plan leaves cheaper nodes, or the same cost with fewer moves.")
+    elif cost.bound == cost.after:
+        yield Sentence("Proved: no plan leaves cheaper nodes; fewer moves are not ruled out.")
+    else:
+        yield Sentence(f"Nodes that hold every pod cost {cost.bound:g} at least.")
+
+
+def _removed(document: ConsolidationPlan, page: Page) -> Table:
+    rows = [
+        [row.node, row.type or "<none>", f"{row.price:g}", str(row.wave) if row.wave else "now"]
+        for row in sorted(document.removed, key=lambda row: (row.wave, row.node))
+    ]
+    most = None if page.all_rows else MANY_ROWS
+    return Table(
+        ("NODE", "TYPE", "PRICE", "EMPTY AFTER WAVE"), rows_of(rows), noun="node", most=most, source="removed"
+    )
+
+
+def _waves(document: ConsolidationPlan) -> Iterator[Block]:
+    """What a wave is, where there are several."""
+    if len({step.wave for step in document.steps}) > 1:
+        yield Sentence(
+            "The nodes that go are cordoned first. A wave waits until the pods of the one before are ready "
+            "again: no workload has more than one replica down, nor more than its budgets allow."
+        )
+
+
+def _meanwhile(document: ConsolidationPlan) -> Iterator[Block]:
+    """The nodes that are kept and closed for a time."""
+    names = document.cordoned_meanwhile
+    if names:
+        yield Sentence(
+            f"Cordoned as well, until all waves are over: {', '.join(names)}. Replacements that came there "
+            "would leave later ones without a certain place."
+        )
+
+
+def _kept(document: ConsolidationPlan, page: Page) -> Table:
+    rows = [[row.node, f"{row.price:g}", row.pod or "", row.reason] for row in document.kept]
+    most = None if page.all_rows else MANY_ROWS
+    return Table(("NODE", "PRICE", "POD", "WHY"), rows_of(rows), noun="node", most=most, source="kept")
+
+
+def _lost(document: ConsolidationPlan) -> Iterator[Block]:
+    for row in document.domains_lost:
+        yield Sentence(
+            f"{row.key} {row.domain}: no node of it is left. Its nodes, cordoned and empty, still count for "
+            "constraints that ignore taints; deleted, for none. No constraint is worse in either state.",
+            "warning",
+        )
+
+
+def _frontier(document: ConsolidationPlan) -> Table:
+    rows = [[str(row.moves), str(row.nodes), f"{row.cost:g}"] for row in document.frontier]
+    return Table(("MOVES", "NODES THAT GO", "COST"), rows_of(rows), noun="plan", source="frontier")

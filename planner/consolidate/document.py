@@ -1,0 +1,125 @@
+"""A consolidation as the document that is printed, and what is claimed of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from planner.consolidate.emptying import Emptied, lost_domains
+from planner.consolidate.prices import NodePrices
+from planner.consolidate.removable import Removable
+from planner.consolidate.search import FoundLayout
+from planner.documents.consolidation import (
+    ConsolidationPlan,
+    FrontierPoint,
+    KeptNode,
+    LostDomain,
+    NodeCost,
+    RemovedNode,
+)
+from planner.errors import InternalError
+from planner.proof.bounds import Assumption, Bound, Claim, Measured, judge, status_of
+from planner.rebalance.report.document import PlacementCounts, changes, steps
+
+_ASSUMES = frozenset({Assumption.PROTECTED_STAY, Assumption.NOTHING_WORSE})
+
+
+def document(  # noqa: PLR0913 - what a plan consists of
+    removable: Removable,
+    prices: NodePrices,
+    layout: FoundLayout,
+    emptied: Emptied,
+    *,
+    frontier: Sequence[FrontierPoint],
+    modelled: bool,
+    notes: Sequence[str],
+) -> ConsolidationPlan:
+    """The plan; bounds are claimed only where the models speak of all plans."""
+    problem, trial = emptied.trial.problem, emptied.trial
+    node_of = problem.node_of.astype(np.intp).copy()
+    for wave in emptied.waves:
+        for landing in wave:
+            node_of[landing.move.pod] = landing.move.target
+    before, after = PlacementCounts(trial, problem.node_of), PlacementCounts(trial, node_of)
+    if after.findings > before.findings:
+        raise InternalError("a plan leaves something else worse than before")
+    measured = [
+        Measured("cost", removable.cost(emptied.removed), largest=False),
+        Measured("moves", emptied.moves, largest=False),
+        Measured("pinned", emptied.pinned, largest=False),
+        Measured("softExcess", after.balance.soft_excess, largest=False),
+    ]
+    stages = [*judge(measured, [*_claims(layout)] if modelled else [])]
+    every = removable.cost(np.zeros_like(removable.mask))
+    reasons = [[_reason(emptied, landing.move.source) for landing in wave] for wave in emptied.waves]
+    return ConsolidationPlan(
+        # Pins and soft spread are told, and not minimised for their own sake.
+        status=status_of(stages[:2]),
+        objective=tuple(stage.objective() for stage in stages),
+        price_unit=float(prices.unit),
+        cost=NodeCost(
+            before=prices.cost(every),
+            after=prices.cost(measured[0].value),
+            bound=prices.cost(layout.least_cost) if modelled else None,
+        ),
+        removed=tuple(_removed(prices, emptied)),
+        kept=tuple(_kept(removable, prices, emptied)),
+        cordoned_meanwhile=tuple(_names(emptied)),
+        steps=tuple(steps(trial, emptied.waves, reasons)),
+        frontier=tuple(frontier),
+        before=before.balance,
+        after=after.balance,
+        spread=tuple(changes(before, after)),
+        domains_lost=tuple(LostDomain(key=k, domain=d) for k, d in lost_domains(trial, emptied.removed)),
+        kubernetes=problem.kubernetes.document,
+        notes=(*problem.cluster.notes, *problem.notes, *problem.unproved, *notes),
+    )
+
+
+def _claims(layout: FoundLayout) -> Iterator[Claim]:
+    yield Claim("cost", Bound(layout.least_cost, "the model of nodes that are kept", _ASSUMES))
+    if layout.least_moves is not None:
+        moves = Bound(layout.least_moves, "the model of nodes that are kept", _ASSUMES)
+        yield Claim("moves", moves, {"cost": layout.least_cost})
+
+
+def _reason(emptied: Emptied, source: int) -> str:
+    name = emptied.trial.problem.nodes.names[source]
+    return (
+        f"{name} goes"
+        if emptied.removed[source]
+        else "makes room, or makes landings certain, for pods of nodes that go"
+    )
+
+
+def _names(emptied: Emptied) -> Iterator[str]:
+    """The nodes that are kept and cordoned until all waves are over."""
+    if emptied.meanwhile is not None:
+        yield from (emptied.trial.problem.nodes.names[node] for node in np.flatnonzero(emptied.meanwhile))
+
+
+def _removed(prices: NodePrices, emptied: Emptied) -> Iterator[RemovedNode]:
+    wave_of: dict[int, int] = {}
+    for number, wave in enumerate(emptied.waves, start=1):
+        wave_of |= {landing.move.source: number for landing in wave}
+    for node in np.flatnonzero(emptied.removed).tolist():
+        yield RemovedNode(
+            node=emptied.trial.problem.nodes.names[node],
+            type=prices.types[node],
+            price=prices.cost(int(prices.prices[node])),
+            wave=wave_of.get(node, 0),
+        )
+
+
+def _kept(removable: Removable, prices: NodePrices, emptied: Emptied) -> Iterator[KeptNode]:
+    problem = emptied.trial.problem
+    for node in np.flatnonzero(~emptied.removed).tolist():
+        why = removable.kept.get(node) or emptied.given_back.get(node)
+        yield KeptNode(
+            node=problem.nodes.names[node],
+            type=prices.types[node],
+            price=prices.cost(int(prices.prices[node])),
+            reason="no cheaper set of nodes was found" if why is None else why.reason,
+            pod=None if why is None or why.pod is None else problem.pods[why.pod].key,
+        )

@@ -1,0 +1,109 @@
+"""Where movable pods are while a consolidation is searched for: how many of each template on every node.
+
+Pods of one template are interchangeable, so a layout is a table of counts.  The pods that stay are as many as
+ran on a node before, at most; which of them go is decided at the end, the cheapest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.consolidate.removable import goes_with_its_node
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.problem.nodes import Ints, Mask
+from planner.problem.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """Room that stays free, in exact thousandths: what nodes bring of each resource beyond what pods need.
+
+    `brings[resource, node]` goes with a node, and no more than `spare[resource]` may go.
+    """
+
+    spare: Ints
+    brings: Ints
+
+    @classmethod
+    def of(cls, problem: Problem, movable: Movable, thousandths: int) -> Reserve:
+        """So many thousandths of every resource of the nodes that are kept are to be free."""
+        used = np.zeros_like(problem.allocatable)
+        going = used.copy()
+        for pod in np.flatnonzero(problem.node_of >= 0).tolist():
+            requests, node = problem.template(pod).requests, problem.node_of[pod]
+            used[:, node] += requests
+            if not movable.weights[pod] and goes_with_its_node(problem, pod):
+                going[:, node] += requests
+        usable = (1000 - thousandths) * problem.allocatable
+        return cls((usable - 1000 * used).sum(axis=1), usable - 1000 * going)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the user asks for: free room that remains of every resource, and the most moves."""
+
+    reserve: Reserve | None = None
+    most_moves: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Counts of movable pods by template and node, with the nodes that go."""
+
+    counts: Ints
+    removed: Mask
+
+    def moves(self, before: Layout) -> int:
+        """How many pods are on another node than before."""
+        return int(np.maximum(before.counts - self.counts, 0).sum())
+
+
+def first_layout(problem: Problem, movable: Movable) -> Layout:
+    """The snapshot's own layout, in which no node goes."""
+    counts = np.zeros((len(problem.templates), problem.nodes.size), np.int64)
+    pods = np.flatnonzero(movable.weights)
+    np.add.at(counts, (problem.template_of[pods], problem.node_of[pods]), 1)
+    return Layout(counts, problem.nodes.none.copy())
+
+
+def read(trial: TrialCluster, movable: Movable, removed: Mask) -> Layout:
+    """The layout of a trial cluster's state."""
+    problem = trial.problem
+    counts = np.zeros((len(problem.templates), problem.nodes.size), np.int64)
+    pods = np.flatnonzero(movable.weights)
+    np.add.at(counts, (problem.template_of[pods], trial.state.node_of[pods]), 1)
+    return Layout(counts, removed.copy())
+
+
+def moves_to(problem: Problem, movable: Movable, before: Layout, after: Layout) -> list[Move]:
+    """The moves that lead from one layout to another; pods of a low priority or deletion cost go first."""
+    return [
+        move for template in movable.templates for move in _moves(problem, movable, before, after, template)
+    ]
+
+
+def _moves(
+    problem: Problem, movable: Movable, before: Layout, after: Layout, template: int
+) -> Iterator[Move]:
+    change = after.counts[template] - before.counts[template]
+    leave: Mapping[int, int] = {int(n): int(-change[n]) for n in np.flatnonzero(change < 0)}
+    targets = np.repeat(np.flatnonzero(change > 0), change[change > 0]).tolist()
+    pods = movable.of(template)
+    nodes = problem.node_of[pods]
+    for node, number in leave.items():
+        here = pods[nodes == node]
+        going = here[np.argsort(movable.weights[here], kind="stable")][:number]
+        for pod in going.tolist():
+            yield Move(pod, node, targets.pop())
+
+
+def shares(problem: Problem) -> NDArray[np.float64]:
+    """How large a pod of each template is: its largest share of what an average node has."""
+    average = np.maximum(problem.allocatable.sum(axis=1) / max(1, problem.nodes.size), 1)
+    wants = np.array([template.requests for template in problem.templates]).reshape(-1, len(average))
+    return np.asarray((wants / average).max(axis=1, initial=0.0))

@@ -1,0 +1,65 @@
+"""What every node costs, in whole units of price."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+import numpy as np
+
+from planner.errors import InputError
+from planner.problem.nodes import Ints
+from planner.problem.problem import Problem
+
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+#: Sums of prices are exact up to so many decimals, and up to so large a price.
+_DECIMALS, _LARGEST = 6, Decimal(1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class NodePrices:
+    """The type of every node, and its price as a multiple of `unit`."""
+
+    types: tuple[str, ...]
+    prices: Ints
+    unit: Decimal = Decimal(1)
+
+    @classmethod
+    def of(
+        cls, problem: Problem, by_type: Mapping[str, float | str | Decimal] | None, label: str
+    ) -> NodePrices:
+        """Prices by the value of a label; without any every node costs 1."""
+        types = tuple(node.metadata.labels.get(label, "") for node in problem.nodes.nodes)
+        if by_type is None:
+            return cls(types, np.ones(problem.nodes.size, np.int64))
+        known = {name: _price(name, price) for name, price in by_type.items()}
+        for node, found in zip(problem.nodes.names, types, strict=True):
+            if found not in known:
+                what = f"of type {found!r}, which has no price" if found else f"without the label {label}"
+                raise InputError([f"prices: node {node} is {what}"])
+        decimals = max((-_exponent(price) for price in known.values()), default=0)
+        unit = Decimal(1).scaleb(-max(0, decimals))
+        return cls(types, np.array([int(known[name] / unit) for name in types], np.int64), unit)
+
+    def cost(self, units: int) -> float:
+        """So many units as a price."""
+        return float(units * self.unit)
+
+
+def _price(name: str, price: float | str | Decimal) -> Decimal:
+    try:
+        found = Decimal(str(price))
+    except InvalidOperation:
+        raise InputError([f"prices: {name}: {str(price)!r} is not a number"]) from None
+    if not found.is_finite() or not 0 <= found <= _LARGEST:
+        raise InputError([f"prices: {name}: expected a price from 0 to {_LARGEST:,}, found {price}"])
+    if -_exponent(found) > _DECIMALS:
+        raise InputError([f"prices: {name}: expected up to {_DECIMALS} decimals, found {price}"])
+    return found
+
+
+def _exponent(price: Decimal) -> int:
+    exponent = price.normalize().as_tuple().exponent
+    assert isinstance(exponent, int)
+    return exponent

@@ -1,0 +1,199 @@
+"""Some nodes solved together: which of them are kept, and where the pods that are on them now go.
+
+Everything else stays as it is on the trial cluster.  One region of all nodes is the exact model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.consolidate.layout import Layout, Limits, shares
+from planner.consolidate.removable import Removable
+from planner.constraints import Filter
+from planner.constraints.family import PLENTY
+from planner.cpsat.keeping import Demands, Keepable, KeepModel, Kept, Site
+from planner.cpsat.variables import Batch
+from planner.moves.constraint_counts import TrackedConstraint
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import TrialCluster
+from planner.problem.node_groups import NodeGroups
+from planner.problem.nodes import Codes, Ints, Mask
+from planner.proof.meter import Meter
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The nodes of a region, and the work on every stage; what is known of its least cost.
+
+    With the stage LOAD the node `emptied` is to hold as little as possible.
+    """
+
+    nodes: Mask
+    work: Mapping[str, float]
+    least_cost: int = 0
+    emptied: int | None = None
+
+
+class Regions:
+    """Solves regions of a trial cluster, one after the other; its state follows."""
+
+    def __init__(
+        self, trial: TrialCluster, movable: Movable, removable: Removable, before: Layout, limits: Limits
+    ) -> None:
+        self._trial = trial
+        self._removable = removable
+        self._before = before
+        self._limits = limits
+        self._movable: Mask = movable.weights > 0
+        self._sizes = {t: max(1, int(1000 * size)) for t, size in enumerate(shares(trial.problem).tolist())}
+        hard = [found for found in trial.ledger.constraints if found.hard]
+        self._hard = [(found, found.excess()) for found in hard]
+
+    def solve(self, layout: Layout, region: Region, meter: Meter) -> tuple[Layout, Kept | None]:
+        """The layout after some nodes were solved together, and what the solver found."""
+        nodes = region.nodes
+        pods = self._take_off(nodes)
+        batch = self._batch(pods, nodes)
+        model = KeepModel(
+            batch,
+            profiles(self._trial, batch),
+            self._keepable(nodes),
+            self._touched(batch),
+            self._demands(layout, region),
+        )
+        model.hint(self._current(layout, nodes))
+        found = model.solve(region.work, meter)
+        counts, removed = layout.counts, layout.removed
+        if found is not None:
+            counts, removed = counts.copy(), removed.copy()
+            counts[:, nodes] = 0
+            for sites in (found.coming, found.staying):
+                for (template, node), number in sites.items():
+                    counts[template, node] += number
+            for node, kept in found.nodes.items():
+                removed[node] = not kept
+        self._put(pods, counts, nodes)
+        return Layout(counts, removed), found
+
+    def _take_off(self, nodes: Mask) -> list[int]:
+        state = self._trial.state
+        pods = [
+            pod
+            for node in np.flatnonzero(nodes).tolist()
+            for pod in state.pods_on[node]
+            if self._movable[pod]
+        ]
+        for pod in pods:
+            state.unbind(pod)
+        return pods
+
+    def _put(self, pods: Sequence[int], counts: Ints, nodes: Mask) -> None:
+        """Bind the pods of a region as a layout has them."""
+        templates = self._trial.problem.template_of
+        waiting: dict[int, list[int]] = {}
+        for pod in pods:
+            waiting.setdefault(int(templates[pod]), []).append(pod)
+        for template, several in waiting.items():
+            for node in np.flatnonzero(nodes & (counts[template] > 0)).tolist():
+                for _ in range(int(counts[template, node])):
+                    self._trial.state.bind(several.pop(), node)
+        self._trial.state.forget_history()
+
+    def _batch(self, pods: Sequence[int], nodes: Mask) -> Batch:
+        problem = self._trial.problem
+        numbers = np.bincount(problem.template_of[pods], minlength=len(problem.templates))
+        wanted = {int(t): int(numbers[t]) for t in np.flatnonzero(numbers)}
+        room = {t: np.where(nodes, room_of(self._trial, t, wanted), 0) for t in wanted}
+        running = {t: np.where(nodes, self._before.counts[t], 0) for t in wanted}
+        return Batch(problem, wanted, room, running=running)
+
+    def _keepable(self, nodes: Mask) -> dict[int, Keepable]:
+        problem, state = self._trial.problem, self._trial.state
+        free = problem.allocatable - state.used
+        return {
+            node: Keepable(1, int(self._removable.prices[node]), free[:, node])
+            for node in np.flatnonzero(nodes & self._removable.mask).tolist()
+        }
+
+    def _touched(self, batch: Batch) -> list[tuple[TrackedConstraint, int]]:
+        """The hard constraints whose counts the pods of the batch change."""
+        return [
+            (found, most)
+            for found, most in self._hard
+            if not found.members.isdisjoint(batch.wanted) or not set(found.carriers).isdisjoint(batch.wanted)
+        ]
+
+    def _demands(self, layout: Layout, region: Region) -> Demands:
+        nodes = region.nodes
+        reserve = [*self._reserve(layout, nodes)]
+        most = self._limits.most_moves
+        if most is not None:
+            outside = np.maximum(self._before.counts - layout.counts, 0)[:, ~nodes].sum()
+            most -= int(outside)
+        return Demands(reserve, most, region.least_cost, region.emptied, self._sizes)
+
+    def _reserve(self, layout: Layout, nodes: Mask) -> Iterator[tuple[int, Mapping[int, int]]]:
+        """For each resource what may still go, and what the nodes of the region bring of it."""
+        reserve = self._limits.reserve
+        if reserve is None:
+            return
+        inside = np.flatnonzero(nodes & self._removable.mask).tolist()
+        lost = reserve.brings[:, layout.removed & ~nodes].sum(axis=1)
+        for row, spare in zip(reserve.brings, (reserve.spare - lost).tolist(), strict=True):
+            yield spare, {node: int(row[node]) for node in inside}
+
+    def _current(self, layout: Layout, nodes: Mask) -> Kept:
+        coming: dict[Site, int] = {}
+        staying: dict[Site, int] = {}
+        for template, node in np.argwhere((layout.counts > 0) & nodes).tolist():
+            number = int(layout.counts[template, node])
+            stays = min(number, int(self._before.counts[template, node]))
+            staying[template, node], coming[template, node] = stays, number - stays
+        kept = {node: int(not layout.removed[node]) for node in np.flatnonzero(nodes).tolist()}
+        return Kept(coming, staying, kept)
+
+
+def room_of(trial: TrialCluster, template: int, wanted: Mapping[int, int]) -> Ints:
+    """The most of the wanted pods of a template that each node could take, as the state is now."""
+    plan = trial.plan(template)
+    room = np.where(plan.static, PLENTY, 0)
+    for plugin in plan.changing:
+        most = plugin.most(plan.template, wanted)
+        if most is not None:
+            room = np.minimum(room, most)
+    return np.minimum(room, wanted[template])
+
+
+def profiles(trial: TrialCluster, batch: Batch) -> list[tuple[tuple[Filter, ...], frozenset[int]]]:
+    """Every profile's filters, and the templates of the batch that it schedules."""
+    own: dict[str, set[int]] = {}
+    for template in batch.templates:
+        own.setdefault(template.pod.spec.scheduler_name, set()).add(template.index)
+    return [(trial.frameworks[name].profile.filters, frozenset(numbers)) for name, numbers in own.items()]
+
+
+def cells(trial: TrialCluster, batch_templates: Sequence[int], removable: Removable) -> NodeGroups:
+    """Nodes together that are alike to every pod, and in price and free room where they may go."""
+    problem, state = trial.problem, trial.state
+    free = np.where(removable.mask, problem.allocatable - state.used, -1)
+    traits = [removable.mask.astype(np.int64), np.where(removable.mask, removable.prices, -1), *free]
+    for template in batch_templates:
+        plan = trial.plan(template)
+        traits.append(plan.static.astype(np.int64))
+        for plugin in plan.changing:
+            traits += [
+                np.asarray(found)
+                for found in plugin.tells_apart(plan.template)
+                if len(np.unique(found)) * 2 <= problem.nodes.size
+            ]
+    distinct = {np.asarray(trait).tobytes(): np.asarray(trait) for trait in traits}
+    of: Codes = np.zeros(problem.nodes.size, np.intp)
+    for trait in distinct.values():
+        codes = np.unique(trait, return_inverse=True)[1]
+        of = np.unique(of * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1].astype(np.intp)
+    # Groups of one node each have the numbers of their nodes.
+    every_alone = len(np.unique(of)) == problem.nodes.size
+    return NodeGroups.single_nodes(problem.nodes.size) if every_alone else NodeGroups(of)

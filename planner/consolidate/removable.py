@@ -1,0 +1,138 @@
+"""Which nodes may go, what each of them costs, and why the others stay.
+
+A node goes when every pod that it holds may be evicted and finds another node; pods of DaemonSets, mirror
+pods and pods that end already go with it.  Control-plane nodes stay unless the user names them, and so do
+nodes that an annotation keeps, and nodes whose kubelet does not answer while they hold pods: evictions do
+not end there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from models.objects.annotations import NO_DISRUPTION, SCALE_DOWN_DISABLED
+from models.objects.node import Node
+from models.objects.selectors import LabelSelector
+from planner.moves.movable import Movable
+from planner.problem.nodes import Ints, Mask
+from planner.problem.problem import Problem
+
+CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeChoice:
+    """The nodes that are looked at, by name or by their labels, and those that are kept in any case.
+
+    Without names and labels all are looked at.
+    """
+
+    keep: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+    selector: LabelSelector | None = None
+
+    def looks_at(self, node: Node) -> bool:
+        """Whether a node may be chosen to go."""
+        if node.name in self.named:
+            return True
+        if self.selector is None:
+            return not self.named
+        return self.selector.matches(node.metadata.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptNode:
+    """Why a node stays: a reason, and the pod that holds it, if one does."""
+
+    reason: str
+    pod: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Removable:
+    """For every node whether it may go and what it costs, in whole units of price."""
+
+    mask: Mask
+    prices: Ints
+    kept: Mapping[int, KeptNode] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, problem: Problem, movable: Movable, prices: Ints, choice: NodeChoice) -> Removable:
+        """The nodes of a problem, given which of its pods may move."""
+        holders = _holders(problem, movable)
+        kept: dict[int, KeptNode] = {}
+        for number, node in enumerate(problem.nodes.nodes):
+            reason = _why_kept(node, choice, holds_pods=number in holders or _has_pods(problem, number))
+            if reason:
+                kept[number] = KeptNode(reason)
+            elif number in holders:
+                pod = holders[number]
+                kept[number] = KeptNode(f"holds a pod that stays: {movable.reasons[pod]}", pod)
+        mask = problem.nodes.every.copy()
+        mask[[*kept]] = False
+        return cls(mask, prices, kept)
+
+    @property
+    def fixed_cost(self) -> int:
+        """The price of the nodes that stay in any case."""
+        return int(self.prices[~self.mask].sum())
+
+    def cost(self, removed: Mask) -> int:
+        """The price of all nodes that are not removed."""
+        return int(self.prices[~removed].sum())
+
+    def without(self, nodes: Mapping[int, KeptNode]) -> Removable:
+        """The same, with some more nodes that stay."""
+        mask = self.mask.copy()
+        mask[[*nodes]] = False
+        return Removable(mask, self.prices, {**self.kept, **nodes})
+
+
+def goes_with_its_node(problem: Problem, pod: int) -> bool:
+    """Whether a pod needs no other node when its own goes."""
+    found = problem.pods[pod]
+    owners = {owner.kind for owner in found.metadata.owner_references}
+    return found.is_mirror or found.is_terminating or not owners.isdisjoint({"DaemonSet", "Node"})
+
+
+def _holders(problem: Problem, movable: Movable) -> dict[int, int]:
+    """For every node that holds pods that may not be evicted, the first of them."""
+    found: dict[int, int] = {}
+    for pod in np.flatnonzero((problem.node_of >= 0) & (movable.weights == 0)).tolist():
+        if not goes_with_its_node(problem, pod):
+            found.setdefault(int(problem.node_of[pod]), pod)
+    return found
+
+
+def _has_pods(problem: Problem, node: int) -> bool:
+    return bool((problem.node_of == node).any())
+
+
+def _why_kept(node: Node, choice: NodeChoice, *, holds_pods: bool) -> str:
+    """Why a node stays whatever its pods are; empty if it may go."""
+    labels, annotations, name = node.metadata.labels, node.metadata.annotations, node.name
+    checks = (
+        (name in choice.keep, "named by --keep"),
+        (
+            name not in choice.named and any(label in labels for label in CONTROL_PLANE),
+            "a control-plane node",
+        ),
+        (
+            not choice.looks_at(node),
+            "not among --nodes",
+        ),
+        (annotations.get(SCALE_DOWN_DISABLED) == "true", f"annotated with {SCALE_DOWN_DISABLED}"),
+        (annotations.get(NO_DISRUPTION) == "true", f"annotated with {NO_DISRUPTION}"),
+        (holds_pods and not _is_ready(node), "not ready: evictions do not end there"),
+    )
+    return next((reason for applies, reason in checks if applies), "")
+
+
+def _is_ready(node: Node) -> bool:
+    return not any(taint.key in _UNREADY for taint in node.spec.taints)
+
+
+_UNREADY = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})

@@ -1,0 +1,158 @@
+"""The search: nodes taken away as autoscalers do, then regions solved again and again.
+
+The first layout is the cheapest of a few removals in different orders, so the result is never worse than
+theirs.  A cluster that is small enough is one region, and what the solver proves holds for all plans; in a
+larger one regions of some nodes each are solved, first those whose nodes cost most for what they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.consolidate.bound import cost_bound
+from planner.consolidate.greedy import NodeRemoval
+from planner.consolidate.layout import Layout, Limits, first_layout, read, shares
+from planner.consolidate.regions import Region, Regions
+from planner.consolidate.removable import Removable
+from planner.cpsat.keeping import COST, LOAD, MOVES
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import TrialCluster
+from planner.problem.nodes import Mask
+from planner.proof import effort
+from planner.proof.meter import Meter
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLayout:
+    """A layout, and what no layout can cost less than; `first` is the cheapest of the removals alone."""
+
+    before: Layout
+    first: Layout
+    layout: Layout
+    least_cost: int
+    least_moves: int | None = None
+
+
+class ConsolidationSearch:
+    """Looks for the layout with the least cost, and among those for the fewest moves."""
+
+    def __init__(
+        self, trial: TrialCluster, movable: Movable, removable: Removable, limits: Limits, meter: Meter
+    ) -> None:
+        self._trial = trial
+        self._movable = movable
+        self._removable = removable
+        self._limits = limits
+        self._meter = meter
+        self.before = first_layout(trial.problem, movable)
+        self._regions = Regions(trial, movable, removable, self.before, limits)
+        self._sizes = shares(trial.problem)
+        self._draw = np.random.default_rng(1)
+
+    def run(self) -> FoundLayout:
+        best = self._removal(())
+        share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
+        bound = cost_bound(self._trial, self._movable, self._removable, self.before, share)
+        first = min(best, self._removal([*bound.order]), key=self._key)
+        self._set(first)
+        least_cost = bound.cost
+        pairs = len(self._templates()) * self._trial.problem.nodes.size
+        if pairs <= effort.KEPT_AT_ONCE:
+            return self._whole(first, least_cost)
+        return FoundLayout(self.before, first, self._improve(first, least_cost), least_cost)
+
+    def _templates(self) -> Sequence[int]:
+        return [*self._movable.templates]
+
+    def _key(self, layout: Layout) -> tuple[int, int]:
+        return self._removable.cost(layout.removed), layout.moves(self.before)
+
+    def _removal(self, order: Sequence[int]) -> Layout:
+        mark = self._trial.state.mark()
+        removal = NodeRemoval(self._trial, self._movable, self._removable, self._limits, self._meter)
+        removal.run(order)
+        layout = read(self._trial, self._movable, removal.removed)
+        self._trial.state.rollback(mark)
+        return layout
+
+    def _set(self, layout: Layout) -> None:
+        """Bring the trial cluster to a layout."""
+        state, problem = self._trial.state, self._trial.problem
+        for template in self._templates():
+            pods = self._movable.of(template)
+            for pod in pods.tolist():
+                state.unbind(pod)
+            targets = np.repeat(np.arange(problem.nodes.size), layout.counts[template])
+            for pod, node in zip(pods.tolist(), targets.tolist(), strict=True):
+                state.bind(pod, node)
+        state.forget_history()
+
+    def _whole(self, first: Layout, least_cost: int) -> FoundLayout:
+        every = self._trial.problem.nodes.every
+        fixed = self._removable.fixed_cost
+        work = {
+            COST: self._meter.left() * (1 - effort.KEPT_MOVES_SHARE),
+            MOVES: self._meter.left() * effort.KEPT_MOVES_SHARE,
+        }
+        layout, found = self._regions.solve(first, Region(every, work, least_cost - fixed), self._meter)
+        if found is None:
+            return FoundLayout(self.before, first, first, least_cost)
+        bound = max(least_cost, fixed + found.bounds[COST])
+        moves = found.bounds.get(MOVES) if self._key(layout)[0] == bound else None
+        return FoundLayout(self.before, first, min((first, layout), key=self._key), bound, moves)
+
+    def _improve(self, best: Layout, least_cost: int) -> Layout:
+        """Solve regions until the cost is the least or the work is done.
+
+        Where a region can do without none of its nodes, one node is emptied as far as possible: another
+        region may empty the rest.
+        """
+        size = float(effort.KEPT_REGION_NODES)
+        while not self._meter.over() and self._key(best)[0] > least_cost:
+            target = self._emptiest(best)
+            if target is None:
+                break
+            part = self._meter.part(effort.KEPT_REGION_WORK)
+            nodes = self._region(best, target, min(size, len(best.removed)))
+            work = {
+                COST: part.left() * effort.KEPT_COST_SHARE,
+                LOAD: part.left() * (1 - effort.KEPT_COST_SHARE),
+            }
+            layout, found = self._regions.solve(best, Region(nodes, work, emptied=target), part)
+            proved = found is not None and LOAD in found.values
+            size = (
+                min(size * effort.KEPT_REGION_GROWTH, len(best.removed))
+                if proved
+                else max(effort.KEPT_LEAST_NODES, size / effort.KEPT_REGION_GROWTH)
+            )
+            if self._key(layout)[0] > self._key(best)[0]:
+                # Out of time before the hint was complete.
+                self._set(best)
+                continue
+            if self._key(layout)[0] < self._key(best)[0]:
+                self._meter.have(f"cost {self._key(layout)[0]}, at least {least_cost}")
+            best = layout
+        return best
+
+    def _emptiest(self, layout: Layout) -> int | None:
+        """A node that could go and holds little for its price."""
+        nodes = np.flatnonzero(self._removable.mask & ~layout.removed)
+        if not nodes.size:
+            return None
+        load = self._sizes @ layout.counts[:, nodes] / np.maximum(self._removable.prices[nodes], 1)
+        few = nodes[np.argsort(load, kind="stable")][: effort.KEPT_TARGETS]
+        return int(self._draw.choice(few))
+
+    def _region(self, layout: Layout, target: int, size: float) -> Mask:
+        """Nodes of a region: some that could go, those that hold least for their price more often."""
+        problem = self._trial.problem
+        chances = self._draw.random(problem.nodes.size)
+        chances[layout.removed] **= 2.0
+        chances[target] = 1.0
+        nodes = np.argsort(-chances)[: int(size)]
+        mask = problem.nodes.none.copy()
+        mask[nodes] = True
+        return mask

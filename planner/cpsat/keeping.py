@@ -1,0 +1,247 @@
+"""The model of a consolidation: where every pod goes, and which nodes are kept for that, at the least cost.
+
+It is the model of a batch whose running pods may move, with a truth for every node that may go: no pod is on
+a node that goes.  Where cells hold several nodes of one kind, a number says how many of them are kept; that
+is a relaxation, and its cost a bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from planner.cpsat.lexicographic import StageGoal, reach
+from planner.cpsat.model import BatchModel, EncodedRule
+from planner.cpsat.solver import Solved, solved
+from planner.cpsat.variables import Batch
+from planner.problem.nodes import Ints
+from planner.proof import effort
+from planner.proof.meter import Meter
+
+COST, MOVES, LOAD = "cost", "moves", "load"
+#: A template and a cell.
+Site = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Keepable:
+    """A cell of nodes that may go: how many there are, the price of each, and what is free on each."""
+
+    nodes: int
+    price: int
+    free: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What must hold of the nodes that are kept, beside every pod having a place.
+
+    `reserve`: for every resource, what all nodes together have less what pods and reserve take, if all were
+    kept; and what each keepable node brings of it.
+    """
+
+    reserve: Sequence[tuple[int, Mapping[int, int]]] = ()
+    most_moves: int | None = None
+    least_cost: int = 0
+    #: A cell that is to be emptied as far as possible, and what a pod of each template counts there.
+    emptied: int | None = None
+    sizes: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Pods by template and cell, the number of nodes kept of every keepable cell, values and bounds."""
+
+    coming: Mapping[Site, int]
+    staying: Mapping[Site, int]
+    nodes: Mapping[int, int]
+    values: Mapping[str, int] = field(default_factory=dict)
+    bounds: Mapping[str, int] = field(default_factory=dict)
+
+
+class JudgedConstraint(Protocol):
+    """A hard spread constraint, counted over a state without the pods of the batch."""
+
+    number: int
+    max_skew: int
+    members: frozenset[int]
+    carriers: tuple[int, ...]
+    #: The constraint's rule, and its carriers by domain; both count what a state holds.
+    rule: Any
+    held: Any
+
+
+class KeepModel:
+    """All pods of a batch have a place on nodes that are kept."""
+
+    def __init__(
+        self,
+        batch: Batch,
+        profiles: Sequence[tuple[Iterable[EncodedRule], Collection[int]]],
+        keepable: Mapping[int, Keepable],
+        constraints: Iterable[tuple[JudgedConstraint, int]],
+        demands: Demands,
+    ) -> None:
+        """Hard `constraints` have no more pods too many than so many; their counts lack the batch's pods."""
+        self._model = BatchModel(batch, profiles, phases=1)
+        self._counts = self._model.counts
+        self._cp = self._counts.cp
+        self._keepable = keepable
+        self._keep = {cell: self._cp.new_int_var(0, found.nodes, "") for cell, found in keepable.items()}
+        self._at: dict[int, list[tuple[int, cp_model.IntVar]]] = defaultdict(list)
+        for template, cell, variable in (*self._counts.coming(), *self._counts.staying()):
+            self._at[cell].append((template, variable))
+        for template, wanted in batch.wanted.items():
+            self._cp.add(self._counts.placed(template) == wanted)
+        for cell, found in keepable.items():
+            self._hold(cell, found)
+        for constraint, allowed in constraints:
+            self._get_no_worse(constraint, allowed)
+        self._demands = demands
+        self._demand(demands)
+
+    def _hold(self, cell: int, found: Keepable) -> None:
+        """Pods are only on nodes that are kept, and no more than these have room for."""
+        kept, sites = self._keep[cell], self._at[cell]
+        wants = self._counts.batch.problem.templates
+        for row, free in enumerate(found.free.tolist()):
+            sizes = [(variable, int(wants[t].requests[row])) for t, variable in sites]
+            asked = [(variable, size) for variable, size in sizes if size]
+            if asked:
+                unit = math.gcd(*[size for _, size in asked])
+                self._add(asked, [size // unit for _, size in asked], max(0, free) // unit, kept)
+                if not self._counts.cells.single:
+                    self._strengthen(asked, max(0, free), kept)
+        for template, variable in sites:
+            self._cp.add(variable <= self._most(template, cell) * kept)
+
+    def _most(self, template: int, cell: int) -> int:
+        """The most pods of a template that one node of a cell has room for, or runs now."""
+        batch, inside = self._counts.batch, self._counts.cells.of == cell
+        running = batch.running.get(template)
+        now = 0 if running is None else int(running[inside].max())
+        return max(int(batch.room[template][inside].max()), now)
+
+    def _strengthen(self, asked: Sequence[tuple[Any, int]], free: int, kept: Any) -> None:
+        """What rounding leaves no room for: dual feasible functions of the sizes, in 1/k/(k+1)."""
+        for k in range(1, effort.DUAL_FUNCTIONS + 1):
+            scaled = [
+                k * quotient if not rest else (k + 1) * quotient
+                for quotient, rest in (divmod((k + 1) * size, max(1, free)) for _, size in asked)
+            ]
+            if any(scaled):
+                self._add(asked, scaled, k * (k + 1), kept)
+
+    def _add(self, asked: Sequence[tuple[Any, int]], sizes: Sequence[int], free: int, kept: Any) -> None:
+        used = cp_model.LinearExpr.weighted_sum([variable for variable, _ in asked], sizes)
+        self._cp.add(used <= free * kept)
+
+    def _get_no_worse(self, constraint: JudgedConstraint, allowed: int) -> None:
+        """A constraint has no more than so many pods too many."""
+        x, rule = self._counts, constraint.rule
+        domains = x.domains(rule.column)
+        if domains is None or not x.cells.tells(rule.counts.eligible):
+            return
+        members = {t: 1 for t in constraint.members if t in x.batch.wanted}
+        sums, held = rule.counts.sums(), constraint.held.sums()
+        low: Any = 0
+        codes = np.flatnonzero(rule.counts.domains).tolist()
+        counts = {
+            code: int(sums[code]) + x.total(members, x.within(domains[code], rule.counts.eligible))
+            for code in codes
+        }
+        if not rule.few_domains:
+            low = self._cp.new_int_var(0, rule.ceiling(x.batch.wanted), "")
+            for count in counts.values():
+                x.require(low <= count)
+        carriers = [t for t in constraint.carriers if t in x.batch.wanted]
+        over = []
+        for code, count in counts.items():
+            surplus: Any = 0
+            if allowed:
+                surplus = self._cp.new_int_var(0, allowed, "")
+                over.append(surplus)
+            condition = count <= low + constraint.max_skew + surplus
+            if held[code] or (not sums[code] and members.keys() <= {*carriers}):
+                x.require(condition)
+                continue
+            some = x.any_there(("carriers", constraint.number, code), carriers, domains[code])
+            if some is not None:
+                x.require_if(some, condition)
+        if over:
+            self._cp.add(cp_model.LinearExpr.sum(over) <= allowed)
+
+    def load(self) -> Any:
+        """What the pods on the cell that is to be emptied count together."""
+        emptied, sizes = self._demands.emptied, self._demands.sizes
+        at = self._at[emptied] if emptied is not None else []
+        return cp_model.LinearExpr.weighted_sum([v for _, v in at], [sizes.get(t, 1) for t, _ in at])
+
+    def _demand(self, demands: Demands) -> None:
+        for spare, brings in demands.reserve:
+            lost = [
+                (found.nodes - self._keep[cell]) * brings[cell]
+                for cell, found in self._keepable.items()
+                if brings.get(cell)
+            ]
+            self._cp.add(cp_model.LinearExpr.sum(lost) <= spare)
+        if demands.most_moves is not None:
+            self._cp.add(self.moves() <= demands.most_moves)
+        if demands.least_cost > 0:
+            self._cp.add(self.cost() >= demands.least_cost)
+
+    def cost(self) -> Any:
+        """The price of the nodes that may go and are kept."""
+        return cp_model.LinearExpr.weighted_sum(
+            [*self._keep.values()], [found.price for found in self._keepable.values()]
+        )
+
+    def moves(self) -> Any:
+        """The running pods of the batch that leave their node."""
+        running = sum(int(counts.sum()) for counts in self._counts.batch.running.values())
+        return running - cp_model.LinearExpr.sum([variable for *_, variable in self._counts.staying()])
+
+    def hint(self, kept: Kept) -> None:
+        """Start from a solution."""
+        for template, cell, variable in self._counts.coming():
+            self._cp.add_hint(variable, kept.coming.get((template, cell), 0))
+        for template, cell, variable in self._counts.staying():
+            self._cp.add_hint(variable, kept.staying.get((template, cell), 0))
+        for cell, variable in self._keep.items():
+            self._cp.add_hint(variable, kept.nodes.get(cell, 0))
+
+    def solve(self, stages: Mapping[str, float], meter: Meter) -> Kept | None:
+        """The best found, one stage after the other with its work; None when nothing was found."""
+        every = {COST: self.cost, MOVES: self.moves, LOAD: self.load}
+        goals = [_Goal(name, every[name](), work=work) for name, work in stages.items()]
+        kept: Kept | None = None
+
+        def solve(goal: _Goal) -> Solved:
+            return solved(self._cp, meter.part(goal.work), goal.work, linear=True)
+
+        for found in reach(self._cp, goals, solve):
+            kept = Kept(
+                _values(found.solver, self._counts.coming()),
+                _values(found.solver, self._counts.staying()),
+                {cell: found.solver.value(variable) for cell, variable in self._keep.items()},
+                {**(kept.values if kept else {}), found.name: found.value},
+                {**(kept.bounds if kept else {}), found.name: found.bound},
+            )
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal(StageGoal):
+    work: float = 0.0
+
+
+def _values(
+    solver: cp_model.CpSolver, variables: Iterable[tuple[int, int, cp_model.IntVar]]
+) -> dict[Site, int]:
+    return {(t, cell): n for t, cell, variable in variables if (n := solver.value(variable))}

@@ -1,0 +1,223 @@
+"""Consolidations carried out: kube-scheduler chooses, and the nodes end empty with every rule held."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from dataclasses import replace
+
+import pytest
+
+from models import Cluster, InputError
+from planner import consolidate, simulate
+from planner.consolidate.emptying import deleted
+from planner.consolidate.removable import NodeChoice
+from planner.documents.consolidation import ConsolidationPlan
+from planner.documents.move_plan import MoveStep, OnNodes
+from planner.whatif.nodes import cordon
+from tests.builders import ZONE, Object, budget, cluster, node, pod, spread
+from tests.planner.consolidate.drawn import Drawn, cases, crowded
+
+#: Other clusters every time; the number is in the name of the test.
+SEED = secrets.randbelow(1 << 30)
+ANY = [{"operator": "Exists"}]
+
+
+def owned(name: str, on: str, cpu: str = "1", **words: object) -> Object:
+    """A pod that a ReplicaSet makes again."""
+    app = name.partition("-")[0]
+    return pod(name, on, app=app, cpu=cpu, owner=f"ReplicaSet/{app}", **words)
+
+
+def priced(case: Drawn) -> dict[str, float]:
+    """Prices by the label `type`."""
+    return {f"t{price}": float(price) for price in case.prices}
+
+
+def planned(case: Drawn, **words: object) -> ConsolidationPlan:
+    """The plan for a drawn cluster with its prices."""
+    return consolidate(case.cluster(), prices=priced(case), price_label="type", **{"time_limit": 20, **words})  # type: ignore[arg-type]
+
+
+def carried_out(found: Cluster, plan: ConsolidationPlan, seed: int) -> Cluster:
+    """The cluster after all waves, the moves of each in a random order, placed as kube-scheduler does."""
+    for name in (*(row.node for row in plan.removed), *plan.cordoned_meanwhile):
+        found = cordon(found, name)
+    chance = random.Random(seed)
+    for wave in sorted({step.wave for step in plan.steps}):
+        steps = [step for step in plan.steps if step.wave == wave]
+        for step in chance.sample(steps, len(steps)):
+            found = moved(found, step, chance.randrange(1 << 20))
+    return found
+
+
+def moved(found: Cluster, step: MoveStep, seed: int) -> Cluster:
+    """The cluster with a pod evicted, and made again on the node that kube-scheduler takes."""
+    waiting = on_node(found, step.pod, "")
+    (decision,) = simulate(waiting, preemption=False, seed=seed).decisions
+    assert decision.node is not None, step
+    if isinstance(step.lands, OnNodes):
+        assert decision.node in step.lands.nodes
+    return on_node(found, step.pod, decision.node)
+
+
+def on_node(found: Cluster, key: str, name: str) -> Cluster:
+    """The cluster with a pod on another node, or pending."""
+    pods = []
+    for item in found.pods:
+        spec = item.spec.model_copy(update={"node_name": name})
+        status = item.status.model_copy(update={"phase": "Running" if name else "Pending"})
+        there = item.model_copy(update={"spec": spec, "status": status})
+        pods.append(there if item.key == key else item)
+    return replace(found, pods=tuple(pods))
+
+
+@pytest.mark.parametrize("seed", [11, SEED])
+def test_whatever_kube_scheduler_chooses_the_nodes_end_empty(seed: int) -> None:
+    """Every plan by evictions alone, in random orders with random ties: nothing pending, all rules held."""
+    moves = 0
+    for number, case in enumerate([*cases(seed, 20), *map(crowded, range(seed, seed + 6))]):
+        plan = planned(case, time_limit=4)
+        moves += len(plan.steps)
+        for draw in range(4):
+            end = carried_out(case.cluster(), plan, seed + 100 * number + draw)
+            places = {item.name: int((item.node_name or "n-1")[1:]) for item in end.pods}
+            ordered = [places[name] for name in sorted(places, key=lambda name: int(name.partition("-")[2]))]
+            assert case.holds(ordered), (case, plan.steps)
+            assert not {f"n{place}" for place in ordered} & {row.node for row in plan.removed}
+    assert moves > 20
+
+
+@pytest.mark.parametrize("seed", [12, SEED + 1])
+@pytest.mark.parametrize("pins", [False, True])
+def test_what_is_proved_is_the_truth(seed: int, pins: bool) -> None:
+    """No plan is below the least cost of all placements; what is proved has it, with the fewest moves."""
+    proved = 0
+    for case in cases(seed, 40):
+        plan, (cost, moves) = planned(case, pins=pins), case.least()
+        assert plan.cost.after >= cost
+        assert plan.cost.bound is not None
+        assert plan.cost.bound <= cost
+        assert plan.cost.after == sum(row.price for row in plan.kept)
+        if plan.status == "Optimal":
+            assert (plan.cost.after, len(plan.steps)) == (cost, moves), case
+            proved += 1
+    assert proved >= 25
+
+
+def test_the_frontier_is_monotone() -> None:
+    """More moves, never a higher cost; the last point is the plan itself, or as cheap."""
+    for case in cases(13, 20):
+        plan = planned(case, curve=True)
+        points = [(point.moves, point.cost) for point in plan.frontier]
+        assert points == sorted(points)
+        assert [cost for _, cost in points] == sorted((cost for _, cost in points), reverse=True)
+        assert points[-1][1] == plan.cost.after
+
+
+def test_no_more_moves_than_asked_for() -> None:
+    """The limit holds for what is carried out, too."""
+    for case in cases(14, 20):
+        assert len(planned(case, max_moves=1).steps) <= 1
+
+
+def test_a_pod_that_tolerates_the_cordon_keeps_its_node() -> None:
+    """Its replacement could come back to a node that is to be empty."""
+    nodes = (node("n1"), node("n2"), node("n3"))
+    plan = consolidate(cluster(*nodes, owned("web-1", "n1", tolerations=ANY), pod("bare", "n2")))
+    assert plan.steps == ()
+    assert "n1" in {row.node for row in plan.kept}
+
+
+def test_what_holds_a_node_is_told() -> None:
+    """A bare pod, a budget that allows nothing, an annotation, and a name."""
+    still = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+    found = cluster(
+        *(node(f"n{number}") for number in range(1, 7)),
+        pod("bare", "n1"),
+        owned("held-1", "n2"),
+        budget("held", "held", 0),
+        owned("api-1", "n3", annotations=still),
+    )
+    plan = consolidate(found, choice=NodeChoice(frozenset({"n4"})))
+    told = {row.node: (row.pod, row.reason) for row in plan.kept}
+    assert told["n1"] == ("default/bare", "holds a pod that stays: without a controller")
+    assert told["n2"][0] == "default/held-1"
+    assert told["n3"] == ("default/api-1", "holds a pod that stays: with an annotation against eviction")
+    assert told["n4"] == (None, "named by --keep")
+    assert [row.node for row in plan.removed] == ["n5", "n6"]
+    assert all(row.wave == 0 for row in plan.removed)
+
+
+def test_control_plane_nodes_go_only_when_they_are_named() -> None:
+    """Empty or not."""
+    labels = {"node-role.kubernetes.io/control-plane": ""}
+    found = cluster(node("c1", labels=labels), node("n1"))
+    assert [row.node for row in consolidate(found).removed] == ["n1"]
+    named = consolidate(found, choice=NodeChoice(named=frozenset({"c1"})))
+    assert [row.node for row in named.removed] == ["c1"]
+
+
+def test_pods_of_daemon_sets_go_with_their_node() -> None:
+    """They are not moved."""
+    agent = pod("agent-1", "n1", owner="DaemonSet/agent")
+    plan = consolidate(cluster(node("n1"), node("n2"), agent, owned("web-1", "n2")))
+    assert [row.node for row in plan.removed] == ["n1"]
+    assert plan.steps == ()
+
+
+def test_a_zone_of_a_spread_stays_while_its_empty_nodes_would_count() -> None:
+    """The trap of empty zones: replicas of a zone do not fit the others as long as it counts."""
+    pods = [owned(f"web-{zone}", f"{zone}1", spread=[spread(ZONE)]) for zone in "abc"]
+    plan = consolidate(cluster(*(node(f"{zone}{n}", zone) for zone in "abc" for n in (1, 2)), *pods))
+    assert len(plan.removed) == 3
+    assert plan.domains_lost == ()
+    assert plan.status == "Optimal"
+
+
+def test_a_domain_that_disappears_is_named() -> None:
+    """Two zones hold two replicas; the third has none of them."""
+    pods = [owned("web-1", "a1", spread=[spread(ZONE, 2)]), owned("web-2", "b1", spread=[spread(ZONE, 2)])]
+    found = cluster(node("a1", "a"), node("b1", "b"), node("c1", "c"), *pods)
+    plan = consolidate(found)
+    assert {row.domain for row in plan.domains_lost} >= {"c"}
+    left = deleted(carried_out(found, plan, 1), frozenset(row.node for row in plan.removed))
+    assert simulate(left).pending == ()
+
+
+def test_a_constraint_that_honours_taints_proves_nothing() -> None:
+    """The cordon takes the zone out of its domains: the plan is found, and no bound is claimed."""
+    terms = [spread(ZONE, nodeTaintsPolicy="Honor")]
+    pods = [owned("web-1", "a1", spread=terms), owned("web-2", "b1", spread=terms)]
+    plan = consolidate(cluster(node("a1", "a"), node("b1", "b"), *pods))
+    assert (plan.cost.bound, plan.status) == (None, "Feasible")
+    assert plan.objective[0].bound is None
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ({"prices": {"x": 1}}, "prices: node n1 is without the label node.kubernetes.io/instance-type"),
+        (
+            {"prices": {"x": 1}, "price_label": "kubernetes.io/hostname"},
+            "prices: node n1 is of type 'n1', which has no price",
+        ),
+        ({"prices": {"x": -1}}, "prices: x: expected a price from 0 to 1,000,000, found -1"),
+        ({"prices": {"x": "cheap"}}, "prices: x: 'cheap' is not a number"),
+        ({"prices": {"x": "nan"}}, "prices: x: expected a price from 0 to 1,000,000, found nan"),
+        ({"prices": {"x": "0.0000001"}}, "prices: x: expected up to 6 decimals, found 0.0000001"),
+        ({"reserve": 1.2}, "reserve: expected a share from 0% to below 100%, found 120%"),
+        ({"choice": NodeChoice(frozenset({"n9"}))}, "there is no node n9"),
+    ],
+)
+def test_what_cannot_be_used_is_told_in_a_line(words: dict[str, object], line: str) -> None:
+    """One problem, one line."""
+    with pytest.raises(InputError) as caught:
+        consolidate(cluster(node("n1")), **words)  # type: ignore[arg-type]
+    assert [*caught.value.problems] == [line]
+
+
+def test_nothing_goes_of_an_empty_cluster() -> None:
+    """No nodes, no cost."""
+    plan = consolidate(cluster())
+    assert (plan.removed, plan.kept, plan.cost.after) == ((), (), 0)

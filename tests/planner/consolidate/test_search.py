@@ -1,0 +1,130 @@
+"""Bounds and layouts of a consolidation, beside the truth of tiny clusters."""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+import pytest
+
+from planner.clock import Clock
+from planner.consolidate.bound import cost_bound, is_modelled
+from planner.consolidate.greedy import NodeRemoval
+from planner.consolidate.layout import Limits, Reserve, first_layout, moves_to
+from planner.consolidate.removable import NodeChoice, Removable
+from planner.consolidate.search import ConsolidationSearch, FoundLayout
+from planner.eviction.budgets import Budgets
+from planner.eviction.protections import protections_of
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import TrialCluster
+from planner.problem.problem import Problem
+from planner.proof.meter import Meter
+from tests.planner.consolidate.drawn import Drawn, cases
+
+#: Other clusters every time; the number is in the name of the test.
+SEED = secrets.randbelow(1 << 30)
+
+
+class Tried:
+    """What the search is given for a drawn cluster."""
+
+    def __init__(self, case: Drawn, **more: object) -> None:
+        cluster = case.cluster(**more)
+        self.problem = Problem(cluster)
+        self.trial = TrialCluster(self.problem)
+        self.movable = Movable(self.problem, protections_of(cluster), Budgets(self.problem))
+        prices = np.array(case.prices, np.int64)
+        self.removable = Removable.of(self.problem, self.movable, prices, NodeChoice())
+        self.meter = Meter(20.0, Clock(60))
+
+    def search(self, most_moves: int | None = None, reserve: int = 0) -> FoundLayout:
+        """What is found when so many thousandths of all room stay free."""
+        room = Reserve.of(self.problem, self.movable, reserve) if reserve else None
+        limits = Limits(room, most_moves)
+        return ConsolidationSearch(self.trial, self.movable, self.removable, limits, self.meter).run()
+
+    def places(self, found: FoundLayout) -> list[int]:
+        """The node of every pod in the order of the drawn ones."""
+        node_of = self.problem.node_of.copy()
+        for move in moves_to(self.problem, self.movable, found.before, found.layout):
+            assert node_of[move.pod] == move.source
+            node_of[move.pod] = move.target
+        number = {pod.name: pod_number for pod_number, pod in enumerate(self.problem.pods)}
+        ordered = sorted(number, key=lambda name: int(name.partition("-")[2]))
+        return [int(node_of[number[name]]) for name in ordered]
+
+
+@pytest.mark.parametrize("seed", [1, SEED])
+def test_the_least_cost_is_that_of_all_placements_tried(seed: int) -> None:
+    """No bound is above the truth; on so small a cluster it is the truth, with the fewest moves."""
+    for case in cases(seed, 150):
+        tried, (cost, moves) = Tried(case), case.least()
+        assert is_modelled(tried.trial, tried.movable)
+        before = first_layout(tried.problem, tried.movable)
+        bound = cost_bound(tried.trial, tried.movable, tried.removable, before, tried.meter)
+        assert bound.cost <= cost, case
+        found = tried.search()
+        assert found.least_cost == cost, case
+        assert tried.removable.cost(found.layout.removed) == cost, case
+        assert (found.layout.moves(found.before), found.least_moves) == (moves, moves), case
+
+
+@pytest.mark.parametrize("seed", [2, SEED + 1])
+def test_layouts_hold_every_pod_by_the_rules(seed: int) -> None:
+    """No pod is on a node that goes, and what held before holds still."""
+    for case in cases(seed, 60):
+        tried = Tried(case)
+        found = tried.search()
+        places = tried.places(found)
+        assert case.holds(places), case
+        assert not found.layout.removed[places].any(), case
+
+
+@pytest.mark.parametrize("seed", [3, SEED + 2])
+def test_the_search_is_never_above_autoscalers(seed: int) -> None:
+    """Nodes taken away one after the other, the emptiest first, are where it starts."""
+    for case in cases(seed, 60):
+        tried = Tried(case)
+        removal = NodeRemoval(
+            tried.trial,
+            tried.movable,
+            tried.removable,
+            Limits(),
+            tried.meter,
+        )
+        mark = tried.trial.state.mark()
+        removal.run()
+        cost = tried.removable.cost(removal.removed)
+        tried.trial.state.rollback(mark)
+        assert tried.removable.cost(tried.search().layout.removed) <= cost
+
+
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_no_more_moves_than_allowed(most: int) -> None:
+    """A layout within the limit; its bound holds for all layouts with so few moves."""
+    for case in cases(100 + most, 40):
+        tried = Tried(case)
+        found = tried.search(most_moves=most)
+        assert found.layout.moves(found.before) <= most
+        assert case.least()[0] <= found.least_cost <= tried.removable.cost(found.layout.removed)
+
+
+@pytest.mark.parametrize("seed", [7, SEED + 3])
+def test_the_least_cost_with_a_reserve_is_that_of_all_placements_tried(seed: int) -> None:
+    """A third of the cpu of all nodes kept stays free where the placements tried leave it, too."""
+    for case in cases(seed, 60):
+        tried = Tried(case)
+        needed = sum(one.cpu for one in case.pods)
+        if needed * 1000 > 667 * sum(case.cpu):
+            continue
+        found = tried.search(reserve=333)
+        kept = sum(cpu for cpu, gone in zip(case.cpu, found.layout.removed.tolist(), strict=True) if not gone)
+        assert needed * 1000 <= 667 * kept
+        assert tried.removable.cost(found.layout.removed) == found.least_cost == case.least(333)[0], case
+
+
+def test_bounds_do_not_speak_of_what_the_models_do_not_know() -> None:
+    """To a constraint that honours taints a cordoned zone is no domain: a plan may be cheaper."""
+    case = next(case for case in cases(1, 40) if {one.app for one in case.pods} & case.spread)
+    honouring = Tried(case, nodeTaintsPolicy="Honor")
+    assert not is_modelled(honouring.trial, honouring.movable)
