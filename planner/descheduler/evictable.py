@@ -61,7 +61,9 @@ class Evictable:
     def _has_too_few(self, pod: Pod) -> bool:
         """Whether its one owner has fewer pods than the policy asks for."""
         alone = len(pod.metadata.owner_references) == 1
-        return self._rules.min_replicas > 1 and alone and self._replicas[_owner(pod)] < self._rules.min_replicas
+        return (
+            self._rules.min_replicas > 1 and alone and self._replicas[_owner(pod)] < self._rules.min_replicas
+        )
 
 
 def _owner(pod: Pod) -> object:

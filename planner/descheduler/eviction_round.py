@@ -28,7 +28,9 @@ from planner.state.state import State
 class Descheduler:
     """The plugin with its policy; each round looks at the state anew."""
 
-    def __init__(self, problem: Problem, protections: Protections, budgets: Budgets, seed: int | None) -> None:
+    def __init__(
+        self, problem: Problem, protections: Protections, budgets: Budgets, seed: int | None
+    ) -> None:
         policy = problem.cluster.descheduler_policy or DeschedulerPolicy()
         self._problem = problem
         self._protections = protections
@@ -72,11 +74,15 @@ class Descheduler:
         found = list(held.values())
         self._shuffle(found)
         for pods in found:
+            pods.sort(key=self._name)
             self._shuffle(pods)
             pods.sort(key=self._rank)
         for pod in given(sorted(found, key=len), constraint.max_skew, fits.__getitem__):
             if fits[pod] or not self._looks_for_room:
                 yield pod
+
+    def _name(self, pod: int) -> str:
+        return self._problem.pods[pod].name
 
     def _rank(self, pod: int) -> tuple[bool, int]:
         """Pods without wishes go before those with; of these the highest priority goes first."""

@@ -41,7 +41,8 @@ class Room:
     def _fits(self, template: Template) -> Mask:
         problem = self._problem
         asked = np.flatnonzero(template.requests)
-        fits: Mask = (self._free[asked] >= template.requests[asked, None]).all(axis=0)
+        short = self._free[asked] < template.requests[asked, None]
+        fits: Mask = ~np.logical_or.reduce(short, axis=0)
         fits &= problem.eligibility.by_affinity(template) & problem.eligibility.by_taints(template)
         fits &= ~problem.nodes.unschedulable
         affinity = template.pod.spec.affinity

@@ -48,7 +48,7 @@ class Descheduled:
 
     @property
     def evictions(self) -> int:
-        """How many pods Descheduler evicted in all rounds; those that kube-scheduler preempted come on top."""
+        """How many pods Descheduler evicted in all rounds; those that were preempted come on top."""
         return sum(map(len, self.rounds))
 
 
