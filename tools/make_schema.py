@@ -37,7 +37,7 @@ DOCUMENTS: dict[str, type[Document]] = {
 }
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 #: Printed only with -v; every other field is always there, null or empty when there is nothing to say.
-_ON_REQUEST = {"rejected", "scores", "totals"}
+_ON_REQUEST = {"repair", "rejected", "scores", "totals"}
 
 
 def schemas() -> dict[str, str]:

@@ -17,6 +17,10 @@ Replays = Annotated[
         help="How often kube-scheduler runs again with the nodes it looks at, and ties, drawn at random.",
     ),
 ]
+Policy = Annotated[
+    str | None,
+    typer.Option("--policy", metavar="FILE", help="A DeschedulerPolicy: Descheduler and the moves obey it."),
+]
 
 
 def compare(
@@ -24,6 +28,7 @@ def compare(
     recursive: options.Recursive = False,
     namespace: options.NamedIn = None,
     replays: Replays = 5,
+    policy: Policy = None,
     time_limit: options.TimeLimit = 30.0,
     output: options.Format = None,
     report: options.Report = None,
@@ -40,15 +45,21 @@ def compare(
     smallest name wins there are --replays runs, of which the worst, the median and the best are
     shown. Neither side evicts pods.
 
+    Where no pod is pending the running pods are compared: what is wrong now, what Descheduler evicts
+    for it, round by round with kube-scheduler in between, and the fewest moves, as `planner rebalance`
+    finds them. Descheduler's order is drawn, too: of the --replays runs the least and the most are shown.
+
     --time-limit is for the search for the plan; the runs of kube-scheduler take the time they take.
     Ctrl-C leaves out further runs and compares the best plan so far.
 
     Exit code 1 when even the plan leaves a pod over. `-o name` prints those pods.
     """
     from cli.commands.steps import Answer, cluster_asked, searching
+    from cli.input.source import with_policy
     from planner import compare as measure
 
     cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
+    cluster = with_policy(cluster, policy)
     with searching("what kube-scheduler does", "{} of {} pods scheduled") as (progress, stop_requested):
         comparison = measure(
             cluster, replays=replays, time_limit=time_limit, progress=progress, stop_event=stop_requested

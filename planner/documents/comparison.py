@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from planner.documents.plan import DocumentPart, Objective, SearchDocument, Status
 
@@ -116,6 +116,45 @@ class Difference(DocumentPart):
     utilisation: tuple[UtilisationDifference, ...] = ()
 
 
+class Repair(DocumentPart):
+    """Running pods that were evicted, in so many rounds or waves, and what is wrong with the cluster then."""
+
+    evictions: int
+    rounds: int
+    hard_violations: int
+    hard_excess: int
+    pending: int
+
+
+class DeschedulerRun(Repair):
+    """What Descheduler and kube-scheduler make of the cluster; without a seed ties go by the name.
+
+    `ending`: `AtRest`, `Circles` (still evicting, and pods were placed before as they are placed after a
+    later round) or `Evicting` (still evicting when it was stopped).
+    """
+
+    seed: int | None = None
+    ending: Literal["AtRest", "Circles", "Evicting"]
+    preempted: int
+
+
+class BestRepair(Repair):
+    """The plan of `rebalance`: its moves and waves, and whether no plan leaves less or moves fewer."""
+
+    status: Status
+    objective: tuple[Objective, ...]
+    proved: bool
+
+
+class RepairComparison(DocumentPart):
+    """The running pods: now, after Descheduler with ties by name and drawn, and after the best moves."""
+
+    before: Repair
+    descheduler: DeschedulerRun
+    draws: tuple[DeschedulerRun, ...]
+    optimal: BestRepair
+
+
 class Comparison(SearchDocument):
     """What kube-scheduler does with the pending pods, beside the best that can be done with them."""
 
@@ -124,3 +163,8 @@ class Comparison(SearchDocument):
     kube_scheduler: Reference
     optimal: Optimum
     difference: Difference
+    repair: RepairComparison | None = None
+    """Only where no pod is pending."""
+
+    def _not_asked_for(self) -> Any:
+        return {"repair"} if self.repair is None else None

@@ -17,6 +17,7 @@ from planner import InputError, compare, simulate, solve
 from planner.documents.comparison import Comparison, Summary
 from planner.documents.plan import PlacementPlan
 from tests.builders import Object, cluster, node, pod, profile, scheduler, spread
+from tests.planner.descheduler.restarted_rack import restarted_rack
 
 STUCK = Path(__file__).parents[1] / "data" / "batch" / "stuck.jsonl.gz"
 
@@ -228,3 +229,17 @@ def test_the_plans_pods_are_those_of_solve() -> None:
     racks = {item.name: item.metadata.labels["rack"] for item in found.nodes}
     counts = Counter(racks[step.node] for step in solve(found).steps if step.node)
     assert dict(compare(found).optimal.spread[0].domains) == counts
+
+
+def test_the_restarted_rack_is_repaired_with_16_moves() -> None:
+    """Descheduler issue 1535: 16 moves, proved, where Descheduler evicts more in every draw."""
+    found = compare(restarted_rack(), replays=3).repair
+    assert found is not None
+    assert (found.optimal.evictions, found.optimal.hard_excess, found.optimal.proved) == (16, 0, True)
+    assert min(run.evictions for run in (found.descheduler, *found.draws)) > 16
+    assert [run.seed for run in (found.descheduler, *found.draws)] == [None, 1, 2, 3]
+
+
+def test_pending_pods_leave_the_repair_out() -> None:
+    """Documents of batches are what they were."""
+    assert "repair" not in compare(cluster(*fragmented())).to_dict()

@@ -10,7 +10,7 @@ from cli.output.page import Page, counted
 from cli.output.views.names import pod_line
 from cli.output.views.spread import row_compared
 from cli.output.views.stages import in_words
-from planner.documents.comparison import Comparison, DomainPods
+from planner.documents.comparison import Comparison, DeschedulerRun, DomainPods, Repair, RepairComparison
 from planner.problem.requests import PODS
 
 #: Of more constraints only those are told that differ most.
@@ -35,6 +35,8 @@ _Three = tuple[DomainPods, DomainPods, DomainPods]
 def sections(document: Comparison, page: Page) -> Iterator[Section]:
     """The comparison as a person reads it."""
     yield section("", _verdict(document))
+    if document.repair is not None and _is_anything_done(document.repair):
+        yield section("Repair", _repair(document.repair))
     if document.before.pods:
         figures = [*_placed(document), *_nodes(document, page), *_over(document)]
         heads = ("FIGURE", "KUBE-SCHEDULER", _plan(document), "DIFFERENCE")
@@ -125,6 +127,8 @@ def _cells(row: _Row) -> tuple[Words, ...]:
 
 def _verdict(document: Comparison) -> VerdictBlock:
     """`4 more pods placed than by kube-scheduler: all 9 of them.`"""
+    if document.repair is not None and _is_anything_done(document.repair):
+        return _verdict_of_repair(document.repair)
     best, gain = document.optimal, document.difference.placed
     left = len(best.unplaced)
     if not best.pods:
@@ -141,3 +145,63 @@ def _verdict(document: Comparison) -> VerdictBlock:
     elif best.pods:
         sentence += f": all {best.pods} of them" if best.pods > 1 else ": the only one"
     return VerdictBlock(f"{sentence}.", "bad" if left else "good")
+
+
+def _is_anything_done(repair: RepairComparison) -> bool:
+    """Whether there is something to repair, or Descheduler evicts pods although there is not."""
+    return bool(repair.before.hard_excess or repair.optimal.evictions or _runs(repair)[0].rounds)
+
+
+def _runs(repair: RepairComparison) -> list[DeschedulerRun]:
+    """All runs of Descheduler, the one with the most evictions first."""
+    return sorted((repair.descheduler, *repair.draws), key=lambda run: -run.evictions)
+
+
+def _repair(repair: RepairComparison) -> Table:
+    """NOW is what kube-scheduler alone leaves as it is, as it moves no running pod."""
+    best = "OPTIMUM" if repair.optimal.proved else "BEST FOUND"
+    heads = ("FIGURE", "NOW", "DESCHEDULER", f"{len(repair.draws)} DRAWN", best)
+    labels = {
+        "evictions": "pods evicted",
+        "rounds": "rounds, or waves",
+        "hard_violations": "domains over maxSkew",
+        "hard_excess": "pods too many there",
+        "pending": "pods pending",
+    }
+    rows = [tuple(_repair_cells(repair, field, label)) for field, label in labels.items()]
+    return Table(heads, tuple(rows), noun="figure")
+
+
+def _repair_cells(repair: RepairComparison, field: str, label: str) -> Iterator[Words]:
+    """A figure in all columns; of the draws the least and the most."""
+    drawn = [_figure(run, field) for run in repair.draws]
+    yield label
+    yield str(_figure(repair.before, field))
+    yield str(_figure(repair.descheduler, field))
+    yield str(drawn[0]) if len({*drawn}) == 1 else f"{min(drawn)} to {max(drawn)}"
+    yield str(_figure(repair.optimal, field))
+
+
+def _figure(repair: Repair, field: str) -> int:
+    number: int = getattr(repair, field)
+    return number
+
+
+def _verdict_of_repair(repair: RepairComparison) -> VerdictBlock:
+    """`16 moves in 4 waves where Descheduler evicts 27 to 55 pods.`"""
+    runs, best = _runs(repair), repair.optimal
+    least, most = runs[-1].evictions, runs[0].evictions
+    evicted = counted(most, "pod") if least == most else f"{least} to {counted(most, 'pod')}"
+    moves = f"{counted(best.evictions, 'move').capitalize()}"
+    waves = f" in {counted(best.rounds, 'wave')}" if best.rounds else ""
+    sentence = f"{moves}{waves} where Descheduler evicts {evicted}"
+    left_over = max(run.hard_excess for run in runs)
+    if left_over > best.hard_excess:
+        sentence += f" and leaves up to {left_over} too many"
+    restless = sum(run.ending != "AtRest" for run in runs)
+    if restless:
+        sentence += f", and comes to no rest in {restless} of {counted(len(runs), 'run')}"
+    if best.hard_excess:
+        left = counted(best.hard_excess, "pod")
+        sentence += f"; {left} too many {'even after them' if best.evictions else 'as now'}"
+    return VerdictBlock(f"{sentence}.", "bad" if best.hard_excess else "good")

@@ -1,0 +1,93 @@
+"""The constraints of a cluster as Descheduler reads them, and their pods per domain.
+
+It looks only at pods that it may evict, so the others neither bring a constraint nor are counted.
+minDomains plays no part.  A pod is counted wherever its node has the topology key; only empty domains are
+subject to the inclusion policies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from models.objects.affinity import TopologySpreadConstraint
+from models.objects.selectors import LabelSelector, LabelSelectorRequirement
+from planner.problem.eligibility import affinity_of
+from planner.problem.nodes import Codes, Mask
+from planner.problem.problem import Problem
+from planner.problem.selection import Selection
+from planner.problem.templates import Template
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One constraint of a namespace; equal ones of several workloads are one."""
+
+    identity: Hashable
+    max_skew: int
+    topology_key: str
+    selection: Selection = field(compare=False)
+    eligible: Mask = field(compare=False)
+    """The nodes whose domains count although they are empty, and on which pods may land."""
+
+
+def constraints(problem: Problem, pods: Codes, kinds: Collection[str], ready: Mask) -> list[Constraint]:
+    """The distinct constraints of some pods, in the order of their templates."""
+    found: dict[Hashable, Constraint] = {}
+    for number in np.unique(problem.template_of[pods]).tolist():
+        for constraint in _of(problem, problem.templates[number], kinds, ready):
+            found.setdefault(constraint.identity, constraint)
+    return list(found.values())
+
+
+def _of(problem: Problem, template: Template, kinds: Collection[str], ready: Mask) -> Iterator[Constraint]:
+    for asked in template.pod.spec.topology_spread_constraints:
+        if asked.when_unsatisfiable not in kinds:
+            continue
+        selection = Selection(frozenset((template.namespace,)), _selector(asked, template))
+        eligible, policies = ready, []
+        if asked.node_affinity_policy == "Honor":
+            eligible = eligible & problem.eligibility.by_affinity(template)
+            policies.append(("affinity", template.eligibility))
+        if asked.node_taints_policy == "Honor":
+            eligible = eligible & problem.eligibility.by_taints(template)
+            policies.append(("taints", template.tolerations))
+        identity = (template.namespace, asked.max_skew, asked.topology_key, selection.identity, *policies)
+        yield Constraint(identity, asked.max_skew, asked.topology_key, selection, eligible)
+
+
+def _selector(asked: TopologySpreadConstraint, template: Template) -> LabelSelector | None:
+    """The selector together with the pod's own values of matchLabelKeys."""
+    selector, labels = asked.label_selector, template.labels
+    if selector is None:
+        return None
+    own = tuple(
+        LabelSelectorRequirement(key=key, operator="In", values=(labels[key],))
+        for key in asked.match_label_keys
+        if key in labels
+    )
+    return LabelSelector(
+        match_labels=selector.match_labels, match_expressions=(*selector.match_expressions, *own)
+    )
+
+
+def domains(problem: Problem, constraint: Constraint, node_of: Codes, taken: Mask) -> dict[int, list[int]]:
+    """The pods of every domain, among those that are taken into account."""
+    codes = problem.nodes.column(constraint.topology_key).codes
+    found: dict[int, list[int]] = {
+        code: [] for code in np.unique(codes[constraint.eligible]).tolist() if code >= 0
+    }
+    members = [*problem.labels.matched(constraint.selection)]
+    pods = np.concatenate([np.empty(0, np.intp), *(problem.pods_of(number) for number in members)])
+    pods = np.sort(pods[taken[pods]])
+    for pod, code in zip(pods.tolist(), codes[node_of[pods]].tolist(), strict=True):
+        if code >= 0:
+            found.setdefault(code, []).append(pod)
+    return found
+
+
+def has_wishes(template: Template) -> bool:
+    """Whether the pod names nodes, by nodeSelector or by affinity: such pods are evicted last."""
+    return bool(template.pod.spec.node_selector) or affinity_of(template.pod) is not None
