@@ -16,8 +16,7 @@ from planner.audit.findings import findings_of
 from planner.consolidate.layout import Layout
 from planner.consolidate.regions import cells, profiles, room_of
 from planner.consolidate.removable import Removable
-from planner.cpsat.keeping import COST, Demands, Keepable, KeepModel, Kept
-from planner.cpsat.variables import Batch
+from planner.cpsat.kept import COST, Demands, Keepable, Kept
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.node_groups import NodeGroups
@@ -36,6 +35,9 @@ def cost_bound(
     trial: TrialCluster, movable: Movable, removable: Removable, before: Layout, meter: Meter
 ) -> CostBound:
     """The bound of the relaxation over kinds; the trial cluster is as it was before."""
+    from planner.cpsat.keeping import KeepModel
+    from planner.cpsat.variables import Batch
+
     problem, fixed = trial.problem, removable.fixed_cost
     hard = [(found, found.excess()) for found in trial.ledger.constraints if found.hard]
     load = (trial.state.used / np.maximum(problem.allocatable, 1)).max(axis=0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,14 +15,16 @@ from planner.consolidate.layout import Layout, Limits, shares
 from planner.consolidate.removable import Removable
 from planner.constraints import Filter
 from planner.constraints.family import PLENTY
-from planner.cpsat.keeping import Demands, Keepable, KeepModel, Kept, Site
-from planner.cpsat.variables import Batch
+from planner.cpsat.kept import Demands, Keepable, Kept, Site
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof.meter import Meter
+
+if TYPE_CHECKING:
+    from planner.cpsat.variables import Batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class Regions:
 
     def solve(self, layout: Layout, region: Region, meter: Meter) -> tuple[Layout, Kept | None]:
         """The layout after some nodes were solved together, and what the solver found."""
+        from planner.cpsat.keeping import KeepModel
+
         nodes = region.nodes
         pods = self._take_off(nodes)
         batch = self._batch(pods, nodes)
@@ -103,6 +108,8 @@ class Regions:
         self._trial.state.forget_history()
 
     def _batch(self, pods: Sequence[int], nodes: Mask) -> Batch:
+        from planner.cpsat.variables import Batch
+
         problem = self._trial.problem
         numbers = np.bincount(problem.template_of[pods], minlength=len(problem.templates))
         wanted = {int(t): int(numbers[t]) for t in np.flatnonzero(numbers)}

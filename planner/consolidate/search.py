@@ -17,7 +17,7 @@ from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, Limits, first_layout, read, shares
 from planner.consolidate.regions import Region, Regions
 from planner.consolidate.removable import Removable
-from planner.cpsat.keeping import COST, LOAD, MOVES
+from planner.cpsat.kept import COST, LOAD, MOVES
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Mask

@@ -2,8 +2,9 @@
 
 The StatefulSet controller, as of 1.36: with `OrderedReady` no pod is made while one of a lower ordinal is
 missing, terminating or not ready.  A pod is recreated from the update revision, unless `partition` keeps its
-ordinal at the current one.  An ordinal outside the wanted range is not recreated; as many of those as wanted
-ordinals are missing stand for these, the lowest first, for the controller makes the missing ones instead.
+ordinal at the current one.  An ordinal outside the wanted range is not recreated; with
+`Parallel`, as many of those as wanted ordinals are missing stand for these, the lowest first, for the
+controller makes the missing ones.
 """
 
 from __future__ import annotations
@@ -74,6 +75,8 @@ class Ordinals:
             return ()
         wanted, there = range(owner.spec.ordinals.start, _end(owner)), self._pods[key]
         missing = len(wanted) - sum(ordinal in wanted for ordinal in there)
+        if owner.spec.pod_management_policy == "OrderedReady":
+            missing = 0
         return sorted(ordinal for ordinal in there if ordinal not in wanted)[missing:]
 
     @cached_property
