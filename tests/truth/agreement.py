@@ -46,6 +46,9 @@ class Walk:
         if not names:
             return
         pod = self._scheduler.problem.pod_index[names[0]]
+        if self._scheduler.problem.pods[pod].spec.scheduler_name not in self._scheduler.schedulers:
+            # No filter is asked about the pods of another scheduler.
+            return
         framework = self._scheduler.framework_of(pod)
         plan = framework.plan(self._scheduler.problem.template(pod))
         mask = framework.feasible(plan).mask
