@@ -37,6 +37,8 @@ def _verdict(document: ConsolidationPlan) -> VerdictBlock:
     every = counted(number + len(document.kept), "node")
     waves = max((step.wave for step in document.steps), default=0)
     what = f"{number} of {every} can go: cost {cost.before:g} -> {cost.after:g}"
+    if not document.steps:
+        return VerdictBlock(f"{what}; no pod has to move.", "good")
     how = f"{counted(len(document.steps), 'move')} in {counted(waves, 'wave')}"
     pinned = sum(step.landing == "pinned" for step in document.steps)
     return VerdictBlock(f"{what}; {how}, {pinned or 'none'} pinned.", "good")

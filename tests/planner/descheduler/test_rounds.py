@@ -1,4 +1,4 @@
-"""Descheduler's rounds: who is evicted, and how it ends."""
+"""Descheduler's rounds: which pods are evicted, and how it ends."""
 
 import pytest
 
@@ -165,14 +165,24 @@ def test_pods_that_fit_elsewhere_are_given_first() -> None:
     assert [*given([[], [1, 2, 3, 4]], 1, lambda pod: pod < 3)] == [1, 2]
 
 
+def without_a_look_for_room(**more: object) -> Object:
+    """A policy that evicts pods wherever they may go."""
+    args = {"topologyBalanceNodeFit": False, **more}
+    config = {"name": "RemovePodsViolatingTopologySpreadConstraint", "args": args}
+    return policy(profiles=[{"name": "x", "pluginConfig": [config]}])
+
+
 def test_it_can_go_in_circles() -> None:
     """Without the look for room a pod that has nowhere else to go comes back in every round."""
-    first, second, *pods = lopsided(
-        3, node_selector={HOST: "a1"}, spread=[spread(nodeAffinityPolicy="Ignore")]
-    )
-    config = {
-        "name": "RemovePodsViolatingTopologySpreadConstraint",
-        "args": {"topologyBalanceNodeFit": False},
-    }
-    ended = played(cluster(first, second, *pods, policy(profiles=[{"name": "x", "pluginConfig": [config]}])))
-    assert ended.pending or ended.ending is Ending.CIRCLES
+    tied = {"node_selector": {HOST: "a1"}}
+    soft = lopsided(3, spread=[spread(when="ScheduleAnyway", nodeAffinityPolicy="Ignore")], **tied)
+    both = without_a_look_for_room(constraints=["DoNotSchedule", "ScheduleAnyway"])
+    ended = played(cluster(*soft, both))
+    assert (ended.ending, ended.evictions, ended.pending) == (Ending.CIRCLES, 6, 0)
+
+
+def test_a_pod_that_has_nowhere_else_to_go_stays_pending() -> None:
+    """Where the constraint is hard it cannot come back either."""
+    hard = lopsided(3, spread=[spread(nodeAffinityPolicy="Ignore")], node_selector={HOST: "a1"})
+    ended = played(cluster(*hard, without_a_look_for_room()))
+    assert (ended.ending, ended.pending) == (Ending.AT_REST, 2)

@@ -1,0 +1,42 @@
+"""The replay of a plan says what deviates from it."""
+
+import pytest
+
+from planner.documents.move_plan import OnNodes
+from planner.landing.landing import Landing
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.problem.problem import Problem
+from planner.waves.replay import first_failure
+from tests.builders import cluster, node, pod, spread
+
+
+def _landing(problem: Problem, name: str, target: str) -> Landing:
+    """A pod that lands on one node by itself."""
+    number = next(n for n, found in enumerate(problem.pods) if found.name == name)
+    nodes = problem.nodes.none.copy()
+    nodes[problem.nodes.index[target]] = True
+    move = Move(number, int(problem.node_of[number]), problem.nodes.index[target])
+    return Landing(move, "filters", nodes, OnNodes(nodes=(target,)))
+
+
+@pytest.mark.parametrize(
+    ("target", "holds"),
+    [("b1", True), ("full", False), ("a2", False)],
+    ids=["it holds", "there is no room", "a constraint refuses the node"],
+)
+def test_a_wave_that_does_not_hold_is_told(target: str, holds: bool) -> None:
+    """What went wrong: with a replay that always says that a plan holds all other tests passed."""
+    words = {"app": "web", "cpu": "1", "owner": "ReplicaSet/web", "spread": [spread()]}
+    problem = Problem(
+        cluster(
+            node("a1", zone="a", cpu="4"),
+            node("a2", zone="a", cpu="4"),
+            node("b1", zone="b", cpu="1"),
+            node("full", zone="b", cpu="1"),
+            pod("web-0", on="a1", **words),
+            pod("web-1", on="a1", **words),
+            pod("other", on="full", cpu="1"),
+        )
+    )
+    told = first_failure(TrialCluster(problem), [[_landing(problem, "web-0", target)]], soft=False)
+    assert (told is None) is holds, told
