@@ -122,8 +122,10 @@ class Emptying:
         back = {**given_back, **stuck, **_reachable(plan, removed)}
         empty = removed.copy()
         empty[[*back]] = False
-        meanwhile = cordoned & ~empty if plan.waves else self._problem.nodes.none
-        return Emptied(trial, empty, plan.waves, back, meanwhile)
+        # What comes after the last eviction from a node that goes empties nothing.
+        needed = [n for n, wave in enumerate(plan.waves, 1) if any(empty[one.move.source] for one in wave)]
+        waves = plan.waves[: max(needed, default=0)]
+        return Emptied(trial, empty, waves, back, cordoned & ~empty if waves else self._problem.nodes.none)
 
     def _cordoned(self, nodes: Mask) -> TrialCluster:
         """The cluster with some nodes cordoned, and its constraints."""

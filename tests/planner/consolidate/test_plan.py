@@ -221,3 +221,14 @@ def test_nothing_goes_of_an_empty_cluster() -> None:
     """No nodes, no cost."""
     plan = consolidate(cluster())
     assert (plan.removed, plan.kept, plan.cost.after) == ((), (), 0)
+
+
+@pytest.mark.parametrize("seed", [14, None])
+def test_the_last_wave_empties_a_node_that_goes(seed: int | None) -> None:
+    """What went wrong: hundreds of moves followed the one that emptied the only node to go."""
+    seed = seeds.fresh() if seed is None else seed
+    for case in (*cases(seed, 20), *map(crowded, range(seed, seed + 6))):
+        plan = planned(case, time_limit=4)
+        gone = {row.node for row in plan.removed}
+        last = max((step.wave for step in plan.steps), default=0)
+        assert not plan.steps or any(step.source in gone for step in plan.steps if step.wave == last)
