@@ -18,7 +18,7 @@ def key_of(pod: Object) -> str:
 
 
 @dataclass
-class World:
+class ClusterState:
     """A cluster as manifests, and where each pod is; what is not in `placed` is pending."""
 
     nodes: list[Object]
@@ -39,7 +39,7 @@ class World:
         return next((node for node in self.nodes if node["metadata"]["name"] == name), None)
 
 
-def world(objects: Iterable[Object]) -> World:
+def cluster_state(objects: Iterable[Object]) -> ClusterState:
     """The cluster that the manifests describe, as it stands; configured by its first profile."""
     found = list(objects)
     by_kind = {kind: [item for item in found if item["kind"] == kind] for kind in {o["kind"] for o in found}}
@@ -48,7 +48,7 @@ def world(objects: Iterable[Object]) -> World:
         "profiles"
     ][0]
     disabled = config.get("plugins", {}).get("filter", {}).get("disabled", [])
-    return World(
+    return ClusterState(
         nodes=by_kind.get("Node", []),
         pods=pods,
         placed={key_of(pod): pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName")},
@@ -61,7 +61,7 @@ def world(objects: Iterable[Object]) -> World:
     )
 
 
-def feasible(now: World, pod: Object) -> set[str]:
+def feasible(now: ClusterState, pod: Object) -> set[str]:
     """The nodes that every filter lets the pod on."""
     rules = {
         "NodeResourcesFit": has_room,
@@ -93,7 +93,7 @@ def asks(pod: Object) -> dict[str, int]:
     return total
 
 
-def has_room(now: World, pod: Object, node: Object) -> bool:
+def has_room(now: ClusterState, pod: Object, node: Object) -> bool:
     """A slot for one more pod, and enough of everything requested."""
     there, offered = now.on(node["metadata"]["name"]), node["status"]["allocatable"]
     if len(there) + 1 > int(offered.get("pods", "0")):
@@ -112,7 +112,7 @@ def host_ports(pod: Object) -> Iterator[tuple[str, str, int]]:
             yield port.get("hostIP", "0.0.0.0"), port.get("protocol", "TCP"), port["hostPort"]
 
 
-def ports_free(now: World, pod: Object, node: Object) -> bool:
+def ports_free(now: ClusterState, pod: Object, node: Object) -> bool:
     """No pod on the node has the same protocol and port, on the same IP or on any."""
     return not any(
         one[1:] == other[1:] and (one[0] == other[0] or "0.0.0.0" in (one[0], other[0]))
@@ -135,13 +135,13 @@ def tolerates(pod: Object, taint: Object) -> bool:
     return False
 
 
-def taints_tolerated(_: World, pod: Object, node: Object) -> bool:
+def taints_tolerated(_: ClusterState, pod: Object, node: Object) -> bool:
     """Every NoSchedule and NoExecute taint is tolerated."""
     hard = [taint for taint in node["spec"]["taints"] if taint["effect"] in ("NoSchedule", "NoExecute")]
     return all(tolerates(pod, taint) for taint in hard)
 
 
-def not_cordoned(_: World, pod: Object, node: Object) -> bool:
+def not_cordoned(_: ClusterState, pod: Object, node: Object) -> bool:
     """The node is not cordoned, or the pod puts up with that."""
     return not node["spec"]["unschedulable"] or tolerates(pod, _CORDON)
 
@@ -184,7 +184,7 @@ def wanted_by_pod(pod: Object, node: Object) -> bool:
     return wishes is None or any(term_matches(term, node) for term in wishes["nodeSelectorTerms"])
 
 
-def chosen_by_pod(now: World, pod: Object, node: Object) -> bool:
+def chosen_by_pod(now: ClusterState, pod: Object, node: Object) -> bool:
     """The pod's own wishes, and the affinity that the scheduler adds."""
     added = now.plugins.get("NodeAffinity", {}).get("addedAffinity")
     terms = [] if added is None else added[REQUIRED]["nodeSelectorTerms"]
@@ -209,7 +209,7 @@ def is_empty(selector: Object | None) -> bool:
     return selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions")
 
 
-def constraints_of(now: World, pod: Object) -> list[Object]:
+def constraints_of(now: ClusterState, pod: Object) -> list[Object]:
     """The pod's own constraints, matchLabelKeys merged, or else the defaults over its Services' pods."""
     labels = pod["metadata"]["labels"]
     own = pod["spec"].get("topologySpreadConstraints")
@@ -238,7 +238,7 @@ def merged(constraint: Object, labels: Mapping[str, str]) -> Object | None:
     return {**found, "matchExpressions": [*found.get("matchExpressions", []), *more]}
 
 
-def counts(now: World, pod: Object, constraint: Object, keys: Iterable[str]) -> dict[str, int]:
+def counts(now: ClusterState, pod: Object, constraint: Object, keys: Iterable[str]) -> dict[str, int]:
     """Matching pods per domain, over the nodes that carry all keys and pass the inclusion policies."""
     found: dict[str, int] = {}
     wanted = list(keys)
@@ -256,7 +256,7 @@ def counts(now: World, pod: Object, constraint: Object, keys: Iterable[str]) -> 
     return found
 
 
-def matching_on(now: World, pod: Object, constraint: Object, node: Object) -> int:
+def matching_on(now: ClusterState, pod: Object, constraint: Object, node: Object) -> int:
     """The live pods of the pod's namespace on a node that the selector selects."""
     chosen = constraint["labelSelector"]
     if is_empty(chosen):
@@ -275,7 +275,7 @@ def global_minimum(constraint: Object, found: Mapping[str, int]) -> int:
     return min(found.values()) if enough else 0
 
 
-def evenly_spread(now: World, pod: Object, node: Object) -> bool:
+def evenly_spread(now: ClusterState, pod: Object, node: Object) -> bool:
     """Every DoNotSchedule constraint would hold with the pod on the node."""
     hard = [item for item in constraints_of(now, pod) if item["whenUnsatisfiable"] == HARD]
     keys = [item["topologyKey"] for item in hard]
@@ -300,7 +300,7 @@ def terms_of(pod: Object, kind: str) -> list[Object]:
     return found
 
 
-def means(now: World, owner: Object, term: Object, other: Object) -> bool:
+def means(now: ClusterState, owner: Object, term: Object, other: Object) -> bool:
     """Whether a term of one pod means another pod."""
     home, place = owner["metadata"]["namespace"], other["metadata"]["namespace"]
     named, chosen = term.get("namespaces", []), term.get("namespaceSelector")
@@ -311,7 +311,7 @@ def means(now: World, owner: Object, term: Object, other: Object) -> bool:
     return inside and selects(term["labelSelector"], other["metadata"]["labels"])
 
 
-def placed_pods(now: World) -> Iterator[tuple[Object, Mapping[str, str]]]:
+def placed_pods(now: ClusterState) -> Iterator[tuple[Object, Mapping[str, str]]]:
     """Every pod that is on a node, with the node's labels."""
     for pod in now.pods:
         node = now.node_of(pod)
@@ -319,7 +319,7 @@ def placed_pods(now: World) -> Iterator[tuple[Object, Mapping[str, str]]]:
             yield pod, node["metadata"]["labels"]
 
 
-def company_right(now: World, pod: Object, node: Object) -> bool:
+def company_right(now: ClusterState, pod: Object, node: Object) -> bool:
     """Required affinity has its company, and nobody shuns anybody in a shared domain."""
     here = node["metadata"]["labels"]
     for other, there in placed_pods(now):
@@ -332,7 +332,7 @@ def company_right(now: World, pod: Object, node: Object) -> bool:
     return has_company(now, pod, here)
 
 
-def has_company(now: World, pod: Object, here: Mapping[str, str]) -> bool:
+def has_company(now: ClusterState, pod: Object, here: Mapping[str, str]) -> bool:
     """Each term's domain holds a pod that all terms mean; the first of its kind needs only the labels."""
     terms = terms_of(pod, "podAffinity")
     if any(term["topologyKey"] not in here for term in terms):
@@ -348,7 +348,7 @@ def has_company(now: World, pod: Object, here: Mapping[str, str]) -> bool:
 # The audit
 
 
-def spread_excess(now: World) -> dict[tuple[object, ...], int]:
+def spread_excess(now: ClusterState) -> dict[tuple[object, ...], int]:
     """The surplus of every hard constraint and domain that holds one of its pods and is too full.
 
     A constraint counts once for each namespace, workload and set of terms, counted over the same nodes.

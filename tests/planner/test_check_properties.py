@@ -39,7 +39,7 @@ def peopled(objects: list[Object]) -> list[Object]:
 def test_violations_are_those_of_the_definition(objects: list[Object]) -> None:
     """Constraint and domain pairs counted pod by pod: as many, with the same surplus."""
     report = check(Cluster.from_objects(objects))
-    surplus = oracle.spread_excess(oracle.world(objects))
+    surplus = oracle.spread_excess(oracle.cluster_state(objects))
     assert report.hard_excess == sum(surplus.values())
     assert report.violations - len(report.findings) == len(surplus)
     assert sum(not found.ok and found.when_unsatisfiable == HARD for found in report.constraints) == len(

@@ -93,7 +93,7 @@ def worth(objects: list[Object], gone: frozenset[str]) -> tuple[int, int, int]:
     """Hard excess, soft excess and skew of the Deployment's own constraints, counted in plain loops."""
     pods = [item for item in objects if item["kind"] == "Pod"]
     others = [item for item in objects if item["kind"] != "Pod"]
-    left = oracle.world([*others, *(item for item in pods if oracle.key_of(item) not in gone)])
+    left = oracle.cluster_state([*others, *(item for item in pods if oracle.key_of(item) not in gone)])
     carriers: dict[str, tuple[Object, list[Object]]] = {}
     for item in pods:
         for row in oracle.constraints_of(left, item) if "ownerReferences" in item["metadata"] else ():

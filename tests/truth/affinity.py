@@ -12,8 +12,8 @@ from tests.truth.manifests import REQUIRED, Object
 class Affinity:
     """The affinity terms of all kinds."""
 
-    def __init__(self, world: Digits) -> None:
-        self._world = world
+    def __init__(self, tiny: Digits) -> None:
+        self._tiny = tiny
 
     def _means(self, owner: Kind, term: Object, other: Kind) -> bool:
         """Whether an affinity term of one kind means another."""
@@ -22,7 +22,7 @@ class Affinity:
         if chosen is None:
             inside = place in named if named else place == owner.namespace
         else:
-            labels = self._world.namespaces.get(place, {"kubernetes.io/metadata.name": place})
+            labels = self._tiny.namespaces.get(place, {"kubernetes.io/metadata.name": place})
             inside = place in named or manifests.selects(chosen, labels)
         selector = self._narrowed_term(owner, term)
         return inside and manifests.selects(selector, other.labels)
@@ -42,11 +42,11 @@ class Affinity:
         return {**selector, "matchExpressions": [*(selector.get("matchExpressions") or []), *more]}
 
     def checks(self, number: int) -> Iterator[Reading]:
-        kind = self._world.kinds[number]
+        kind = self._tiny.kinds[number]
         for term in manifests.affinity(kind.pod, "podAntiAffinity").get(REQUIRED) or ():
-            meant = {n for n, other in enumerate(self._world.kinds) if self._means(kind, term, other)}
+            meant = {n for n, other in enumerate(self._tiny.kinds) if self._means(kind, term, other)}
             yield self._shunned(meant.__contains__, term["topologyKey"])
-        for place, other in enumerate(self._world.kinds):
+        for place, other in enumerate(self._tiny.kinds):
             for term in manifests.affinity(other.pod, "podAntiAffinity").get(REQUIRED) or ():
                 if self._means(other, term, kind):
                     yield self._shunned({place}.__contains__, term["topologyKey"])
@@ -55,14 +55,14 @@ class Affinity:
             yield from self._near(kind, terms)
 
     def _shunned(self, counted: Counted, key: str) -> Reading:
-        values = self._world.values(key)
-        first, names = self._world.sums(counted, values)
+        values = self._tiny.values(key)
+        first, names = self._tiny.sums(counted, values)
 
         def judge(counts: list[int]) -> int:
             taken = {name for name, count in zip(names, counts, strict=True) if count}
             return sum(1 << node for node, value in enumerate(values) if value not in taken)
 
-        return self._world.reading(first, len(names), judge)
+        return self._tiny.reading(first, len(names), judge)
 
     def _near(self, kind: Kind, terms: Sequence[Object]) -> Iterator[Reading]:
         """Each term's domain holds a pod that all terms mean, or there is none of them and it starts."""
@@ -70,15 +70,15 @@ class Affinity:
         starts = all(self._means(kind, term, kind) for term in terms)
         labelled = sum(
             1 << node
-            for node in range(len(self._world.nodes))
-            if all(self._world.values(key)[node] is not None for key in keys)
+            for node in range(len(self._tiny.nodes))
+            if all(self._tiny.values(key)[node] is not None for key in keys)
         )
 
         def means(number: int) -> bool:
-            return all(self._means(kind, term, self._world.kinds[number]) for term in terms)
+            return all(self._means(kind, term, self._tiny.kinds[number]) for term in terms)
 
-        runs = [self._world.sums(means, self._world.values(key)) for key in keys]
-        all_values = [self._world.values(key) for key in keys]
+        runs = [self._tiny.sums(means, self._tiny.values(key)) for key in keys]
+        all_values = [self._tiny.values(key) for key in keys]
 
         def judge(parts: Sequence[list[int]]) -> int:
             found, nobody = labelled, True
@@ -88,11 +88,11 @@ class Affinity:
                 found &= sum(1 << node for node, value in enumerate(values) if value in there)
             return labelled if nobody and starts else found
 
-        yield self._world.several(runs, judge)
+        yield self._tiny.several(runs, judge)
 
     def affinity_peers(self) -> Iterator[tuple[int, Reading]]:
         """For every kind that needs company, the nodes where it has it, itself included."""
-        for number, kind in enumerate(self._world.kinds):
+        for number, kind in enumerate(self._tiny.kinds):
             terms = manifests.affinity(kind.pod, "podAffinity").get(REQUIRED) or ()
             if terms:
                 for reading in self._accompanied(kind, terms):
@@ -100,24 +100,24 @@ class Affinity:
 
     def _accompanied(self, kind: Kind, terms: Sequence[Object]) -> Iterator[Reading]:
         def means(number: int) -> bool:
-            return all(self._means(kind, term, self._world.kinds[number]) for term in terms)
+            return all(self._means(kind, term, self._tiny.kinds[number]) for term in terms)
 
         for term in terms:
             yield self._shared_domain(means, term["topologyKey"])
 
     def _shared_domain(self, counted: Counted, key: str) -> Reading:
         """The nodes in whose domain one of the counted pods is."""
-        values = self._world.values(key)
-        first, names = self._world.sums(counted, values)
+        values = self._tiny.values(key)
+        first, names = self._tiny.sums(counted, values)
 
         def judge(counts: list[int]) -> int:
             there = {name for name, count in zip(names, counts, strict=True) if count}
             return sum(1 << node for node, value in enumerate(values) if value in there)
 
-        return self._world.reading(first, len(names), judge)
+        return self._tiny.reading(first, len(names), judge)
 
     def company_of(self, number: int, term: Object) -> tuple[Reading, bool]:
         """The nodes in whose domain somebody is whom a term means, and whether it means the pod itself."""
-        kind = self._world.kinds[number]
-        meant = {n for n, other in enumerate(self._world.kinds) if self._means(kind, term, other)}
+        kind = self._tiny.kinds[number]
+        meant = {n for n, other in enumerate(self._tiny.kinds) if self._means(kind, term, other)}
         return self._shared_domain(meant.__contains__, term["topologyKey"]), number in meant

@@ -16,7 +16,7 @@ from tests.truth.manifests import Object
 from tests.truth.moving_claims import judge_rebalance, judge_unsearched
 from tests.truth.placing_claims import judge_final, judge_moves, judge_solve, judge_with_claims
 from tests.truth.search_profiles import profiles_of
-from tests.truth.world import World
+from tests.truth.tiny_cluster import TinyCluster
 
 TIME_LIMIT = 10.0
 
@@ -51,14 +51,14 @@ def _judge_scale_down(case: Case, time_limit: float, found: Judgement) -> Iterat
     plan = scale_down(cluster, case.replicas, time_limit=time_limit, effort=case.effort)
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
-    yield from removing_findings(World(case.objects), case.replicas, plan, found)
+    yield from removing_findings(TinyCluster(case.objects), case.replicas, plan, found)
 
 
 def removing_findings(
-    world: World, replicas: dict[str, int], plan: ScaleDown, found: Judgement
+    tiny: TinyCluster, replicas: dict[str, int], plan: ScaleDown, found: Judgement
 ) -> Iterator[Finding]:
     """What is wrong with the choice of victims."""
-    search = removing.Removing(world, replicas, plan.controller.victims)
+    search = removing.Removing(tiny, replicas, plan.controller.victims)
     started = time.perf_counter()
     truth = search.run()
     found.search = time.perf_counter() - started

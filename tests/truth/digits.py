@@ -311,11 +311,11 @@ class Digits:
         return manifests.workload(pod, self._alike)
 
 
-def whereabouts(world: Digits) -> tuple[dict[str, int], dict[str, int]]:
+def whereabouts(tiny: Digits) -> tuple[dict[str, int], dict[str, int]]:
     """The kind of every pod, and the node of those that run."""
     kinds: dict[str, int] = {}
     nodes: dict[str, int] = {}
-    for number, kind in enumerate(world.kinds):
+    for number, kind in enumerate(tiny.kinds):
         kinds |= dict.fromkeys(kind.names, number)
         for node, names in kind.running.items():
             kinds |= dict.fromkeys(names, number)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tests.truth import manifests
 from tests.truth.digits import State
-from tests.truth.world import World
+from tests.truth.tiny_cluster import TinyCluster
 
 Value = tuple[int, ...]
 LIMIT = 60_000
@@ -32,27 +32,27 @@ class Final:
 class FinalPlacing:
     """The search over all placements of the waiting pods."""
 
-    def __init__(self, world: World, limit: int = LIMIT) -> None:
-        self._world = world
+    def __init__(self, tiny: TinyCluster, limit: int = LIMIT) -> None:
+        self._tiny = tiny
         self._limit = limit
-        self._batch = [number for number, kind in enumerate(world.kinds) if kind.waiting]
-        self._spread = {number: world.spread_in_the_end(number) for number in self._batch}
-        kinds = world.kinds
+        self._batch = [number for number, kind in enumerate(tiny.kinds) if kind.waiting]
+        self._spread = {number: tiny.spread_in_the_end(number) for number in self._batch}
+        kinds = tiny.kinds
         self.priorities = tuple(sorted({kinds[number].priority for number in self._batch}, reverse=True))
 
     @property
     def is_searched(self) -> bool:
         """Whether all that is asked is known here: in the end filters that a profile leaves out hold, too."""
-        if any(profile.off for profile in self._world.profiles.values()):
+        if any(profile.off for profile in self._tiny.profiles.values()):
             return False
         return not any(
-            manifests.affinity(self._world.kinds[number].pod, "podAffinity").get(manifests.REQUIRED)
+            manifests.affinity(self._tiny.kinds[number].pod, "podAffinity").get(manifests.REQUIRED)
             for number in self._batch
         )
 
     def run(self) -> Final:
         """Every placement is looked at, the pods of a kind being alike."""
-        start = self._world.start
+        start = self._tiny.start
         best = Final(self.value(start), start)
         for state in self._placements(start, 0, best):
             value = self.value(state)
@@ -64,8 +64,8 @@ class FinalPlacing:
         """The pods of the batch that have a node, by priority."""
         counts = dict.fromkeys(self.priorities, 0)
         for number in self._batch:
-            before = self._world.total(self._world.start, number)
-            counts[self._world.kinds[number].priority] += self._world.total(state, number) - before
+            before = self._tiny.total(self._tiny.start, number)
+            counts[self._tiny.kinds[number].priority] += self._tiny.total(state, number) - before
         return tuple(counts.values())
 
     def _placements(self, state: State, place: int, best: Final) -> Iterator[State]:
@@ -77,37 +77,37 @@ class FinalPlacing:
             yield state
             return
         number = self._batch[place]
-        yield from self._of_kind(state, place, number, 0, self._world.kinds[number].waiting, best)
+        yield from self._of_kind(state, place, number, 0, self._tiny.kinds[number].waiting, best)
 
     def _of_kind(  # noqa: PLR0913, PLR0917 - how far a placement is
         self, state: State, place: int, number: int, node: int, left: int, best: Final
     ) -> Iterator[State]:
         """So many more of a kind on this node and those after it; what has no room has none later."""
-        if node == len(self._world.nodes):
+        if node == len(self._tiny.nodes):
             yield from self._placements(state, place + 1, best)
             return
         yield from self._of_kind(state, place, number, node + 1, left, best)
         for count in range(1, left + 1):
             if not self._fits(state, number, node):
                 break
-            state += self._world.delta[number][node]
+            state += self._tiny.delta[number][node]
             yield from self._of_kind(state, place, number, node + 1, left - count, best)
 
     def _fits(self, state: State, number: int, node: int) -> bool:
         """Whether there is room for one more, and the node and the pod accept each other."""
-        return all(check(state) >> node & 1 for check in self._world.alone[number])
+        return all(check(state) >> node & 1 for check in self._tiny.alone[number])
 
     def _holds(self, state: State) -> bool:
-        world = self._world
+        tiny = self._tiny
         for number in self._batch:
-            for node in range(len(world.nodes)):
-                before = len(world.kinds[number].running.get(node, ()))
-                if world.count(state, number, node) <= before:
+            for node in range(len(tiny.nodes)):
+                before = len(tiny.kinds[number].running.get(node, ()))
+                if tiny.count(state, number, node) <= before:
                     continue
-                without = state - world.delta[number][node]
-                if not all(check(without) >> node & 1 for check in world.apart[number]):
+                without = state - tiny.delta[number][node]
+                if not all(check(without) >> node & 1 for check in tiny.apart[number]):
                     return False
-                if not all(check(without) >> node & 1 for check in world.alone[number]):
+                if not all(check(without) >> node & 1 for check in tiny.alone[number]):
                     return False
                 if not all(check(state) >> node & 1 for check in self._spread[number]):
                     return False

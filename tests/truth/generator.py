@@ -16,7 +16,7 @@ from typing import Any
 from planner.proof.effort import STANDARD, Effort
 from tests.truth.manifests import Object
 from tests.truth.templates import GPU, HOST, RACK, ZONE, Templates
-from tests.truth.world import World
+from tests.truth.tiny_cluster import TinyCluster
 
 MOST_PODS, MOST_NODES = 10, 6
 COMMANDS = ("solve", "solve --allow-moves", "rebalance", "scale-down")
@@ -67,19 +67,19 @@ def options_of(seed: int, command: str) -> dict[str, Any]:
 
 def is_hard(case: Case, chance: random.Random) -> bool:
     """Whether first fit leaves somebody out, or there is something to repair."""
-    world = World(case.objects)
+    tiny = TinyCluster(case.objects)
     if case.command in ("rebalance", "scale-down"):
-        return sum(world.excess(world.start)) > 0 and any(kind.movable for kind in world.kinds)
-    waiting = [number for number, kind in enumerate(world.kinds) for _ in kind.names]
+        return sum(tiny.excess(tiny.start)) > 0 and any(kind.movable for kind in tiny.kinds)
+    waiting = [number for number, kind in enumerate(tiny.kinds) for _ in kind.names]
     chance.shuffle(waiting)
-    state, left = world.start, 0
+    state, left = tiny.start, 0
     for number in waiting:
-        nodes = world.feasible(state, number)
+        nodes = tiny.feasible(state, number)
         if nodes:
-            state += world.delta[number][nodes.bit_length() - 1]
+            state += tiny.delta[number][nodes.bit_length() - 1]
         else:
             left += 1
-    return left > 0 and any(world.fits[number][0](state) for number in waiting)
+    return left > 0 and any(tiny.fits[number][0](state) for number in waiting)
 
 
 class _Draw(Templates):

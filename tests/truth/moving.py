@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tests.truth import manifests
 from tests.truth.digits import State
-from tests.truth.world import World
+from tests.truth.tiny_cluster import TinyCluster
 
 #: States looked at before the search gives up.
 LIMIT = 60_000
@@ -45,20 +45,22 @@ class Moved:
 class Moving:
     """The search over placements of the running pods."""
 
-    def __init__(self, world: World, *, away: bool = True, soft: bool = False, limit: int = LIMIT) -> None:
+    def __init__(
+        self, tiny: TinyCluster, *, away: bool = True, soft: bool = False, limit: int = LIMIT
+    ) -> None:
         """With `away` nothing may be worse while a pod has left and not yet landed, either."""
-        self._world = world
+        self._tiny = tiny
         self._away = away
-        self._wishes = [row.excess for row in world.rows if soft and not row.hard]
+        self._wishes = [row.excess for row in tiny.rows if soft and not row.hard]
         self._soft = soft
         self._limit = limit
-        self._movable = [n for n, kind in enumerate(world.kinds) if kind.movable and kind.running]
+        self._movable = [n for n, kind in enumerate(tiny.kinds) if kind.movable and kind.running]
         self.weights = self._weights()
         self._excess: dict[State, tuple[int, ...]] = {}
 
     def _weights(self) -> dict[int, int]:
         """1 for the lowest priority and deletion cost among the movable, one more for each higher one."""
-        ranks = {n: (self._world.kinds[n].priority, deletion_cost(self._world, n)) for n in self._movable}
+        ranks = {n: (self._tiny.kinds[n].priority, deletion_cost(self._tiny, n)) for n in self._movable}
         order = sorted(set(ranks.values()))
         return {n: order.index(rank) + 1 for n, rank in ranks.items()}
 
@@ -66,7 +68,7 @@ class Moving:
         """What each hard constraint has too much."""
         found = self._excess.get(state)
         if found is None:
-            found = self._excess[state] = self._world.excess(state)
+            found = self._excess[state] = self._tiny.excess(state)
         return found
 
     def rank(self, state: State) -> Rank:
@@ -76,24 +78,24 @@ class Moving:
 
     def next(self, state: State) -> Iterator[tuple[int, int, int, State]]:
         """Kind, source, target and what comes of it, for every single move that is allowed."""
-        world, before, lacking = self._world, self.excess(state), None
+        tiny, before, lacking = self._tiny, self.excess(state), None
         for kind in self._movable:
-            for source in range(len(world.nodes)):
-                if not world.count(state, kind, source):
+            for source in range(len(tiny.nodes)):
+                if not tiny.count(state, kind, source):
                     continue
-                gone = state - world.delta[kind][source]
+                gone = state - tiny.delta[kind][source]
                 if self._away and self._worse(gone, before):
                     continue
-                targets = world.feasible(gone, kind) & ~(1 << source)
-                for target in range(len(world.nodes)):
+                targets = tiny.feasible(gone, kind) & ~(1 << source)
+                for target in range(len(tiny.nodes)):
                     if not targets >> target & 1:
                         continue
-                    after = gone + world.delta[kind][target]
+                    after = gone + tiny.delta[kind][target]
                     if self._worse(after, before):
                         continue
-                    if world.affinity_peers:
-                        lacking = world.lacking(state) if lacking is None else lacking
-                        if not world.lacking(after) <= lacking:
+                    if tiny.affinity_peers:
+                        lacking = tiny.lacking(state) if lacking is None else lacking
+                        if not tiny.lacking(after) <= lacking:
                             continue
                     yield kind, source, target, after
 
@@ -103,7 +105,7 @@ class Moving:
 
     def run(self) -> Moved:
         """Level by level until nothing is too much, or nothing is new."""
-        start = self._world.start
+        start = self._tiny.start
         least = self.rank(start)
         best = Moved(least, 0, 0, True, 1, [least])
         parents: Parents = {start: None}
@@ -146,20 +148,20 @@ def _path(parents: Parents, state: State) -> list[tuple[int, int, int]]:
     return path
 
 
-def deletion_cost(world: World, kind: int) -> int:
+def deletion_cost(tiny: TinyCluster, kind: int) -> int:
     """What the annotation says that it costs to delete a pod of the kind; 0 where it says nothing."""
-    notes = world.kinds[kind].pod["metadata"].get("annotations") or {}
+    notes = tiny.kinds[kind].pod["metadata"].get("annotations") or {}
     text = str(notes.get("controller.kubernetes.io/pod-deletion-cost", "0"))
     return int(text) if manifests.is_number(text) else 0
 
 
-def told(world: World, moved: Moved) -> list[str]:
+def told(tiny: TinyCluster, moved: Moved) -> list[str]:
     """The moves, line by line."""
     return [
-        f"move {_name(world, kind)} {world.names[source]} -> {world.names[target]}"
+        f"move {_name(tiny, kind)} {tiny.names[source]} -> {tiny.names[target]}"
         for kind, source, target in moved.path
     ]
 
 
-def _name(world: World, kind: int) -> str:
-    return f"[{', '.join(name for names in world.kinds[kind].running.values() for name in names)}]"
+def _name(tiny: TinyCluster, kind: int) -> str:
+    return f"[{', '.join(name for names in tiny.kinds[kind].running.values() for name in names)}]"

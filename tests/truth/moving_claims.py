@@ -17,7 +17,7 @@ from tests.truth.digits import State, whereabouts
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
 from tests.truth.moving import Moved, Moving
-from tests.truth.world import World
+from tests.truth.tiny_cluster import TinyCluster
 
 
 def judge_rebalance(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
@@ -28,7 +28,7 @@ def judge_rebalance(case: Case, time_limit: float, found: Judgement) -> Iterator
     found.proved = plan.status == "Optimal"
     options = case.options
     findings = moving_findings(
-        World(case.objects), plan, found, options.get("max_moves"), soft=options.get("soft", False)
+        TinyCluster(case.objects), plan, found, options.get("max_moves"), soft=options.get("soft", False)
     )
     evict_only = options.get("evict_only", False)
     # Without pins the best may be out of reach.
@@ -76,12 +76,12 @@ def _moves_only(pods: Collection[str], line: str) -> bool:
 
 
 def moving_findings(
-    world: World, plan: MovePlan, found: Judgement, most: int | None = None, *, soft: bool = False
+    tiny: TinyCluster, plan: MovePlan, found: Judgement, most: int | None = None, *, soft: bool = False
 ) -> Iterator[Finding]:
     """What is wrong with so many moves at most, and with what is said about them."""
     yield from (Finding("crash", note) for note in plan.notes if "had been judged to hold" in note)
-    search = Moving(world, soft=soft)
-    end, weight, problems = _moved(world, search, plan)
+    search = Moving(tiny, soft=soft)
+    end, weight, problems = _moved(tiny, search, plan)
     yield from (Finding("invalid", problem) for problem in problems)
     if problems:
         return
@@ -101,7 +101,7 @@ def moving_findings(
         rank = truth.ranks[most]
         best = dict(zip(excess, rank, strict=True)) | {"moves": truth.ranks.index(rank)}
         stages = [stage for stage in stages if stage.name in best]
-    witness = tuple(moving.told(world, truth))
+    witness = tuple(moving.told(tiny, truth))
     values, least = [names[s.name] for s in stages], [best[s.name] for s in stages]
     # Who weighs less may need a pin, and fewer pins come first: that is not searched for.
     lighter = [s.name for s, one, other in zip(stages, values, least, strict=True) if one != other]
@@ -116,11 +116,11 @@ def moving_findings(
     if most is not None and len(plan.steps) > most:
         yield Finding("invalid", f"{len(plan.steps)} moves where {most} are allowed")
     yield from _curve_wrong(plan, truth)
-    looser = Moving(world, away=False).run()
+    looser = Moving(tiny, away=False).run()
     hard = (truth.excess, truth.moves)
     if most is None and not soft and looser.complete and (looser.excess, looser.moves) < hard:
         text = f"excess {looser.excess} after {looser.moves} moves, {hard[0]} after {hard[1]} without"
-        yield Finding("away", text, tuple(moving.told(world, looser)))
+        yield Finding("away", text, tuple(moving.told(tiny, looser)))
 
 
 def _counted_wrong(stages: Sequence[Objective], names: dict[str, int]) -> Iterator[Finding]:
@@ -141,18 +141,18 @@ def _curve_wrong(plan: MovePlan, truth: Moved) -> Iterator[Finding]:
             yield Finding("beyond", f"after {point.moves} moves {point.hard_excess}, truth {least}")
 
 
-def _moved(world: World, search: Moving, plan: MovePlan) -> tuple[State, int, list[str]]:
+def _moved(tiny: TinyCluster, search: Moving, plan: MovePlan) -> tuple[State, int, list[str]]:
     """Where the moves lead, what they weigh, and what is wrong with them."""
-    kind_of, node_of = whereabouts(world)
-    state, weight = world.start, 0
+    kind_of, node_of = whereabouts(tiny)
+    state, weight = tiny.start, 0
     for step in plan.steps:
-        kind, source, target = kind_of[step.pod], node_of[step.pod], world.names.index(step.node)
-        if not world.kinds[kind].movable:
+        kind, source, target = kind_of[step.pod], node_of[step.pod], tiny.names.index(step.node)
+        if not tiny.kinds[kind].movable:
             return state, weight, [f"{step.pod} must not be moved"]
         allowed = {(k, s, t) for k, s, t, _ in search.next(state)}
         if (kind, source, target) not in allowed:
             return state, weight, [f"{step.pod} cannot move from {step.source} to {step.node} at its turn"]
-        state += world.delta[kind][target] - world.delta[kind][source]
+        state += tiny.delta[kind][target] - tiny.delta[kind][source]
         node_of[step.pod] = target
         weight += search.weights[kind]
     return state, weight, []

@@ -50,13 +50,13 @@ class Oracle:
         }
         self._excess = HardExcess(self._problem, self._state)
         self._before = self._excess.now()
-        world = Digits(objects)
-        kinds, _ = whereabouts(world)
-        self._budgets = [allowed for _, allowed in world.budgets]
+        tiny = Digits(objects)
+        kinds, _ = whereabouts(tiny)
+        self._budgets = [allowed for _, allowed in tiny.budgets]
         self._movable = [
-            (self._problem.pod_index[name], tuple(world.drawn(world.kinds[kind].pod)))
+            (self._problem.pod_index[name], tuple(tiny.drawn(tiny.kinds[kind].pod)))
             for name, kind in kinds.items()
-            if world.kinds[kind].movable and name not in world.kinds[kind].names
+            if tiny.kinds[kind].movable and name not in tiny.kinds[kind].names
         ]
 
     def run(self, *, moves: bool) -> Reached:

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from tests.truth import manifests
 from tests.truth.digits import State
-from tests.truth.world import World
+from tests.truth.tiny_cluster import TinyCluster
 
 Value = tuple[int, ...]
 #: What was done last, and to which state: (kind, node), or None where the pods evicted were taken away.
@@ -41,31 +41,31 @@ class Placed:
 class Placing:
     """The search over multisets of pods on nodes."""
 
-    def __init__(self, world: World, *, moves: bool, every: bool = False, limit: int = LIMIT) -> None:
-        self._world = world
+    def __init__(self, tiny: TinyCluster, *, moves: bool, every: bool = False, limit: int = LIMIT) -> None:
+        self._tiny = tiny
         self._moves = moves
         self._every = every
         self._limit = limit
-        kinds = world.kinds
+        kinds = tiny.kinds
         taking = [n for n, kind in enumerate(kinds) if kind.waiting or (moves and kind.movable)]
         self.priorities = tuple(sorted({kinds[n].priority for n in taking}, reverse=True))
-        self._most = [world.total(world.start, n) + kind.waiting for n, kind in enumerate(kinds)]
+        self._most = [tiny.total(tiny.start, n) + kind.waiting for n, kind in enumerate(kinds)]
         self._values: dict[int, tuple[Value, list[int]]] = {}
-        self._before = world.excess(world.start)
+        self._before = tiny.excess(tiny.start)
         # Kinds that no filter leaves a place even in an empty cluster are no hope.
         self._hopeless = [
-            n for n, kind in enumerate(kinds) if kind.waiting and not world.fits[n][0](world.start)
+            n for n, kind in enumerate(kinds) if kind.waiting and not tiny.fits[n][0](tiny.start)
         ]
 
     def value(self, state: State) -> tuple[Value, list[int]]:
         """Running pods that may count, by priority, and the kinds of which there are more to bind."""
-        totals = self._world.totals(state)
+        totals = self._tiny.totals(state)
         found = self._values.get(totals)
         if found is None:
-            kinds, left = self._world.kinds, []
+            kinds, left = self._tiny.kinds, []
             counts = dict.fromkeys(self.priorities, 0)
             for number, kind in enumerate(kinds):
-                count = self._world.total(state, number)
+                count = self._tiny.total(state, number)
                 if count < self._most[number]:
                     left.append(number)
                 if kind.priority in counts and (kind.waiting or kind.movable):
@@ -75,8 +75,8 @@ class Placing:
 
     def run(self) -> Placed:
         """Costs one after the other: what needs fewer evictions is seen first."""
-        start = self.value(self._world.start)[0]
-        best = Placed(self.priorities, start, start, 0, True, 0, [self._world.start])
+        start = self.value(self._tiny.start)[0]
+        best = Placed(self.priorities, start, start, 0, True, 0, [self._tiny.start])
         top = self._top()
         for cost in range(self._most_evictions() + 1):
             seeds = [seed for seed in dict.fromkeys(self._seeds(cost)) if seed not in best.trace]
@@ -108,7 +108,7 @@ class Placing:
 
     def _expand(self, state: State, trace: Trace, stack: list[State]) -> None:
         for number in self.value(state)[1]:
-            nodes, delta = self._world.feasible(state, number), self._world.delta[number]
+            nodes, delta = self._tiny.feasible(state, number), self._tiny.delta[number]
             node = 0
             while nodes:
                 if nodes & 1:
@@ -121,23 +121,23 @@ class Placing:
 
     def _keeps(self, state: State) -> bool:
         """No hard constraint has more too much than in the beginning."""
-        after = self._world.excess(state)
+        after = self._tiny.excess(state)
         return all(one <= other for one, other in zip(after, self._before, strict=True))
 
     def _top(self) -> Value:
         """What nothing can beat: everybody who has any node at all."""
         counts = dict.fromkeys(self.priorities, 0)
-        for number, kind in enumerate(self._world.kinds):
+        for number, kind in enumerate(self._tiny.kinds):
             if kind.priority in counts and (kind.waiting or kind.movable):
                 waiting = 0 if number in self._hopeless else kind.waiting
-                counts[kind.priority] += self._world.total(self._world.start, number) + waiting
+                counts[kind.priority] += self._tiny.total(self._tiny.start, number) + waiting
         return tuple(counts.values())
 
     def _evictable(self) -> list[tuple[int, int, tuple[int, ...]]]:
         """Kind, node and budgets of every pod that may be evicted."""
         return [
-            (number, node, tuple(self._world.drawn(kind.pod)))
-            for number, kind in enumerate(self._world.kinds)
+            (number, node, tuple(self._tiny.drawn(kind.pod)))
+            for number, kind in enumerate(self._tiny.kinds)
             if kind.movable
             for node, names in kind.running.items()
             for _ in names
@@ -150,34 +150,34 @@ class Placing:
         """What is left when so many pods are evicted within the budgets."""
         for chosen in combinations(self._evictable(), cost):
             if self._within_budgets(chosen):
-                yield self._world.start - sum(self._world.delta[kind][node] for kind, node, _ in chosen)
+                yield self._tiny.start - sum(self._tiny.delta[kind][node] for kind, node, _ in chosen)
 
     def _within_budgets(self, chosen: Sequence[tuple[int, int, tuple[int, ...]]]) -> bool:
         drawn = [budget for _, _, covering in chosen for budget in covering]
-        sets = [manifests.ordered_set(self._world.kinds[kind].pod) for kind, _, _ in chosen]
+        sets = [manifests.ordered_set(self._tiny.kinds[kind].pod) for kind, _, _ in chosen]
         if any(sets.count(name) > 1 for name in set(sets) - {None}):
             return False
-        return all(drawn.count(budget) <= self._world.budgets[budget][1] for budget in set(drawn))
+        return all(drawn.count(budget) <= self._tiny.budgets[budget][1] for budget in set(drawn))
 
 
-def told(world: World, placed: Placed) -> list[str]:
+def told(tiny: TinyCluster, placed: Placed) -> list[str]:
     """How the best state comes about, line by line."""
     state, binds = placed.best[0], []
     while (step := placed.trace.get(state)) is not None:
         state, kind, node = step
-        binds.append(f"bind {_name(world, kind)} -> {world.names[node]}")
+        binds.append(f"bind {_name(tiny, kind)} -> {tiny.names[node]}")
     gone = [
-        f"evict {world.count(world.start, k, n) - world.count(state, k, n)} x {_name(world, k)} from "
-        f"{world.names[n]}"
-        for k in range(len(world.kinds))
-        for n in range(len(world.nodes))
-        if world.count(world.start, k, n) > world.count(state, k, n)
+        f"evict {tiny.count(tiny.start, k, n) - tiny.count(state, k, n)} x {_name(tiny, k)} from "
+        f"{tiny.names[n]}"
+        for k in range(len(tiny.kinds))
+        for n in range(len(tiny.nodes))
+        if tiny.count(tiny.start, k, n) > tiny.count(state, k, n)
     ]
     return gone + binds[::-1]
 
 
-def _name(world: World, kind: int) -> str:
+def _name(tiny: TinyCluster, kind: int) -> str:
     """One pod that stands for its kind."""
-    found = world.kinds[kind]
+    found = tiny.kinds[kind]
     names = [*(name for some in found.running.values() for name in some), *found.names]
     return f"[{', '.join(names)}]"

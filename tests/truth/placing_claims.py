@@ -19,8 +19,8 @@ from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case
 from tests.truth.oracle import Oracle
 from tests.truth.placing import Placed, Placing
-from tests.truth.wishes import Wishes
-from tests.truth.world import World
+from tests.truth.soft_stages import SoftStages
+from tests.truth.tiny_cluster import TinyCluster
 
 #: So many states with the most pods are looked at for their softer stages.
 _MOST_STATES = 20_000
@@ -34,8 +34,8 @@ def judge_final(case: Case, time_limit: float, found: Judgement) -> Iterator[Fin
     plan = solve(cluster, time_limit=time_limit, final_state=True, prefer=prefer, effort=case.effort)
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
-    world = World(case.objects)
-    search = FinalPlacing(world)
+    tiny = TinyCluster(case.objects)
+    search = FinalPlacing(tiny)
     claims = any(item["kind"] == "PersistentVolumeClaim" for item in case.objects)
     if claims or not search.is_searched:
         found.complete = False
@@ -44,8 +44,8 @@ def judge_final(case: Case, time_limit: float, found: Judgement) -> Iterator[Fin
     truth = search.run()
     found.search, found.complete = time.perf_counter() - started, truth.complete
     placed = Placed(search.priorities, truth.value, truth.value, 0, truth.complete, truth.states)
-    stages, values, best = _placed_stages(plan, placed, search.value(_end(world, plan)), 0)
-    for finding in compare(stages, values, best, (str(world.places(truth.best)),)):
+    stages, values, best = _placed_stages(plan, placed, search.value(_end(tiny, plan)), 0)
+    for finding in compare(stages, values, best, (str(tiny.places(truth.best)),)):
         if truth.complete or finding.fault != "beyond":
             yield finding
 
@@ -77,9 +77,9 @@ def judge_solve(case: Case, time_limit: float, found: Judgement) -> Iterator[Fin
     plan = solve(cluster, time_limit=time_limit, prefer=prefer, effort=case.effort)
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
-    world = World(case.objects)
-    wishes = Wishes(world)
-    yield from placing_findings(world, cluster, plan, found, wishes)
+    tiny = TinyCluster(case.objects)
+    softer = SoftStages(tiny)
+    yield from placing_findings(tiny, cluster, plan, found, softer)
 
 
 def judge_moves(case: Case, time_limit: float, found: Judgement) -> Iterator[Finding]:
@@ -88,10 +88,10 @@ def judge_moves(case: Case, time_limit: float, found: Judgement) -> Iterator[Fin
     plan = solve(cluster, time_limit=time_limit, allow_moves=True, effort=case.effort)
     found.seconds = time.perf_counter() - started
     found.proved = plan.status == "Optimal"
-    world = World(case.objects)
-    yield from placing_findings(world, cluster, plan, found, None)
+    tiny = TinyCluster(case.objects)
+    yield from placing_findings(tiny, cluster, plan, found, None)
     plain = solve(cluster, time_limit=time_limit, effort=case.effort)
-    priorities = Placing(world, moves=True).priorities
+    priorities = Placing(tiny, moves=True).priorities
     one, other = (_ran(cluster, some, priorities) for some in (plan, plain))
     if one < other:
         yield Finding("worse", f"with moves {one}, without {other}, priorities {priorities}")
@@ -107,21 +107,21 @@ def _ran(cluster: Cluster, plan: PlacementPlan, priorities: Iterable[int]) -> tu
 
 
 def placing_findings(
-    world: World, cluster: Cluster, plan: PlacementPlan, found: Judgement, wishes: Wishes | None
+    tiny: TinyCluster, cluster: Cluster, plan: PlacementPlan, found: Judgement, softer: SoftStages | None
 ) -> Iterator[Finding]:
-    """What is wrong with a plan and its claims; with moves there are no softer stages, so no wishes."""
+    """What is wrong with a plan and its claims; with moves there are no softer stages."""
     problems = list(_replayed(cluster, plan))
     yield from (Finding("invalid", problem) for problem in problems)
-    search = Placing(world, moves=wishes is None, every=wishes is not None)
-    end = _end(world, plan)
+    search = Placing(tiny, moves=softer is None, every=softer is not None)
+    end = _end(tiny, plan)
     evictions = sum(step.action == "evict" for step in plan.steps)
     if evictions:
-        yield from _evictions_wrong(world, plan, end)
+        yield from _evictions_wrong(tiny, plan, end)
     started = time.perf_counter()
     truth = search.run()
     found.search, found.complete = time.perf_counter() - started, truth.complete
     stages, values, best = _placed_stages(plan, truth, search.value(end)[0], evictions)
-    witness = tuple(placing.told(world, truth))
+    witness = tuple(placing.told(tiny, truth))
     for finding in compare(stages, values, best, witness):
         if not truth.complete and finding.fault == "beyond":
             continue
@@ -129,18 +129,18 @@ def placing_findings(
     counted = len(search.priorities)
     if plan.status == "Optimal" and best[:counted] > values[:counted]:
         yield Finding("false", f"Optimal, and {values} pods where {best} are possible", witness)
-    if wishes is not None and values == best and truth.complete:
-        yield from _softer(world, plan, wishes, end, truth)
+    if softer is not None and values == best and truth.complete:
+        yield from _softer(tiny, plan, softer, end, truth)
 
 
 def _softer(
-    world: World, plan: PlacementPlan, wishes: Wishes, end: State, truth: Placed
+    tiny: TinyCluster, plan: PlacementPlan, softer: SoftStages, end: State, truth: Placed
 ) -> Iterator[Finding]:
     """What is said of the softer stages, beside all states with as many pods."""
-    stages = [stage for stage in plan.objective if stage.name in wishes.stages]
+    stages = [stage for stage in plan.objective if stage.name in softer.stages]
     if not stages or len(truth.best) > _MOST_STATES:
         return
-    counts = [wishes.stages[stage.name] for stage in stages]
+    counts = [softer.stages[stage.name] for stage in stages]
     signs = [-1 if stage.goal == "max" else 1 for stage in stages]
 
     def rank(state: State) -> list[int]:
@@ -152,7 +152,7 @@ def _softer(
         if stage.value != value:
             yield Finding("invalid", f"{stage.name} is said to be {stage.value} and is {value}")
     truth.best = [best]
-    witness = tuple(placing.told(world, truth))
+    witness = tuple(placing.told(tiny, truth))
     for finding in compare(stages, values, [count(best) for count in counts], witness):
         yield replace(finding, fault="softer") if finding.fault == "missed" else finding
 
@@ -179,15 +179,15 @@ def _placed_stages(
     return stages, values, best
 
 
-def _end(world: World, plan: PlacementPlan) -> State:
+def _end(tiny: TinyCluster, plan: PlacementPlan) -> State:
     """What a plan leads to."""
-    kind_of, node_of = whereabouts(world)
-    state = world.start
+    kind_of, node_of = whereabouts(tiny)
+    state = tiny.start
     for step in plan.steps:
         if step.action == "evict":
-            state -= world.delta[kind_of[step.pod]][node_of[step.pod]]
+            state -= tiny.delta[kind_of[step.pod]][node_of[step.pod]]
         else:
-            state += world.delta[kind_of[step.pod]][world.names.index(step.node or "")]
+            state += tiny.delta[kind_of[step.pod]][tiny.names.index(step.node or "")]
     return state
 
 
@@ -213,19 +213,19 @@ def _replayed(cluster: Cluster, plan: PlacementPlan) -> Iterator[str]:
         state.bind(pod, node)
 
 
-def _evictions_wrong(world: World, plan: PlacementPlan, end: State) -> Iterator[Finding]:
+def _evictions_wrong(tiny: TinyCluster, plan: PlacementPlan, end: State) -> Iterator[Finding]:
     """Evictions that are not allowed, budgets overdrawn, constraints that end up worse."""
-    kind_of, _ = whereabouts(world)
+    kind_of, _ = whereabouts(tiny)
     drawn: Counter[int] = Counter()
     for step in plan.steps:
         if step.action == "evict":
-            kind = world.kinds[kind_of[step.pod]]
-            drawn.update(world.drawn(kind.pod))
+            kind = tiny.kinds[kind_of[step.pod]]
+            drawn.update(tiny.drawn(kind.pod))
             if not kind.movable:
                 yield Finding("invalid", f"{step.pod} must not be evicted")
     for budget, times in drawn.items():
-        if times > world.budgets[budget][1]:
-            yield Finding("invalid", f"a budget for {world.budgets[budget][1]} is drawn on {times} times")
-    for before, after in zip(world.excess(world.start), world.excess(end), strict=True):
+        if times > tiny.budgets[budget][1]:
+            yield Finding("invalid", f"a budget for {tiny.budgets[budget][1]} is drawn on {times} times")
+    for before, after in zip(tiny.excess(tiny.start), tiny.excess(end), strict=True):
         if after > before:
             yield Finding("invalid", f"a hard constraint has {after} too many where it had {before}")

@@ -11,7 +11,7 @@ from tests.truth import manifests
 from tests.truth.digits import State
 from tests.truth.manifests import Object
 from tests.truth.spread import Row
-from tests.truth.world import World
+from tests.truth.tiny_cluster import TinyCluster
 
 LIMIT = 50_000
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -38,16 +38,16 @@ class _Group:
 class Removing:
     """The choice for some workloads together."""
 
-    def __init__(self, world: World, replicas: Mapping[str, int], taken: Sequence[str]) -> None:
+    def __init__(self, tiny: TinyCluster, replicas: Mapping[str, int], taken: Sequence[str]) -> None:
         """`taken` are the victims that the controllers choose: what each has to give up is read off them."""
-        self._world = world
+        self._tiny = tiny
         self._taken = set(taken)
-        self._pods = {key_of(pod): pod for pod in world.pods}
+        self._pods = {key_of(pod): pod for pod in tiny.pods}
         self._mine: set[int] = set()
         self._groups = [self._group(name, keep) for name, keep in replicas.items()]
         self._kind_of: dict[str, int] = {}
         self._node_of: dict[str, int] = {}
-        for number, kind in enumerate(world.kinds):
+        for number, kind in enumerate(tiny.kinds):
             for node, names in kind.running.items():
                 self._kind_of |= dict.fromkeys(names, number)
                 self._node_of |= dict.fromkeys(names, node)
@@ -58,7 +58,7 @@ class Removing:
         own, _, space = rest.partition(".")
         pods = [
             pod
-            for pod in self._world.pods
+            for pod in self._tiny.pods
             if manifests.is_live(pod)
             and pod["metadata"]["namespace"] == space
             and (owner := manifests.controller(pod)) is not None
@@ -81,7 +81,7 @@ class Removing:
             kind, _, rest = name.partition("/")
             own, _, space = rest.partition(".")
             asked.add((space, kind, own))
-        return [row for row in self._world.rows if row.live and (row.namespace, *row.owner) in asked]
+        return [row for row in self._tiny.rows if row.live and (row.namespace, *row.owner) in asked]
 
     def worth(self, victims: Collection[str]) -> tuple[int, int, int, int]:
         """Hard excess, soft excess, skew, and how many of them the controllers take anyhow."""
@@ -91,9 +91,9 @@ class Removing:
         return hard, soft, sum(row.skew(state) for row in self._rows), len(self._taken & set(victims))
 
     def _without(self, victims: Collection[str]) -> State:
-        world = self._world
+        tiny = self._tiny
         gone = (pod for pod in victims if pod in self._node_of)
-        return world.start - sum(world.delta[self._kind_of[pod]][self._node_of[pod]] for pod in gone)
+        return tiny.start - sum(tiny.delta[self._kind_of[pod]][self._node_of[pod]] for pod in gone)
 
     def is_possible(self, victims: Collection[str]) -> bool:
         """Whether deletion costs can lead to these victims."""

@@ -28,11 +28,11 @@ class Row:
 class Spread:
     """The constraints of all kinds."""
 
-    def __init__(self, world: Digits) -> None:
-        self._world = world
+    def __init__(self, tiny: Digits) -> None:
+        self._tiny = tiny
 
     def _constraints(self, kind: Kind, hard: bool) -> list[Object]:
-        return [item for item in self._world.constraints(kind) if (item["whenUnsatisfiable"] == HARD) == hard]
+        return [item for item in self._tiny.constraints(kind) if (item["whenUnsatisfiable"] == HARD) == hard]
 
     def _eligible(self, kind: Kind, constraint: Object, keys: Sequence[str]) -> list[int]:
         """The nodes that count for a constraint."""
@@ -40,7 +40,7 @@ class Spread:
         choice = constraint.get("nodeAffinityPolicy", "Honor") == "Honor"
         return [
             place
-            for place, node in enumerate(self._world.nodes)
+            for place, node in enumerate(self._tiny.nodes)
             if all(key in (node["metadata"].get("labels") or {}) for key in keys)
             and not (choice and not manifests.chosen(kind.pod, node))
             and not (taints and not manifests.taints_tolerated(kind.pod, node))
@@ -51,7 +51,7 @@ class Spread:
         nothing = manifests.requirements(selector) in (None, "[]")
 
         def counted(number: int) -> bool:
-            other = self._world.kinds[number]
+            other = self._tiny.kinds[number]
             live = manifests.is_live(other.pod) and other.namespace == kind.namespace
             return live and not nothing and manifests.selects(selector, other.labels)
 
@@ -59,14 +59,14 @@ class Spread:
 
     def checks(self, number: int, *, in_the_end: bool = False) -> Iterator[Reading]:
         """The nodes that constraints leave one more pod of a kind, or those that are as they should be."""
-        kind = self._world.kinds[number]
+        kind = self._tiny.kinds[number]
         hard = self._constraints(kind, True)
         keys = [item["topologyKey"] for item in hard]
         for constraint in hard:
             selector = manifests.narrowed(constraint, kind.labels)
-            values = self._world.values(constraint["topologyKey"])
-            counting = self._world.values(constraint["topologyKey"], self._eligible(kind, constraint, keys))
-            first, names = self._world.sums(self._counted(kind, selector), counting)
+            values = self._tiny.values(constraint["topologyKey"])
+            counting = self._tiny.values(constraint["topologyKey"], self._eligible(kind, constraint, keys))
+            first, names = self._tiny.sums(self._counted(kind, selector), counting)
             itself = int(manifests.selects(selector, kind.labels))
             most = constraint["maxSkew"] - (0 if in_the_end else itself)
             few = len(names) < (constraint.get("minDomains") or 1)
@@ -86,16 +86,16 @@ class Spread:
                     if value is not None and here.get(value, 0) - least <= most
                 )
 
-            yield self._world.reading(first, len(names), judge)
+            yield self._tiny.reading(first, len(names), judge)
 
     def rows(self) -> Iterator[Row]:
         found: dict[str, tuple[Kind, Object, list[str], list[int]]] = {}
-        for number, kind in enumerate(self._world.kinds):
+        for number, kind in enumerate(self._tiny.kinds):
             for hard in (True, False):
                 constraints = self._constraints(kind, hard)
                 keys = [item["topologyKey"] for item in constraints]
                 for item in constraints:
-                    identity = self._identity(kind, item, keys, self._world.workload(kind.pod))
+                    identity = self._identity(kind, item, keys, self._tiny.workload(kind.pod))
                     found.setdefault(identity, (kind, item, keys, []))[3].append(number)
         for identity, (kind, item, keys, carriers) in found.items():
             yield self._row(identity, kind, item, keys, carriers)
@@ -104,7 +104,7 @@ class Spread:
         """Equal for the same constraint of the same workload over the same pods and nodes."""
         pod, spec = kind.pod, kind.pod["spec"]
         choice, taints = item.get("nodeAffinityPolicy", "Honor"), item.get("nodeTaintsPolicy", "Ignore")
-        missing = [key for key in sorted(set(keys)) if None in self._world.values(key)]
+        missing = [key for key in sorted(set(keys)) if None in self._tiny.values(key)]
         return manifests.spelled(
             [
                 [kind.namespace, owner],
@@ -120,10 +120,10 @@ class Spread:
         self, identity: str, kind: Kind, item: Object, keys: Sequence[str], carriers: Sequence[int]
     ) -> Row:
         selector = manifests.narrowed(item, kind.labels)
-        counting = self._world.values(item["topologyKey"], self._eligible(kind, item, keys))
-        one = self._world.sums(self._counted(kind, selector), counting)
-        live = {number for number in carriers if manifests.is_live(self._world.kinds[number].pod)}
-        other = self._world.sums(lambda number: number in live, self._world.values(item["topologyKey"]))
+        counting = self._tiny.values(item["topologyKey"], self._eligible(kind, item, keys))
+        one = self._tiny.sums(self._counted(kind, selector), counting)
+        live = {number for number in carriers if manifests.is_live(self._tiny.kinds[number].pod)}
+        other = self._tiny.sums(lambda number: number in live, self._tiny.values(item["topologyKey"]))
         few = len(one[1]) < (item.get("minDomains") or 1)
         most = item["maxSkew"]
 
@@ -142,23 +142,23 @@ class Spread:
         def skew(counts: list[int]) -> int:
             return max(counts, default=least(counts)) - least(counts)
 
-        owned, _, name = self._world.workload(kind.pod).partition("/")
+        owned, _, name = self._tiny.workload(kind.pod).partition("/")
         return Row(
             identity,
             kind.namespace,
             (owned.lower(), name),
             item["whenUnsatisfiable"] == HARD,
             bool(live),
-            self._world.several((one, other), excess),
-            self._world.reading(one[0], len(one[1]), skew),
+            self._tiny.several((one, other), excess),
+            self._tiny.reading(one[0], len(one[1]), skew),
         )
 
-    def wishes(self, batch: Sequence[int]) -> list[tuple[Reading, Reading]]:
+    def soft_rules(self, batch: Sequence[int]) -> list[tuple[Reading, Reading]]:
         """The excess over all domains and the skew of every soft constraint of some kinds, each once."""
         found: dict[str, tuple[Reading, Reading]] = {}
         for number in batch:
-            kind = self._world.kinds[number]
-            if "PodTopologySpread" in self._world.profile(kind).absent:
+            kind = self._tiny.kinds[number]
+            if "PodTopologySpread" in self._tiny.profile(kind).absent:
                 continue
             constraints = self._constraints(kind, False)
             keys = [item["topologyKey"] for item in constraints]
@@ -168,12 +168,12 @@ class Spread:
 
     def _soft(self, kind: Kind, item: Object, keys: Sequence[str]) -> tuple[Reading, Reading]:
         selector = manifests.narrowed(item, kind.labels)
-        counting = self._world.values(item["topologyKey"], self._eligible(kind, item, keys))
-        first, names = self._world.sums(self._counted(kind, selector), counting)
+        counting = self._tiny.values(item["topologyKey"], self._eligible(kind, item, keys))
+        first, names = self._tiny.sums(self._counted(kind, selector), counting)
         most = item["maxSkew"]
         return (
-            self._world.reading(
+            self._tiny.reading(
                 first, len(names), lambda c: sum(max(0, n - min(c) - most) for n in c) if c else 0
             ),
-            self._world.reading(first, len(names), lambda c: max(c) - min(c) if c else 0),
+            self._tiny.reading(first, len(names), lambda c: max(c) - min(c) if c else 0),
         )

@@ -16,7 +16,7 @@ from tests.truth.generator import draw
 from tests.truth.manifests import Object
 from tests.truth.moving import Moving
 from tests.truth.placing import Placing
-from tests.truth.world import World
+from tests.truth.tiny_cluster import TinyCluster
 
 GIVEN = Path(__file__).parent.parent / "data" / "proofs" / "tiny.jsonl.gz"
 
@@ -31,7 +31,7 @@ def test_given_truths_of_moves_are_found() -> None:
     """The most pods that run after evictions and binds, and the fewest evictions for that."""
     cases = list(given("solve --allow-moves"))
     for case in cases:
-        placed = Placing(World(case["cluster"]["items"]), moves=True).run()
+        placed = Placing(TinyCluster(case["cluster"]["items"]), moves=True).run()
         assert placed.complete
         assert {"placed": placed.gained, "evictions": placed.evictions} == case["truth"], case["name"]
     assert len(cases) == 144
@@ -41,7 +41,7 @@ def test_given_truths_of_rebalance_are_found() -> None:
     """The given truth looks no further than the plan that was claimed; up to there it is the same."""
     cases = list(given("rebalance"))
     for case in cases:
-        moved = Moving(World(case["cluster"]["items"])).run()
+        moved = Moving(TinyCluster(case["cluster"]["items"])).run()
         curve = moved.curve[: case["claimed"]["moves"] + 1]
         found = {"excess": curve[-1], "moves": curve.index(curve[-1])}
         assert found == case["truth"], case["name"]
@@ -61,23 +61,23 @@ def test_filters_agree_with_the_planner() -> None:
 def test_every_state_is_seen() -> None:
     """The most pods are found by plain trial of every order as well."""
     for number in seeds.seeds(20):
-        world = World(draw(number, "solve").objects)
-        search = Placing(world, moves=False)
-        best = search.value(world.start)[0]
+        tiny = TinyCluster(draw(number, "solve").objects)
+        search = Placing(tiny, moves=False)
+        best = search.value(tiny.start)[0]
         chance = random.Random(number)
         for _ in range(40):
-            state = world.start
+            state = tiny.start
             while True:
                 ways = [
                     (kind, node)
                     for kind in search.value(state)[1]
-                    for node in range(len(world.names))
-                    if world.feasible(state, kind) >> node & 1
+                    for node in range(len(tiny.names))
+                    if tiny.feasible(state, kind) >> node & 1
                 ]
                 if not ways:
                     break
                 kind, node = chance.choice(ways)
-                state += world.delta[kind][node]
+                state += tiny.delta[kind][node]
             best = max(best, search.value(state)[0])
         assert search.run().value >= best, f"seed {number}"
 

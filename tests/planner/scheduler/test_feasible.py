@@ -36,7 +36,7 @@ def feasible_nodes(framework: Framework, pod: int) -> set[str]:
 
 
 def differences(
-    framework: Framework, now: oracle.World, pods: Iterable[int]
+    framework: Framework, now: oracle.ClusterState, pods: Iterable[int]
 ) -> dict[str, tuple[set[str], set[str]]]:
     """Where framework and oracle part: the pod, what the framework found, what is right."""
     by_key = {oracle.key_of(pod): pod for pod in now.pods}
@@ -60,7 +60,7 @@ def test_a_pod_fits_where_every_rule_says_so(objects: list[Object]) -> None:
     """For every pending pod of a random cluster the feasible nodes are the oracle's."""
     problem = Problem(Cluster.from_objects(objects))
     state = State(problem)
-    assert differences(framework_of(problem, state), oracle.world(objects), pending(state)) == {}
+    assert differences(framework_of(problem, state), oracle.cluster_state(objects), pending(state)) == {}
 
 
 @relaxed
@@ -72,7 +72,7 @@ def test_answers_stay_right_while_pods_come_and_go(objects: list[Object], seed: 
         return
     state = State(problem)
     framework = framework_of(problem, state)
-    now = oracle.world(objects)
+    now = oracle.cluster_state(objects)
     choose = random.Random(seed)
     marks: list[int] = []
     for _ in range(25):
@@ -204,7 +204,7 @@ def test_the_comparison_notices_a_difference() -> None:
     objects = [node("n1", cpu="1"), node("n2", cpu="1"), pod("there", on="n1", cpu="1"), pod("p", cpu="1")]
     problem = Problem(Cluster.from_objects(objects))
     state = State(problem)
-    now = oracle.world(objects)
+    now = oracle.cluster_state(objects)
     assert differences(framework_of(problem, state), now, [1]) == {}
     now.placed["default/there"] = "n2"
     assert differences(framework_of(problem, state), now, [1]) == {"default/p": ({"n2"}, {"n1"})}

@@ -113,10 +113,10 @@ class Excess:
     """What each hard, and each soft, constraint has too much, counted by the search."""
 
     def __init__(self, objects: Sequence[Object]) -> None:
-        self._world = _Constraints(objects)
-        self._kind_of, node_of = whereabouts(self._world)
-        self._nodes = {name: number for number, name in enumerate(self._world.names)}
-        self._at = {pod: self._world.names[node] for pod, node in node_of.items()}
+        self._tiny = _Constraints(objects)
+        self._kind_of, node_of = whereabouts(self._tiny)
+        self._nodes = {name: number for number, name in enumerate(self._tiny.names)}
+        self._at = {pod: self._tiny.names[node] for pod, node in node_of.items()}
         self._known: dict[tuple[tuple[str, str | None], ...], tuple[int, ...]] = {}
 
     def hard(self, positions: Mapping[str, str | None]) -> tuple[int, ...]:
@@ -125,22 +125,22 @@ class Excess:
         found = self._known.get(key)
         if found is None:
             state = self._state(positions)
-            found = self._known[key] = tuple(row.excess(state) for row in self._world.rows if row.hard)
+            found = self._known[key] = tuple(row.excess(state) for row in self._tiny.rows if row.hard)
         return found
 
     def soft(self, positions: Mapping[str, str | None]) -> int:
         """All soft constraints together."""
         state = self._state(positions)
-        return sum(row.excess(state) for row in self._world.rows if not row.hard)
+        return sum(row.excess(state) for row in self._tiny.rows if not row.hard)
 
     def names(self) -> list[str]:
         """The hard constraints, as the rows of `check`."""
-        return [f"{row.namespace} {'/'.join(row.owner)}" for row in self._world.rows if row.hard]
+        return [f"{row.namespace} {'/'.join(row.owner)}" for row in self._tiny.rows if row.hard]
 
     def _state(self, positions: Mapping[str, str | None]) -> int:
-        state = self._world.start
+        state = self._tiny.start
         for pod, node in positions.items():
-            delta = self._world.delta[self._kind_of[pod]]
+            delta = self._tiny.delta[self._kind_of[pod]]
             state -= delta[self._nodes[self._at[pod]]]
             if node is not None:
                 state += delta[self._nodes[node]]

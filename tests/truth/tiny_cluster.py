@@ -12,7 +12,7 @@ from tests.truth.search_profiles import Profile
 from tests.truth.spread import Spread
 
 
-class World(Digits):
+class TinyCluster(Digits):
     """The compiled cluster."""
 
     def __init__(self, objects: Iterable[Object]) -> None:
@@ -103,7 +103,7 @@ class World(Digits):
 
     def soft_rules(self, batch: Sequence[int]) -> list[tuple[Reading, Reading]]:
         """The excess over all domains and the skew of every soft constraint of some kinds, each once."""
-        return self._spread.wishes(batch)
+        return self._spread.soft_rules(batch)
 
     def company_of(self, number: int, term: Object) -> tuple[Reading, bool]:
         """The nodes in whose domain somebody is whom a term means, and whether it means the pod itself."""

@@ -8,23 +8,23 @@ from fractions import Fraction
 from tests.truth import manifests
 from tests.truth.digits import Kind, Reading, State
 from tests.truth.manifests import PREFERRED, Object
-from tests.truth.world import World
+from tests.truth.tiny_cluster import TinyCluster
 
 _SHARED = ("cpu", "memory")
 
 
-class Wishes:
+class SoftStages:
     """What each stage counts. To be made before the first state is built, as it adds digits."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._batch = [number for number, kind in enumerate(world.kinds) if kind.waiting]
-        self._rules = world.soft_rules(self._batch)
+    def __init__(self, tiny: TinyCluster) -> None:
+        self._tiny = tiny
+        self._batch = [number for number, kind in enumerate(tiny.kinds) if kind.waiting]
+        self._rules = tiny.soft_rules(self._batch)
         self._room = [
             {name: manifests.amount(str(text)) for name, text in node["status"]["allocatable"].items()}
-            for node in world.nodes
+            for node in tiny.nodes
         ]
-        self._asked = [manifests.asks(kind.pod) for kind in world.kinds]
+        self._asked = [manifests.asks(kind.pod) for kind in tiny.kinds]
         self._affinities = [self._affinity(number) for number in self._batch]
         self.stages: dict[str, Callable[[State], int]] = {
             "softSpreadExcess": lambda state: sum(excess(state) for excess, _ in self._rules),
@@ -40,7 +40,7 @@ class Wishes:
         for node, room in enumerate(self._room):
             for name in _SHARED:
                 used = sum(
-                    self._world.count(state, kind, node) * asked.get(name, 0)
+                    self._tiny.count(state, kind, node) * asked.get(name, 0)
                     for kind, asked in enumerate(self._asked)
                 )
                 if used and room.get(name, 0):
@@ -49,25 +49,25 @@ class Wishes:
 
     def used(self, state: State) -> int:
         """Nodes with any pod but those of DaemonSets and static ones."""
-        heavy = [n for n, kind in enumerate(self._world.kinds) if not _is_tied(kind)]
+        heavy = [n for n, kind in enumerate(self._tiny.kinds) if not _is_tied(kind)]
         return sum(
-            any(self._world.count(state, n, node) for n in heavy) for node in range(len(self._world.names))
+            any(self._tiny.count(state, n, node) for n in heavy) for node in range(len(self._tiny.names))
         )
 
     def preferred(self, state: State) -> int:
         """The weights of the terms that pods of the batch have met."""
         total = 0
         for number, terms in zip(self._batch, self._affinities, strict=True):
-            for node in range(len(self._world.names)):
-                came = self._world.count(state, number, node) - len(
-                    self._world.kinds[number].running.get(node, ())
+            for node in range(len(self._tiny.names)):
+                came = self._tiny.count(state, number, node) - len(
+                    self._tiny.kinds[number].running.get(node, ())
                 )
                 if came:
                     total += came * sum(weight * met(state, node) for weight, met in terms)
         return total
 
     def _affinity(self, number: int) -> list[tuple[int, Callable[[State, int], int]]]:
-        kind = self._world.kinds[number]
+        kind = self._tiny.kinds[number]
         found = list(self._node_terms(kind))
         found += self._pod_terms(number, "podAffinity", 1)
         found += self._pod_terms(number, "podAntiAffinity", -1)
@@ -77,17 +77,17 @@ class Wishes:
         for wish in manifests.affinity(kind.pod, "nodeAffinity").get(PREFERRED) or ():
             rule = {"nodeSelectorTerms": [wish["preference"]]}
             pod: Object = {"spec": {"affinity": {"nodeAffinity": {manifests.REQUIRED: rule}}}}
-            nodes = [manifests.chosen(pod, node) for node in self._world.nodes]
+            nodes = [manifests.chosen(pod, node) for node in self._tiny.nodes]
             yield wish["weight"], _listed(nodes)
 
     def _pod_terms(
         self, number: int, affinity: str, sign: int
     ) -> Iterator[tuple[int, Callable[[State, int], int]]]:
-        kind = self._world.kinds[number]
+        kind = self._tiny.kinds[number]
         for wish in manifests.affinity(kind.pod, affinity).get(PREFERRED) or ():
             yield (
                 sign * wish["weight"],
-                self._met(number, self._world.company_of(number, wish["podAffinityTerm"])),
+                self._met(number, self._tiny.company_of(number, wish["podAffinityTerm"])),
             )
 
     def _met(self, number: int, affinity_peers: tuple[Reading, bool]) -> Callable[[State, int], int]:
@@ -95,7 +95,7 @@ class Wishes:
         reading, itself = affinity_peers
 
         def met(state: State, node: int) -> int:
-            without = state - self._world.delta[number][node] if itself else state
+            without = state - self._tiny.delta[number][node] if itself else state
             return reading(without) >> node & 1
 
         return met

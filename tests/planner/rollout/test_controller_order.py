@@ -16,7 +16,7 @@ from tests.planner.rollout.running import manifests, running, web, zones
 
 
 def turn_of(objects: list[Object], item: Object) -> tuple[ClusterSimulation, Any]:
-    """The world before anything has happened, and the controller of the item."""
+    """The cluster before anything has happened, and the controller of the item."""
     draw = begin(prepare(Cluster.from_objects(objects), manifests(item)), None, preemption=True)
     (run,) = draw.runs
     assert isinstance(run, PodRun)
