@@ -56,7 +56,7 @@ _TEN = (GENERAL, COMPUTE, GENERAL, MEMORY, GENERAL, RESERVED, GENERAL, COMPUTE, 
 
 
 def pool_of(index: int) -> Pool:
-    """Zones are dealt one node at a time, pools one round of zones at a time."""
+    """Zones are given one node at a time, pools one round of zones at a time."""
     return _TEN[index // len(ZONES) % len(_TEN)]
 
 

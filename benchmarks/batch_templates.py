@@ -14,7 +14,7 @@ OLDER = Room(100, 256)
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """Shares of the templates with each kind of constraint, and the priorities dealt among them."""
+    """Shares of the templates with each kind of constraint, and the priorities shared among them."""
 
     selector: float = 0.20
     hard_zone: float = 0.50
@@ -52,7 +52,7 @@ def draw_templates(
     dice: random.Random, counts: Sequence[int], nodes: Mapping[str, int], mix: Mix
 ) -> list[Template]:
     """As many templates as counts, each constraint on its share of them."""
-    hand = _Hand.deal(dice, len(counts), mix)
+    hand = _Hand.draw(dice, len(counts), mix)
     templates = []
     for index, count in enumerate(counts):
         labels = {"app": f"app-{index:03d}"}
@@ -86,7 +86,7 @@ class _Hand:
     apart: set[int]
 
     @staticmethod
-    def deal(dice: random.Random, total: int, mix: Mix) -> "_Hand":
+    def draw(dice: random.Random, total: int, mix: Mix) -> "_Hand":
         selecting = _deal(dice, total, mix.selector)
         hard_host = _deal(dice, total, mix.hard_host)
         apart = _deal(dice, total, mix.anti_affinity)

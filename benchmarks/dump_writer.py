@@ -131,7 +131,7 @@ class Dump:
 
 
 def node_names(count: int) -> dict[Place, list[str]]:
-    """The nodes by pool and zone, each pool dealt to the zones in turn."""
+    """The nodes by pool and zone, each pool over the zones in turn."""
     numbers = {pool: range(round(count * pool.share)) for pool in POOLS}
     return {
         (pool, zone): [f"{pool.name}-{n:05d}" for n in numbers[pool][turn :: len(ZONES)]]

@@ -138,7 +138,7 @@ def measure_solve(snapshot: Path, time_limit: float) -> SolveMeasurement:
 
 
 class _Log:
-    """Who watches a search: takes down when how many pods were placed."""
+    """Watches a search: takes down when how many pods were placed."""
 
     def __init__(self) -> None:
         self._start = time.perf_counter()

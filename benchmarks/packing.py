@@ -1,6 +1,6 @@
 """The recorded batches with moves allowed, beside `solve` without moves and what a plain model finds.
 
-`python benchmarks/packing.py [PART-OF-A-NAME...]`; with `--drawn SEED` packings that nobody has seen.
+`python benchmarks/packing.py [PART-OF-A-NAME...]`; with `--drawn SEED` packings that are new.
 Met is the bar where no pod of the first priority that differs is missing against either of the two, and
 all of the limit was used where the proof is open.
 """
@@ -35,7 +35,7 @@ def measure(case: dict[str, Any]) -> tuple[bool, bool, bool, str]:
     seconds = time.perf_counter() - start
     still, there = (_running(found, some) for some in (solve(found, time_limit=_SECONDS), plan))
     proved = plan.status == "Optimal"
-    # Of a case that nobody has recorded, the plain model is asked only where it could be better.
+    # Of a case that was not recorded, the plain model is asked only where it could be better.
     is_packing = case["name"].startswith("packing")
     rows = case.get("plainCpSat8s", plain(found) if is_packing and not proved else [])
     plain_proved = bool(rows) and all(row["placed"] == row["bound"] for row in rows)

@@ -19,7 +19,7 @@ PRIORITIES, USAGE = (1, 2, 4), (0.9, 0.95, 1.0)
 
 
 def cases(seed: int) -> Iterator[dict[str, Any]]:
-    """One of each size, number of priorities and usage, unless kube-scheduler places everybody."""
+    """One of each size, number of priorities and usage, unless kube-scheduler places every pod."""
     for nodes, pods, priorities, usage in product(NODES, PODS_PER_NODE, PRIORITIES, USAGE):
         name = f"packing-{nodes}x{pods}-p{priorities}-u{usage}-s{seed}"
         draw = random.Random(name)

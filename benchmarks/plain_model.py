@@ -1,6 +1,6 @@
 """The plain model of a packing: a truth for every pod and node, room, and nothing else.
 
-What anybody would write down in five minutes; a search made for the purpose has to be at least as good.
+What an engineer would write down in five minutes; a search made for the purpose has to be at least as good.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def budgets(workloads: int) -> list[Object]:
 def refused(cluster: Cluster, plan: DrainPlan) -> int:
     """How many evictions of a drain the budgets would not allow, in its order, however long one waits.
 
-    Whoever has landed may be waited for; whoever has not is away for good.
+    A pod that has landed may be waited for; one that has not is away for good.
     """
     going = {*plan.nodes}
     covering = {

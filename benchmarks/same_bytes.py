@@ -60,7 +60,7 @@ LIMITS = (1.9, 5.0, 20.0)
 _APART = 1_000_000
 #: A process that is slowed four times runs for so many seconds of so many.
 _RUNS, _OF = 0.05, 0.2
-#: As many as a small machine has cores run at a time; whoever is slowed stands still most of it.
+#: As many as a small machine has cores run at a time; a process that is slowed stands still most of it.
 _AT_A_TIME = threading.Semaphore(2)
 
 

@@ -26,7 +26,7 @@ from shapes import Manifest, listing
 from solve import FILLS, STATES, TIME_LIMITS
 from workloads import SHAPES, Size, build
 
-#: Up to so many nodes nobody waits for an answer.
+#: Up to so many nodes no user waits for an answer.
 TINY = 5
 HERE = Path(__file__).parents[1]
 _SNAPSHOT = "SNAPSHOT"

@@ -61,7 +61,7 @@ def _path(case: Case, options: argparse.Namespace) -> str | None:
 
 
 def _judged(case: Case, time_limit: float) -> Judgement:
-    """The same as `judge`; an error that nobody raised on purpose is a crash, with its place."""
+    """The same as `judge`; an error that was not raised on purpose is a crash, with its place."""
     try:
         return judge(case, time_limit)
     except (

@@ -1,7 +1,7 @@
 """The workloads of scheduler_perf as objects: nodes, pods that run already, pods to be measured.
 
 scheduler_perf lets the scheduler place the running pods first. Here they are bound round robin,
-which violates none of their constraints: zones are dealt round robin too, and where pods exclude
+which violates none of their constraints: zones are given round robin too, and where pods exclude
 each other there are never more of them than nodes.
 """
 

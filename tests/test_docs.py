@@ -252,7 +252,7 @@ def test_the_architecture_names_no_room_that_is_gone() -> None:
 
 
 def test_the_architecture_names_every_room() -> None:
-    """Whoever adds a folder, or a file at the top of one of the three packages, says what it holds."""
+    """A new folder, or file at the top of one of the three packages, comes with what it holds."""
     named = " ".join(rooms_named())
     tops = [path for top in ("models", "planner") for path in (ROOT / top).glob("[!_]*")]
     rooms = [path for path in tops if path.suffix == ".py" or (path / "__init__.py").exists()]

@@ -84,7 +84,7 @@ def test_the_lines_for_a_shell_are_possible(page: Path) -> None:
 
 
 def test_the_readme_is_a_page_and_a_half() -> None:
-    """Who wants more follows a link; the picture and the commands' outputs are not counted."""
+    """A link leads to more; the picture and the commands' outputs are not counted."""
     text = BLOCK.sub("", (ROOT / "README.md").read_text())
     assert len(text.split()) < 900
 

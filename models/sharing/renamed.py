@@ -43,7 +43,7 @@ def renamed(item: Manifest, names: Names) -> Manifest:
     if model is None:
         return item
     if model is SnapshotOrigin:
-        # Context and kubeconfig are the sender's; the uid says which cluster it is to those who know it.
+        # Context and kubeconfig are the sender's; the uid says which cluster it is to those that know it.
         return {name: text for name, text in item.items() if name not in {"context", "kubeconfig"}}
     if issubclass(model, NamespacedObject):
         # A namespace that is not said is one of that name, which gets another.

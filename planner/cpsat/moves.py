@@ -70,8 +70,8 @@ class MoveModel:
         self._conserve()
         self._keep_room()
         self._excess: dict[bool, list[Any]] = {True: [], False: []}
-        for face in region.faces:
-            self._count(face)
+        for constraint in region.constraints:
+            self._count(constraint)
         self._limit()
         if most_moves is not None:
             self.cp.add(cp_model.LinearExpr.sum([*self._leave.values()]) <= most_moves)
@@ -133,24 +133,24 @@ class MoveModel:
         signs = [*([-1] * len(gone)), *([1] * len(come))]
         return cp_model.LinearExpr.weighted_sum([*gone, *come], signs), down, up
 
-    def _count(self, face: RegionConstraint) -> None:
+    def _count(self, constraint: RegionConstraint) -> None:
         """A variable for what each domain of a constraint has too much."""
-        counted = [self._pods(place, face.members) for place in face.places]
-        spread = Spread(self.cp, counted, face.max_skew, few_domains=face.few_domains)
-        for place, domain in zip(face.places, counted, strict=True):
+        counted = [self._pods(place, constraint.members) for place in constraint.places]
+        spread = Spread(self.cp, counted, constraint.max_skew, few_domains=constraint.few_domains)
+        for place, domain in zip(constraint.places, counted, strict=True):
             if not spread.may_exceed(domain):
                 continue
             if place.domains > 1:
                 # Where the others are among these domains is not known: only carriers count for certain.
-                asking = self._pods(place, face.members.intersection(face.carriers))
+                asking = self._pods(place, constraint.members.intersection(constraint.carriers))
                 over = spread.excess(replace(asking, most=domain.most))
             else:
-                over = spread.excess(domain, self._asking(place, face.carriers))
-            self._excess[face.hard].append(over)
+                over = spread.excess(domain, self._asking(place, constraint.carriers))
+            self._excess[constraint.hard].append(over)
             if self._arriving and place.domains == 1:
-                self._arrive(over, face.kept_out, place)
-        if self._returning and face.kept_out and not face.few_domains:
-            self._return(face, counted)
+                self._arrive(over, constraint.kept_out, place)
+        if self._returning and constraint.kept_out and not constraint.few_domains:
+            self._return(constraint, counted)
 
     def _pods(self, place: Place, templates: Iterable[int]) -> DomainPods:
         """The pods of some templates that a place counts, with those that never move."""
@@ -170,24 +170,24 @@ class MoveModel:
             self.cp.add(cp_model.LinearExpr.sum(coming) == 0).only_enforce_if(~some)
             self.cp.add(over == 0).only_enforce_if(some)
 
-    def _return(self, face: RegionConstraint, counted: Sequence[DomainPods]) -> None:
+    def _return(self, constraint: RegionConstraint, counted: Sequence[DomainPods]) -> None:
         """A pod that changes its node within a domain that cannot spare it now can be spared at the end."""
         most: Any = None
-        for place, domain in zip(face.places, counted, strict=True):
-            keys = [(t, site) for t in face.kept_out for site in place.sites]
+        for place, domain in zip(constraint.places, counted, strict=True):
+            keys = [(t, site) for t in constraint.kept_out for site in place.sites]
             leave = [self._leave[key] for key in keys if key in self._leave]
             come = [self._come[key] for key in keys if key in self._come]
             if place.domains > 1 or place.spares or not leave or not come or len(place.sites) == 1:
                 continue
             if most is None:
-                most = self.cp.new_int_var(0, sum(p.pods for p in face.places), "")
+                most = self.cp.new_int_var(0, sum(p.pods for p in constraint.places), "")
                 for other in counted:
                     self.cp.add(other.pods <= most)
             none_leave, stays, spares = (self.cp.new_bool_var("") for _ in range(3))
             self.cp.add_bool_or(none_leave, stays, spares)
             self.cp.add(cp_model.LinearExpr.sum(leave) == 0).only_enforce_if(none_leave)
             self.cp.add(cp_model.LinearExpr.sum(come) == 0).only_enforce_if(stays)
-            self.cp.add(domain.pods - 1 + face.max_skew >= most).only_enforce_if(spares)
+            self.cp.add(domain.pods - 1 + constraint.max_skew >= most).only_enforce_if(spares)
 
     def _objectives(self, names: Sequence[str]) -> Iterator[StageGoal]:
         every = {

@@ -59,7 +59,7 @@ class Region:
     room: Mapping[int, Mapping[int, int]]
     """For every site and resource what is free; empty in a relaxation."""
     wants: Mapping[int, Sequence[tuple[int, int]]]
-    faces: tuple[RegionConstraint, ...]
+    constraints: tuple[RegionConstraint, ...]
     limits: tuple[RegionLimit, ...] = ()
 
     @property

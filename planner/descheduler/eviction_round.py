@@ -85,7 +85,7 @@ class Descheduler:
         return self._problem.pods[pod].name
 
     def _rank(self, pod: int) -> tuple[bool, int]:
-        """Pods without wishes go before those with; of these the highest priority goes first."""
+        """Pods without node affinity go before those with; of these the highest priority goes first."""
         return not has_wishes(self._problem.template(pod)), self._problem.pods[pod].priority
 
     def _granted(self, chosen: list[int], state: State) -> Iterator[int]:

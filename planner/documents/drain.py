@@ -1,4 +1,4 @@
-"""The document of `planner drain`: nodes in waves, whom each eviction lands where, and what is in the way."""
+"""The document of `planner drain`: nodes in waves, where each evicted pod lands, and what is in the way."""
 
 from __future__ import annotations
 

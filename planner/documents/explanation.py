@@ -45,7 +45,7 @@ class FixChange(DocumentPart):
 
 
 class Fix(DocumentPart):
-    """Changes that were tried out together: the pod got `node`, and whom it evicted for that.
+    """Changes that were tried out together: the pod got `node`, and which pods it evicted for that.
 
     `replacements` are the places of the pods that controllers make for deleted ones; null is Pending.
     `places` counts the pods alike that get a node when all of them are tried with it; `risk` says why it is

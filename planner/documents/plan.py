@@ -143,7 +143,7 @@ class ConstraintReport(DocumentPart):
 
 
 class Finding(DocumentPart):
-    """Something else that a cluster should not contain: who shares what with whom, and where."""
+    """Something else that a cluster should not contain: which pods share what, and where."""
 
     plugin: str
     pod: str = ""

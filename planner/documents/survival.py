@@ -38,7 +38,8 @@ class LostPending(DocumentPart):
 class DomainLoss(DocumentPart):
     """One domain gone.
 
-    `meanwhile` is who finds no node as long as the domain's nodes stay, unreachable, where that is more.
+    `meanwhile` are the pods that find no node while the domain's nodes are there, unreachable, where
+    that is more.
     """
 
     domain: str
@@ -51,7 +52,7 @@ class DomainLoss(DocumentPart):
 
 
 class Survival(Document):
-    """Each domain of a key lost in turn: who loses all replicas, who stays pending, and what would help.
+    """Each domain of a key lost in turn: workloads that lose all replicas, pending pods, and what would help.
 
     A workload survives when a replica outside the domain keeps running and every lost one that is made
     again gets a node.

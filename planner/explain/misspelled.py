@@ -62,8 +62,8 @@ def _asked(spec: PodSpec) -> Iterator[tuple[str, str]]:
 
 
 def _terms(spec: PodSpec) -> tuple[NodeSelectorTerm, ...]:
-    wishes = spec.affinity.node_affinity if spec.affinity else None
-    return wishes.required.node_selector_terms if wishes and wishes.required else ()
+    wanted = spec.affinity.node_affinity if spec.affinity else None
+    return wanted.required.node_selector_terms if wanted and wanted.required else ()
 
 
 def _corrected(spec: PodSpec, found: Corrections) -> PodSpec:
@@ -77,8 +77,8 @@ def _corrected(spec: PodSpec, found: Corrections) -> PodSpec:
         for term in _terms(spec)
     )
     required = NodeSelector(node_selector_terms=terms)
-    wishes = affinity.node_affinity.model_copy(update={"required": required})
-    return spec.model_copy(update={"affinity": affinity.model_copy(update={"node_affinity": wishes})})
+    wanted = affinity.node_affinity.model_copy(update={"required": required})
+    return spec.model_copy(update={"affinity": affinity.model_copy(update={"node_affinity": wanted})})
 
 
 def _meant(item: NodeSelectorRequirement, found: Corrections) -> NodeSelectorRequirement:

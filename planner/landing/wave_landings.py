@@ -293,7 +293,7 @@ class WaveLandings:
 
     # After a wave
 
-    def surest(self, alone: Sequence[Landing]) -> Landing:
+    def most_certain(self, alone: Sequence[Landing]) -> Landing:
         """Of landings by scores the one that leaves the fewest scenarios to follow."""
         best, least = alone[0], effort.SCENARIOS_KEPT + 1
         for landing in alone:

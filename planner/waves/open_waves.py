@@ -185,7 +185,7 @@ class OpenWaves:
         if known:
             # While every landing is certain: a replacement with several possible nodes would end that.
             certain = [found for found in free if int(found.nodes.sum()) == 1]
-            return self._hold_together(certain or [self._landings.surest(known)])
+            return self._hold_together(certain or [self._landings.most_certain(known)])
         fixed = self._alone((m for m in self._ready() if m.pod in self._fixed), pins=pins)
         if not fixed and not free:
             free = self._alone(self._ready(), pins=pins, again=True)

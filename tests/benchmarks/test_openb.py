@@ -1,4 +1,4 @@
-"""The openb trace as a cluster: GPUs, their models, and who may use them."""
+"""The openb trace as a cluster: GPUs, their models, and which pods may use them."""
 
 import gzip
 from pathlib import Path

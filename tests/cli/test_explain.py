@@ -67,7 +67,7 @@ def test_a_pod_that_finds_a_place_is_not_explained(planner: Planner, stuck: str)
 
 
 def test_what_if_flags_come_first(planner: Planner, stuck: str) -> None:
-    """With more and larger nodes nobody is pending."""
+    """With more and larger nodes nothing is pending."""
     ended = planner("explain", "huge", "-f", stuck, "--delete-pod", "bank/giant", "-o", "json")
     assert Explanation.model_validate_json(ended.out).pod == "shop/huge"
 
@@ -90,7 +90,7 @@ def test_wide_output_has_kubectls_line(planner: Planner, tmp_path: Path) -> None
 
 
 def test_the_loss_of_zones(planner: Planner, tmp_path: Path) -> None:
-    """Exit code 1 for who does not survive, with its names; 0 where nobody is hurt."""
+    """Exit code 1 for a workload that does not survive, with its names; 0 where nothing is lost."""
     path = write(tmp_path / "lopsided.json", *lopsided(), pod("teller", namespace="bank", cpu="8"))
     ended = planner("check", "-f", path, "--survive", ZONE, "-o", "json")
     found = Survival.model_validate_json(ended.out)

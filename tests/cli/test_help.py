@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 GROUP: Any = get_command(app)
 COMMANDS = sorted(GROUP.commands)
 JARGON = re.compile(r"TEXT|INTEGER|FLOAT|BOOLEAN|PATH|<\w|x>=|\.\.\.\]\.")
-#: Whoever is loaded for help or completion keeps a person waiting.
+#: What is loaded for help or completion keeps a person waiting.
 HEAVY = {"ortools", "numpy", "pydantic", "models", "planner", "rich", "yaml"}
 
 
@@ -35,7 +35,7 @@ def test_help_has_no_words_of_programmers(planner: Planner, command: str) -> Non
 
 
 def test_the_list_of_commands_is_whole(planner: Planner) -> None:
-    """Each with its whole first sentence, and no option that nobody asked for."""
+    """Each with its whole first sentence, and no option that was not asked for."""
     out = planner().out
     words = " ".join(out.split())
     assert "..." not in out.partition("Commands:")[2]

@@ -23,7 +23,7 @@ DISCOVERY = {"api", "apis", "v1", "v2", "version"}
 
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No kubeconfig and no cache of the person who runs the tests."""
+    """No kubeconfig and no cache of the user of this machine."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
     monkeypatch.setattr(live, "_FIRST_ANSWER_SECONDS", 30)
@@ -157,7 +157,7 @@ def test_a_kubeconfig_of_choice(planner: Planner, server: ApiServer, tmp_path: P
 
 
 def test_no_cluster(planner: Planner, tmp_path: Path) -> None:
-    """Nobody listens at the address."""
+    """Nothing listens at the address."""
     write_kubeconfig(tmp_path / "kubeconfig", 1)
     ended = planner("simulate")
     assert ended.code == 2

@@ -139,7 +139,7 @@ def test_an_interrupt_is_130(planner: Planner, balanced: str, monkeypatch: pytes
 
 
 def test_an_error_of_ours_is_4(planner: Planner, balanced: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line that asks for a report; the traceback only for those who want it."""
+    """One line that asks for a report; the traceback only where asked."""
 
     def failing(_: object) -> None:
         raise ZeroDivisionError("no pods\nno nodes")

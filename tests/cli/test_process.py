@@ -23,7 +23,7 @@ INTERRUPTIBLE = (
 )
 ROOT = Path(__file__).parents[2]
 SECONDS = 60
-#: The search takes eight seconds when nobody interrupts it.
+#: The search takes eight seconds when it is not interrupted.
 PROMPTLY = 5
 PACKINGS = ROOT / "tests" / "data" / "batch" / "packing.jsonl.gz"
 HARD = "packing-32x8-p1-u1.0-s1"

@@ -1,4 +1,4 @@
-"""The line on a terminal: only for somebody who watches, and only when it takes a while."""
+"""The line on a terminal: only for a terminal, and only when it takes a while."""
 
 import io
 import os
@@ -29,12 +29,12 @@ ROLLOUT = EXAMPLES / "50-rollout-half-way"
 
 class _Terminal(io.StringIO):
     def isatty(self) -> bool:
-        """Somebody watches."""
+        """A terminal."""
         return True
 
 
 def _watched(monkeypatch: pytest.MonkeyPatch, patience: float = 1.0) -> _Terminal:
-    """Standard error with somebody watching."""
+    """Standard error on a terminal."""
     stream = _Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("TERM", "xterm")

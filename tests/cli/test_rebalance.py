@@ -66,7 +66,7 @@ def test_a_policy_file_protects(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_whom_it_touches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """-n, -l and --exclude: with nobody to move, the rest is another matter and the exit code 0."""
+    """-n, -l and --exclude: with nothing to move, the rest is another matter and the exit code 0."""
     path = tmp_path / "cluster.json"
     web = scaled("Deployment", "web", 3, spread=[spread()])
     pods = [replica(revision(web), f"w{n}", "n0", spread=[spread()]) for n in range(3)]

@@ -32,7 +32,7 @@ def lopsided(tmp_path: Path) -> str:
 
 
 def test_both_choices_are_shown(planner: Planner, lopsided: str) -> None:
-    """Who goes by whose choice, the spread after each, and where they differ."""
+    """Which pods go by which choice, the spread after each, and where they differ."""
     ended = planner("scale-down", "-f", lopsided, "deployment/web=2")
     assert (ended.code, ended.err) == (0, "")
     lines = [line.split() for line in ended.out.splitlines()]
@@ -122,7 +122,7 @@ def test_names_are_the_pods_that_should_go(planner: Planner, lopsided: str) -> N
 
 @pytest.mark.parametrize("output", ["wide", "json", "yaml", "name", "script"])
 def test_what_cannot_be_repaired_is_1(planner: Planner, tmp_path: Path, output: str) -> None:
-    """All replicas are in one zone, and the constraint stays broken whoever goes; in every form."""
+    """All replicas are in one zone, and the constraint stays broken whichever goes; in every form."""
     file = deployed(tmp_path / "c.json", {"one": "a1", "two": "a1", "three": "a2", "four": "a2"})
     assert planner("scale-down", "-f", file, "deploy/web=3", "-o", output).code == 1
     assert planner("scale-down", "-f", file, "deploy/web=1", "-o", output).code == 0

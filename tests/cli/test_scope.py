@@ -85,7 +85,7 @@ def test_a_namespace_that_is_not_there(planner: Planner, two_teams: str) -> None
 
 
 def test_a_selector_that_selects_nothing(planner: Planner, two_teams: str) -> None:
-    """Labels that nobody has are a mistake, and the ones that look alike are named."""
+    """Labels that no object has are a mistake, and the ones that look alike are named."""
     ended = planner("check", "-f", two_teams, "-l", "app=wbe")
     assert ended.code == 2
     assert ended.err == "error: -l app=wbe: no pod has such labels (did you mean app=web?)\n"
@@ -134,7 +134,7 @@ def test_manifests_do_not_make_a_namespace(planner: Planner, tmp_path: Path) -> 
 
 
 def test_pending_pods_are_told_by_check(planner: Planner, tmp_path: Path) -> None:
-    """Nothing is broken where nothing runs; whoever reads that learns how many are not counted."""
+    """Nothing is broken where nothing runs; the answer says how many are not counted."""
     path = write(tmp_path / "waiting.json", node("a1", "a"), pod("w", spread="DoNotSchedule"))
     ended = planner("check", "-f", path)
     assert ended.code == 0
@@ -143,7 +143,7 @@ def test_pending_pods_are_told_by_check(planner: Planner, tmp_path: Path) -> Non
 
 
 def test_a_constraint_over_a_label_that_no_node_has(planner: Planner, tmp_path: Path) -> None:
-    """It cannot be broken and nobody can meet it: a note says so, and --strict makes it a finding."""
+    """It cannot be broken and no pod can meet it: a note says so, and --strict makes it a finding."""
     path = write(tmp_path / "zoneless.json", node("a1"), pod("w", on="a1", spread="DoNotSchedule"))
     ended = planner("check", "-f", path)
     assert ended.code == 0

@@ -84,7 +84,7 @@ def typed(name: str, many: str) -> list[str]:
 def test_the_screen(
     name: str, width: int, planner: Planner, many: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As it was when somebody looked at it last; no line is too wide, and a pipe has no colours."""
+    """As it was when it was reviewed last; no line is too wide, and a pipe has no colours."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", str(width))
     ended = planner(*typed(name, many))

@@ -37,7 +37,7 @@ def test_a_dump_becomes_a_snapshot_with_the_same_answer(planner: Planner, dump: 
 
 @pytest.mark.parametrize("name", ["snapshot.json", "snapshot.json.gz"])
 def test_only_its_owner_may_read_it(planner: Planner, dump: str, tmp_path: Path, name: str) -> None:
-    """A new file, and one that everybody could read before."""
+    """A new file, and one that all users could read before."""
     path = tmp_path / name
     for _ in range(2):
         assert planner("snapshot", "-f", dump, "-o", str(path)).code == 0

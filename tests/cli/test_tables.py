@@ -65,7 +65,7 @@ def test_simulate_says_where_and_what_it_did_to_the_spread(planner: Planner, tmp
 
 
 def test_victims_are_shown_when_there_are_any(planner: Planner, tmp_path: Path) -> None:
-    """Who loses its place is no detail."""
+    """Which pod loses its place is no detail."""
     path = write(
         tmp_path / "c.json",
         *(node("a1", cpu="1"), pod("low", "a1", cpu="900m"), pod("high", cpu="900m", priority=9)),
@@ -77,7 +77,7 @@ def test_victims_are_shown_when_there_are_any(planner: Planner, tmp_path: Path) 
 
 
 def test_a_large_batch_is_summed_up(planner: Planner, tmp_path: Path) -> None:
-    """Nobody reads hundreds of lines: a row for each workload, and every pod in -o wide."""
+    """Hundreds of lines are not read: a row for each workload, and every pod in -o wide."""
     path = write(tmp_path / "c.json", node("a1", "a", cpu="4"), deployment("web", 60, cpu="100m"))
     short, wide = planner("simulate", "-f", path), planner("simulate", "-f", path, "-o", "wide")
     assert short.out.splitlines()[3].split() == ["shop", "Deployment/web", "60", "40", "20", "1"]

@@ -129,7 +129,7 @@ class Replay:
         """What the scheduler said of a pod at first.
 
         Where it gave a claim back, the pod has its next turn at once, and the claim, not allocated any more,
-        may have changed the line before anybody looks; what was said is in the events.
+        may have changed the line before the test looks; what was said is in the events.
         """
         last = _message(pod)
         if last == expected or _GIVEN_BACK not in expected:
@@ -177,7 +177,7 @@ class Replay:
         """Let every pod have begun in another minute.
 
         Among victims of one priority and start the program goes by the order in its cache, which every
-        update of a pod changes and which nobody can see.
+        update of a pod changes and which cannot be seen.
         """
         for item in items:
             uid = item["metadata"]["uid"]
@@ -289,7 +289,7 @@ def _node(pod: Manifest) -> str:
 
 
 def _message(pod: Manifest) -> str:
-    """Why a pod is pending, as its condition says; empty while nobody has looked at it."""
+    """Why a pod is pending, as its condition says; empty while the scheduler has not looked at it."""
     for condition in pod["status"].get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             return str(condition.get("message", ""))

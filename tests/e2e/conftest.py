@@ -18,7 +18,7 @@ def _skipped_without_control_plane() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _heeded_signals() -> Iterator[None]:
-    """What `nohup` has everybody ignore scripts would ignore, too; what is caught is not passed on."""
+    """What `nohup` has children ignore scripts would ignore, too; what is caught is not passed on."""
     ends = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
     ignored = [number for number in ends if signal.getsignal(number) == signal.SIG_IGN]
     for number in ignored:

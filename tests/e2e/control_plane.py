@@ -24,7 +24,7 @@ Manifest = dict[str, Any]
 Answer = TypeVar("Answer")
 
 _ROOT = Path(__file__).resolve().parents[2]
-#: cluster.py takes so many ports in a row; they are sought below those that the kernel deals out.
+#: cluster.py takes so many ports in a row; they are sought below those that the kernel hands out.
 _PORTS, _LOWEST, _HIGHEST = 5, 20_000, 32_000
 _ATTEMPTS = 5
 _START_SECONDS = 120
@@ -59,7 +59,7 @@ class ControlPlane:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What kubectl and whoever calls it need: nothing of the person who runs the tests."""
+        """What kubectl and its callers need: nothing of the user of this machine."""
         path = f"{self.programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
         return {"PATH": path, "HOME": str(self.home), "KUBECONFIG": str(self.kubeconfig)}
 
@@ -150,7 +150,7 @@ def running(home: Path, settings: Mapping[str, str] | None = None) -> Iterator[C
 def _started(
     script: Path, home: Path, environment: Mapping[str, str]
 ) -> tuple[subprocess.Popen[str], Sequence[str]]:
-    """The process and the two lines that it says; other ports when somebody else was faster."""
+    """The process and the two lines that it says; other ports when another process was faster."""
     for _ in range(_ATTEMPTS):
         where = ("--dir", str(home / "control-plane"), "--port", str(_free_ports()))
         process = subprocess.Popen(
@@ -189,7 +189,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def _free_ports() -> int:
-    """The first of enough ports in a row on which nobody listens."""
+    """The first of enough ports in a row on which nothing listens."""
     while True:
         first = random.randrange(_LOWEST, _HIGHEST)
         if all(map(_is_free, range(first, first + _PORTS))):

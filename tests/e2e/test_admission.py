@@ -47,7 +47,7 @@ def refusal(live: ControlPlane, kind: str = "deployment") -> str:
     return wait_for("refusal", failed)
 
 
-def settled(live: ControlPlane) -> list[Manifest]:
+def at_rest(live: ControlPlane) -> list[Manifest]:
     """The pods when nothing has changed for two seconds."""
     seen: list[Any] = [None, 0.0]
 
@@ -68,7 +68,7 @@ def test_a_quota_stops_a_rollout(live: ControlPlane) -> None:
     code, rollout = told(live, "rollout", "-f", "-", given=web)
     live.create(web)
     assert code == 1
-    assert len(settled(live)) == 3
+    assert len(at_rest(live)) == 3
     assert rollout["workloads"][0]["message"] == f"not created: {refusal(live)}"
     code, found = told(live, "simulate")
     assert (code, found["pending"][0]["pods"]) == (1, 2)
@@ -83,7 +83,7 @@ def test_a_default_makes_pods_too_large(live: ControlPlane) -> None:
     code, rollout = told(live, "rollout", "-f", "-", given=web)
     assert (code, rollout["completes"]) == (1, False)
     live.create(web)
-    (pending,) = [pod for pod in settled(live) if not is_ready(pod)]
+    (pending,) = [pod for pod in at_rest(live) if not is_ready(pod)]
     (condition,) = [c for c in pending["status"]["conditions"] if c["type"] == "PodScheduled"]
     assert condition["message"].startswith(rollout["workloads"][0]["message"].partition(" preemption")[0])
 
@@ -109,7 +109,7 @@ def test_a_runtime_class_costs_room_and_chooses_nodes(live: ControlPlane) -> Non
     web = workload("web", 2, cpu="1", runtimeClassName="kata")
     code, rollout = told(live, "rollout", "-f", "-", given=web)
     live.create(web)
-    assert sorted(is_ready(pod) for pod in settled(live)) == [False, True]
+    assert sorted(is_ready(pod) for pod in at_rest(live)) == [False, True]
     assert (code, rollout["completes"]) == (1, False)
     missing = workload("api", 1, runtimeClassName="gvisor")
     code, rollout = told(live, "rollout", "-f", "-", given=missing)
@@ -182,10 +182,10 @@ def test_a_mutating_policy_shows_in_the_pods_that_run(live: ControlPlane) -> Non
 
     wait_for("policy", is_at_work)
     live.create(workload("web", 1))
-    settled(live)
+    at_rest(live)
     more = workload("web", 2)
     code, rollout = told(live, "rollout", "-f", "-", given=more)
     live.kubectl("apply", "-f", "-", given=json.dumps(more))
-    assert sorted(is_ready(pod) for pod in settled(live)) == [False, True]
+    assert sorted(is_ready(pod) for pod in at_rest(live)) == [False, True]
     assert (code, rollout["completes"]) == (1, False)
     assert any("c requests 3 of cpu instead of 100m" in note for note in rollout["notes"])

@@ -63,7 +63,7 @@ def _daemons(name: str, **rolling: Any) -> Manifest:
 
 
 def test_the_next_pod_waits_for_min_ready_seconds(live: ControlPlane) -> None:
-    """Of every kind, one by one: as in a draw nobody is made before the last one was ready for so long."""
+    """Of every kind, one by one: as in a draw no pod is made before the last one was ready for so long."""
     live.create(*(node(f"n{zone}", zone=zone) for zone in "abc"))
     parallel = workload("parallel", 3, kind="StatefulSet")
     parallel["spec"]["podManagementPolicy"] = "Parallel"

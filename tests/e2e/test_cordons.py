@@ -88,7 +88,7 @@ def test_killed_while_a_node_is_cordoned(live: ControlPlane, tmp_path: Path) -> 
 
 
 def test_what_was_left_is_found_by_any_other_script(live: ControlPlane, tmp_path: Path) -> None:
-    """Even by one that has nothing to move; what somebody else has cordoned stays so."""
+    """Even by one that has nothing to move; what was cordoned otherwise stays so."""
     live.create(node("a1"), node("b1", zone="b"), node("c1", zone="c"), workload("web", 2, spread("web")))
     live.at_rest(2)
     live.kubectl("cordon", "c1")

@@ -73,7 +73,7 @@ def test_a_script_that_is_struck_goes_on(live: ControlPlane, tmp_path: Path) -> 
 
 
 def test_a_cluster_that_changed(live: ControlPlane, tmp_path: Path) -> None:
-    """A pod that has come since, or a node that somebody cordoned: plan again, and nothing is touched."""
+    """A pod that has come since, or a node that is cordoned now: plan again, and nothing is touched."""
     pool(live)
     script = planned(live, tmp_path, "drain", "old1")
     live.create(pod("late", nodeName="old1"))
@@ -114,7 +114,7 @@ def test_who_tolerates_the_cordon_comes_back(live: ControlPlane, tmp_path: Path)
 
 
 def test_new_nodes_first(live: ControlPlane, tmp_path: Path) -> None:
-    """As pool upgrades do: the script waits for nobody, it says that the new node is not there yet."""
+    """As pool upgrades do: the script waits for none of them, it says that the new node is not there yet."""
     live.create(node("old1"), workload("web", 2))
     live.at_rest(2)
     script = planned(live, tmp_path, "drain", "old1", "--surge", "1")

@@ -1,4 +1,4 @@
-"""A Job beside a rollout: its pods end, others follow, and whoever waits for their room gets it."""
+"""A Job beside a rollout: its pods end, others follow, and pods that wait for their room get it."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_a_replacement_that_lands_elsewhere(live: ControlPlane, tmp_path: Path) 
 
 
 def test_no_rights(live: ControlPlane, tmp_path: Path) -> None:
-    """Who may not evict is refused in one line, before anything is touched."""
+    """A user who may not evict is refused in one line, before anything is touched."""
     lopsided(live)
     script, before = planned(live, tmp_path, "rebalance"), live.get("pods")
     live.kubectl("create", "serviceaccount", "reader")
@@ -297,7 +297,7 @@ def test_a_pin(live: ControlPlane, tmp_path: Path) -> None:
 
 
 def test_a_pin_that_leads_nowhere(live: ControlPlane, tmp_path: Path) -> None:
-    """When the pinned node takes nobody, the replacement is let go, and finds another node unpinned."""
+    """When the pinned node takes no pod, the replacement is let go, and finds another node unpinned."""
     free(live)
     script = pinned_moves(live, tmp_path)
     live.create(pod("stranger", cpu="3950m", nodeSelector={HOSTNAME: "b1"}))

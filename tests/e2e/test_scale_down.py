@@ -74,7 +74,7 @@ def test_interrupted_in_every_place(live: ControlPlane, tmp_path: Path) -> None:
 
 
 def test_a_stateful_set(live: ControlPlane, tmp_path: Path) -> None:
-    """It takes the highest numbers whatever anybody says, and the script waits for just these."""
+    """It takes the highest numbers whatever annotations say, and the script waits for just these."""
     live.create(node("a1"), node("b1", zone="b"), workload("db", 4, spread("db"), kind="StatefulSet"))
     live.at_rest(4)
     ended = carried_out(live, planned(live, tmp_path, "scale-down", "statefulset/db=2"))

@@ -180,12 +180,12 @@ def wanted_by_pod(pod: Object, node: Object) -> bool:
     chosen = pod["spec"].get("nodeSelector", {})
     if any(labels.get(key) != value for key, value in chosen.items()):
         return False
-    wishes = pod["spec"].get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED)
-    return wishes is None or any(term_matches(term, node) for term in wishes["nodeSelectorTerms"])
+    required = pod["spec"].get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED)
+    return required is None or any(term_matches(term, node) for term in required["nodeSelectorTerms"])
 
 
 def chosen_by_pod(now: ClusterState, pod: Object, node: Object) -> bool:
-    """The pod's own wishes, and the affinity that the scheduler adds."""
+    """The pod's own node affinity, and the affinity that the scheduler adds."""
     added = now.plugins.get("NodeAffinity", {}).get("addedAffinity")
     terms = [] if added is None else added[REQUIRED]["nodeSelectorTerms"]
     return wanted_by_pod(pod, node) and (not terms or any(term_matches(term, node) for term in terms))
@@ -320,7 +320,7 @@ def placed_pods(now: ClusterState) -> Iterator[tuple[Object, Mapping[str, str]]]
 
 
 def company_right(now: ClusterState, pod: Object, node: Object) -> bool:
-    """Required affinity has its company, and nobody shuns anybody in a shared domain."""
+    """Required affinity has its peers, and no anti-affinity is broken in a shared domain."""
     here = node["metadata"]["labels"]
     for other, there in placed_pods(now):
         for owner, seen in ((pod, other), (other, pod)):
@@ -341,8 +341,8 @@ def has_company(now: ClusterState, pod: Object, here: Mapping[str, str]) -> bool
     keys = [term["topologyKey"] for term in terms]
     if all(any(labels.get(key) == here[key] for labels in meant) for key in keys):
         return True
-    nobody = not any(key in labels for labels in meant for key in keys)
-    return nobody and all(means(now, pod, term, pod) for term in terms)
+    none_there = not any(key in labels for labels in meant for key in keys)
+    return none_there and all(means(now, pod, term, pod) for term in terms)
 
 
 # The audit

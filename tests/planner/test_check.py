@@ -53,7 +53,7 @@ SPREADS = [
     ("skew of one", [*ABC, *webs("a1 a1 b1 c1")], 0, 0),
     ("one too many", [*ABC, *webs("a1 a1 b1")], 1, 1),
     ("two domains too full", [*ABC, *webs("a1 a1 a1 b1 b1")], 2, 3),
-    ("nobody in the third", [*ABC, *webs("a1 a1 a1")], 1, 2),
+    ("no pod in the third", [*ABC, *webs("a1 a1 a1")], 1, 2),
     ("maxSkew 2 allows it", [*ABC, *webs("a1 a1 b1", spread=[spread(skew=2)])], 0, 0),
     (
         "too few domains: the minimum is 0",
@@ -97,8 +97,8 @@ SPREADS = [
         0,
     ),
     ("soft constraints are no violations", [*ABC, *webs("a1 a1 a1", spread=[spread(when=SOFT)])], 0, 0),
-    ("an empty selector counts nobody", [*ABC, *webs("a1 a1 a1", spread=[spread(selects={})])], 0, 0),
-    ("a missing selector counts nobody", [*ABC, *webs("a1 a1 a1", spread=[spread(app=None)])], 0, 0),
+    ("an empty selector counts no pod", [*ABC, *webs("a1 a1 a1", spread=[spread(selects={})])], 0, 0),
+    ("a missing selector counts no pod", [*ABC, *webs("a1 a1 a1", spread=[spread(app=None)])], 0, 0),
     (
         "a selector over others: the domain with the carrier is too full of them",
         [*ABC, *webs("a1", spread=[spread(app="db")]), *[pod(f"db-{n}", "a1", app="db") for n in range(3)]],
@@ -106,7 +106,7 @@ SPREADS = [
         2,
     ),
     (
-        "too full where no carrier is: nobody's violation",
+        "too full where no carrier is: no violation of any pod",
         [*ABC, *webs("b1", spread=[spread(app="db")]), *[pod(f"db-{n}", "a1", app="db") for n in range(3)]],
         0,
         0,

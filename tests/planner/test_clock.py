@@ -19,7 +19,7 @@ def test_a_bell_ends_the_time_at_once() -> None:
 
 
 def test_time_that_is_up_is_no_bell() -> None:
-    """Who wants to know whether somebody rang is not told about the limit."""
+    """A caller that asks whether a stop was requested is not told about the limit."""
     clock = Clock(0.0)
     assert clock.over()
     assert not clock.stopped

@@ -156,7 +156,7 @@ def test_nobody_is_evicted_on_either_side() -> None:
 
 
 def test_pods_of_other_schedulers_are_on_neither_side() -> None:
-    """They are pending for somebody else; gated ones are pending, and stay so."""
+    """They are pending for another scheduler; gated ones are pending, and stay so."""
     comparison = compare(cluster(node("a1"), pod("other", scheduler="volcano"), pod("held", gates=["wait"])))
     assert (comparison.kube_scheduler.pods, comparison.optimal.pods) == (1, 1)
     assert comparison.optimal.unplaced == ("default/held",)

@@ -54,7 +54,7 @@ def test_a_pod_that_keeps_its_name_moves() -> None:
 
 
 def test_who_waits_and_where_it_was() -> None:
-    """A replacement that found no node stands for the pod that is gone; a new replica for nobody."""
+    """A replacement that found no node stands for the pod that is gone; a new replica for none."""
     found = diff(made({"w0": "n0", "w1": "n1"}), made({"w0": "n0", "x1": "", "x2": ""}))
     assert [(row.pod, row.was) for row in found.pending] == [("default/x1", "n1"), ("default/x2", None)]
     assert [(row.placed_before, row.placed_after, row.pending_after) for row in found.workloads] == [
@@ -89,7 +89,7 @@ def test_one_namespace() -> None:
 
 
 def test_against_counting() -> None:
-    """Random pods: counts per domain are those of check, moves add up, and nobody is told twice."""
+    """Random pods: counts per domain are those of check, moves add up, and no pod is told twice."""
     draw = random.Random(seeds.fresh())
     for _ in range(seeds.tries(30)):
         sides = [_random(draw, prefix) for prefix in "wx"]

@@ -1,4 +1,4 @@
-"""Draining pools: orders in which nobody is stuck, budgets that hold at every step, and what frees a node."""
+"""Draining pools: orders in which no pod is stuck, budgets that hold at every step, and what frees a node."""
 
 import gzip
 import json
@@ -29,7 +29,7 @@ def drained(objects: list[Object], *nodes: str, **words: Any) -> DrainPlan:
 
 
 def test_pods_land_elsewhere() -> None:
-    """A node for each wave, and nobody on a node that is still to be drained."""
+    """A node for each wave, and no pod on a node that is still to be drained."""
     objects = running(web(3, constraints=[]), ["a1", "a2", "b1"], *zones("aabb"))
     plan = drained(objects, "a1", "a2")
     assert [(step.wave, step.node) for step in plan.steps] == [(1, "a1"), (2, "a2")]
@@ -62,7 +62,7 @@ def test_a_budget_that_allows_nothing_blocks_and_what_frees_it_is_told() -> None
 
 
 def test_a_hard_constraint_keeps_replacements_pending() -> None:
-    """The whole zone goes, and it counts all the same: the document says who is left and why."""
+    """The whole zone goes, and it counts all the same: the document says what is left and why."""
     objects = running(web(4), ["a1", "a2", "b1", "b2"], *zones("aabb"))
     plan = drained(objects, "a1", "a2")
     assert plan.after.pending > 0
@@ -192,7 +192,7 @@ def test_no_node_without_a_name() -> None:
 
 
 def test_bare_pods_are_told_apart() -> None:
-    """They go as with --force and do not come back, which a note says; nobody else is in it."""
+    """They go as with --force and do not come back, which a note says; no other pod is in it."""
     objects = running(web(1, constraints=[]), ["a1"], *zones("ab"))
     assert drained(objects, "a1").notes == ()
     plan = drained([*objects, pod("tool", on="a1"), pod("shell", on="a1")], "a1", force=True)

@@ -1,4 +1,4 @@
-"""Solving with moves: recorded packings, every choice tried out, and who may be evicted at all."""
+"""Solving with moves: recorded packings, every choice tried out, and which pods may be evicted at all."""
 
 import math
 from collections import Counter
@@ -63,7 +63,7 @@ def budget(allowed: int) -> Object:
 
 
 def test_a_priority_that_runs_on_overloaded_nodes_alone_takes_no_part() -> None:
-    """Nobody moves from or to a node that has more than it has room for; the rest is packed all the same."""
+    """No pod moves from or to a node that has more than it has room for; the rest is packed all the same."""
     over = [pod(f"much-{n}", on="over", cpu="3", owner="ReplicaSet/much", priority=5) for n in range(2)]
     plan = solve(cluster(*fragmented(), node("over"), *over), allow_moves=True)
     assert [step[1] for step in steps(plan) if step[0] == "evict"] in (["web-n1"], ["web-n2"])
@@ -123,7 +123,7 @@ def test_lower_priority_gives_way() -> None:
 
 
 def test_equal_priority_does_not_give_way_for_nothing() -> None:
-    """Nobody is evicted when no more pods run afterwards."""
+    """No pod is evicted when no more pods run afterwards."""
     running = pod("first", on="n1", cpu="3", owner=OWNER)
     plan = solve(cluster(node("n1"), running, pod("second", cpu="3")), allow_moves=True)
     assert plan.steps == ()
@@ -176,7 +176,7 @@ BOUND_TO_STAY: dict[str, Object] = {
 
 @pytest.mark.parametrize("reason", BOUND_TO_STAY)
 def test_who_is_not_evicted(reason: str) -> None:
-    """Pods that nothing would bring back, or that somebody protects, stay where they are."""
+    """Pods that nothing would bring back, or that an annotation protects, stay where they are."""
     found = cluster(node("n1"), BOUND_TO_STAY[reason])
     assert why_not(found.pods[0]) == reason
     assert not list(Pending(Problem(found), moves=True).homes())
@@ -205,9 +205,9 @@ def test_a_full_node_may_keep_what_it_has() -> None:
 
 
 def test_an_overfull_node_is_left_alone() -> None:
-    """Moves elsewhere are proved to be the fewest, with nobody evicted from a node that nobody comes to."""
-    crowd = [pod(f"w{n}", on="n0", cpu="3", owner=OWNER) for n in range(2)]
-    plan = solve(cluster(node("n0"), *crowd, *fragmented()), allow_moves=True)
+    """Moves elsewhere are proved to be the fewest, with no eviction from a node that no pod comes to."""
+    heavy = [pod(f"w{n}", on="n0", cpu="3", owner=OWNER) for n in range(2)]
+    plan = solve(cluster(node("n0"), *heavy, *fragmented()), allow_moves=True)
     assert (plan.status, plan.objective[-1].value, plan.objective[-1].bound) == ("Optimal", 1, 1)
     assert {step.source for step in plan.steps} <= {None, "n1", "n2"}
 
@@ -311,7 +311,7 @@ def test_a_proof_that_leaves_plans_out_is_called_conditional() -> None:
 
 
 def test_a_proof_is_not_conditional_where_evictions_only_help() -> None:
-    """Host ports and anti-affinity let nobody in by company, so a proof holds for every plan."""
+    """Host ports and anti-affinity admit no pod because of its peers, so a proof holds for every plan."""
     plan = solve(
         cluster(
             node("n1"),

@@ -36,7 +36,7 @@ def unpinnable() -> Cluster:
 
 @pytest.mark.parametrize("given", [full_elsewhere(), unpinnable()])
 def test_a_short_limit_prints_the_same(given: Cluster) -> None:
-    """What went wrong: with less than two seconds left no change was tried, and nobody was told."""
+    """What went wrong: with less than two seconds left no change was tried, and no note said so."""
     effort_of_a_try = effort.REMEDY_SECONDS
     short, long = (rebalance(given, time_limit=seconds) for seconds in (effort_of_a_try - 0.2, 20.0))
     assert short.cut or short == long

@@ -182,7 +182,7 @@ def test_pods_that_go_anyhow_are_not_annotated() -> None:
 
 
 def test_costs_that_are_there_are_undercut() -> None:
-    """Whoever stays may have a negative cost already."""
+    """A pod that stays may have a negative cost already."""
     objects = web("a1", "a1", "b1", annotations={"controller.kubernetes.io/pod-deletion-cost": "-7"})
     document = scale_down(cluster(*ZONES, *objects), {"deploy/web": 2})
     assert [item.cost for item in document.costs] == [-8]

@@ -150,7 +150,7 @@ def test_without_time_the_plan_is_kube_schedulers() -> None:
 
 
 def test_without_time_there_is_no_final_state() -> None:
-    """kube-scheduler's plan would be no answer: nobody knows whether its end satisfies anything."""
+    """kube-scheduler's plan would be no answer: it is not known whether its end satisfies anything."""
     found = Cluster.from_objects(recorded("stuck")[2].values[0]["cluster"]["items"])
     with pytest.raises(NoAnswer, match="the limit ended before a final state"):
         solve(found, final_state=True, time_limit=0)

@@ -51,7 +51,7 @@ def test_a_spread_workload_survives() -> None:
 
 
 def test_nodes_that_stay_unreachable_are_still_counted() -> None:
-    """Two a zone: the empty zone lets nobody into the others, until its nodes are gone or not counted."""
+    """Two a zone: the empty zone keeps pods out of the others, until its nodes are gone or not counted."""
     found = survive(cluster(*ZONES, *replicas("web", "aabbcc", spread=[spread()])), ZONE)
     (waits,) = without(found, "a").meanwhile
     assert (waits.pods, waits.workload, without(found, "a").ok) == (2, "ReplicaSet/web", True)
@@ -75,7 +75,7 @@ def _node_of(item: Object) -> str:
 
 
 def test_a_workload_in_one_zone_alone_is_lost_with_it() -> None:
-    """Its replacements find places, but nobody ran in between."""
+    """Its replacements find places, but none ran in between."""
     found = survive(cluster(*ZONES, *replicas("web", "aa")), ZONE)
     lost = row(without(found, "a"))
     assert (lost.lost, lost.replaced, lost.pending, lost.ok) == (2, 2, 0, False)
@@ -103,7 +103,7 @@ def test_min_domains_outlive_the_zone() -> None:
 
 
 def test_bare_pods_do_not_come_back() -> None:
-    """Nobody makes them again: lost, neither replaced nor pending."""
+    """Nothing makes them again: lost, neither replaced nor pending."""
     lost = row(without(survive(cluster(*ZONES, pod("bare", on="a")), ZONE), "a"))
     assert (lost.workload, lost.lost, lost.replaced, lost.pending, lost.ok) == ("Pod/bare", 1, 0, 0, False)
 
@@ -115,7 +115,7 @@ def test_daemon_pods_are_no_loss() -> None:
 
 
 def test_pods_that_were_pending_before_are_no_part_of_the_loss() -> None:
-    """Who found no node with all zones there is not told of again."""
+    """A pod that found no node with all zones there is not told of again."""
     found = survive(cluster(*ZONES, pod("huge", cpu="99"), *replicas("web", "abc")), ZONE)
     assert (found.failures, without(found, "a").pending) == (0, ())
 

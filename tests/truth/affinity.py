@@ -1,4 +1,4 @@
-"""Inter-pod affinity in a tiny cluster: what filters refuse, and who needs company."""
+"""Inter-pod affinity in a tiny cluster: what filters refuse, and which pods need peers."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ class Affinity:
         all_values = [self._tiny.values(key) for key in keys]
 
         def judge(parts: Sequence[list[int]]) -> int:
-            found, nobody = labelled, True
+            found, none = labelled, True
             for (_, names), counts, values in zip(runs, parts, all_values, strict=True):
                 there = {name for name, count in zip(names, counts, strict=True) if count}
-                nobody = nobody and not there
+                none = none and not there
                 found &= sum(1 << node for node, value in enumerate(values) if value in there)
-            return labelled if nobody and starts else found
+            return labelled if none and starts else found
 
         yield self._tiny.several(runs, judge)
 
@@ -117,7 +117,7 @@ class Affinity:
         return self._tiny.reading(first, len(names), judge)
 
     def company_of(self, number: int, term: Object) -> tuple[Reading, bool]:
-        """The nodes in whose domain somebody is whom a term means, and whether it means the pod itself."""
+        """The nodes in whose domain there is a pod that a term means, and whether it means the pod itself."""
         kind = self._tiny.kinds[number]
         meant = {n for n, other in enumerate(self._tiny.kinds) if self._means(kind, term, other)}
         return self._shared_domain(meant.__contains__, term["topologyKey"]), number in meant

@@ -48,7 +48,7 @@ class Kind:
 
 @dataclass
 class Reading:
-    """Some digits of a state, and what somebody concludes from them."""
+    """Some digits of a state, and what is concluded from them."""
 
     shift: int
     mask: int
@@ -64,7 +64,7 @@ class Reading:
 
 
 class Digits:
-    """Who is there, in which digits, and what can be read off them."""
+    """What is there, in which digits, and what can be read off them."""
 
     def __init__(self, objects: Iterable[Object]) -> None:
         found = list(objects)

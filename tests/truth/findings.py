@@ -9,7 +9,7 @@ from typing import Literal
 
 from planner.documents.plan import Objective
 
-#: `false`: proved and untrue.  `bound`: truth beats a claimed bound.  `missed`: truth is better and nobody
+#: `false`: proved and untrue.  `bound`: truth beats a claimed bound.  `missed`: truth is better and nothing
 #: claimed otherwise.  `invalid`: the plan does what it must not.  `beyond`: the plan is better than anything
 #: the search found, so the search is wrong or the plan stretches the rules.  `worse`: more freedom, fewer
 #: pods.  `crash`: the planner contradicts itself.  `away`: no fault; truth would be better if a constraint

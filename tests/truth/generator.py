@@ -66,7 +66,7 @@ def options_of(seed: int, command: str) -> dict[str, Any]:
 
 
 def is_hard(case: Case, chance: random.Random) -> bool:
-    """Whether first fit leaves somebody out, or there is something to repair."""
+    """Whether first fit leaves a pod out, or there is something to repair."""
     tiny = TinyCluster(case.objects)
     if case.command in ("rebalance", "scale-down"):
         return sum(tiny.excess(tiny.start)) > 0 and any(kind.movable for kind in tiny.kinds)

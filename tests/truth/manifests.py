@@ -234,7 +234,7 @@ def workload(pod: Object, alike: Mapping[str, str]) -> str:
 
 
 def bare_key(pod: Object) -> str:
-    """Equal for bare pods that differ in names, places and labels that nobody selects."""
+    """Equal for bare pods that differ in names, places and labels that nothing selects."""
     return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
 
 

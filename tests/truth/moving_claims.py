@@ -103,7 +103,7 @@ def moving_findings(
         stages = [stage for stage in stages if stage.name in best]
     witness = tuple(moving.told(tiny, truth))
     values, least = [names[s.name] for s in stages], [best[s.name] for s in stages]
-    # Who weighs less may need a pin, and fewer pins come first: that is not searched for.
+    # What weighs less may need a pin, and fewer pins come first: that is not searched for.
     lighter = [s.name for s, one, other in zip(stages, values, least, strict=True) if one != other]
     for finding in compare(stages, values, least, witness):
         if finding.fault == "missed" and lighter == ["disruption"]:

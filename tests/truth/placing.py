@@ -125,7 +125,7 @@ class Placing:
         return all(one <= other for one, other in zip(after, self._before, strict=True))
 
     def _top(self) -> Value:
-        """What nothing can beat: everybody who has any node at all."""
+        """What nothing can beat: every pod that has any node at all."""
         counts = dict.fromkeys(self.priorities, 0)
         for number, kind in enumerate(self._tiny.kinds):
             if kind.priority in counts and (kind.waiting or kind.movable):

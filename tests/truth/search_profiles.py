@@ -31,7 +31,7 @@ class Profile:
         return plugin not in self.off and "*" not in self.off
 
     def ignores(self, resource: str) -> bool:
-        """Whether nobody looks at a resource; only extended ones can be ignored."""
+        """Whether no plugin looks at a resource; only extended ones can be ignored."""
         group, _, name = resource.partition("/")
         return bool(name) and (resource in self.ignored or group in self.ignored_groups)
 

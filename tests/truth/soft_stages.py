@@ -91,7 +91,7 @@ class SoftStages:
             )
 
     def _met(self, number: int, affinity_peers: tuple[Reading, bool]) -> Callable[[State, int], int]:
-        """Whether somebody else whom a term means is in the node's domain."""
+        """Whether another pod that a term means is in the node's domain."""
         reading, itself = affinity_peers
 
         def met(state: State, node: int) -> int:
@@ -107,5 +107,5 @@ def _is_tied(kind: Kind) -> bool:
 
 
 def _listed(nodes: list[bool]) -> Callable[[State, int], int]:
-    """1 on these nodes, whoever is there."""
+    """1 on these nodes, whatever is there."""
     return lambda _, node: int(nodes[node])

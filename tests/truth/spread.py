@@ -1,4 +1,4 @@
-"""Topology spread in a tiny cluster: what filters refuse, the rows of `check`, and what soft rules wish."""
+"""Topology spread in a tiny cluster: what filters refuse, the rows of `check`, and what soft rules ask."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Spread:
         ]
 
     def _counted(self, kind: Kind, selector: Object | None) -> Counted:
-        """The live pods of the kind's namespace that a selector picks; an empty one counts nobody."""
+        """The live pods of the kind's namespace that a selector picks; an empty one counts none."""
         nothing = manifests.requirements(selector) in (None, "[]")
 
         def counted(number: int) -> bool:

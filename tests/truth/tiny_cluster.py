@@ -59,7 +59,7 @@ class TinyCluster(Digits):
 
     @staticmethod
     def _may_be_on(profile: Profile, pod: Object, node: Object) -> bool:
-        """What a node and a pod say about each other, whoever else is there."""
+        """What a node and a pod say about each other, whatever else is there."""
         return (
             not (profile.runs("NodeUnschedulable") and manifests.is_closed(pod, node))
             and not (profile.runs("TaintToleration") and not manifests.taints_tolerated(pod, node))
@@ -93,7 +93,7 @@ class TinyCluster(Digits):
         return self.reading(node * len(self.kinds), len(self.kinds), judge)
 
     def lacking(self, state: State) -> frozenset[tuple[int, int]]:
-        """The kinds and nodes where somebody is without the company it needs."""
+        """The kinds and nodes where a pod is without the peers it needs."""
         return frozenset(
             (kind, node)
             for kind, reading in self.affinity_peers
@@ -106,5 +106,5 @@ class TinyCluster(Digits):
         return self._spread.soft_rules(batch)
 
     def company_of(self, number: int, term: Object) -> tuple[Reading, bool]:
-        """The nodes in whose domain somebody is whom a term means, and whether it means the pod itself."""
+        """The nodes in whose domain there is a pod that a term means, and whether it means the pod itself."""
         return self._affinity.company_of(number, term)

@@ -88,7 +88,7 @@ def priorities(chance: random.Random, objects: list[Object], _: str) -> None:
 
 
 def never_preempts(chance: random.Random, objects: list[Object], command: str) -> None:
-    """High priorities, some of which preempt nobody."""
+    """High priorities, some of which preempt nothing."""
     priorities(chance, objects, command)
     for pods in _some(chance, objects, 0.4):
         for pod in pods:

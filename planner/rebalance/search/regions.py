@@ -47,7 +47,7 @@ class Regions:
             open={t: self._open(t, group) for t in templates},
             room={},
             wants={t: self._trial.wants(t) for t in templates},
-            faces=tuple(found for found in cut if found is not None),
+            constraints=tuple(found for found in cut if found is not None),
         )
 
     def _limits(self, leaving: Mapping[int, Mapping[int, tuple[int, ...]]]) -> tuple[RegionLimit, ...]:

@@ -73,7 +73,7 @@ def test_a_deployment_continues_with_its_newest_replica_set() -> None:
 
 
 def test_new_names_collide_with_nothing() -> None:
-    """A name that a pod has already, whoever owns it, is passed over."""
+    """A name that a pod has already, whatever owns it, is passed over."""
     made = new_pods(workload("ReplicaSet", "web", replicas=2), pod("web-1"))
     assert names(made) == ["web-2", "web-3"]
 

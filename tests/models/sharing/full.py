@@ -1,4 +1,4 @@
-"""Objects with every field that their models read, and with much that nobody reads."""
+"""Objects with every field that their models read, and with much that no model reads."""
 
 import typing
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ def full(kind: str) -> dict[str, Any]:
 
 
 def with_secrets(value: Any) -> Any:
-    """The same with a field that nobody reads in every map, and with what containers and pods keep secret."""
+    """The same with a field that is not read in every map, and with what containers and pods keep secret."""
     if isinstance(value, list):
         return [with_secrets(item) for item in value]
     if not isinstance(value, dict):

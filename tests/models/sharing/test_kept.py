@@ -52,7 +52,7 @@ def differences(one: Cluster, other: Cluster) -> list[str]:
 
 
 def _said(objects: Any) -> list[tuple[bool, ...]]:
-    """What somebody asks of an object besides its values: whether they were said."""
+    """What is asked of an object besides its values: whether they were said."""
     items = [item for item in objects if isinstance(item, KubeObject)] if isinstance(objects, tuple) else []
     found = []
     for item in items:
@@ -100,7 +100,7 @@ def test_of_other_kinds_only_their_number_is_kept() -> None:
 
 
 def test_no_other_annotation_is_read() -> None:
-    """What is not on the list is not even in the object, so nobody can come to depend on it."""
+    """What is not on the list is not even in the object, so nothing can come to depend on it."""
     metadata = {"name": "a", "annotations": {**dict.fromkeys(READ, "1"), "example.com/x": "2"}}
     pod = parse(json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": metadata}).encode())
     assert pod.model_dump()["metadata"]["annotations"] == dict.fromkeys(READ, "1")

@@ -45,7 +45,7 @@ def test_names_with_common_parts_still_have_them(names: list[str]) -> None:
 
 @given(NAMES)
 def test_no_part_stays_but_numbers(names: list[str]) -> None:
-    """Whoever looks for an old word does not find it."""
+    """A search for an old word does not find it."""
     new = new_names(names)
     old = {part for name in names for part in name.split("-") if not part.isdecimal()}
     assert not old & {part for name in names for part in new.name(name).split("-")}

@@ -84,8 +84,8 @@ def truth(found: Cluster) -> tuple[int, ...]:
     pending = Pending(Problem(found), moves=True)
     search = EverySequence(pending, Meter.of(60.0), Aftermath(pending).is_no_worse)
     homes = Counter({(t, n): len(pods) for t, nodes in pending.running.items() for n, pods in nodes.items()})
-    everybody = pending.placed({(t, 0): n for t, n in pending.wanted.items()})
-    assert search.run(pending.placed(homes), everybody)
+    all_pods = pending.placed({(t, 0): n for t, n in pending.wanted.items()})
+    assert search.run(pending.placed(homes), all_pods)
     if search.best is None:
         return (*pending.placed(homes), 0)
     there = homes - search.best.evictions + Counter(search.best.binds)

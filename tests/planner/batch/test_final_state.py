@@ -1,4 +1,4 @@
-"""Final states of batches too large to be searched: nobody who comes lives with a broken constraint."""
+"""Final states of batches too large to be searched: no pod that comes ends with a broken constraint."""
 
 from dataclasses import replace
 

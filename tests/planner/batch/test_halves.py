@@ -30,7 +30,7 @@ Placed = Counter[Step]
 
 
 def walked(pending: Pending, draw: Random) -> tuple[Placed, Placed]:
-    """Who stays and who has come after some evictions, within the budgets, and random admissible binds."""
+    """Which pods stay and which have come after some evictions, within budgets, and admissible binds."""
     homes = dict(pending.homes())
     gone = {pod for pod in homes if draw.random() < 0.4}
     for covered, allowed in pending.budgets:
@@ -75,7 +75,7 @@ def moving(number: int) -> Pending:
 
 @pytest.mark.parametrize("turn", range(40))
 def test_what_binds_lead_to_the_model_allows(number: int) -> None:
-    """Whoever stays, and whoever has come in an admissible order, is a solution of the exact model."""
+    """What stays, and what has come in an admissible order, is a solution of the exact model."""
     pending, draw = moving(number), Random(number)
     for _ in range(3):
         staying, coming = walked(pending, draw)
@@ -131,12 +131,12 @@ BROKEN: dict[str, list[Object]] = {
 
 
 def _ask_stayers(self: Counts, present: Any, condition: Any) -> None:
-    """What is asked only where somebody comes is asked of everybody."""
+    """What is asked only where a pod comes is asked of every pod."""
     self.require(condition)
 
 
 def _ask_nobody(self: Counts, present: Any, condition: Any) -> None:
-    """What is asked where somebody comes is not asked at all."""
+    """What is asked where a pod comes is not asked at all."""
 
 
 @pytest.mark.parametrize("family", BROKEN)

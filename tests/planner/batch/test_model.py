@@ -186,7 +186,7 @@ ONE_SIDED: dict[str, tuple[list[Object], Object, Object]] = {
 
 @pytest.mark.parametrize("name", ONE_SIDED)
 def test_a_filter_that_one_profile_lacks_does_not_bind_its_pods(name: str) -> None:
-    """What went wrong: a bound denied that who is not asked may come last, so one pod was proved the best."""
+    """What went wrong: a bound denied that a pod may come unasked at the end, so one was proved best."""
     there, strict, free = ONE_SIDED[name]
     first = pod("free", scheduler="free", created="2023-01-01T00:00:00Z", **free)
     found = cluster(*there, first, pod("strict", **strict), _two_profiles(name))
@@ -213,7 +213,7 @@ def test_a_volume_encoding_that_forbids_nothing_is_noticed(
 
 
 def test_company_may_be_somebody_who_needs_none() -> None:
-    """What went wrong: who needs the same company but is not asked for it did not count as company."""
+    """What went wrong: a pod that needs the same peers but is not asked for them did not count as a peer."""
     wish: Object = {"app": "web", "near": [term(ZONE, "web")]}
     found = cluster(
         node("a1", zone="a", cpu="1"),

@@ -1,6 +1,6 @@
 """`Filter.most` is a promise to the solver: no order of binds brings more pods of a template to a node.
 
-Nor does a settled rule, of which the models hear only as a mask, refuse what it accepts later.
+Nor does a static rule, of which the models hear only as a mask, refuse what it accepts later.
 """
 
 from collections import Counter
@@ -106,7 +106,7 @@ def promises(pending: Pending) -> Promises:
     found: Promises = {}
     for number in pending.pods:
         plan = pending.framework(number).plan(pending.template(number))
-        found[number] = {"settled": np.where(plan.static, PLENTY, 0)}
+        found[number] = {"static": np.where(plan.static, PLENTY, 0)}
         for plugin in plan.changing:
             most = plugin.most(plan.template, pending.wanted)
             if most is not None:

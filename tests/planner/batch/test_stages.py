@@ -30,7 +30,7 @@ def test_a_model_without_sense_is_a_mistake() -> None:
 
 
 def test_a_model_too_large_for_the_solver_stays_open() -> None:
-    """Sums beyond its numbers are nobody's mistake, and nothing is proved."""
+    """Sums beyond its numbers are no mistake, and nothing is proved."""
     cp = cp_model.CpModel()
     amount = cp.new_int_var(0, 1 << 40, "amount")
     cp.add(amount * (1 << 40) <= 1 << 50)

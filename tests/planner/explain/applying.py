@@ -16,7 +16,7 @@ _ROUNDS = 10
 
 
 def at_rest(objects: Sequence[Object], *, preemption: bool) -> list[Object]:
-    """The manifests after the scheduler has tried everybody, and again until nothing changes."""
+    """The manifests after the scheduler has tried every pod, and again until nothing changes."""
     resting = copy.deepcopy(list(objects))
     for _ in range(_ROUNDS):
         decisions = simulate(Cluster.from_objects(resting), preemption=preemption).decisions

@@ -31,7 +31,7 @@ def test_two_constraints_of_one_pod() -> None:
 
 
 def test_anti_affinity_against_a_selector() -> None:
-    """Two pods that shun each other, and both want the only node with the label."""
+    """Two pods with anti-affinity to each other, and both want the only node with the label."""
     both = [pod(f"db-{n}", app="db", node_selector={"disk": "ssd"}, apart=[term(HOST, "db")]) for n in (1, 2)]
     found = conflict_of(node("a", labels={"disk": "ssd"}), node("b"), *both)
     assert found is not None

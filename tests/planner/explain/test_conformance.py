@@ -53,7 +53,7 @@ def test_stuck_scenarios_have_the_fixes_that_the_documentation_names(name: str) 
 
 
 def test_only_those_scenarios_are_stuck() -> None:
-    """Nothing is explained where nobody is pending, and nobody pending goes unexplained."""
+    """Nothing is explained where no pod is pending, and no pending pod goes unexplained."""
     stuck = {case["name"] for case in cases("scenarios") if explanations(case)}
     assert stuck == NAMED.keys()
 

@@ -128,7 +128,7 @@ def test_a_pod_larger_than_any_node_needs_a_larger_node() -> None:
 
 
 def test_daemon_pods_take_their_share_of_a_new_node() -> None:
-    """A new node runs its DaemonSet's pod before anybody else: four cores are not enough for four."""
+    """A new node runs its DaemonSet's pod before any other pod: four cores are not enough for four."""
     daemon = pod("agent", on="a", cpu="1", owner="DaemonSet/agent")
     found = only(node("a", cpu="4"), daemon, pod("new", cpu="4"))
     assert "one more node like a, with 5 cpu" in summaries(found)
@@ -214,7 +214,7 @@ def test_replacements_of_deleted_pods_are_told() -> None:
 
 
 def test_a_more_important_replacement_is_back_before_the_pod_has_its_turn() -> None:
-    """Deleting what comes back first helps nobody, so it is no fix."""
+    """Deleting what comes back first helps no pod, so it is no fix."""
     found = only(
         node("a", cpu="4"),
         pod("old", on="a", cpu="4", owner="ReplicaSet/web", priority=10),
@@ -290,7 +290,7 @@ def test_who_waits_for_its_turn_is_told_so() -> None:
 
 
 def test_lower_priorities_are_evicted_where_a_change_allows_it() -> None:
-    """A toleration lets the pod preempt; the fix says whom."""
+    """A toleration lets the pod preempt; the fix says which pod."""
     objects = [
         node("a", cpu="2", taints=["gpu:NoSchedule"]),
         pod("low", on="a", cpu="2", tolerations=[{"key": "gpu", "operator": "Exists"}]),

@@ -59,7 +59,7 @@ def test_what_is_asked_for_comes_first_then_the_server_then_the_kubelets() -> No
 
 
 def test_a_server_that_does_not_tell_is_passed_over() -> None:
-    """Whoever may not ask for the version still has kubelets."""
+    """A user who may not ask for the version still has kubelets."""
     assert copied_for(cluster(aged("n1", "v1.34.9"), origin(""))).document.version == "1.34.9"
 
 

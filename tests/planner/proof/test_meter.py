@@ -53,7 +53,7 @@ def test_work_that_is_used_up_cuts_what_was_looked_for() -> None:
 
 
 def test_a_bell_cuts_steps_as_well() -> None:
-    """Who rings wants the answer now."""
+    """A requested stop wants the answer now."""
     stop_event = threading.Event()
     whole = Meter.of(100.0, stop_event)
     step = whole.step(3.0)
@@ -65,7 +65,7 @@ def test_a_bell_cuts_steps_as_well() -> None:
 
 
 def test_a_search_that_ended_by_itself_was_not_cut() -> None:
-    """However late it is: only who still wanted to look on is cut short."""
+    """However late it is: only a search that would have gone on is cut short."""
     stop_event = threading.Event()
     whole = Meter.of(100.0, stop_event)
     stop_event.set()

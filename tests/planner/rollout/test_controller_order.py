@@ -1,4 +1,4 @@
-"""Single turns of controllers in states that a rollout rarely gets to."""
+"""Single syncs of controllers in states that a rollout rarely gets to."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_who_goes_first_of_an_ordered_set(not_ready: tuple[int, ...], gone: list
 
 
 def test_a_parallel_set_shrinks_and_updates_in_one_turn() -> None:
-    """Who is too many goes, and the highest of those that stay is replaced in the same sync."""
+    """The surplus pod goes, and the highest of those that stay is replaced in the same sync."""
     parallel: dict[str, Any] = {"kind": "StatefulSet", "podManagementPolicy": "Parallel"}
     objects = running(web(4, **parallel), ["a1", "b1", "a1", "b1"], *zones("ab"))
     simulation, run = turn_of(objects, web(2, cpu="200m", **parallel))
@@ -94,7 +94,7 @@ def test_with_surge_nobody_waits_for_a_pod_that_leaves() -> None:
 
 @pytest.mark.parametrize(("grace", "node"), [(30, "b1"), (0, "a1")])
 def test_without_a_grace_period_a_pod_frees_its_room_at_once(grace: int, node: str) -> None:
-    """The API server removes it in the same moment: whoever is made then may follow it on its node."""
+    """The API server removes it in the same moment: a pod made then may follow it on its node."""
     spec: dict[str, Any] = {
         "strategy": {"rollingUpdate": {"maxSurge": 0}},
         "pod": {"terminationGracePeriodSeconds": grace},

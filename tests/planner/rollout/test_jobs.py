@@ -1,4 +1,4 @@
-"""Jobs in a rollout: their pods end, others follow, and whoever waits for their room gets it."""
+"""Jobs in a rollout: their pods end, others follow, and pods that wait for their room get it."""
 
 from __future__ import annotations
 

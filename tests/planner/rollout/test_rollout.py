@@ -171,7 +171,7 @@ def test_the_lines_of_all_draws_are_kept() -> None:
 
 
 def test_two_workloads_take_each_others_room() -> None:
-    """Both roll at once; whether both complete may depend on who is first, and the draws say so."""
+    """Both roll at once; whether both complete may depend on which is first, and the draws say so."""
     first, second = web(1, cpu="500m", constraints=[]), web(1, cpu="500m", constraints=[])
     second["metadata"]["name"] = "api"
     for part in (second["spec"]["selector"]["matchLabels"], second["spec"]["template"]["metadata"]["labels"]):

@@ -1,4 +1,4 @@
-"""Scaling in time: who goes when a workload shrinks, where the others come to, and what is left lopsided."""
+"""Scaling in time: which pods go when a workload shrinks, where others land, what is left lopsided."""
 
 from __future__ import annotations
 

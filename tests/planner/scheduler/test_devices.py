@@ -69,7 +69,7 @@ def test_an_allocated_claim_holds_the_pod_to_its_nodes() -> None:
     ],
 )
 def test_devices_elsewhere(reserved: list[str], words: str) -> None:
-    """As 1.36.2 printed it; a claim that nobody else holds is given back."""
+    """As 1.36.2 printed it; a claim that no other pod holds is given back."""
     found = decide(claim("far", "n9", reserved=reserved), claiming("far"))
     assert found.node is None
     assert found.message == (
@@ -99,7 +99,7 @@ def test_a_class_that_does_not_exist() -> None:
 
 
 def test_a_claim_without_devices_leaves_the_pod_undecided() -> None:
-    """Nobody says that the pod fits, nor that it does not; a note names pod and claim."""
+    """Nothing says that the pod fits, nor that it does not; a note names pod and claim."""
     objects = [node("n1"), node("n2", cpu="1"), device_class(), claim("one", allocated=False)]
     found = cluster(*objects, claiming("one", cpu="2"), pod("low", "n2", cpu="1"))
     simulation = simulate(found)
@@ -171,7 +171,7 @@ def test_an_allocation_without_a_time_is_noted(kubernetes: str, noted: bool) -> 
 
 
 def test_room_is_made_in_vain_for_a_claim_that_takes_no_pod_more() -> None:
-    """As on 1.36.2: who reserves claims is asked last, when others have been evicted already."""
+    """As on 1.36.2: the plugin that reserves claims is asked last, when others have been evicted already."""
     shared = claim("one", "n1", reserved=[f"there-{number}" for number in range(256)])
     low = pod("low", "n1", cpu="4")
     entry = {"name": "c", "resourceClaimName": "one"}

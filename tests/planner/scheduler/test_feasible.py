@@ -137,7 +137,7 @@ def test_profiles_do_not_share_what_they_weigh_differently() -> None:
     """What went wrong: two profiles with other weights for required affinity shared one count of admirers.
 
     Profile `strong` gives a required affinity the weight 5, which `weak` gives to nothing but the
-    preferred term; whoever was asked first decided for both.  To `strong` both nodes are alike.
+    preferred term; the one asked first decided for both.  To `strong` both nodes are alike.
     """
     close = term(HOST, "web")
     there = [

@@ -1,4 +1,4 @@
-"""Sampling with a seed: how many nodes are looked at, which, and who wins a tie among them."""
+"""Sampling with a seed: how many nodes are looked at, which, and which wins a tie among them."""
 
 import random
 from collections import Counter
@@ -70,7 +70,7 @@ def test_zones_take_turns_in_the_order_of_their_first_node() -> None:
 
 
 def test_a_search_begins_where_the_last_one_stopped() -> None:
-    """Every node is found once before any is found again, where nobody is held up for good."""
+    """Every node is found once before any is found again, where no node is refused for good."""
     problem = Problem(machines(300))
     draws = Sampling(problem, random.Random(1))
     every = np.ones(300, np.bool_)

@@ -166,7 +166,7 @@ def _offers(state: State) -> list[object]:
 
 
 def test_a_node_that_changed_last_before_a_cut_is_not_forgotten() -> None:
-    """The log is cut right when the entry is made; whoever follows must look at everything then."""
+    """The log is cut right when the entry is made; a reader that follows must look at everything then."""
     problem = Problem(cluster(node("n1"), node("n2"), pod("p", cpu="1"), pod("q", cpu="1")))
     state = State(problem)
     follower = LoadArray(state, lambda where: state.used[0][where])

@@ -1,4 +1,4 @@
-"""Autoscalers that would undo what somebody asks for are told."""
+"""Autoscalers that would undo a what-if are told."""
 
 import pytest
 

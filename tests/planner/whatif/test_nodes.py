@@ -166,7 +166,7 @@ def test_a_surplus_pod_does_not_come_back() -> None:
 
 
 def test_pods_come_back_though_their_workload_is_not_in_the_snapshot() -> None:
-    """`kubectl get nodes,pods` is enough: the owner reference says that somebody makes them again."""
+    """`kubectl get nodes,pods` is enough: the owner reference says that a controller makes them again."""
     pods = [pod(name, "a1", owner="ReplicaSet/web-abc") for name in ("x", "y")]
     stateful = pod("db-3", "a1", owner="StatefulSet/db")
     found = drain(cluster(node("a1"), node("b1"), *pods, stateful), "a1")
@@ -230,7 +230,7 @@ def test_an_old_revision_comes_back_as_the_old_revision() -> None:
 
 
 def test_a_removed_node_takes_its_daemons_and_drivers_along() -> None:
-    """Nothing of it is left, and nobody makes its DaemonSet pods and static pods again."""
+    """Nothing of it is left, and nothing makes its DaemonSet pods and static pods again."""
     daemon = scaled("DaemonSet", "agent", 0)
     drivers = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": "a1"}}
     snapshot = cluster(

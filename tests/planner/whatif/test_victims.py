@@ -61,7 +61,7 @@ def order(found: Cluster, workload: str = "Deployment", replicas: int = 0) -> li
     return [item.name for item in share.pods]
 
 
-#: What the rule says; the pods as words on top of ready, running, a day old and alone on a node; who
+#: What the rule says; the pods as words on top of ready, running, a day old and alone on a node; which
 #: goes first. Every later rule would say the opposite, as far as it can.
 RANKING: list[tuple[str, dict[str, Any], str]] = [
     (

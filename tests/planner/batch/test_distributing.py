@@ -1,4 +1,4 @@
-"""From quotas of cells to pods on nodes: dealt out, repaired, and the plan that comes of it."""
+"""From quotas of cells to pods on nodes: distributed, repaired, and the plan that comes of it."""
 
 from collections import Counter
 
@@ -27,18 +27,18 @@ def _one_cell(pending: Pending) -> NodeGroups:
 
 
 def _quotas(pending: Pending) -> Counter[Step]:
-    """Everybody in the only cell."""
+    """Every pod in the only cell."""
     return Counter({(number, 0): pods for number, pods in pending.wanted.items()})
 
 
-def _dealt(pending: Pending) -> Counter[Step]:
+def _distributed(pending: Pending) -> Counter[Step]:
     room = pending.room(pending.wanted)
     return Assignment(pending, _one_cell(pending), room).distribute(_quotas(pending))
 
 
 def _repaired(pending: Pending, seconds: float = 30.0) -> Counter[Step]:
     repair = Repair(pending, _one_cell(pending), pending.room(pending.wanted), Meter.of(seconds))
-    return repair.improve(_dealt(pending), _quotas(pending))
+    return repair.improve(_distributed(pending), _quotas(pending))
 
 
 def _overloaded(pending: Pending, placement: Counter[Step]) -> list[str]:
@@ -50,18 +50,18 @@ def _overloaded(pending: Pending, placement: Counter[Step]) -> list[str]:
     return [pending.problem.nodes.names[place] for place in np.flatnonzero(over).tolist()]
 
 
-def test_large_pods_are_dealt_first() -> None:
+def test_large_pods_are_distributed_first() -> None:
     """Small ones first would take a core of each node, and leave none for the large one."""
     pods = [pod("small1", cpu="1"), pod("small2", cpu="1"), pod("large", cpu="2")]
     pending = _pending(node("n1", cpu="2"), node("n2", cpu="2"), *pods)
-    dealt = _dealt(pending)
-    assert (sum(dealt.values()), _overloaded(pending, dealt)) == (3, [])
+    found = _distributed(pending)
+    assert (sum(found.values()), _overloaded(pending, found)) == (3, [])
 
 
-def test_a_higher_priority_is_dealt_before_a_larger_pod() -> None:
+def test_a_higher_priority_is_distributed_before_a_larger_pod() -> None:
     """Where there is room for one of two, the important one has it."""
     pending = _pending(node("n1", cpu="2"), pod("large", cpu="2"), pod("important", cpu="1", priority=9))
-    assert pending.placed(_dealt(pending)) == (1, 0)
+    assert pending.placed(_distributed(pending)) == (1, 0)
 
 
 def test_a_pod_goes_where_the_free_room_has_its_shape() -> None:
@@ -70,18 +70,18 @@ def test_a_pod_goes_where_the_free_room_has_its_shape() -> None:
     rich = node("b-rich", cpu="2", room={"memory": "64Gi"})
     pending = _pending(lean, rich, pod("cache", cpu="500m", memory="8Gi"), pod("eager", cpu="2"))
     names = pending.problem.nodes.names
-    went = {pending.template(number).pod.name: names[place] for number, place in _dealt(pending)}
+    went = {pending.template(number).pod.name: names[place] for number, place in _distributed(pending)}
     assert went == {"cache": "b-rich", "eager": "a-lean"}
 
 
-def test_no_node_is_dealt_more_than_a_rule_allows() -> None:
+def test_no_node_is_distributed_more_than_a_rule_allows() -> None:
     """Pods that keep apart on hosts get one a node, and the third has none."""
     apart: Object = {"app": "web", "apart": [term(HOST, "web")]}
     pending = _pending(node("n1"), node("n2"), *(pod(f"p{number}", **apart) for number in range(3)))
     assert sorted(_repaired(pending).values()) == [1, 1]
 
 
-#: 5 + 5 fill a node and 4 + 3 + 3 the other; dealt largest first, 5 + 4 and 5 + 3 leave a 3 over.
+#: 5 + 5 fill a node and 4 + 3 + 3 the other; distributed largest first, 5 + 4 and 5 + 3 leave a 3 over.
 _TIGHT = [
     node("n1", cpu="10"),
     node("n2", cpu="10"),
@@ -90,17 +90,17 @@ _TIGHT = [
 
 
 def test_pods_change_places_until_one_more_fits() -> None:
-    """What was dealt is no end: pods move and swap within their cell, and no node is overloaded."""
+    """What was distributed first may change: pods move and swap within their cell, no node is overloaded."""
     pending = _pending(*_TIGHT)
-    dealt, repaired = _dealt(pending), _repaired(pending)
-    assert (sum(dealt.values()), sum(repaired.values())) == (4, 5)
+    found, repaired = _distributed(pending), _repaired(pending)
+    assert (sum(found.values()), sum(repaired.values())) == (4, 5)
     assert _overloaded(pending, repaired) == []
 
 
-def test_without_time_what_was_dealt_stays() -> None:
+def test_without_time_what_was_distributed_stays() -> None:
     """A repair whose time is up changes nothing."""
     pending = _pending(*_TIGHT)
-    assert _repaired(pending, seconds=0.0) == _dealt(pending)
+    assert _repaired(pending, seconds=0.0) == _distributed(pending)
 
 
 def test_what_cannot_fit_is_left_over() -> None:
