@@ -46,6 +46,8 @@ class ApiServer(ThreadingHTTPServer):
     """Serves `objects` by plural name; what is in `forbidden` is answered with 403."""
 
     daemon_threads = True
+    #: kubectl asks for all groups at once; a connection that finds the queue full is tried again after 1 s.
+    request_queue_size = 64
 
     def __init__(self, objects: Mapping[str, list[dict[str, Any]]], forbidden: Sequence[str]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
