@@ -21,7 +21,8 @@ from planner.constraints import FILTERS, WEIGHTS
 from planner.constraints.family import Filter, Score
 from planner.documents.plan import Document
 from planner.proof.effort import STANDARD
-from tools.make_schema import FOLDER, schemas
+from tools.make_schema import DOCS, DOCUMENTS, FOLDER, schemas
+from tools.make_schema import page as formats_page
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -110,9 +111,23 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_schemas_are_current() -> None:
-    """The shipped JSON Schemas are those that tools/make_schema.py writes."""
+    """The shipped JSON Schemas and formats.md are those that tools/make_schema.py writes."""
     shipped = {path.name: path.read_text() for path in FOLDER.iterdir()}
     assert shipped == schemas()
+    assert (DOCS / "formats.md").read_text() == formats_page()
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_field_of_a_document_is_explained(name: str) -> None:
+    """No field is printed without a word about it."""
+    schema = json.loads(schemas()[name])
+    parts = {schema["title"]: schema, **schema.get("$defs", {})}
+    said = {
+        f"{part}.{field}": "description" in told
+        for part, content in parts.items()
+        for field, told in content["properties"].items()
+    }
+    assert [field for field, told in said.items() if not told] == []
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
-"""Writes the JSON Schema of every document into docs/schema/, from the classes in planner/documents/plan.py.
+"""Writes the reference of all documents from the classes in planner/documents/, and nothing by hand.
 
-Run it after a change there: `.venv/bin/python tools/make_schema.py`. A test compares the files.
+`docs/schema/` holds a JSON Schema for each, `docs/formats.md` the same for readers.
+Run it after a change there: `.venv/bin/python -m tools.make_schema`. A test compares the files.
 """
 
 import json
 from pathlib import Path
 from typing import Any
+
+from pydantic.alias_generators import to_camel
 
 from planner.documents.comparison import Comparison
 from planner.documents.consolidation import ConsolidationPlan
@@ -13,27 +16,42 @@ from planner.documents.diff import Diff
 from planner.documents.drain import DrainPlan
 from planner.documents.explanation import Explanation, ExplanationList
 from planner.documents.move_plan import MovePlan
-from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
-from planner.documents.rollout import Rollout, Trajectory
+from planner.documents.plan import (
+    CheckReport,
+    Document,
+    DocumentPart,
+    PlacementPlan,
+    ScaleDown,
+    Simulation,
+)
+from planner.documents.rollout import AppliedSimulation, Rollout, Trajectory
 from planner.documents.survival import Survival, SurvivalList
+from tools.field_docs import field_docs
+from tools.formats_page import formats_page
 
-FOLDER = Path(__file__).parents[1] / "docs" / "schema"
-DOCUMENTS: dict[str, type[Document]] = {
-    "check-report.json": CheckReport,
-    "comparison.json": Comparison,
-    "consolidation-plan.json": ConsolidationPlan,
-    "explanation-list.json": ExplanationList,
-    "explanation.json": Explanation,
-    "move-plan.json": MovePlan,
-    "placement-plan.json": PlacementPlan,
-    "scale-down.json": ScaleDown,
-    "simulation.json": Simulation,
-    "diff.json": Diff,
-    "drain-plan.json": DrainPlan,
-    "rollout.json": Rollout,
-    "trajectory.json": Trajectory,
-    "survival.json": Survival,
-    "survival-list.json": SurvivalList,
+DOCS = Path(__file__).parents[1] / "docs"
+FOLDER = DOCS / "schema"
+#: The file of each document's schema, the document, and the command that prints it.
+DOCUMENTS: dict[str, tuple[type[Document], str]] = {
+    "check-report.json": (CheckReport, "planner check"),
+    "survival.json": (Survival, "planner check --survive"),
+    "survival-list.json": (SurvivalList, "planner check --survive, with several keys"),
+    "simulation.json": (Simulation, "planner simulate"),
+    "applied-simulation.json": (
+        AppliedSimulation,
+        "planner simulate, of files of which later ones change the template of a workload that runs",
+    ),
+    "explanation.json": (Explanation, "planner explain, of one pod"),
+    "explanation-list.json": (ExplanationList, "planner explain, of several"),
+    "placement-plan.json": (PlacementPlan, "planner solve"),
+    "comparison.json": (Comparison, "planner compare"),
+    "move-plan.json": (MovePlan, "planner rebalance"),
+    "consolidation-plan.json": (ConsolidationPlan, "planner consolidate"),
+    "scale-down.json": (ScaleDown, "planner scale-down"),
+    "drain-plan.json": (DrainPlan, "planner drain"),
+    "rollout.json": (Rollout, "planner rollout"),
+    "trajectory.json": (Trajectory, "planner rollout --scale"),
+    "diff.json": (Diff, "planner diff"),
 }
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 #: Printed only with -v; every other field is always there, null or empty when there is nothing to say.
@@ -42,22 +60,36 @@ _ON_REQUEST = {"repair", "rejected", "scores", "totals"}
 
 def schemas() -> dict[str, str]:
     """The text of every schema file, by name."""
-    return {name: _text(document) for name, document in DOCUMENTS.items()}
+    return {name: json.dumps(_schema(document), indent=2) + "\n" for name, (document, _) in DOCUMENTS.items()}
 
 
-def _text(document: type[Document]) -> str:
+def page() -> str:
+    """The text of docs/formats.md."""
+    return formats_page([(name, _schema(document), told) for name, (document, told) in DOCUMENTS.items()])
+
+
+def _schema(document: type[Document]) -> dict[str, Any]:
     schema = {"$schema": _DIALECT, **document.model_json_schema(mode="serialization")}
+    classes = {part.__name__: part for part in _below(DocumentPart)}
     for part in (schema, *schema.get("$defs", {}).values()):
-        _finish(part)
-    return json.dumps(schema, indent=2) + "\n"
+        _finish(part, classes[part["title"]])
+    return schema
 
 
-def _finish(part: dict[str, Any]) -> None:
-    """Demand what is always printed, and leave out titles that only repeat the names."""
+def _below(part: type[DocumentPart]) -> list[type[DocumentPart]]:
+    return [part, *(found for sub in part.__subclasses__() for found in _below(sub))]
+
+
+def _finish(part: dict[str, Any], of: type[DocumentPart]) -> None:
+    """Demand what is always printed, describe every field, leave out titles that only repeat the names."""
     properties: dict[str, dict[str, Any]] = part["properties"]
-    for field in properties.values():
+    docs = field_docs(of)
+    said = {info.alias or to_camel(name): docs.get(name) for name, info in of.model_fields.items()}
+    for name, field in properties.items():
         field.pop("title", None)
         field.pop("default", None)
+        if said[name]:
+            field["description"] = said[name]
     part["required"] = [name for name in properties if name not in _ON_REQUEST]
 
 
@@ -66,6 +98,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for name, text in schemas().items():
         (FOLDER / name).write_text(text)
+    (DOCS / "formats.md").write_text(page())
 
 
 if __name__ == "__main__":

@@ -12,63 +12,88 @@ class RemovedNode(DocumentPart):
     """A node that goes, and the wave after which it is empty; 0 when it is from the beginning."""
 
     node: str
+    """The node."""
     type: str
+    """Its type: the value of the label that prices go by."""
     price: float
+    """Its price."""
     wave: int
+    """The wave after which it is empty; 0 when it is from the beginning."""
 
 
 class KeptNode(DocumentPart):
     """A node that is kept, why, and the pod that holds it where one does."""
 
     node: str
+    """The node."""
     type: str
+    """Its type: the value of the label that prices go by."""
     price: float
+    """Its price."""
     reason: str
+    """Why it is kept."""
     pod: str | None = None
+    """The pod that holds it; null where none does."""
 
 
 class NodeCost(DocumentPart):
     """What all nodes cost before and after, and what no plan costs less than; null where nothing is known."""
 
     before: float
+    """Of all nodes."""
     after: float
+    """Of those that are kept."""
     bound: float | None
+    """What no set of nodes that holds every pod costs less than; null where nothing is known."""
 
 
 class LostDomain(DocumentPart):
     """A domain of a constraint of which no node is left."""
 
     key: str
+    """The topology key."""
     domain: str
+    """The domain."""
 
 
 class FrontierPoint(DocumentPart):
     """A plan with fewer moves: how many nodes go, and what those that are kept cost."""
 
     nodes: int
+    """How many nodes go."""
     moves: int
+    """With so many moves."""
     cost: float
+    """What those that are kept cost."""
 
 
 class ConsolidationPlan(SearchDocument):
-    """Which nodes go, and in which waves their pods leave them.
-
-    Costs in `objective` are in multiples of `priceUnit`.  `Optimal` when no plan leaves cheaper nodes, or the
-    same cost with fewer moves.  The nodes that go are cordoned first, and so are those of
-    `cordonedMeanwhile`: nodes that are kept, until all waves are over.
-    """
+    """Which nodes go, and in which waves their pods leave them."""
 
     kind: Literal["ConsolidationPlan"] = "ConsolidationPlan"
     status: Status
+    """`Optimal` where no plan leaves cheaper nodes, or the same cost with fewer moves; else `Feasible`."""
     objective: tuple[Objective, ...]
+    """`cost` (in multiples of `priceUnit`), `moves`, `pinned`, `softExcess`."""
     price_unit: float
+    """The smallest decimal of the prices."""
     cost: NodeCost
+    """What all nodes cost."""
     removed: tuple[RemovedNode, ...]
+    """Nodes that go, cordoned first, in the order in which they are empty."""
     kept: tuple[KeptNode, ...]
+    """Nodes that stay."""
     cordoned_meanwhile: tuple[str, ...] = ()
+    """Nodes that are kept, and cordoned from the beginning until all waves are over."""
     steps: tuple[MoveStep, ...]
+    """The moves, in the order of the waves."""
     frontier: tuple[FrontierPoint, ...] = ()
+    """With --curve: plans with fewer moves; each costs less than the one before."""
     before: Balance
+    """As the cluster stands."""
     after: Balance
+    """With the nodes that go cordoned and empty."""
     spread: tuple[SpreadChange, ...] = ()
+    """The constraints whose domains change."""
     domains_lost: tuple[LostDomain, ...] = ()
+    """Domains of constraints of which no node is left."""

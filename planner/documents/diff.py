@@ -12,46 +12,67 @@ class MovedPod(DocumentPart):
     """A pod that is on another node, under its own name or as the pod that its controller made instead."""
 
     pod: str
+    """The pod."""
     workload: str
+    """Its workload."""
     source: str
+    """The node before."""
     node: str
+    """The node now."""
     replacement: str | None = None
+    """The pod that its controller made instead; null where the pod has kept its name."""
 
 
 class PendingPod(DocumentPart):
-    """A pod that waits for a node; `was` is the node that it, or the pod it stands for, had before."""
+    """A pod that waits for a node."""
 
     pod: str
+    """The pod."""
     workload: str
+    """Its workload."""
     was: str | None
+    """The node that it, or the pod that it stands for, had before; null for a new one."""
 
 
 class PlacedPod(DocumentPart):
     """A pod that waited before and has a node now."""
 
     pod: str
+    """The pod."""
     workload: str
+    """Its workload."""
     node: str
+    """The node that it has now."""
 
 
 class WorkloadChange(DocumentPart):
     """How many pods of a workload are on nodes, and how many wait, before and after."""
 
     namespace: str
+    """The namespace of the workload."""
     workload: str
+    """The workload."""
     placed_before: int
+    """Its pods on nodes before."""
     placed_after: int
+    """The same after."""
     pending_before: int
+    """Its pods without a node before."""
     pending_after: int
+    """The same after."""
 
 
 class NodeChanges(DocumentPart):
     """Nodes that are new, gone, or cordoned or not since."""
 
     added: tuple[str, ...] = ()
+    """Names of new nodes."""
     removed: tuple[str, ...] = ()
+    """Nodes that are gone."""
     cordoned: tuple[str, ...] = ()
+    """Nodes that are cordoned since."""
     uncordoned: tuple[str, ...] = ()
+    """Nodes that no longer are."""
 
 
 class Diff(Document):
@@ -59,10 +80,20 @@ class Diff(Document):
 
     kind: Literal["Diff"] = "Diff"
     before: Balance
+    """The first snapshot; with -n its pods of that namespace."""
     after: Balance
+    """The second snapshot."""
     nodes: NodeChanges
+    """The nodes that changed."""
     spread: tuple[SpreadChange, ...] = ()
+    """The constraints whose pods per domain differ. Changed terms make another constraint; one that is in one
+    snapshot only has no domains in the other."""
     moved: tuple[MovedPod, ...] = ()
+    """Pods that are on another node. Of the pods of a workload that are gone and those that are new, as many
+    as there are on the same node have stayed; the others are paired in the order of their names."""
     pending: tuple[PendingPod, ...] = ()
+    """Pods that wait and did not before."""
     placed: tuple[PlacedPod, ...] = ()
+    """Pods that waited before under this name and have a node now."""
     workloads: tuple[WorkloadChange, ...] = ()
+    """Those of which other numbers of pods run or wait."""

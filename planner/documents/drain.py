@@ -10,54 +10,63 @@ from planner.documents.plan import Document, DocumentPart, PendingReason, Spread
 
 
 class DrainEviction(DocumentPart):
-    """A pod that is evicted, and where its replacement lands when ties go to the smallest name.
-
-    None where it stays pending, or where nothing makes it again.
-    """
+    """A pod that is evicted, and where its replacement lands."""
 
     pod: str
+    """The pod."""
     lands: str | None
+    """The node where its replacement lands when ties go to the smallest name; null where it stays pending or
+    nothing makes it again."""
 
 
 class DrainStep(DocumentPart):
     """A node that is drained, the wave in which it was last asked, and the evictions in their order."""
 
     wave: int
+    """The wave in which the node was last asked."""
     node: str
+    """The node."""
     evictions: tuple[DrainEviction, ...]
+    """The evictions in their order; none for a node that has only pods that stay."""
 
 
 Reason = Literal["Budget", "NoController", "NodeNotReady", "Finalizer", "Terminating"]
 
 
 class BlockedNode(DocumentPart):
-    """A node that is not empty in the end: a pod that stays, why it does, and what frees the node.
-
-    Of `Budget` the message is the eviction API's, of `NoController` that of kubectl drain without --force.
-    Else the pod is evicted, or was before, and does not end.
-    """
+    """A node that is not empty in the end: a pod that stays, why it does, and what frees the node."""
 
     node: str
+    """The node."""
     pod: str
+    """The first pod that stays."""
     message: str
+    """What the eviction API (`Budget`) or kubectl drain (`NoController`) says, or why the pod does not end.
+    """
     reason: Reason = "Budget"
+    """Why it stays."""
     fixes: tuple[Fix, ...] = ()
+    """What frees the node, each tried out."""
 
 
 class DrainedJob(DocumentPart):
-    """What the evictions of a drain do to a Job; the retries left are those after them.
-
-    They are None where evictions are ignored.  Of a Job that counts retries by index they are those of the
-    index that has the fewest left.
-    """
+    """What the evictions of a drain do to a Job."""
 
     namespace: str
+    """The namespace of the Job."""
     job: str
+    """The Job."""
     evictions: int
+    """How many of its pods are evicted."""
     outcome: Literal["KeepsRunning", "LosesRetries", "Fails"]
+    """What that does to it."""
     reason: str = ""
+    """Of a failure, as the job controller says it."""
     retries: int | None = None
+    """The retries that it bears in all; null where none are counted. With `backoffLimitPerIndex` those of the
+    index with the fewest left."""
     retries_left: int | None = None
+    """Those left after the evictions."""
 
 
 class DrainPlan(Document):
@@ -65,13 +74,22 @@ class DrainPlan(Document):
 
     kind: Literal["DrainPlan"] = "DrainPlan"
     nodes: tuple[str, ...]
+    """The nodes to be drained; all are cordoned first."""
     surge: tuple[str, ...] = ()
+    """New nodes that come before."""
     steps: tuple[DrainStep, ...]
+    """The nodes, in order."""
     blocked: tuple[BlockedNode, ...] = ()
+    """Nodes that are not empty in the end."""
     played_to_end: bool = True
-    """False where pods evict each other in turn, so that it was given up at some moment."""
+    """False where pods evict each other in a loop: it was given up at some moment, and a note says so."""
     before: Balance
+    """With the nodes cordoned and every waiting pod placed as far as possible."""
     after: Balance
+    """The same after the drain."""
     jobs: tuple[DrainedJob, ...] = ()
+    """What the evictions do to Jobs."""
     pending: tuple[PendingReason, ...] = ()
+    """Why pods are left without a node."""
     spread: tuple[SpreadChange, ...] = ()
+    """The constraints whose domains change."""

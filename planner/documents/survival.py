@@ -10,45 +10,59 @@ from planner.documents.plan import Document, DocumentPart
 
 
 class WorkloadLoss(DocumentPart):
-    """A workload that has pods in the lost domain: `replicas` ran before, `lost` of them there.
-
-    `replaced` is how many get another node, `pending` how many do not.
-    """
+    """A workload that has pods in the lost domain."""
 
     namespace: str
+    """The namespace of the workload."""
     workload: str
+    """The workload."""
     replicas: int
+    """Those that ran before."""
     lost: int
+    """Those of them in the domain."""
     replaced: int
+    """How many get another node."""
     pending: int
+    """How many do not."""
     ok: bool
+    """Whether it survives."""
 
 
 class LostPending(DocumentPart):
     """Pods alike that find no node when the domain is gone, why, and the least bad way out."""
 
     namespace: str
+    """The namespace of the workload."""
     workload: str
+    """The workload."""
     pods: int
+    """How many."""
     example: str
+    """The first of them."""
     message: str
+    """The scheduler's line."""
     fix: Fix | None = None
+    """The cheapest that helps the example; null where none is known."""
 
 
 class DomainLoss(DocumentPart):
-    """One domain gone.
-
-    `meanwhile` are the pods that find no node while the domain's nodes are there, unreachable, where
-    that is more.
-    """
+    """One domain gone."""
 
     domain: str
+    """The domain that is lost."""
     nodes: int
+    """Its nodes."""
     pods: int
+    """Its pods."""
     workloads: tuple[WorkloadLoss, ...]
+    """The workloads with pods there."""
     pending: tuple[LostPending, ...] = ()
+    """Pods that find no node any more."""
     meanwhile: tuple[LostPending, ...] = ()
+    """The same as long as the nodes of the domain stay in the cluster, unreachable; empty where no more pods
+    wait then."""
     ok: bool
+    """Whether every workload survives."""
 
 
 class Survival(Document):
@@ -60,8 +74,11 @@ class Survival(Document):
 
     kind: Literal["Survival"] = "Survival"
     topology_key: str
+    """Whose domains are lost, one at a time."""
     domains: tuple[DomainLoss, ...]
+    """The loss of each."""
     failures: int
+    """Pairs of a domain and a workload that does not survive its loss."""
 
 
 class SurvivalList(Document):
@@ -69,6 +86,7 @@ class SurvivalList(Document):
 
     kind: Literal["SurvivalList"] = "SurvivalList"
     items: tuple[Survival, ...]
+    """One for each key."""
 
 
 def together(surveys: Sequence[Survival]) -> Survival | SurvivalList:
