@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 from models import Cluster
 from planner.batch.document import document
@@ -17,6 +18,7 @@ from planner.errors import InputError
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
+from planner.scheduler.order import Step
 
 #: The seconds that are kept for checking the plan: for every pod, and what part of the limit at most.
 _CHECK = 0.0003
@@ -55,12 +57,34 @@ def solve(
         meter = Meter.of(time_limit, stop_event, effort=effort)
         return move_document(movable, EvictionSearch(movable, meter, watch).run()).cut_while(meter.cut)
     pending = Pending(Problem(cluster))
-    pods = sum(pending.wanted.values())
-    kept = min(_CHECK * pods, _MOST_CHECK * time_limit)
-    meter = Meter.of(time_limit, stop_event, kept, effort)
+    meter = _meter(pending, time_limit, stop_event, effort)
     search = BatchSearch(pending, meter, PlanShape(prefer), watch)
     found = search.final_state() if final_state else search.sequence()
     return document(pending, found, final_state=final_state).cut_while(meter.cut)
+
+
+def solve_from(
+    problem: Problem,
+    known: Sequence[Sequence[Step]],
+    *,
+    time_limit: float,
+    watch: Watch | None = None,
+    stop_event: threading.Event | None = None,
+) -> plan.PlacementPlan:
+    """The same for a problem whose pods were placed in other ways before: no plan that is known is better.
+
+    The first of them is what the reference scheduler does without a seed.
+    """
+    pending = Pending(problem)
+    meter = _meter(pending, time_limit, stop_event, STANDARD)
+    found = BatchSearch(pending, meter, PlanShape.SPREAD, watch, known).sequence()
+    return document(pending, found, final_state=False).cut_while(meter.cut)
+
+
+def _meter(pending: Pending, time_limit: float, stop_event: threading.Event | None, effort: Effort) -> Meter:
+    """The limit, with some time kept for checking the plan."""
+    kept = min(_CHECK * sum(pending.wanted.values()), _MOST_CHECK * time_limit)
+    return Meter.of(time_limit, stop_event, kept, effort)
 
 
 def solve_as_part(cluster: Cluster, meter: Meter) -> plan.PlacementPlan:

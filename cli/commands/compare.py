@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.input import options
 from cli.input.what_if import Changes
+
+if TYPE_CHECKING:
+    from planner.documents.columns import ColumnName
 
 Replays = Annotated[
     int,
@@ -21,6 +25,28 @@ Policy = Annotated[
     str | None,
     typer.Option("--policy", metavar="FILE", help="A DeschedulerPolicy: Descheduler and the moves obey it."),
 ]
+Afresh = Annotated[
+    bool,
+    typer.Option(
+        "--afresh", help="Take all pods as pending that a controller makes again: what the order cost."
+    ),
+]
+
+
+class Way(StrEnum):
+    """What `--with` takes: columns that a question may leave out."""
+
+    KUBE_SCHEDULER = "kube-scheduler"
+    DESCHEDULER = "descheduler"
+
+
+With = Annotated[
+    list[Way] | None,
+    typer.Option(
+        "--with", metavar="COLUMN", help="Also kube-scheduler or descheduler, where it is not there already."
+    ),
+]
+_COLUMNS: dict[Way, ColumnName] = {Way.KUBE_SCHEDULER: "kubeScheduler", Way.DESCHEDULER: "descheduler"}
 
 
 def compare(
@@ -29,6 +55,8 @@ def compare(
     namespace: options.NamedIn = None,
     replays: Replays = 5,
     policy: Policy = None,
+    afresh: Afresh = False,
+    with_columns: With = None,
     time_limit: options.TimeLimit = 30.0,
     output: options.Format = None,
     report: options.Report = None,
@@ -49,7 +77,10 @@ def compare(
     for it, round by round with kube-scheduler in between, and the fewest moves, as `planner rebalance`
     finds them. Descheduler's order is drawn, too: of the --replays runs the least and the most are shown.
 
-    --time-limit is for the search for the plan; the runs of kube-scheduler take the time they take.
+    With --afresh all pods are taken as pending that a controller makes again, in the order of the queue:
+    where kube-scheduler and the best plan put them from nothing, beside where they are today.
+
+    --time-limit is for all together: after half of it no further run begins.
     Ctrl-C leaves out further runs and compares the best plan so far.
 
     Exit code 1 when even the plan leaves a pod over. `-o name` prints those pods.
@@ -62,7 +93,13 @@ def compare(
     cluster = with_policy(cluster, policy)
     with searching("what kube-scheduler does", "{} of {} pods scheduled") as (progress, stop_requested):
         comparison = measure(
-            cluster, replays=replays, time_limit=time_limit, progress=progress, stop_event=stop_requested
+            cluster,
+            replays=replays,
+            time_limit=time_limit,
+            afresh=afresh,
+            columns=[_COLUMNS[way] for way in with_columns or ()],
+            progress=progress,
+            stop_event=stop_requested,
         )
     answer = Answer(output=output, verbose=verbose, report=report)
     answer.give("compare", comparison, cluster, findings=bool(comparison.optimal.unplaced))

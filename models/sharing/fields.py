@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from models.objects.base import KubeModel
-from models.objects.descheduler import POLICY_ARGS
+from models.objects.descheduler import POLICY_ARGS, PolicyPluginConfig
 from models.objects.pod import READ_CONDITIONS, PodStatus
 from models.objects.scheduler_config import PLUGIN_ARGS, Plugin, PluginConfig, ResourceWeight
 from models.objects.storage import CSINodeDriver
@@ -93,7 +93,7 @@ _FIXED = {
     "type",
     "uid",
 }
-_FIXED_NAMES = (CSINodeDriver, Plugin, PluginConfig, ResourceWeight)
+_FIXED_NAMES = (CSINodeDriver, Plugin, PluginConfig, PolicyPluginConfig, ResourceWeight)
 _MEANINGS = {
     "annotations": Meaning.ANNOTATIONS,
     "disrupted_pods": Meaning.NAMES_AS_KEYS,

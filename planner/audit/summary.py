@@ -10,7 +10,7 @@ import numpy as np
 from planner.audit import spread_counts
 from planner.audit.findings import named
 from planner.audit.usage import occupied, use_of
-from planner.documents.comparison import DomainPods, PriorityCount, Summary, Utilisation
+from planner.documents.figures import DomainPods, PriorityCount, Summary, Utilisation
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.state.state import State
@@ -47,6 +47,7 @@ def _spread(found: spread_counts.SpreadCounts) -> DomainPods:
         **named(found),
         domains=dict(found.domains),
         skew=found.skew,
+        excess=dict(found.surplus),
     )
 
 

@@ -51,8 +51,17 @@ class Result:
 class BatchSearch:
     """Looks for the best plan until it is found, or the time is up."""
 
-    def __init__(self, pending: Pending, meter: Meter, shape: PlanShape, watch: Watch | None = None) -> None:
+    def __init__(
+        self,
+        pending: Pending,
+        meter: Meter,
+        shape: PlanShape,
+        watch: Watch | None = None,
+        known: Sequence[Sequence[Step]] = (),
+    ) -> None:
+        """`known` are plans that are there already; the first one is the reference scheduler's."""
         self._pending = pending
+        self._known = known
         self._meter = meter
         self._watch = watch
         self._orderer = Orderer(pending.problem, pending.state, pending.frameworks)
@@ -66,6 +75,8 @@ class BatchSearch:
 
         All of it, unless a stop is requested meanwhile; one requested before waits, for want of another plan.
         """
+        if self._known:
+            return [*self._known[0]]
         stopped = self._meter.stopped
         template_of, steps = self._pending.problem.template_of, list[Step]()
         total = len(self._pending.scheduler.queue)
@@ -80,7 +91,14 @@ class BatchSearch:
         return steps
 
     def sequence(self) -> Result:
-        """The best plan that an order of admissible binds leads to."""
+        """The best plan that an order of admissible binds leads to, no worse than any that is known."""
+        found = self._searched()
+        for steps in self._known:
+            if not self._best.perfect():
+                self._best.offer(steps)
+        return found
+
+    def _searched(self) -> Result:
         self._meter.look_for("the most pods")
         self._best.tell()
         if is_tiny(self._pending, self._meter.effort.exact):

@@ -42,9 +42,14 @@ class Descheduled:
     rounds: tuple[tuple[int, ...], ...]
     ending: Ending
     node_of: Codes
-    pending: int
+    waiting: tuple[int, ...]
     """Pods that wait for a node in the end, those that waited at the start included."""
     preempted: int
+
+    @property
+    def pending(self) -> int:
+        """How many pods wait for a node in the end."""
+        return len(self.waiting)
 
     @property
     def evictions(self) -> int:
@@ -55,10 +60,14 @@ class Descheduled:
 def descheduled(
     problem: Problem, protections: Protections, *, seed: int | None = None, most_rounds: int = MOST_ROUNDS
 ) -> Descheduled:
-    """What Descheduler and kube-scheduler make of a cluster; equal choices are drawn with a seed."""
+    """What Descheduler and kube-scheduler make of a cluster; equal choices are drawn with a seed.
+
+    Pods that wait are scheduled before the first round.
+    """
     budgets = Budgets(problem)
     descheduler = Descheduler(problem, protections, budgets, seed)
     cluster = _Cluster(problem, seed)
+    cluster.replace(())
     rounds: list[tuple[int, ...]] = []
     seen, circles = {cluster.placement()}, False
     while True:
@@ -72,7 +81,7 @@ def descheduled(
         seen.add(cluster.placement())
     ending = Ending.AT_REST if not evicted else Ending.CIRCLES if circles else Ending.EVICTING
     state = cluster.scheduler.state
-    return Descheduled(tuple(rounds), ending, state.node_of.copy(), len(cluster.waiting), cluster.preempted)
+    return Descheduled(tuple(rounds), ending, state.node_of.copy(), tuple(cluster.waiting), cluster.preempted)
 
 
 class _Cluster:

@@ -1,76 +1,12 @@
-"""The document that `planner compare` prints: kube-scheduler beside the best plan."""
+"""The document that `planner compare` prints: kube-scheduler, Descheduler and the best plan side by side."""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
+from planner.documents.columns import Column, Draw, Ending, Question
+from planner.documents.figures import PriorityCount, Repair, Summary
 from planner.documents.plan import DocumentPart, Objective, SearchDocument, Status
-
-
-class PriorityCount(DocumentPart):
-    """How many of the pending pods of one priority are placed."""
-
-    priority: int
-    """The priority."""
-    pods: int
-    """The pending pods that have it."""
-    placed: int
-    """How many of them are placed."""
-
-
-class DomainPods(DocumentPart):
-    """One topology spread constraint, and its pods per domain."""
-
-    namespace: str
-    """The namespace of the workload."""
-    workload: str
-    """Whose constraint it is."""
-    topology_key: str
-    """As in the manifest."""
-    when_unsatisfiable: str
-    """As in the manifest."""
-    max_skew: int
-    """As in the manifest."""
-    selector: str = ""
-    """The pods that are counted, in kubectl's notation."""
-    domains: dict[str, int]
-    """By domain, matching pods."""
-    skew: int
-    """The fullest domain less the global minimum."""
-
-
-class Utilisation(DocumentPart):
-    """What pods request of a resource, of all that nodes have, and on the node where it is the most."""
-
-    resource: str
-    """A resource that some pod requests."""
-    mean_percent: float
-    """What is requested, of all that nodes have."""
-    fullest_percent: float
-    """The same on the node where it is the most."""
-    fullest_node: str
-    """That node."""
-
-
-class Summary(DocumentPart):
-    """A placement in figures: the pending pods, and the cluster with those of them that were placed."""
-
-    pods: int
-    """The pending pods."""
-    placed: int
-    """How many of them are placed."""
-    by_priority: tuple[PriorityCount, ...] = ()
-    """The same by priority, the highest first."""
-    unplaced: tuple[str, ...] = ()
-    """The pending pods that are not placed, in the order of the queue."""
-    spread: tuple[DomainPods, ...] = ()
-    """Every spread constraint."""
-    nodes: int
-    """The nodes there are."""
-    nodes_used: int
-    """Those with pods on them."""
-    utilisation: tuple[Utilisation, ...] = ()
-    """What pods request, by resource."""
 
 
 class Replay(DocumentPart):
@@ -165,27 +101,12 @@ class Difference(DocumentPart):
     """By resource."""
 
 
-class Repair(DocumentPart):
-    """Running pods that were evicted, in so many rounds or waves, and what is wrong with the cluster then."""
-
-    evictions: int
-    """Running pods that were evicted."""
-    rounds: int
-    """Rounds of Descheduler, or waves of the plan."""
-    hard_violations: int
-    """Broken pairs of a DoNotSchedule constraint and a domain, in the end."""
-    hard_excess: int
-    """Pods too many over DoNotSchedule constraints and domains, in the end."""
-    pending: int
-    """Pods without a node in the end."""
-
-
 class DeschedulerRun(Repair):
     """What Descheduler and kube-scheduler make of the cluster."""
 
     seed: int | None = None
     """The seed of the run; null where equal pods and nodes go by their names."""
-    ending: Literal["AtRest", "Circles", "Evicting"]
+    ending: Ending
     """`AtRest`; `Circles`: still evicting, and pods were placed before as they are placed after a later
     round; or `Evicting`: still evicting when it was stopped."""
     preempted: int
@@ -217,9 +138,17 @@ class RepairComparison(DocumentPart):
 
 
 class Comparison(SearchDocument):
-    """What kube-scheduler does with the pending pods, beside the best that can be done with them."""
+    """What kube-scheduler does with the pods of a question, beside the best that can be done with them."""
 
     kind: Literal["Comparison"] = "Comparison"
+    question: Question = "pending"
+    """`pending`: where the pending pods come; `running`: what is made of the running pods, where none is
+    pending; `afresh`: where all pods that a controller makes again would come from nothing."""
+    columns: tuple[Column, ...] = ()
+    """All ways side by side, as they are shown: now, kube-scheduler by name and its worst, median and best
+    draw, Descheduler likewise, and the optimum."""
+    draws: tuple[Draw, ...] = ()
+    """Every draw, by name and seed."""
     before: Summary
     """The snapshot, with no pending pod placed."""
     kube_scheduler: Reference
@@ -229,7 +158,7 @@ class Comparison(SearchDocument):
     difference: Difference
     """`optimal` less `kubeScheduler`. Above 0 the plan has more."""
     repair: RepairComparison | None = None
-    """Only where no pod is pending: what is done about running pods."""
+    """Only where the running pods are asked about."""
 
     def _not_asked_for(self) -> Any:
         return {"repair"} if self.repair is None else None

@@ -19,7 +19,8 @@ def why_not(pod: Pod) -> str | None:
     return next((reason for reason, holds in _REASONS.items() if holds(pod)), None)
 
 
-def _is_tied(pod: Pod) -> bool:
+def is_tied(pod: Pod) -> bool:
+    """Whether the pod comes with its node, and would be nowhere else."""
     controller = pod.metadata.controller
     return pod.is_mirror or (controller is not None and controller.kind in _TIED_TO_NODES)
 
@@ -38,7 +39,7 @@ def asks_to_stay(pod: Pod) -> bool:
 
 _REASONS: dict[str, Callable[[Pod], bool]] = {
     "it is terminating": lambda pod: pod.is_terminating,
-    "it belongs to its node": _is_tied,
+    "it belongs to its node": is_tied,
     "no controller would recreate it": lambda pod: pod.metadata.controller is None,
     "its priority is the system's": lambda pod: pod.priority >= _SYSTEM_PRIORITY,
     "it has local storage": has_local_storage,

@@ -76,7 +76,7 @@ def unmodelled(policy: DeschedulerPolicy | None) -> Iterator[str]:
     if policy.node_selector or evictor.node_selector:
         yield "nodeSelector of the DeschedulerPolicy is ignored: moves may start and end on every node"
     if not spread.topology_balance_node_fit:
-        yield "topologyBalanceNodeFit false is ignored: a pod is moved only where it fits"
+        yield "topologyBalanceNodeFit false is not for plans: they move a pod only where it fits"
     if len(policy.profiles) > 1:
         yield "of several profiles in the DeschedulerPolicy the first arguments of each plugin count"
 

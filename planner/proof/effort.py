@@ -429,3 +429,8 @@ FRONTIER_POINTS, FRONTIER_SHARE = 6, 0.05
 #: In this share of the draws with which a plan is replayed pods end as late as they can: what they hold is
 #: in the way for longest.
 LATE_ENDS = 1 / 3
+
+# Comparison
+
+#: The part of the limit after which no further draw of kube-scheduler or Descheduler begins.
+DRAWS_SHARE = 0.5

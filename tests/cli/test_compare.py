@@ -1,6 +1,7 @@
 """`planner compare` as it is typed: exit codes, every form of the comparison, the options."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,9 @@ def overfull(tmp_path: Path) -> str:
 
 
 def rows(text: str) -> dict[str, list[str]]:
-    """The three figures of every row, by its label."""
-    cells = [line.rsplit(maxsplit=3) for line in text.splitlines()]
-    return {parts[0].strip(): parts[1:] for parts in cells if len(parts) == 4}
+    """The figures of every row, by its label."""
+    cells = [re.split(r"\s{2,}", line.strip()) for line in text.splitlines()]
+    return {parts[0]: parts[1:] for parts in cells if len(parts) > 1}
 
 
 def test_all_placed_is_0(planner: Planner, fragmented: str) -> None:
@@ -50,22 +51,70 @@ def test_nothing_pending_is_0(planner: Planner, tmp_path: Path) -> None:
 
 
 def test_the_table(planner: Planner, fragmented: str) -> None:
-    """A figure a row: kube-scheduler, the plan, the difference."""
+    """A figure a row: now, kube-scheduler, its draws, the plan; rows without a difference are folded."""
     found = rows(planner("compare", "-f", fragmented, "--replays", "3").out)
-    assert found["FIGURE"] == ["KUBE-SCHEDULER", "OPTIMUM", "DIFFERENCE"]
-    assert found["pods placed, of 3"] == ["2", "3", "+1"]
-    for name in ("worst", "median", "best"):
-        assert found[f"{name} of 3 with ties drawn"] == ["2", "3", "+1"]
-    assert found["nodes used, of 2"] == ["2", "2", "0"]
-    assert found["cpu requested"] == ["12.5%", "62.5%", "+50.0"]
-    assert not any(label.startswith("priority") for label in found)
+    assert found["FIGURE"] == ["NOW", "KUBE-SCHEDULER", "3 DRAWN", "OPTIMUM"]
+    assert found["pods placed, of 3"] == ["0", "2", "2", "3"]
+    assert found["nodes used, of 2"] == ["0", "2", "2", "2"]
+    assert found["cpu requested"] == ["0%", "12.5%", "12.5%", "62.5%"]
+    assert not any(label.startswith(("priority", "pods evicted")) for label in found)
+    everything = rows(planner("compare", "-f", fragmented, "--replays", "3", "-v").out)
+    assert everything["pods evicted"] == ["0", "0", "0", "0"]
+
+
+def test_draws_that_differ_are_told_apart(planner: Planner) -> None:
+    """A cell has the worst, the median and the best draw, and a line below says so."""
+    ended = planner("compare", "-f", "examples/13-rack-grid", "--replays", "20")
+    named, drawn = rows(ended.out)["pods placed, of 9"][1:3]
+    worst, median, best = map(int, drawn.split("/"))
+    assert worst <= median <= best <= 9
+    assert worst <= int(named) <= 9
+    assert "of draws: the worst/the median/the best run" in ended.out
+
+
+@pytest.mark.parametrize("way", ["kube-scheduler", "descheduler"])
+def test_a_column_is_asked_for(planner: Planner, fragmented: str, way: str) -> None:
+    """Descheduler of pending pods, kube-scheduler of running ones: a column that is not there unasked."""
+    running = "examples/40-scale-down-repaired"
+    for path, unasked in ((fragmented, "kube-scheduler"), (running, "descheduler")):
+        heads = rows(planner("compare", "-f", path, "--with", way).out)["FIGURE"]
+        assert way.upper() in heads
+        assert unasked.upper() in heads
+    assert planner("compare", "-f", fragmented, "--with", "nothing").code == 2
+
+
+def test_afresh_compares_today_with_both_from_nothing(planner: Planner) -> None:
+    """Running pods are taken as pending; the first sentence says how far today is from both."""
+    ended = planner("compare", "-f", "examples/40-scale-down-repaired", "--afresh")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.verdict == (
+        "Placed from nothing, 3 pods fit either way; pods beyond maxSkew: 1 today, 0 after kube-scheduler, "
+        "0 at best."
+    )
+    found = rows(ended.out)
+    assert found["pods placed, of 3"] == ["3", "3", "3", "3"]
+    assert found["domains over maxSkew"] == ["1", "0", "0", "0"]
+    assert found["pods on other nodes than now"] == ["0", "1", "1", "1"]
+    told = json.loads(
+        planner("compare", "-f", "examples/40-scale-down-repaired", "--afresh", "-o", "json").out
+    )
+    assert told["question"] == "afresh"
+    assert [column["name"] for column in told["columns"]] == ["now", *["kubeScheduler"] * 4, "optimum"]
+
+
+def test_afresh_with_nothing_to_place(planner: Planner, tmp_path: Path) -> None:
+    """A bare pod would not come again."""
+    ended = planner(
+        "compare", "-f", write(tmp_path / "bare.json", node("a1"), pod("web", on="a1")), "--afresh"
+    )
+    assert (ended.code, ended.verdict) == (0, "No controller would make any of these pods again.")
 
 
 def test_priorities_have_their_rows(planner: Planner, overfull: str) -> None:
     """Where there are several, each is told by itself; what is left over is said to be proved."""
     ended = planner("compare", "-f", overfull)
-    assert rows(ended.out)["priority 5, of 1"] == ["0", "0", "0"]
-    assert rows(ended.out)["priority 0, of 1"] == ["1", "1", "0"]
+    assert rows(ended.out)["priority 5, of 1"] == ["0", "0", "0", "0"]
+    assert rows(ended.out)["priority 0, of 1"] == ["0", "1", "1", "1"]
     assert ended.verdict == (
         "As many pods placed as by kube-scheduler, 1 left over: proved that no plan is better."
     )
@@ -128,7 +177,7 @@ def test_constraints_out_of_bounds_are_counted(planner: Planner, tmp_path: Path)
     full = pod("old", on="b1", cpu="4")
     soft = [pod(f"web-{number}", spread="ScheduleAnyway") for number in range(3)]
     path = write(tmp_path / "soft.json", node("a1", "a"), node("b1", "b"), full, *soft)
-    assert rows(planner("compare", "-f", path).out)["constraints over maxSkew, of 1"] == ["1", "1", "0"]
+    assert rows(planner("compare", "-f", path).out)["too many, ScheduleAnyway"] == ["0", "1", "1", "1"]
 
 
 def test_the_documents_forms_agree(planner: Planner, overfull: str) -> None:
@@ -163,4 +212,4 @@ def test_bad_values_are_2(planner: Planner, fragmented: str, option: str, value:
 def test_what_if_comes_first(planner: Planner, fragmented: str) -> None:
     """A node more, and kube-scheduler places all of them too."""
     out = planner("compare", "-f", fragmented, "--add-nodes", "1=a1").out
-    assert rows(out)["pods placed, of 3"] == ["3", "3", "0"]
+    assert rows(out)["pods placed, of 3"] == ["0", "3", "3", "3"]

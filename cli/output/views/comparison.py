@@ -1,49 +1,61 @@
-"""A Comparison: kube-scheduler on the left, the best plan on the right."""
+"""A Comparison: the cluster now, after kube-scheduler, after Descheduler and at its best, side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cli.output.blocks import Cell, Section, Sentence, SpreadBlock, Table, Tone, VerdictBlock, Words, section
+from cli.output.blocks import Section, Sentence, SpreadBlock, Table, Words, section
 from cli.output.page import Page, counted
+from cli.output.views.comparison_verdicts import verdict
 from cli.output.views.names import pod_line
 from cli.output.views.spread import row_compared
 from cli.output.views.stages import in_words
-from planner.documents.comparison import Comparison, DeschedulerRun, DomainPods, Repair, RepairComparison
+from planner.documents.columns import Column, ColumnName, Draw
+from planner.documents.comparison import Comparison
+from planner.documents.figures import DomainPods
 from planner.problem.requests import PODS
 
 #: Of more constraints only those are told that differ most.
 _MOST_CONSTRAINTS = 20
+_TITLES: dict[ColumnName, str] = {
+    "now": "now",
+    "kubeScheduler": "kube-scheduler",
+    "descheduler": "descheduler",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A figure of both sides; a difference of the sign of `better` is for the better, if it is not 0."""
+    """A figure of every column; a `lasting` one is shown where it is the same in all of them, too."""
 
     label: str
-    theirs: float
-    ours: float
-    better: int = 0
+    of: Callable[[Column], float]
     unit: str = ""
+    lasting: bool = False
 
 
-#: A constraint as the snapshot has it, after kube-scheduler and in the plan.
-_Three = tuple[DomainPods, DomainPods, DomainPods]
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A column on the screen: one way, or the worst, the median and the best of its draws."""
+
+    head: str
+    columns: tuple[Column, ...]
 
 
 def sections(document: Comparison, page: Page) -> Iterator[Section]:
     """The comparison as a person reads it."""
-    yield section("", _verdict(document))
-    if document.repair is not None and _is_anything_done(document.repair):
-        yield section("Repair", _repair(document.repair))
-    if document.before.pods:
-        figures = [*_placed(document), *_nodes(document, page), *_over(document)]
-        heads = ("FIGURE", "KUBE-SCHEDULER", _plan(document), "DIFFERENCE")
-        yield section("Figures", Table(heads, tuple(_cells(row) for row in figures), noun="figure"))
-        yield from _spread(document, page)
-        if page.everything:
-            yield section("Proof", in_words(document.optimal.objective))
+    yield section("", verdict(document))
+    figures, equal = _figures(document, page)
+    more = f"and {counted(equal, 'figure')} the same in all columns (-v shows all)"
+    folded = Sentence(more) if equal and figures.rows else None
+    yield section("Figures", figures, folded, _drawn_as(document, figures))
+    yield from _spread(document, page)
+    if page.everything or page.searchable:
+        yield section("Draws", _draws(document))
+    if page.everything:
+        yield section("Proof", in_words(_optimum(document).objective))
 
 
 def names(document: Comparison) -> Iterator[str]:
@@ -51,157 +63,137 @@ def names(document: Comparison) -> Iterator[str]:
     return (pod_line(pod) for pod in document.optimal.unplaced)
 
 
-def _plan(document: Comparison) -> str:
-    return "OPTIMUM" if document.optimal.status == "Optimal" else "BEST FOUND"
+def _figures(document: Comparison, page: Page) -> tuple[Table, int]:
+    """The rows in which columns differ, and how many others there are."""
+    places = [*_places(document)]
+    rows = [*_rows(document, page)]
+    shown = [row for row in rows if page.everything or _differs(row, places) or _lasts(row, document)]
+    cells = tuple((row.label, *(_cell(row, place) for place in places)) for row in shown)
+    heads = ("FIGURE", *(place.head for place in places))
+    return Table(heads, cells, noun="figure"), len(rows) - len(shown)
 
 
-def _placed(document: Comparison) -> Iterator[_Row]:
-    """The pods placed: in all, with the luck of the draw, and by priority where there are several."""
-    theirs, ours = document.kube_scheduler, document.optimal
-    yield _Row(f"pods placed, of {theirs.pods}", theirs.placed, ours.placed, 1)
-    replays = theirs.replays
-    for name, replay in (("worst", replays.worst), ("median", replays.median), ("best", replays.best)):
-        yield _Row(f"  {name} of {replays.runs} with ties drawn", replay.placed, ours.placed, 1)
-    if len(theirs.by_priority) > 1:
-        for left, right in zip(theirs.by_priority, ours.by_priority, strict=True):
-            yield _Row(f"  priority {left.priority}, of {left.pods}", left.placed, right.placed, 1)
+def _places(document: Comparison) -> Iterator[_Place]:
+    """The columns in the order of the document; the ranks of draws are one on the screen."""
+    for column in document.columns:
+        if column.rank is None:
+            yield _Place(_title(document, column).upper(), (column,))
+        elif column.rank == "best":
+            ranked = tuple(c for c in document.columns if c.name == column.name and c.rank is not None)
+            runs = sum(draw.name == column.name for draw in document.draws)
+            yield _Place(f"{runs} DRAWN", ranked)
 
 
-def _nodes(document: Comparison, page: Page) -> Iterator[_Row]:
-    """Nodes used, and how full they are; what nearly all pods take one of is left out."""
-    theirs, ours = document.kube_scheduler, document.optimal
-    yield _Row(f"nodes used, of {theirs.nodes}", theirs.nodes_used, ours.nodes_used)
-    for left, right in zip(theirs.utilisation, ours.utilisation, strict=True):
-        if left.resource != PODS or page.everything:
-            yield _Row(f"{left.resource} requested", left.mean_percent, right.mean_percent, unit="%")
-            yield _Row("  on the fullest node", left.fullest_percent, right.fullest_percent, unit="%")
+def _title(document: Comparison, column: Column) -> str:
+    if column.name == "optimum":
+        return "optimum" if column.status == "Optimal" else "best found"
+    return _TITLES[column.name]
 
 
-def _over(document: Comparison) -> Iterator[_Row]:
-    """Constraints over maxSkew, where there is one."""
-    sides = (document.kube_scheduler.spread, document.optimal.spread)
-    theirs, ours = (sum(row.skew > row.max_skew for row in side) for side in sides)
-    if theirs or ours:
-        yield _Row(f"constraints over maxSkew, of {len(sides[0])}", theirs, ours, -1)
+def _optimum(document: Comparison) -> Column:
+    return next(column for column in document.columns if column.name == "optimum")
+
+
+def _rows(document: Comparison, page: Page) -> Iterator[_Row]:
+    """What is compared, the most important first."""
+    some = document.columns[0]
+    if document.question != "running":
+        yield _Row(f"pods placed, of {some.pods}", lambda c: c.placed, lasting=True)
+        if len(some.by_priority) > 1:
+            for place, count in enumerate(some.by_priority):
+                yield _Row(f"  priority {count.priority}, of {count.pods}", _priority(place), lasting=True)
+    yield _Row("pods evicted", lambda c: c.evictions, lasting=document.question == "running")
+    yield _Row("  rounds, or waves", lambda c: c.rounds)
+    yield _Row("  of one workload at once", lambda c: c.replicas_down)
+    yield _Row("  preempted for others", lambda c: c.preempted)
+    yield _Row("pods pending", lambda c: c.pending)
+    yield _Row("domains over maxSkew", lambda c: c.hard_violations)
+    yield _Row("  pods too many there", lambda c: c.hard_excess)
+    yield _Row("  too many, ScheduleAnyway", lambda c: c.soft_excess)
+    if document.question == "afresh":
+        yield _Row("pods on other nodes than now", lambda c: c.elsewhere)
+    yield _Row(f"nodes used, of {some.nodes}", lambda c: c.nodes_used)
+    for place, use in enumerate(some.utilisation):
+        if use.resource != PODS or page.everything:
+            yield _Row(f"{use.resource} requested", _use(place, "mean_percent"), "%")
+            yield _Row(f"{use.resource}, fullest node", _use(place, "fullest_percent"), "%")
+
+
+def _priority(place: int) -> Callable[[Column], float]:
+    return lambda column: column.by_priority[place].placed
+
+
+def _use(place: int, figure: str) -> Callable[[Column], float]:
+    return lambda column: float(getattr(column.utilisation[place], figure))
+
+
+def _differs(row: _Row, places: Sequence[_Place]) -> bool:
+    return len({row.of(column) for place in places for column in place.columns}) > 1
+
+
+def _lasts(row: _Row, document: Comparison) -> bool:
+    """Whether a row is shown although nothing differs; nothing is where there is nothing to do."""
+    return row.lasting and (document.question != "running" or _is_anything_done(document))
+
+
+def _is_anything_done(document: Comparison) -> bool:
+    return any(column.evictions or column.hard_excess for column in document.columns)
+
+
+def _cell(row: _Row, place: _Place) -> Words:
+    """`3`, or of draws the worst, the median and the best: `2/3/3`."""
+    found = [f"{row.of(column):g}" for column in place.columns]
+    shown = found[0] if len({*found}) == 1 else "/".join(found)
+    return f"{shown}{row.unit}"
+
+
+def _drawn_as(document: Comparison, figures: Table) -> Sentence | None:
+    """What stands in a cell with several figures."""
+    if not any("/" in str(cell) for row in figures.rows for cell in row[1:]):
+        return None
+    return Sentence("of draws: the worst/the median/the best run, by pods placed, then by what is too much")
 
 
 def _spread(document: Comparison, page: Page) -> Iterator[Section]:
-    """The constraints that the batch has to do with, those that differ most first."""
-    rows = [
-        *zip(document.before.spread, document.kube_scheduler.spread, document.optimal.spread, strict=True)
-    ]
+    """The constraints whose domains differ between columns, those that differ most first."""
+    columns = [column for column in document.columns if column.rank is None]
+    rows = [*zip(*(column.spread for column in columns), strict=True)]
     touched = rows if page.everything else sorted(filter(_is_touched, rows), key=_weight)
     most = len(touched) if page.all_rows else _MOST_CONSTRAINTS
-    shown = tuple(row_compared(*row) for row in touched[:most])
+    shown = tuple(row_compared(row) for row in touched[:most])
     more = None
     if len(touched) > most:
         more = Sentence(f"and {counted(len(touched) - most, 'constraint')} more (-v shows all)")
-    states = ("now", "kube-scheduler", _plan(document).lower())
+    states = tuple(_title(document, column) for column in columns)
     yield section("Spread", SpreadBlock(states, shown, page.everything), more)
 
 
-def _is_touched(row: _Three) -> bool:
-    """Whether either side brings pods that the constraint counts."""
-    before, theirs, ours = row
-    return before.domains != theirs.domains or before.domains != ours.domains
+def _is_touched(row: Sequence[DomainPods]) -> bool:
+    """Whether any column has other pods per domain than the first."""
+    return any(state.domains != row[0].domains for state in row)
 
 
-def _weight(row: _Three) -> tuple[int, int]:
-    """How much the two sides differ, as a key that puts the largest difference first."""
-    _, theirs, ours = row
-    moved = sum(abs(pods - theirs.domains[domain]) for domain, pods in ours.domains.items())
-    return -abs(ours.skew - theirs.skew), -moved
-
-
-def _cells(row: _Row) -> tuple[Words, ...]:
-    difference = round(row.ours - row.theirs, 1)
-    tone: Tone = "good" if difference * row.better > 0 else "warning"
-    shown = f"{difference:+}" if difference else "0"
-    return (
-        row.label,
-        f"{row.theirs}{row.unit}",
-        f"{row.ours}{row.unit}",
-        Cell(shown, tone if difference * row.better else "plain"),
+def _weight(row: Sequence[DomainPods]) -> tuple[int, int]:
+    """How much the optimum and the ways before it differ, as a key that puts the largest first."""
+    *others, best = row[1:] or row
+    skews = max((abs(best.skew - other.skew) for other in others), default=0)
+    moved = max(
+        (sum(abs(pods - other.domains[d]) for d, pods in best.domains.items()) for other in others), default=0
     )
+    return -skews, -moved
 
 
-def _verdict(document: Comparison) -> VerdictBlock:
-    """`4 more pods placed than by kube-scheduler: all 9 of them.`"""
-    if document.repair is not None and _is_anything_done(document.repair):
-        return _verdict_of_repair(document.repair)
-    best, gain = document.optimal, document.difference.placed
-    left = len(best.unplaced)
-    if not best.pods:
-        sentence = "No pods are pending"
-    elif gain:
-        more = "more pod" if gain > 0 else "fewer pod"
-        sentence = f"{counted(abs(gain), more)} placed than by kube-scheduler"
-    else:
-        sentence = "As many pods placed as by kube-scheduler"
-    if left and best.status == "Optimal":
-        sentence += f", {left} left over: proved that no plan is better"
-    elif left:
-        sentence += f", {left} left over; a better plan is not ruled out"
-    elif best.pods:
-        sentence += f": all {best.pods} of them" if best.pods > 1 else ": the only one"
-    return VerdictBlock(f"{sentence}.", "bad" if left else "good")
+def _draws(document: Comparison) -> Table:
+    """How often draws ended alike, for every way that draws."""
+    placed = () if document.question == "running" else ("PLACED",)
+    heads = ("DRAWS OF", *placed, "PENDING", "EVICTED", "TOO MANY", "SOFT", "DRAWS", "")
+    counts = Counter(_ended(document, draw) for draw in document.draws)
+    most = max(counts.values(), default=0)
+    rows = sorted(counts.items(), key=lambda item: (item[0][0], -item[1], item[0]))
+    return Table(heads, tuple((*ended, str(n), "█" * -(-12 * n // most)) for ended, n in rows), noun="end")
 
 
-def _is_anything_done(repair: RepairComparison) -> bool:
-    """Whether there is something to repair, or Descheduler evicts pods although there is not."""
-    return bool(repair.before.hard_excess or repair.optimal.evictions or _runs(repair)[0].rounds)
-
-
-def _runs(repair: RepairComparison) -> list[DeschedulerRun]:
-    """All runs of Descheduler, the one with the most evictions first."""
-    return sorted((repair.descheduler, *repair.draws), key=lambda run: -run.evictions)
-
-
-def _repair(repair: RepairComparison) -> Table:
-    """NOW is what kube-scheduler alone leaves as it is, as it moves no running pod."""
-    best = "OPTIMUM" if repair.optimal.proved else "BEST FOUND"
-    heads = ("FIGURE", "NOW", "DESCHEDULER", f"{len(repair.draws)} DRAWN", best)
-    labels = {
-        "evictions": "pods evicted",
-        "rounds": "rounds, or waves",
-        "hard_violations": "domains over maxSkew",
-        "hard_excess": "pods too many there",
-        "pending": "pods pending",
-    }
-    rows = [tuple(_repair_cells(repair, field, label)) for field, label in labels.items()]
-    return Table(heads, tuple(rows), noun="figure")
-
-
-def _repair_cells(repair: RepairComparison, field: str, label: str) -> Iterator[Words]:
-    """A figure in all columns; of the draws the least and the most."""
-    drawn = [_figure(run, field) for run in repair.draws]
-    yield label
-    yield str(_figure(repair.before, field))
-    yield str(_figure(repair.descheduler, field))
-    yield str(drawn[0]) if len({*drawn}) == 1 else f"{min(drawn)} to {max(drawn)}"
-    yield str(_figure(repair.optimal, field))
-
-
-def _figure(repair: Repair, field: str) -> int:
-    number: int = getattr(repair, field)
-    return number
-
-
-def _verdict_of_repair(repair: RepairComparison) -> VerdictBlock:
-    """`16 moves in 4 waves where Descheduler evicts 27 to 55 pods.`"""
-    runs, best = _runs(repair), repair.optimal
-    least, most = runs[-1].evictions, runs[0].evictions
-    evicted = counted(most, "pod") if least == most else f"{least} to {counted(most, 'pod')}"
-    moves = f"{counted(best.evictions, 'move').capitalize()}"
-    waves = f" in {counted(best.rounds, 'wave')}" if best.rounds else ""
-    sentence = f"{moves}{waves} where Descheduler evicts {evicted}"
-    left_over = max(run.hard_excess for run in runs)
-    if left_over > best.hard_excess:
-        sentence += f" and leaves up to {left_over} too many"
-    restless = sum(run.ending != "AtRest" for run in runs)
-    if restless:
-        sentence += f", and comes to no rest in {restless} of {counted(len(runs), 'run')}"
-    if best.hard_excess:
-        left = counted(best.hard_excess, "pod")
-        sentence += f"; {left} too many {'even after them' if best.evictions else 'as now'}"
-    return VerdictBlock(f"{sentence}.", "bad" if best.hard_excess else "good")
+def _ended(document: Comparison, draw: Draw) -> tuple[str, ...]:
+    placed = () if document.question == "running" else (str(draw.placed),)
+    figures = (draw.pending, draw.evictions, draw.hard_excess, draw.soft_excess)
+    return (_TITLES[draw.name], *placed, *map(str, figures))

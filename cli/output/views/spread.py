@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cli.output.blocks import SpreadBlock, SpreadRow
 from cli.output.forms.spreads import by_weight, short_key
-from planner.documents.comparison import DomainPods
+from planner.documents.figures import DomainPods
 from planner.documents.plan import ConstraintReport, SpreadChange
 
 __all__ = ["by_weight", "is_hard", "row_after", "row_compared", "row_now", "short_key", "spread_after"]
@@ -68,13 +68,14 @@ def spread_after(rows: Iterable[SpreadChange], *, everything: bool) -> SpreadBlo
     return SpreadBlock(("now", "after"), tuple(row_after(row) for row in rows), everything)
 
 
-def row_compared(before: DomainPods, theirs: DomainPods, ours: DomainPods) -> SpreadRow:
-    """A constraint now, after kube-scheduler, and in the best plan."""
-    states = (before, theirs, ours)
+def row_compared(states: Sequence[DomainPods]) -> SpreadRow:
+    """A constraint in every column of a comparison, the optimum last."""
+    best = states[-1]
+    domains = dict.fromkeys(domain for state in states for domain in state.domains)
     return SpreadRow(
-        **_named(ours),
+        **_named(best),
         skews=tuple(state.skew for state in states),
-        domains={domain: tuple(s.domains.get(domain, 0) for s in states) for domain in ours.domains},
+        domains={domain: tuple(s.domains.get(domain, 0) for s in states) for domain in domains},
         surplus={},
-        is_broken=ours.skew > ours.max_skew,
+        is_broken=best.skew > best.max_skew,
     )

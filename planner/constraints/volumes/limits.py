@@ -90,7 +90,11 @@ class NodeVolumeLimits(Filter):
         return refused.astype(np.int64)
 
     def wants_pods(self, template: Template) -> bool:
-        return False
+        """A node with more volumes than its limit takes a pod only beside others that share its volumes."""
+        return any(
+            driver in self._limits and self._is_shared(self._users[driver, volume])
+            for driver, volume in self._attached[template.index]
+        )
 
     def watches(self, template: Template) -> Collection[int]:
         return ()

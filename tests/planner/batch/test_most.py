@@ -211,7 +211,17 @@ def test_pods_that_leave_only_help_where_a_rule_says_so(
     number: int, make: Callable[[int], list[Object]]
 ) -> None:
     """A rule that wants no pods accepts without some of them whatever it accepted beside them."""
-    pending, draw = Pending(Problem(Cluster.from_objects(make(number))), moves=True), Random(number)
+    assert_leaving_only_helps(make(number), number)
+
+
+def test_a_shared_volume_on_a_node_that_is_over_its_limit() -> None:
+    """What went wrong: the node takes a pod beside another with the same volume, and not without it."""
+    assert_leaving_only_helps(tiny_volumes(3470795656), 3470795656)
+
+
+def assert_leaving_only_helps(objects: list[Object], seed: int) -> None:
+    """Some of the running pods leave: what was accepted by rules that want no pods still is."""
+    pending, draw = Pending(Problem(Cluster.from_objects(objects)), moves=True), Random(seed)
     mark, homes = pending.state.mark(), list(pending.homes())
     rules = [
         (plugin, pending.template(t))

@@ -1,0 +1,143 @@
+"""Outcomes in figures: the columns, the draws, and which of these is the worst, the median and the best."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from planner.audit import spread_counts
+from planner.audit.summary import by_priority, summary
+from planner.compare.ways import Outcome
+from planner.descheduler import Ending
+from planner.documents import columns as documents
+from planner.documents.columns import Column, Draw, Rank
+from planner.documents.figures import Repair, Summary
+from planner.eviction.protections import HARD
+from planner.problem.nodes import Codes
+from planner.problem.problem import Problem
+from planner.state.state import State
+
+#: How documents call the endings.
+ENDINGS: dict[Ending, documents.Ending] = {
+    Ending.AT_REST: "AtRest",
+    Ending.CIRCLES: "Circles",
+    Ending.EVICTING: "Evicting",
+}
+
+
+class Figures:
+    """Outcomes of one question in figures; `now` is where its pods are today."""
+
+    def __init__(self, problem: Problem, pods: Sequence[int], now: Codes) -> None:
+        self._problem = problem
+        self._pods = pods
+        self._now = now
+        self._waiting = np.flatnonzero([not pod.is_terminating for pod in problem.pods])
+        owners = spread_counts.Owners(problem.cluster)
+        self._workloads = [(template.namespace, owners.workload(template)) for template in problem.templates]
+
+    def summary(self, outcome: Outcome) -> Summary:
+        """Where the pods of the question are, and how the nodes and constraints stand."""
+        return summary(self._problem, self._pods, outcome.node_of)
+
+    def column(self, outcome: Outcome, rank: Rank | None, found: Summary | None = None) -> Column:
+        """All figures of an outcome; those of its summary may be there already."""
+        found = found or self.summary(outcome)
+        hard = [row.excess for row in found.spread if row.when_unsatisfiable == HARD]
+        soft = [row.excess for row in found.spread if row.when_unsatisfiable != HARD]
+        plan, descheduled = outcome.plan, outcome.descheduled
+        return Column(
+            **{name: getattr(found, name) for name in Summary.model_fields if name != "unplaced"},
+            name=outcome.name,
+            rank=rank,
+            seed=outcome.seed,
+            pending=self._pending(outcome),
+            hard_violations=sum(map(len, hard)),
+            hard_excess=sum(sum(excess.values()) for excess in hard),
+            soft_excess=sum(sum(excess.values()) for excess in soft),
+            evictions=outcome.evictions,
+            rounds=len(outcome.rounds),
+            preempted=0 if descheduled is None else descheduled.preempted,
+            replicas_down=self._replicas_down(outcome.rounds),
+            elsewhere=self._elsewhere(outcome.node_of),
+            ending=None if descheduled is None else ENDINGS[descheduled.ending],
+            status=None if plan is None else plan.status,
+            objective=() if plan is None else plan.objective,
+            proved=None if plan is None else _is_proved(outcome),
+        )
+
+    def draws(self, outcomes: Iterable[Outcome]) -> list[Draw]:
+        """The outcomes that have a seed, in short."""
+        return [self._draw(outcome) for outcome in outcomes if outcome.seed is not None]
+
+    def ranked(self, outcomes: Sequence[Outcome], draws: Sequence[Draw]) -> Iterator[tuple[Rank, Outcome]]:
+        """The worst, the median and the best of one way's outcomes with seeds.
+
+        Pods placed count first, the highest priority before others, then what is too much, then evictions.
+        """
+        known = {outcome.seed: outcome for outcome in outcomes}
+        order = sorted(draws, key=lambda draw: (*self._placed(known[draw.seed]), *_worth(draw)))
+        if order:
+            ranks: tuple[Rank, ...] = ("worst", "median", "best")
+            places = (0, (len(order) - 1) // 2, len(order) - 1)
+            yield from zip(ranks, (known[order[place].seed] for place in places), strict=True)
+
+    def _draw(self, outcome: Outcome) -> Draw:
+        found = self.repair(outcome)
+        descheduled = outcome.descheduled
+        return Draw(
+            **dict(found),
+            name="kubeScheduler" if descheduled is None else "descheduler",
+            seed=outcome.seed or 0,
+            placed=sum(self._placed(outcome)),
+            ending=None if descheduled is None else ENDINGS[descheduled.ending],
+        )
+
+    def repair(self, outcome: Outcome) -> Repair:
+        """What was evicted, and what is wrong in the end."""
+        found = spread_counts.take(self._problem, State(self._problem, outcome.node_of))
+        hard = [[*counts.surplus.values()] for counts in found if counts.hard]
+        soft = [[*counts.surplus.values()] for counts in found if not counts.hard]
+        return Repair(
+            evictions=outcome.evictions,
+            rounds=len(outcome.rounds),
+            hard_violations=sum(map(len, hard)),
+            hard_excess=sum(map(sum, hard)),
+            soft_excess=sum(map(sum, soft)),
+            pending=self._pending(outcome),
+        )
+
+    def _placed(self, outcome: Outcome) -> tuple[int, ...]:
+        """The pods placed of every priority, the highest first."""
+        counts = by_priority(self._problem, self._pods, outcome.node_of)
+        return tuple(count.placed for count in counts)
+
+    def _pending(self, outcome: Outcome) -> int:
+        return int(np.count_nonzero(outcome.node_of[self._waiting] < 0)) - outcome.lost
+
+    def _elsewhere(self, node_of: Codes) -> int:
+        """The pods that leave their node: of every template those that a node has fewer of."""
+        before, after = (
+            Counter((self._problem.template_of * self._problem.nodes.size + nodes)[nodes >= 0].tolist())
+            for nodes in (self._now, node_of)
+        )
+        return (before - after).total()
+
+    def _replicas_down(self, rounds: Iterable[Iterable[int]]) -> int:
+        """The most pods of one workload that one round or wave evicts."""
+        template_of = self._problem.template_of
+        evicted = (Counter(self._workloads[int(template_of[pod])] for pod in pods) for pods in rounds)
+        return max((max(counts.values()) for counts in evicted), default=0)
+
+
+def _worth(draw: Draw) -> tuple[int, ...]:
+    """What else makes a draw better, the most important first."""
+    return -draw.hard_excess, -draw.soft_excess, -draw.evictions
+
+
+def _is_proved(outcome: Outcome) -> bool:
+    """Whether no plan is better in any stage."""
+    plan = outcome.plan
+    return plan is not None and plan.status == "Optimal" and all(stage.proved for stage in plan.objective)

@@ -1,0 +1,63 @@
+"""What if all pods came anew? Those that a controller makes again are pending, as on the first day."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from models import Cluster
+from models.objects.pod import Pod, PodStatus
+from planner.eviction.controllers import Controllers
+from planner.eviction.movable import is_tied
+from planner.problem.problem import Problem
+from planner.problem.volume_claims import Claims
+from planner.scheduler.profile import profiles_of
+from planner.whatif.eviction import noted
+
+
+def afresh(problem: Problem) -> Cluster:
+    """The cluster with every pod pending that its controller would make again like it, and a note on others.
+
+    No pod is evicted for this, so neither budgets nor protections are asked.  Pods keep the time at which
+    they were made, and so their turn in the queue.
+    """
+    controllers = Controllers(problem, jobs=True)
+    claims = Claims(problem.cluster, problem.nodes, problem.pods)
+    profiles = profiles_of(problem.cluster.scheduler_config)
+    stays: dict[str, str] = {}
+    for number in np.flatnonzero(problem.node_of >= 0).tolist():
+        pod = problem.pods[number]
+        stays[pod.key] = _why_not(pod, profiles, claims) or controllers.why_not(number)
+    coming = {key for key, reason in stays.items() if not reason}
+    pods = tuple(_waiting(pod) if pod.key in coming else pod for pod in problem.cluster.pods)
+    return noted(replace(problem.cluster, pods=pods), _notes(Counter(filter(None, stays.values()))))
+
+
+def _why_not(pod: Pod, profiles: Collection[str], claims: Claims) -> str:
+    """Why a running pod keeps its node even so."""
+    if pod.is_terminating:
+        return "that are terminating"
+    if is_tied(pod):
+        return "that belong to their nodes"
+    if pod.metadata.controller is None:
+        return "that no controller makes again"
+    if pod.spec.resource_claims:
+        return "whose devices are allocated"
+    if pod.spec.scheduler_name not in profiles:
+        return "of other schedulers"
+    # It runs, so they are bound meanwhile: where to, the snapshot is too old to say.
+    return "whose claims are not bound in the snapshot" if claims.unbound(pod) else ""
+
+
+def _waiting(pod: Pod) -> Pod:
+    """The pod before it came to its node."""
+    spec = pod.spec.model_copy(update={"node_name": None})
+    return pod.model_copy(update={"spec": spec, "status": PodStatus()})
+
+
+def _notes(stays: Counter[str]) -> Iterator[str]:
+    for reason, pods in stays.most_common():
+        yield f"{pods} running pod{'' if pods == 1 else 's'} {reason}: left where they are"
