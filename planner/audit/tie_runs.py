@@ -59,6 +59,8 @@ class Runs:
 
     def notes(self) -> Iterator[str]:
         """How many are missing; how far they differ, where each looked at a part of the nodes only."""
+        if not self.queue:
+            return
         played = len(self.drawn)
         if played < self._replays:
             yield f"stopped after {played} of {self._replays} replays"
