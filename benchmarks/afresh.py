@@ -1,4 +1,4 @@
-"""`planner compare --afresh` on recorded clusters: no draw better than the optimum, and the same as `simulate`.
+"""`planner compare --afresh` on recorded clusters: no draw beats the optimum, all as in `simulate`.
 
 By hand: `python benchmarks/afresh.py --most 100 tests/data/conformance/*.jsonl.gz`.
 """

@@ -16,6 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import typer
 from typer.main import get_command
 
+from cli.commands.capacity import capacity
 from cli.commands.compare import compare
 from cli.commands.completion import completion, help_of, version
 from cli.commands.consolidate import consolidate
@@ -235,6 +236,7 @@ app.command("rebalance", cls=InOrder)(what_if(rebalance))
 app.command("rollout", cls=InOrder)(what_if(rollout))
 app.command("drain", cls=InOrder)(what_if(drain))
 app.command("consolidate", cls=InOrder)(what_if(consolidate))
+app.command("capacity", cls=InOrder)(what_if(capacity))
 
 
 app.command("diff", cls=Command)(diff)

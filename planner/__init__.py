@@ -7,6 +7,7 @@ cluster = Cluster.load("snapshot.json", "deploy.yaml")
 simulation = simulate(cluster, preemption=True)
 """
 
+from planner.capacity import capacity
 from planner.check import check
 from planner.compare import compare
 from planner.consolidate.plan import consolidate
@@ -24,6 +25,7 @@ from planner.survive import survive
 __all__ = [
     "InputError",
     "PlannerError",
+    "capacity",
     "check",
     "compare",
     "consolidate",

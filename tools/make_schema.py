@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
+from planner.documents.capacity import Capacity
 from planner.documents.comparison import Comparison
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.diff import Diff
@@ -47,6 +48,7 @@ DOCUMENTS: dict[str, tuple[type[Document], str]] = {
     "comparison.json": (Comparison, "planner compare"),
     "move-plan.json": (MovePlan, "planner rebalance"),
     "consolidation-plan.json": (ConsolidationPlan, "planner consolidate"),
+    "capacity.json": (Capacity, "planner capacity"),
     "scale-down.json": (ScaleDown, "planner scale-down"),
     "drain-plan.json": (DrainPlan, "planner drain"),
     "rollout.json": (Rollout, "planner rollout"),

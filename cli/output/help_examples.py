@@ -53,6 +53,11 @@ EXAMPLES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("planner consolidate --reserve 10% --keep node-1", "With free room left, and a node that stays."),
         ("planner consolidate --max-moves 20 --curve", "What would twenty moves achieve, and what fewer?"),
     ),
+    "capacity": (
+        ("planner capacity", "How many more replicas of each workload fit, and what stops the next?"),
+        ("planner capacity deploy/web.shop --best", "Of one workload, and what the best placement holds."),
+        ("planner capacity --survive topology.kubernetes.io/zone", "How many more, with any zone lost?"),
+    ),
     "snapshot": (
         ("planner snapshot -o cluster.json.gz", "Keep the live cluster for later."),
         ("planner snapshot --anonymize -o case.json", "A file for a report, under other names."),

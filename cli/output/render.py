@@ -15,6 +15,7 @@ from cli.output.junit_cases import cases_of
 from cli.output.outcome import say, say_notes
 from cli.output.page import Page
 from cli.output.views import (
+    capacity,
     check_report,
     comparison,
     consolidation,
@@ -30,6 +31,7 @@ from cli.output.views import (
     trajectory,
 )
 from models.errors import InputError
+from planner.documents.capacity import Capacity
 from planner.documents.comparison import Comparison
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.diff import Diff
@@ -120,6 +122,7 @@ def view_of(document: Document) -> Any:
 
 
 _VIEWS: Mapping[type[Document], ModuleType] = {
+    Capacity: capacity,
     CheckReport: check_report,
     Comparison: comparison,
     ConsolidationPlan: consolidation,

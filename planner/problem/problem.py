@@ -168,6 +168,21 @@ class Problem:
         found.priorities = np.array([t.priority for t in found.templates], np.int64)[found.template_of]
         return found
 
+    def with_copies(self, copies: Mapping[int, int]) -> Problem:
+        """The same with so many more pods like each of these, pending, behind all others.
+
+        No quota is asked about them.
+        """
+        found = copy.copy(self)
+        found.__dict__["refused"] = self.refused
+        found._forget_templates()
+        numbers = np.repeat(np.array([*copies], np.int64), [*copies.values()])
+        found.pods = (*self.pods, *(self.pods[pod] for pod in numbers.tolist()))
+        found.node_of = np.append(self.node_of, np.full(len(numbers), -1, np.int32))
+        found.template_of = np.append(self.template_of, self.template_of[numbers])
+        found.priorities = np.append(self.priorities, self.priorities[numbers])
+        return found
+
     @staticmethod
     def _leaving(pod: Pod, now: datetime) -> Pod:
         metadata = pod.metadata.model_copy(update={"deletion_timestamp": now})

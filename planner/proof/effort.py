@@ -434,3 +434,8 @@ LATE_ENDS = 1 / 3
 
 #: The part of the limit after which no further draw of kube-scheduler or Descheduler begins.
 DRAWS_SHARE = 0.5
+
+# Capacity
+
+#: Up to so many replicas are placed one by one; more are counted in bulk where the order cannot matter.
+REPLICAS_ONE_BY_ONE = 50

@@ -85,8 +85,12 @@ class Scheduler:
         """Decide every pending pod, in the queue's order."""
         self.restore_nominations(self.queue)
         for pod in self.queue:
-            yield self._gated(pod) or self.decide(pod)
+            yield self.take(pod)
             self.state.forget_history()
+
+    def take(self, pod: int) -> SchedulingDecision:
+        """Decide a pod, or say why the scheduler does not even look at it."""
+        return self._gated(pod) or self.decide(pod)
 
     @property
     def schedulers(self) -> frozenset[str]:

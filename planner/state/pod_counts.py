@@ -40,6 +40,14 @@ class PodCounts:
             self.log.clear()
             self.epoch += 1
 
+    def add_many(self, amounts: Ints) -> None:
+        """Count so many more pods on every node."""
+        self.counts += amounts
+        self.total += int(amounts.sum())
+        self.version += 1
+        self.log.clear()
+        self.epoch += 1
+
 
 class CountsWhere:
     """A tally as the pods of one template reach it, which belong to it on some nodes alone."""
@@ -54,6 +62,10 @@ class CountsWhere:
         """Count `amount` more pods where they belong."""
         if self._where[node]:
             self._tally.add(node, amount)
+
+    def add_many(self, amounts: Ints) -> None:
+        """Count so many more pods on every node where they belong."""
+        self._tally.add_many(np.where(self._where, amounts, 0))
 
 
 class DomainCounts:

@@ -133,6 +133,19 @@ class State:
         node = int(self.node_of[pod])
         self._journal.append(JournalEntry(pod, node, False, self._leave(pod, node)))
 
+    def load(self, template: int, pods: Ints) -> None:
+        """Count so many pods more of a template on every node, or fewer, without saying which pods they are.
+
+        For questions about loads and counts alone; it has to be taken back before anything else is undone.
+        """
+        self.used += np.outer(self._requests[template], pods)
+        self.scored += np.outer(self._scored[template], pods)
+        for tally, weight in self._tallies_of[template]:
+            tally.add_many(pods * weight)
+        self.version += 1
+        self.log.clear()
+        self.epoch += 1
+
     def mark(self) -> int:
         """A point to return to with `rollback`."""
         return len(self._journal)

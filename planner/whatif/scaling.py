@@ -30,7 +30,7 @@ from planner.whatif.named import workload_named
 from planner.whatif.victims import by_job, by_replica_set, company_of, moment
 
 #: The field of a Cluster for each kind that has a number of pods.
-_FIELDS = {
+FIELDS = {
     "Deployment": "deployments",
     "Job": "jobs",
     "ReplicaSet": "replica_sets",
@@ -60,8 +60,8 @@ def scale(cluster: Cluster, workload: str, replicas: int, *, now: datetime | Non
     """
     found = scalable(cluster, workload, replicas)
     surplus = list(surplus_of(cluster, found, replicas, now))
-    resized = tuple(_resized(item, replicas) if item is found else item for item in _like(cluster, found))
-    change: dict[str, Any] = {_FIELDS[found.kind]: resized}
+    items = tuple(resized(item, replicas) if item is found else item for item in _like(cluster, found))
+    change: dict[str, Any] = {FIELDS[found.kind]: items}
     scaled = replace(cluster, **change)
     victims = [pod for share in surplus for pod in share.victims]
     notes = (*_blocked(found, surplus), *overruled(cluster, found, replicas))
@@ -210,11 +210,11 @@ def _larger_first(item: ReplicaSet, sizes: dict[str, int]) -> tuple[int, float, 
 
 
 def _like(cluster: Cluster, workload: Workload) -> tuple[Workload, ...]:
-    found: tuple[Workload, ...] = getattr(cluster, _FIELDS[workload.kind])
+    found: tuple[Workload, ...] = getattr(cluster, FIELDS[workload.kind])
     return found
 
 
-def _resized(workload: Workload, replicas: int) -> Workload:
+def resized(workload: Workload, replicas: int) -> Workload:
     """The workload with another number in its spec."""
     update: dict[str, object] = {"replicas": replicas}
     if isinstance(workload, Job):

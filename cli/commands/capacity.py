@@ -1,0 +1,78 @@
+"""`planner capacity`: how many more replicas of each workload find a node."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli.input import options
+from cli.input.what_if import Changes
+
+Workloads = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[KIND/NAME]...", help="These workloads only: deploy/web.shop.", show_default=False
+    ),
+]
+Best = Annotated[
+    bool, typer.Option("--best", help="Also how many the best placement could hold, with a bound.")
+]
+Survive = Annotated[
+    str | None,
+    typer.Option("--survive", metavar="KEY", help="The same when any one domain of this node label is lost."),
+]
+Autoscalers = Annotated[
+    bool, typer.Option("--autoscalers", help="All HorizontalPodAutoscalers at their maximum at once.")
+]
+
+
+def capacity(
+    workloads: Workloads = None,
+    filename: options.Filename = None,
+    recursive: options.Recursive = False,
+    namespace: options.NamedIn = None,
+    best: Best = False,
+    survive: Survive = None,
+    autoscalers: Autoscalers = False,
+    time_limit: options.TimeLimit = 30.0,
+    output: options.Format = None,
+    report: options.Report = None,
+    verbose: options.Verbose = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    changes: Changes = (),
+) -> None:
+    """How many more of these fit?
+
+    For every workload how many more replicas kube-scheduler places, one after the other, before one stays
+    without a node, and why that one does. The number is exact: scaled by so many all are placed, and of one
+    more than that one is not, or evicts others. Each workload is looked at for itself; pods that are pending
+    already and come before it in the queue take their room first. What a quota refuses is not created.
+
+    --best asks how many the best placement could hold, in --time-limit seconds for all workloads. --survive
+    takes the domain away whose loss leaves the least. --autoscalers says which workloads have pending pods
+    when all autoscalers are at their maximum, and which of them could not get there even alone.
+
+    Exit code 1 when a pod stays pending with --autoscalers. `-o name` prints the workloads with room for no
+    more.
+    """
+    from cli.commands.steps import Answer, cluster_asked, searching
+    from cli.input.changes import qualified
+    from planner import capacity as measure
+
+    cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
+    named = [qualified(cluster, text, namespace) for text in workloads or ()]
+    with searching("room for replicas") as (_, stop_requested):
+        document = measure(
+            cluster,
+            named,
+            best=best,
+            survive=survive,
+            autoscalers=autoscalers,
+            time_limit=time_limit,
+            stop_event=stop_requested,
+        )
+    findings = any(row.pending for row in document.autoscalers)
+    answer = Answer(output=output, verbose=verbose, report=report)
+    answer.give("capacity", document, cluster, findings=findings)

@@ -1,0 +1,86 @@
+"""A Capacity: a row for every workload, those with the least room first, and what stops the next replica."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cli.output.blocks import Cell, Section, Sentence, Table, VerdictBlock, Words, rows_of, section
+from cli.output.page import Page, counted
+from cli.output.views.names import workload_line
+from planner.documents.capacity import AutoscalerCapacity, Capacity, WorkloadCapacity
+
+#: Of more workloads the lines of the scheduler are left out; so many lines about autoscalers.
+_MOST_TOLD, _MOST_LINES = 1, 3
+#: So many workloads are shown; -v shows all.
+_MOST_ROWS = 20
+
+
+def sections(document: Capacity, page: Page) -> Iterator[Section]:
+    """The answer as a person reads it."""
+    yield section("", _verdict(document))
+    most = None if page.all_rows else _MOST_ROWS
+    heads = ("NAMESPACE", "WORKLOAD", "REPLICAS", "MORE", *_columns(document), "LIMITED BY")
+    rows = rows_of([_row(document, row) for row in document.workloads])
+    yield section("Workloads", Table(heads, rows, noun="workload", most=most))
+    told = document.workloads if page.everything or len(document.workloads) <= _MOST_TOLD else ()
+    for row in told:
+        if row.message:
+            lead = Sentence(f"Replica {row.replicas + row.more + 1} of {row.workload} in {row.namespace}:")
+            yield section("", lead, Sentence(f"  {row.message}"))
+    yield from _autoscalers(document)
+
+
+def names(document: Capacity) -> Iterator[str]:
+    """The workloads with room for no more, and those whose autoscaler cannot get to its maximum."""
+    yield from (workload_line(row.namespace, row.workload) for row in document.workloads if not row.more)
+    yield from (workload_line(row.namespace, row.workload) for row in document.autoscalers if row.pending)
+
+
+def _verdict(document: Capacity) -> VerdictBlock:
+    if document.autoscalers:
+        short = sum(bool(row.pending) for row in document.autoscalers)
+        if short:
+            of = counted(len(document.autoscalers), "autoscaler")
+            return VerdictBlock(f"{short} of {of} cannot be at the maximum together with the others.", "bad")
+    if not document.workloads:
+        return VerdictBlock("No workload here has a number of replicas to raise.", "warning")
+    lost = f" when any one domain of {document.survive} is lost" if document.survive else ""
+    if len(document.workloads) == 1:
+        (row,) = document.workloads
+        more = counted(row.more, "more replica") if row.more else "no more replicas"
+        return VerdictBlock(f"{row.workload} has room for {more}{lost}.", "good" if row.more else "warning")
+    none = sum(not row.more for row in document.workloads)
+    least = document.workloads[0]
+    if none:
+        of = counted(len(document.workloads), "workload")
+        return VerdictBlock(f"No room for another replica of {none} of {of}{lost}.", "warning")
+    more = counted(least.more, "more replica")
+    return VerdictBlock(f"Every workload has room for at least {more}{lost}.", "good")
+
+
+def _columns(document: Capacity) -> tuple[str, ...]:
+    lost = ("WITHOUT",) if document.survive else ()
+    best = ("BEST", "BOUND") if any(row.bound is not None for row in document.workloads) else ()
+    return (*lost, *best)
+
+
+def _row(document: Capacity, row: WorkloadCapacity) -> list[Words]:
+    columns = _columns(document)
+    lost = [row.lost or ""] if "WITHOUT" in columns else []
+    best = [str(v) if v is not None else "?" for v in (row.best, row.bound)] if "BEST" in columns else []
+    more = Cell(str(row.more), "plain" if row.more else "warning")
+    return [row.namespace, row.workload, str(row.replicas), more, *lost, *best, ", ".join(row.limited_by)]
+
+
+def _autoscalers(document: Capacity) -> Iterator[Section]:
+    heads = ("NAMESPACE", "AUTOSCALER", "WORKLOAD", "MAXIMUM", "PENDING", "ALONE")
+    rows = rows_of([_scaler(row) for row in document.autoscalers])
+    yield section("All autoscalers at their maximum", Table(heads, rows, noun="autoscaler"))
+    messages = dict.fromkeys(row.message for row in document.autoscalers if row.message)
+    yield section("", *(Sentence(message) for message in [*messages][:_MOST_LINES]))
+
+
+def _scaler(row: AutoscalerCapacity) -> list[Words]:
+    pending = Cell(str(row.pending), "bad" if row.pending else "plain")
+    alone = Cell(str(row.alone), "bad" if row.alone else "plain")
+    return [row.namespace, row.name, row.workload, str(row.max_replicas), pending, alone]

@@ -1,0 +1,57 @@
+"""All HorizontalPodAutoscalers at their maximum at once: whose pods stay pending, and whose even alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from models import Cluster
+from models.controllers.reconcile import workloads_of
+from planner.clock import report_best
+from planner.documents.capacity import AutoscalerCapacity
+from planner.problem.problem import Problem
+from planner.scheduler.scheduler import Scheduler
+from planner.whatif.autoscaling import targets_of
+from planner.whatif.scaling import scale
+
+#: How many pods of a workload stay pending, and the line about the first of them.
+_Left = dict[str, tuple[int, str]]
+
+
+def at_maximum(cluster: Cluster) -> Iterator[AutoscalerCapacity]:
+    """A row for every autoscaler, those with the most pending pods first."""
+    targets = [*targets_of(cluster)]
+    together = cluster
+    for _, workload, most in targets:
+        together = scale(together, workload, most)
+    left, rows = _left(together) if targets else {}, []
+    for number, (scaler, workload, most) in enumerate(targets):
+        report_best(f"{number} of {len(targets)} autoscalers")
+        pending, message = left.get(workload, (0, ""))
+        alone = 0
+        if pending:
+            alone, _ = _left(scale(cluster, workload, most)).get(workload, (0, ""))
+        rows.append(
+            AutoscalerCapacity(
+                namespace=scaler.namespace,
+                name=scaler.name,
+                workload=workload.rpartition(".")[0] or workload,
+                max_replicas=most,
+                pending=pending,
+                alone=alone,
+                message=message,
+            )
+        )
+    yield from sorted(rows, key=lambda row: (-row.pending, row.namespace, row.name))
+
+
+def _left(cluster: Cluster) -> _Left:
+    """The pods that stay pending, by their workload."""
+    problem, owners = Problem(cluster), workloads_of(cluster)
+    left: _Left = {}
+    for decision in Scheduler(problem).run():
+        workload = owners.above(problem.pods[decision.pod])
+        if decision.node is None and workload is not None:
+            name = f"{workload.kind}/{workload.name}.{workload.namespace}"
+            pods, message = left.get(name, (0, decision.message))
+            left[name] = (pods + 1, message)
+    return left

@@ -1,0 +1,110 @@
+"""`planner capacity`: each workload for itself, over the same state."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from models import Cluster
+from planner.capacity.autoscalers import at_maximum
+from planner.capacity.best import Answer, with_best
+from planner.capacity.growth import Asked, scalable
+from planner.capacity.replicas import Found
+from planner.capacity.walk import walked
+from planner.documents.capacity import Capacity, WorkloadCapacity
+from planner.errors import InputError
+from planner.problem.problem import Problem
+from planner.simulate import remarks
+from planner.whatif.named import workload_named
+from planner.whatif.nodes import remove_nodes
+
+
+def capacity(  # noqa: PLR0913 - the options of the command
+    cluster: Cluster,
+    workloads: Sequence[str] = (),
+    *,
+    best: bool = False,
+    survive: str | None = None,
+    autoscalers: bool = False,
+    time_limit: float = 30.0,
+    stop_event: threading.Event | None = None,
+) -> Capacity:
+    """How many more replicas of each workload `Kind/name[.namespace]`, or of all, kube-scheduler would place.
+
+    `more` is exact for the reference scheduler: scaled by so many, all of them are placed without evicting a
+    pod, and of one more than that one is not.  Pods that are pending already and come before in the queue
+    take their room first.  With `survive` the same after the loss of any one domain of that key, whose pods
+    come back first.  With `best` what a plan places, and what none can beat, in `time_limit` seconds for all.
+    With `autoscalers` who stays pending when all HorizontalPodAutoscalers are at their maximum.
+    """
+    several = _wanted(cluster, workloads)
+    if survive is None:
+        counted = _told(several, walked(cluster, several, stop_event))
+        answers = [Answer(cluster, asked, found) for asked, found in counted]
+    else:
+        answers = _surviving(cluster, several, survive, stop_event)
+    rows, cut = [_row(answer) for answer in answers], len(answers) < len(several)
+    if best:
+        rows, unfinished = with_best(answers, rows, time_limit, stop_event)
+        cut = cut or unfinished
+    problem = Problem(cluster)
+    return Capacity(
+        survive=survive,
+        workloads=tuple(sorted(rows, key=lambda row: (row.more, row.namespace, row.workload))),
+        autoscalers=tuple(at_maximum(cluster)) if autoscalers else (),
+        cut=cut,
+        kubernetes=problem.kubernetes.document,
+        notes=tuple(dict.fromkeys((*cluster.notes, *problem.notes, *remarks(problem)))),
+    )
+
+
+def _told(several: Sequence[Asked], found: dict[str, Found]) -> list[tuple[Asked, Found]]:
+    return [(asked, found[asked.name]) for asked in several if asked.name in found]
+
+
+def _row(answer: Answer) -> WorkloadCapacity:
+    asked, found = answer.asked, answer.found
+    return WorkloadCapacity(
+        namespace=asked.workload.namespace,
+        workload=f"{asked.workload.kind}/{asked.workload.name}",
+        replicas=asked.replicas,
+        more=found.more,
+        message=found.message,
+        limited_by=found.limited_by,
+        lost=answer.lost,
+    )
+
+
+def _wanted(cluster: Cluster, names: Sequence[str]) -> list[Asked]:
+    """The workloads named, or all that have a number of replicas."""
+    every = {asked.name: asked for asked in scalable(cluster)}
+    chosen: dict[str, Asked] = {}
+    problems: list[str] = []
+    for name in names:
+        workload = workload_named(cluster, name)
+        key = f"{workload.kind}/{workload.name}.{workload.namespace}"
+        if key in every:
+            chosen[key] = every[key]
+        else:
+            problems.append(f"{workload.kind} {workload.key} has no number of replicas of its own to raise")
+    if problems:
+        raise InputError(problems)
+    return [*(chosen or every).values()]
+
+
+def _surviving(
+    cluster: Cluster, several: Sequence[Asked], key: str, stop_event: threading.Event | None
+) -> list[Answer]:
+    """The least over all domains of the key, and which domain it is; only what was counted for all."""
+    domains = sorted({node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels})
+    if not domains:
+        raise InputError([f"no node has the label {key}"])
+    answers: dict[str, list[Answer]] = {asked.name: [] for asked in several}
+    for domain in domains:
+        left = remove_nodes(cluster, f"{key}={domain}")
+        there = {asked.name: asked for asked in scalable(left)}
+        rest = [there[asked.name] for asked in several]
+        for asked, found in _told(rest, walked(left, rest, stop_event)):
+            answers[asked.name].append(Answer(left, asked, found, domain))
+    counted = [found for found in answers.values() if len(found) == len(domains)]
+    return [min(found, key=lambda answer: answer.found.more) for found in counted]

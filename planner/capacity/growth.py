@@ -1,0 +1,78 @@
+"""The cluster in which workloads ask for one replica more: what their controllers would make next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from models import Cluster
+from models.controllers.owners import ByController, is_live
+from models.controllers.reconcile import reconcile, workloads_of
+from models.controllers.templates import usable
+from models.objects.pod import Pod
+from models.objects.workload import StatefulSet, Workload
+from planner.whatif.scaling import FIELDS, makers_of, resized
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A workload, and for how many replicas it asks now: at least for those that it has."""
+
+    workload: Workload
+    replicas: int
+
+    @property
+    def name(self) -> str:
+        """As commands take it."""
+        return f"{self.workload.kind}/{self.workload.name}.{self.workload.namespace}"
+
+
+def scalable(cluster: Cluster) -> Iterator[Asked]:
+    """The workloads that have a number of replicas of their own and a template to make more from."""
+    owners = workloads_of(cluster)
+    live = ByController(tuple(filter(is_live, cluster.pods)))
+    for field in ("deployments", "replica_sets", "replication_controllers", "stateful_sets"):
+        for workload in getattr(cluster, field):
+            makers = makers_of(cluster, workload)
+            made = any(usable(item.spec.template) for item in (workload, *makers))
+            if made and owners.controller_of(workload) is None:
+                there = sum(len(live.of(maker)) for maker in makers)
+                yield Asked(workload, max(workload.spec.replicas, there))
+
+
+def is_plain(cluster: Cluster, asked: Asked) -> bool:
+    """Whether all replicas to come are alike in everything, and nothing but the scheduler decides on them."""
+    if any(quota.namespace == asked.workload.namespace for quota in cluster.resource_quotas):
+        return False
+    if isinstance(asked.workload, StatefulSet) and asked.workload.spec.volume_claim_templates:
+        return False
+    templates = [usable(item.spec.template) for item in (asked.workload, *makers_of(cluster, asked.workload))]
+    return not any(_has_its_own(template.spec) for template in templates if template is not None)
+
+
+def _has_its_own(spec: object) -> bool:
+    """Whether every pod brings claims of its own."""
+    claims = getattr(spec, "resource_claims", ())
+    return bool(claims) or any(volume.ephemeral is not None for volume in getattr(spec, "volumes", ()))
+
+
+def grown(cluster: Cluster, several: Sequence[Asked]) -> tuple[Cluster, dict[str, Pod]]:
+    """The cluster with one replica more of each, and which pod that is, by the workload's name."""
+    wanted = {id(asked.workload): asked for asked in several}
+    changes: dict[str, Any] = {
+        field: tuple(
+            resized(item, wanted[id(item)].replicas + 1) if id(item) in wanted else item
+            for item in getattr(cluster, field)
+        )
+        for field in {FIELDS[asked.workload.kind] for asked in several}
+    }
+    more = reconcile(replace(cluster, **changes))
+    return more, dict(_new(more, cluster.pods))
+
+
+def _new(more: Cluster, before: Iterable[Pod]) -> Iterator[tuple[str, Pod]]:
+    owners, known = workloads_of(more), {pod.key for pod in before}
+    for pod in more.pods:
+        if pod.key not in known and (workload := owners.above(pod)) is not None:
+            yield f"{workload.kind}/{workload.name}.{workload.namespace}", pod

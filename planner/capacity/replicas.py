@@ -1,0 +1,86 @@
+"""One workload: replica after replica until one stays without a node, or in bulk where that is the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from planner.capacity.room import in_any_order, order_matters
+from planner.proof.effort import REPLICAS_ONE_BY_ONE
+from planner.scheduler.framework import Diagnosis, Plan
+from planner.scheduler.scheduler import Scheduler, SchedulingDecision
+
+#: What limits a workload whose next replica gets a node by evicting others, or is not created at all.
+PREEMPTION, QUOTA = "Preemption", "ResourceQuota"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How many more, and why not one more than that.
+
+    `most` cannot be beaten in whatever order; `decided` has the node of every pod that came before, None
+    where it waits or was evicted.
+    """
+
+    more: int
+    message: str
+    limited_by: tuple[str, ...]
+    most: int
+    decided: Mapping[str, str | None] = field(default_factory=dict)
+
+
+def count(scheduler: Scheduler, pods: Sequence[int], most: int) -> Found | None:
+    """How many of these pods, all alike, are placed before one is not, and undo it; None where all are."""
+    mark = scheduler.state.mark()
+    try:
+        for placed, pod in enumerate(pods):
+            if placed == REPLICAS_ONE_BY_ONE and not order_matters(_plan(scheduler, pod)):
+                return _in_bulk(scheduler, pod, placed, most)
+            # All pods are alike: what holds the first of them back holds all of them.
+            decision = scheduler.decide(pod) if placed else scheduler.take(pod)
+            if decision.node is None or decision.victims:
+                return Found(placed, decision.message, limits(scheduler, decision), most)
+    finally:
+        scheduler.state.rollback(mark)
+    return None
+
+
+def _plan(scheduler: Scheduler, pod: int) -> Plan:
+    return scheduler.framework_of(pod).plan(scheduler.problem.template(pod))
+
+
+def _in_bulk(scheduler: Scheduler, pod: int, placed: int, most: int) -> Found:
+    """All that fit after those that are placed, and the line then."""
+    framework, state = scheduler.framework_of(pod), scheduler.state
+    plan = _plan(scheduler, pod)
+    by_node = in_any_order(plan)
+    state.load(plan.template.index, by_node)
+    diagnosis = framework.diagnose(plan)
+    state.load(plan.template.index, -by_node)
+    return Found(placed + int(by_node.sum()), diagnosis.message(), refusing(diagnosis), most)
+
+
+def limits(scheduler: Scheduler, decision: SchedulingDecision) -> tuple[str, ...]:
+    """What keeps a pod that was just decided from all nodes."""
+    if decision.victims:
+        return (PREEMPTION,)
+    if decision.pod in scheduler.problem.refused:
+        return (QUOTA,)
+    if scheduler.problem.held_back(decision.pod):
+        return ("SchedulingGates",)
+    return refusing(scheduler.framework_of(decision.pod).diagnose(_plan(scheduler, decision.pod)))
+
+
+def refusing(diagnosis: Diagnosis) -> tuple[str, ...]:
+    """The plugins that refused nodes first, those with the most nodes before others."""
+    if diagnosis.refusal is not None:
+        return (diagnosis.refusal[0],)
+    nodes: Counter[str] = Counter()
+    for number, times in enumerate(np.bincount(diagnosis.first[diagnosis.first >= 0]).tolist()):
+        if times:
+            # A node that the pod does not name is not looked at; its affinity is what names the others.
+            nodes[diagnosis.rejections[number].plugin or "NodeAffinity"] += times
+    return tuple(name for name, _ in sorted(nodes.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,79 @@
+"""How many replicas fit where their order cannot matter: room by node, and one spread constraint at most.
+
+Where resources alone decide, every node takes as many as fit.  With one DoNotSchedule constraint the
+emptiest domain always takes one more while it has room, so the minimum ends at the domain that is full first,
+and every other domain holds at most maxSkew more than that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.constraints.node_resources import NodeResourcesFit
+from planner.constraints.pod_topology_spread import PodTopologySpread
+from planner.constraints.pod_topology_spread.rule import Rule
+from planner.problem.nodes import Ints
+from planner.scheduler.framework import Plan
+
+
+def at_most(plan: Plan) -> int:
+    """No more than so many fit, in whatever order."""
+    if plan.refusal is not None:
+        return 0
+    room = _by_node(plan)
+    wanted = {plan.template.index: int(room.sum())}
+    for plugin in plan.changing:
+        limit = plugin.most(plan.template, wanted)
+        room = room if limit is None else np.minimum(room, limit)
+    return int(room.sum())
+
+
+def order_matters(plan: Plan) -> bool:
+    """Whether it may matter in which order the replicas come, and to which node of a domain."""
+    known = all(isinstance(plugin, NodeResourcesFit | PodTopologySpread) for plugin in plan.changing)
+    return plan.refusal is not None or not known or len(_hard_rules(plan)) > 1
+
+
+def in_any_order(plan: Plan) -> Ints:
+    """By node, how many fit where the order does not matter; within a domain any node will do."""
+    room, rules = _by_node(plan), _hard_rules(plan)
+    return _spread(rules[0], plan, room) if rules else room
+
+
+def _hard_rules(plan: Plan) -> list[Rule]:
+    spread = (plugin for plugin in plan.changing if isinstance(plugin, PodTopologySpread))
+    return [rule for plugin in spread for rule in plugin.hard(plan.template)]
+
+
+def _by_node(plan: Plan) -> Ints:
+    """How many every node takes by its resources; pod slots are among them, so it is a number."""
+    fits = [p.most(plan.template, {}) for p in plan.changing if isinstance(p, NodeResourcesFit)]
+    room = np.minimum.reduce([found for found in fits if found is not None])
+    return np.where(plan.static, room, 0)
+
+
+def _spread(rule: Rule, plan: Plan, room: Ints) -> Ints:
+    """What one constraint leaves of the room, filled node by node."""
+    codes, sums = rule.column.codes, rule.counts.sums().copy()
+    room = np.where(codes >= 0, room, 0)
+    by_domain = np.bincount(codes[codes >= 0], weights=room[codes >= 0], minlength=len(sums)).astype(np.int64)
+    counts = plan.template.index in rule.tally.members
+    if not counts:
+        accepted = sums + rule.own - rule.minimum() <= rule.constraint.max_skew
+        return np.where(accepted[codes] & (codes >= 0), room, 0)
+    least = 0 if rule.few_domains else int((sums + by_domain)[rule.counts.domains].min())
+    takes = np.clip(least + rule.constraint.max_skew - sums, 0, by_domain)
+    return _filled(codes, room, takes)
+
+
+def _filled(codes: Ints, room: Ints, takes: Ints) -> Ints:
+    """So many a domain, to its nodes in their order."""
+    order = np.argsort(codes, kind="stable")
+    order = order[codes[order] >= 0]
+    before = np.cumsum(room[order]) - room[order]
+    starts = np.searchsorted(codes[order], np.arange(len(takes)))
+    first = np.append(before, 0)[np.minimum(starts, len(before))]
+    there = before - first[codes[order]]
+    found = np.zeros_like(room)
+    found[order] = np.clip(takes[codes[order]] - there, 0, room[order])
+    return found

@@ -1,0 +1,62 @@
+"""The document of `planner capacity`: how many more replicas of each workload find a node."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from planner.documents.plan import DocumentPart, SearchDocument
+
+
+class WorkloadCapacity(DocumentPart):
+    """How many more replicas of a workload are placed one after the other, and what stops the next."""
+
+    namespace: str
+    """The namespace of the workload."""
+    workload: str
+    """The workload."""
+    replicas: int
+    """The replicas that it asks for now; those of them that are pending take their room first."""
+    more: int
+    """So many more are placed without evicting a pod; of one more than that, one is left without a node."""
+    message: str
+    """The scheduler's line about the next one, or `not created:` and the API server's."""
+    limited_by: tuple[str, ...] = ()
+    """The plugins that refuse nodes to the next one, those with the most nodes first; ResourceQuota where the
+    API server does not create it; Preemption where it gets a node by evicting others."""
+    lost: str | None = None
+    """With --survive, the domain whose loss leaves the least; `best` and `bound` are without it, too."""
+    best: int | None = None
+    """With --best, how many a plan places in the best order on the best nodes; null without it."""
+    bound: int | None = None
+    """With --best, how many no plan can beat; null where nothing is known."""
+
+
+class AutoscalerCapacity(DocumentPart):
+    """A HorizontalPodAutoscaler whose workload is at its maximum, together with all others."""
+
+    namespace: str
+    """The namespace of the autoscaler."""
+    name: str
+    """The autoscaler."""
+    workload: str
+    """What it scales."""
+    max_replicas: int
+    """As in the manifest."""
+    pending: int
+    """Pods of the workload that stay pending when all autoscalers are at their maximum at once."""
+    alone: int
+    """The same when it is at its maximum alone: above 0 it can never get there."""
+    message: str = ""
+    """The scheduler's line about the first of them when all are at their maximum."""
+
+
+class Capacity(SearchDocument):
+    """How many more replicas of each workload kube-scheduler would place, each workload for itself."""
+
+    kind: Literal["Capacity"] = "Capacity"
+    survive: str | None = None
+    """The topology key of which any one domain may be lost; null without --survive."""
+    workloads: tuple[WorkloadCapacity, ...] = ()
+    """Those with the least room first."""
+    autoscalers: tuple[AutoscalerCapacity, ...] = ()
+    """With --autoscalers: every HorizontalPodAutoscaler whose workload is in the snapshot."""

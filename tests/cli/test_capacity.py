@@ -1,0 +1,56 @@
+"""`planner capacity` from the shell: the table, the forms, names, and one line for what cannot be used."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from planner.documents.capacity import Capacity
+from tests.cli.conftest import Planner
+from tests.cli.manifests import deployment, node, pod, write
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> str:
+    """Two nodes with room for some more of two workloads."""
+    objects = [node("a1", "a"), node("b1", "b"), deployment("web", 2), deployment("api", 1)]
+    return write(tmp_path / "cluster.json", *objects)
+
+
+def test_every_workload_has_its_row(planner: Planner, snapshot: str) -> None:
+    """How many more, and what stops the next; all is well, whatever the numbers are."""
+    ended = planner("capacity", "-f", snapshot)
+    assert ended.code == 0
+    assert ended.verdict.startswith("Every workload has room for at least ")
+    assert [line.split()[1] for line in ended.out.splitlines() if "Deployment/" in line]
+
+
+def test_one_workload_in_kubectls_words(planner: Planner, snapshot: str) -> None:
+    """`deploy/web` is enough, and the scheduler's line about the next replica is shown."""
+    ended = planner("capacity", "deploy/web", "-n", "shop", "-f", snapshot)
+    assert ended.code == 0
+    assert ended.verdict.startswith("Deployment/web has room for ")
+    assert "nodes are available" in ended.out.replace("\n", " ")
+    assert "api" not in ended.out
+
+
+def test_the_document(planner: Planner, snapshot: str) -> None:
+    """JSON validates against the class, with bounds where they were asked for."""
+    found = json.loads(planner("capacity", "-f", snapshot, "--best", "-o", "json").out)
+    document = Capacity.model_validate(found)
+    assert all(row.best is not None and row.more <= row.best for row in document.workloads)
+
+
+def test_names_are_workloads_without_room(planner: Planner, tmp_path: Path) -> None:
+    """What needs attention, as kubectl takes it."""
+    full = [node("a1"), pod("big", on="a1", cpu="4"), deployment("web", 0)]
+    ended = planner("capacity", "-f", write(tmp_path / "full.json", *full), "-o", "name")
+    assert (ended.code, ended.out) == (0, "deployment/web -n shop\n")
+
+
+@pytest.mark.parametrize("arguments", [("deploy/none",), ("--survive", "no/such-label")])
+def test_what_cannot_be_used_is_one_line(planner: Planner, snapshot: str, arguments: tuple[str, ...]) -> None:
+    """Exit code 2, and nothing on stdout."""
+    ended = planner("capacity", "-f", snapshot, *arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.count("\n") == 1

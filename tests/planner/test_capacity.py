@@ -1,0 +1,233 @@
+"""`planner.capacity`: so many more replicas are placed, and of one more than that one is not."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from typing import Any
+
+import pytest
+
+from models import Cluster
+from planner import InputError, capacity, simulate
+from planner.documents.capacity import WorkloadCapacity
+from planner.documents.plan import Decision
+from planner.whatif import remove_nodes, scale
+from tests import seeds
+from tests.builders import HOST, ZONE, Object, cluster, node, pod, spread
+from tests.planner.capacity_clusters import workloads
+
+ROOM = sys.modules["planner.capacity.replicas"]
+
+
+def left_over(found: Cluster, row: WorkloadCapacity, more: int) -> list[Decision]:
+    """The new replicas that get no node, or evict others, when the workload is scaled by so many."""
+    known = {pod.key for pod in found.pods}
+    scaled = scale(found, f"{row.workload}.{row.namespace}", row.replicas + more)
+    decisions = simulate(scaled).decisions
+    return [d for d in decisions if d.pod not in known and (d.node is None or d.victims)]
+
+
+@pytest.mark.parametrize("number", [12, 1105, None])
+def test_more_is_exact_with_the_line_of_the_scheduler(number: int | None) -> None:
+    """Scaled by `more` all are placed; by one more exactly one is not, for the reason that simulate has."""
+    for seed in [number] if number is not None else seeds.seeds(40):
+        found = Cluster.from_objects(workloads(seed))
+        for row in capacity(found).workloads:
+            assert not left_over(found, row, row.more)
+            (decision,) = left_over(found, row, row.more + 1)
+            assert decision.message == row.message
+
+
+@pytest.mark.parametrize("number", [14, None])
+def test_counting_in_bulk_is_the_same(number: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where resources or one constraint decide, the sum over nodes is what placing one by one comes to."""
+    for seed in [number] if number is not None else seeds.seeds(40):
+        found = Cluster.from_objects(workloads(seed))
+        one_by_one = {row.workload: row.more for row in capacity(found).workloads}
+        with monkeypatch.context() as patch:
+            patch.setattr(ROOM, "REPLICAS_ONE_BY_ONE", 0)
+            assert {row.workload: row.more for row in capacity(found).workloads} == one_by_one
+
+
+@pytest.mark.parametrize("number", [7, None])
+def test_the_best_is_between_more_and_the_bound(number: int | None) -> None:
+    """No plan places more than the bound, and the best one not less than kube-scheduler."""
+    for seed in [number] if number is not None else seeds.seeds(12):
+        for row in capacity(Cluster.from_objects(workloads(seed)), best=True, time_limit=60).workloads:
+            assert row.best is not None
+            assert row.bound is not None
+            assert row.more <= row.best <= row.bound
+
+
+@pytest.mark.parametrize("number", [9, None])
+def test_with_any_domain_lost_it_is_the_least(number: int | None) -> None:
+    """For every workload the least of what is left without each zone."""
+    for seed in [number] if number is not None else seeds.seeds(8):
+        found = Cluster.from_objects(workloads(seed))
+        zones = sorted({n.metadata.labels[ZONE] for n in found.nodes if ZONE in n.metadata.labels})
+        if not zones:
+            continue
+        without = {zone: capacity(remove_nodes(found, f"{ZONE}={zone}")).workloads for zone in zones}
+        for row in capacity(found, survive=ZONE).workloads:
+            more = {
+                z: next(r.more for r in rows if r.workload == row.workload) for z, rows in without.items()
+            }
+            assert row.more == min(more.values())
+            assert row.lost is not None
+            assert more[row.lost] == row.more
+
+
+@pytest.mark.parametrize("number", [4, None])
+def test_the_best_with_a_domain_lost_is_that_of_the_rest(number: int | None) -> None:
+    """In the cluster that is left without the domain that is named."""
+    for seed in [number] if number is not None else seeds.seeds(4):
+        found = Cluster.from_objects(workloads(seed))
+        if not any(ZONE in n.metadata.labels for n in found.nodes):
+            continue
+        for row in capacity(found, survive=ZONE, best=True, time_limit=60).workloads:
+            left = remove_nodes(found, f"{ZONE}={row.lost}")
+            rest = capacity(left, best=True, time_limit=60).workloads
+            same = next(other for other in rest if other.workload == row.workload)
+            assert (row.more, row.best, row.bound) == (same.more, same.best, same.bound)
+
+
+def web(replicas: int, **words: Any) -> Object:
+    """A Deployment whose pods are as the builder makes them."""
+    template = pod("web", app="web", **words)
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default", "uid": "web"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {"metadata": {"labels": {"app": "web"}}, "spec": template["spec"]},
+        },
+    }
+
+
+def test_what_stops_the_next_one() -> None:
+    """The scheduler's line, and the plugins in it, those with the most nodes first."""
+    nodes = [node("a1", zone="a", cpu="4"), node("b1", zone="b", cpu="1"), node("c1", zone="c", cpu="4")]
+    (row,) = capacity(cluster(*nodes, web(0, cpu="1", spread=[spread(ZONE, 1, "web")]))).workloads
+    assert row.more == 5
+    assert row.limited_by == ("PodTopologySpread", "NodeResourcesFit")
+    assert row.message.startswith(
+        "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't match pod topology"
+    )
+
+
+def test_the_order_matters_with_two_constraints() -> None:
+    """Then replicas are placed one by one, however many."""
+    nodes = [node(f"n{n}", zone="ab"[n % 2], cpu="200", pods="500") for n in range(4)]
+    rules = [spread(ZONE, 1, "web"), spread(HOST, 1, "web")]
+    (row,) = capacity(cluster(*nodes, web(0, cpu="1", spread=rules))).workloads
+    assert row.more == 800
+
+
+def test_a_quota_stops_before_the_nodes_do() -> None:
+    """What the API server refuses is not created, and its line says so."""
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "team", "namespace": "default"},
+        "spec": {"hard": {"requests.cpu": "3"}},
+        "status": {"hard": {"requests.cpu": "3"}, "used": {"requests.cpu": "0"}},
+    }
+    (row,) = capacity(cluster(node("a1", cpu="8"), quota, web(1, cpu="1"))).workloads
+    assert (row.more, row.limited_by) == (2, ("ResourceQuota",))
+    assert row.message.startswith("not created: ")
+    assert "exceeded quota: team" in row.message
+
+
+def test_making_room_by_evictions_is_not_room() -> None:
+    """A replica of higher priority would get a node, and evict others for it."""
+    low = pod("low", on="a1", cpu="3", owner="ReplicaSet/low")
+    (row,) = capacity(cluster(node("a1", cpu="4"), low, web(0, cpu="1", priority=10))).workloads
+    assert (row.more, row.limited_by) == (1, ("Preemption",))
+
+
+def test_replicas_with_claims_of_their_own() -> None:
+    """Every replica of a StatefulSet brings a claim, for which there are two volumes."""
+    template = pod("db", app="db", cpu="1")
+    claim = {
+        "metadata": {"name": "data"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "local",
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    database = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "db", "namespace": "default", "uid": "db"},
+        "spec": {
+            "replicas": 0,
+            "selector": {"matchLabels": {"app": "db"}},
+            "template": {"metadata": {"labels": {"app": "db"}}, "spec": template["spec"]},
+            "volumeClaimTemplates": [claim],
+        },
+    }
+    volumes = [
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": f"pv{n}"},
+            "spec": {
+                "capacity": {"storage": "1Gi"},
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": "local",
+            },
+            "status": {"phase": "Available"},
+        }
+        for n in range(2)
+    ]
+    local = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "local"},
+        "provisioner": "kubernetes.io/no-provisioner",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+    (row,) = capacity(cluster(node("a1", cpu="8"), database, local, *copy.deepcopy(volumes))).workloads
+    assert row.more == 2
+    assert "VolumeBinding" in row.limited_by
+
+
+def autoscaler(most: int) -> Object:
+    """One of the Deployment web."""
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 1,
+            "maxReplicas": most,
+        },
+    }
+
+
+@pytest.mark.parametrize(("most", "pending"), [(4, 0), (9, 5)])
+def test_autoscalers_at_their_maximum(most: int, pending: int) -> None:
+    """How many pods stay pending then, and whether that is so for one alone."""
+    found = cluster(node("a1", cpu="4"), web(1, cpu="1"), autoscaler(most))
+    (row,) = capacity(found, autoscalers=True).autoscalers
+    assert (row.workload, row.max_replicas, row.pending, row.alone) == (
+        "Deployment/web",
+        most,
+        pending,
+        pending,
+    )
+
+
+def test_what_has_no_number_of_replicas_is_an_error() -> None:
+    """A bare pod, or a workload that is not there."""
+    found = cluster(node("a1"), pod("bare", on="a1"))
+    assert capacity(found).workloads == ()
+    with pytest.raises(InputError):
+        capacity(found, ["Deployment/none.default"])
+    with pytest.raises(InputError):
+        capacity(found, survive="no/such-label")
