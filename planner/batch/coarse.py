@@ -98,7 +98,11 @@ class Coarse:
         model = BatchModel(batch, pending.profiles(), fullness=fullness)
         if even:
             require_even(model.counts, self._soft)
-        found = model.solve(model.pods_placed(self._effort.quotas_work), None, self._meter)
+        goals = model.pods_placed(self._effort.quotas_work)
+        found = None
+        if len(pending.wanted) >= self._effort.linear_templates:
+            found = model.solve_linear(goals, self._meter)
+        found = found or model.solve(goals, None, self._meter)
         if found is None:
             return None
         return found.phases[0], Proof(found.values, found.bounds, "the model over cells of nodes")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, Protocol
@@ -13,6 +13,7 @@ from ortools.sat.python import cp_model
 
 from planner.clock import looking_for
 from planner.cpsat.lexicographic import Reached, StageGoal, reach
+from planner.cpsat.linear import LinearModel
 from planner.cpsat.solver import Solved, solved
 from planner.cpsat.variables import Batch, Counts, Holds
 from planner.documents.plan import MOVES, PODS_PLACED
@@ -159,6 +160,28 @@ class BatchModel:
         for reached in reach(self.counts.cp, goals, partial(self._solved, meter)):
             found = self._read(reached, found)
         return found
+
+    def solve_linear(self, goals: Sequence[Goal], meter: Meter) -> FoundCounts | None:
+        """The same by mixed-integer programming, where nothing is conditional; None where that finds nothing.
+
+        Where the bound of the linear relaxation is not reached, CP-SAT goes on from what was found.
+        """
+        if not LinearModel.is_linear(self.counts.cp):
+            return None
+        found = LinearModel(self.counts.cp).solve(goals, meter)
+        if found is None:
+            return None
+        coming = {(t, cell): int(found.values[v.index]) for t, cell, v in self.counts.coming()}
+        placement = {key: pods for key, pods in coming.items() if pods}
+        known = FoundCounts([placement], {}, found.reached, found.bounds)
+        if found.reached == found.bounds:
+            return known
+        more = self.solve(goals, placement, meter)
+        if more is None or more.values.keys() != known.values.keys():
+            return known
+        bounds = {name: min(bound, known.bounds[name]) for name, bound in more.bounds.items()}
+        better = [more.values[goal.name] for goal in goals] >= [known.values[goal.name] for goal in goals]
+        return replace(more if better else known, bounds=bounds)
 
     def _solved(self, meter: Meter, goal: Goal) -> Solved:
         looking_for(_SOUGHT.get(goal.name.partition("/")[0], _SOFTER))

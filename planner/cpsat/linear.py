@@ -1,0 +1,203 @@
+"""A model of counting and room alone, given to a mixed-integer solver, with a bound that is exact.
+
+SCIP finds the quotas of thousands of templates in a second or two, where CP-SAT finds none in its work.  Its
+numbers are not exact, so nothing that it says is taken on trust: a placement is rounded and checked with
+whole numbers, and the bound is that of the linear relaxation, worked out from GLOP's dual values by weak
+duality with whole numbers, too.  Whatever those values are, no placement exceeds it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from ortools.linear_solver.python import model_builder
+from ortools.sat.python import cp_model
+
+from planner.problem.nodes import Ints
+from planner.proof import effort
+from planner.proof.meter import Meter
+
+#: The largest number that is a bound; beyond it a side of a row is open.
+_OPEN = 1 << 62
+#: A domain of one interval has so many ends.
+_INTERVAL = 2
+#: Dual values are rounded to multiples of this part of 1: those of rows in bytes are very small.
+_PARTS = 1 << 60
+_FOUND = (model_builder.SolveStatus.OPTIMAL, model_builder.SolveStatus.FEASIBLE)
+
+
+class _Largest(Protocol):
+    """A stage of the objective that is to be as large as possible."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def expression(self) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LinearAnswer:
+    """A value for every variable, and what each stage has and cannot exceed."""
+
+    values: Ints
+    reached: dict[str, int]
+    bounds: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """All rows `low <= sum of coefficients times variables <= high`, term by term."""
+
+    row_of: Ints
+    variable_of: Ints
+    coefficient: Ints
+    low: list[int]
+    high: list[int]
+
+
+class LinearModel:
+    """A model for CP-SAT whose rows are all linear, and whose domains are all intervals."""
+
+    def __init__(self, cp: cp_model.CpModel) -> None:
+        proto = cp.proto
+        self._cp = cp
+        self._low = np.array([variable.domain[0] for variable in proto.variables], np.int64)
+        self._high = np.array([variable.domain[1] for variable in proto.variables], np.int64)
+        terms: list[tuple[list[int], list[int]]] = []
+        low, high = [], []
+        for row in proto.constraints:
+            terms.append(([*row.linear.vars], [*row.linear.coeffs]))
+            low.append(row.linear.domain[0])
+            high.append(row.linear.domain[1])
+        sizes = [len(variables) for variables, _ in terms]
+        self._rows = _Rows(
+            np.repeat(np.arange(len(terms)), sizes),
+            np.array([number for variables, _ in terms for number in variables], np.int64),
+            np.array([number for _, coefficients in terms for number in coefficients], np.int64),
+            low,
+            high,
+        )
+
+    @staticmethod
+    def is_linear(cp: cp_model.CpModel) -> bool:
+        """Whether it has nothing but linear rows without conditions, and intervals."""
+        return all(len(variable.domain) == _INTERVAL for variable in cp.proto.variables) and all(
+            row.has_linear() and not row.enforcement_literal and len(row.linear.domain) == _INTERVAL
+            for row in cp.proto.constraints
+        )
+
+    def solve(self, goals: Sequence[_Largest], meter: Meter) -> LinearAnswer | None:
+        """The best found, one goal after the other; None where nothing was found that is certain."""
+        fixed: list[tuple[Ints, int]] = []
+        values, reached, bounds = self._low, dict[str, int](), dict[str, int]()
+        for goal in goals:
+            weights = self._weights(goal)
+            bounds[goal.name] = self._bound(weights, fixed, meter)
+            found = self._found(weights, fixed, meter)
+            if found is None:
+                return None
+            values, reached[goal.name] = found, int(found @ weights)
+            fixed.append((weights, reached[goal.name]))
+        return LinearAnswer(values, reached, bounds)
+
+    def _weights(self, goal: _Largest) -> Ints:
+        self._cp.minimize(goal.expression)
+        weights = np.zeros(len(self._low), np.int64)
+        objective = self._cp.proto.objective
+        weights[[*objective.vars]] = [*objective.coeffs]
+        return weights
+
+    def _bound(self, weights: Ints, fixed: Sequence[tuple[Ints, int]], meter: Meter) -> int:
+        """No more than this, whatever the dual values are: by weak duality, in whole numbers.
+
+        Every row, taken so many times as its dual value says, is a sum that is no larger than its side
+        taken as often.  What that leaves of the goal is at most as large as the variables' domains allow.
+        """
+        solver = self._solver("glop", meter)
+        every = [*self._sides(fixed)]
+        parts = [0] * len(every)
+        model = self._built(weights, fixed)
+        if solver.solve(model) == model_builder.SolveStatus.OPTIMAL:
+            duals = np.asarray(solver.dual_values(model.get_linear_constraints()))
+            parts = [round(-value * _PARTS) for value in duals.tolist()]
+        left = weights.astype(object) * _PARTS
+        total = 0
+        for number, (low, high) in enumerate(every):
+            side = high if parts[number] > 0 else low
+            if parts[number] and abs(side) >= _OPEN:
+                parts[number] = 0
+            total += parts[number] * side if parts[number] else 0
+        share = np.array(parts, object)
+        used = np.zeros(len(weights), object)
+        np.add.at(used, self._rows.variable_of, share[self._rows.row_of] * self._rows.coefficient)
+        for (weight, _), part in zip(fixed, parts[len(self._rows.low) :], strict=True):
+            used = used + weight.astype(object) * part
+        left = left - used
+        total += sum(
+            part * (high if part > 0 else low)
+            for part, low, high in zip(left.tolist(), self._low.tolist(), self._high.tolist(), strict=True)
+            if part
+        )
+        return int(total // _PARTS)
+
+    def _sides(self, fixed: Sequence[tuple[Ints, int]]) -> Iterator[tuple[int, int]]:
+        yield from zip(self._rows.low, self._rows.high, strict=True)
+        yield from ((value, _OPEN) for _, value in fixed)
+
+    def _found(self, weights: Ints, fixed: Sequence[tuple[Ints, int]], meter: Meter) -> Ints | None:
+        """What SCIP finds, if all rows hold when it is rounded."""
+        solver = self._solver("scip", meter)
+        model = self._built(weights, fixed, whole=True)
+        status = meter.watch(solver.stop_search, lambda: solver.solve(model))
+        if status != model_builder.SolveStatus.OPTIMAL:
+            meter.cut_short()
+        if status not in _FOUND:
+            return None
+        values = np.rint(np.asarray(solver.values(model.get_variables()))).astype(np.int64)
+        return values if self._holds(values, fixed) else None
+
+    def _holds(self, values: Ints, fixed: Sequence[tuple[Ints, int]]) -> bool:
+        rows = self._rows
+        sums = np.zeros(len(rows.low), np.int64)
+        np.add.at(sums, rows.row_of, values[rows.variable_of] * rows.coefficient)
+        inside = (values >= self._low).all() and (values <= self._high).all()
+        held = all(weight @ values >= value for weight, value in fixed)
+        return bool(inside and held and (sums >= rows.low).all() and (sums <= rows.high).all())
+
+    def _solver(self, name: str, meter: Meter) -> model_builder.Solver:
+        meter.spend(effort.PRICE_OF_MODEL * (len(self._low) + len(self._rows.low)))
+        solver = model_builder.Solver(name)
+        solver.set_time_limit_in_seconds(max(effort.LEAST_SECONDS, meter.seconds()))
+        if name == "scip":
+            solver.set_solver_specific_parameters(f"limits/nodes = {effort.SCIP_NODES}")
+        return solver
+
+    def _built(
+        self, weights: Ints, fixed: Sequence[tuple[Ints, int]], *, whole: bool = False
+    ) -> model_builder.Model:
+        """The same for a mixed-integer solver; it minimises, so the weights have the other sign."""
+        model = model_builder.Model()  # type: ignore[no-untyped-call]
+        to = model.helper
+        for number, (low, high) in enumerate(zip(self._low.tolist(), self._high.tolist(), strict=True)):
+            to.add_var()
+            to.set_var_lower_bound(number, low)
+            to.set_var_upper_bound(number, high)
+            to.set_var_integrality(number, whole)
+        for low, high in self._sides(fixed):
+            row = to.add_linear_constraint()
+            to.set_constraint_lower_bound(row, -math.inf if low <= -_OPEN else low)
+            to.set_constraint_upper_bound(row, math.inf if high >= _OPEN else high)
+        rows = self._rows
+        terms = zip(rows.row_of.tolist(), rows.variable_of.tolist(), rows.coefficient.tolist(), strict=True)
+        for row, variable, coefficient in terms:
+            to.add_term_to_constraint(row, variable, coefficient)
+        for place, (weight, _) in enumerate(fixed, start=len(rows.low)):
+            for variable in np.flatnonzero(weight).tolist():
+                to.add_term_to_constraint(place, variable, int(weight[variable]))
+        for variable in np.flatnonzero(weights).tolist():
+            to.set_var_objective_coefficient(variable, -int(weights[variable]))
+        return model

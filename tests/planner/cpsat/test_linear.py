@@ -1,0 +1,108 @@
+"""Linear models by mixed-integer programming: what is found holds, and nothing exceeds the bound."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import pytest
+from ortools.sat.python import cp_model
+
+from planner.cpsat.linear import LinearModel
+from planner.proof.meter import Meter
+from tests import seeds
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A stage of the objective."""
+
+    name: str
+    expression: Any
+
+
+def drawn(seed: int) -> tuple[cp_model.CpModel, list[cp_model.IntVar], list[Goal]]:
+    """A few integers under a few rows, with coefficients of very different size, and two goals."""
+    draw, cp = Random(seed), cp_model.CpModel()
+    x = [cp.new_int_var(0, draw.randint(0, 4), f"x{n}") for n in range(draw.randint(1, 5))]
+    for _ in range(draw.randint(0, 4)):
+        unit = draw.choice((1, 1, 7, 10**9 + 7))
+        weights = [unit * draw.randint(-2, 5) for _ in x]
+        cp.add(
+            sum(w * v for w, v in zip(weights, x, strict=True))
+            <= unit * draw.randint(0, 12) + draw.randint(0, 3)
+        )
+    if draw.random() < 0.3:
+        cp.add(sum(x) >= draw.randint(0, 2))
+    goals = [Goal(f"g{n}", sum(draw.randint(0, 3) * v for v in x)) for n in range(2)]
+    return cp, x, goals
+
+
+def best(cp: cp_model.CpModel, goals: list[Goal]) -> list[int] | None:
+    """The values of the goals, one after the other, by CP-SAT."""
+    found = []
+    for goal in goals:
+        cp.maximize(goal.expression)
+        solver = cp_model.CpSolver()
+        if solver.solve(cp) != cp_model.OPTIMAL:
+            return None
+        found.append(int(solver.value(goal.expression)))
+        cp.add(goal.expression >= found[-1])
+    return found
+
+
+@pytest.mark.parametrize("number", [3, None])
+def test_no_placement_exceeds_the_bound_and_what_is_found_holds(number: int | None) -> None:
+    """Beside CP-SAT: the first goal's bound is never below the best, and its value never above."""
+    for seed in [number] if number is not None else seeds.seeds(60):
+        cp, x, goals = drawn(seed)
+        assert LinearModel.is_linear(cp)
+        answer = LinearModel(cp).solve(goals, Meter.of(30))
+        cp.proto.clear_objective()
+        exact = best(cp.clone(), goals)
+        assert (answer is None) == (exact is None)
+        if answer is None or exact is None:
+            continue
+        assert answer.reached["g0"] <= exact[0] <= answer.bounds["g0"]
+        if answer.reached["g0"] == exact[0]:
+            assert answer.reached["g1"] <= exact[1] <= answer.bounds["g1"]
+        for variable, value in zip(x, answer.values.tolist(), strict=True):
+            cp.add(variable == value)
+        assert cp_model.CpSolver().solve(cp) == cp_model.OPTIMAL
+
+
+def test_most_goals_are_reached() -> None:
+    """It is a solver, and not only a bound: nearly all of these tiny models are solved to the best."""
+    solved = 0
+    for seed in range(60):
+        cp, _, goals = drawn(seed)
+        answer = LinearModel(cp).solve(goals[:1], Meter.of(30))
+        exact = best(cp.clone(), goals[:1])
+        solved += (answer is None and exact is None) or (
+            answer is not None and exact is not None and answer.reached["g0"] == exact[0]
+        )
+    assert solved >= 58
+
+
+def test_what_is_conditional_is_not_linear() -> None:
+    """A row that holds under a condition, a product, and a domain with a hole."""
+    cases = itertools.count()
+    for change in (_condition, _product, _hole):
+        cp = cp_model.CpModel()
+        change(cp, cp.new_int_var(0, 5, f"x{next(cases)}"))
+        assert not LinearModel.is_linear(cp)
+
+
+def _condition(cp: cp_model.CpModel, x: cp_model.IntVar) -> None:
+    cp.add(x <= 3).only_enforce_if(cp.new_bool_var("b"))
+
+
+def _product(cp: cp_model.CpModel, x: cp_model.IntVar) -> None:
+    cp.add_multiplication_equality(cp.new_int_var(0, 25, "y"), [x, x])
+
+
+def _hole(cp: cp_model.CpModel, x: cp_model.IntVar) -> None:
+    y = cp.new_int_var_from_domain(cp_model.Domain.from_intervals([[0, 1], [4, 5]]), "y")
+    cp.add(x + y <= 7)
