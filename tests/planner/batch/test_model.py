@@ -49,6 +49,26 @@ def test_cells_never_promise_less_than_nodes(objects: list[Object]) -> None:
         assert best_of(pending, cells) >= exact
 
 
+@relaxed
+@given(clusters(running=True, pods=8))
+def test_mixed_integer_programming_promises_no_less(objects: list[Object]) -> None:
+    """Its bounds are never below what CP-SAT proves to be the best, and its placement is one of the model."""
+    pending = Pending(Problem(Cluster.from_objects(objects)))
+    size = pending.problem.nodes.size
+    for cells in (NodeGroups(np.zeros(size, np.intp)), _by_traits(pending)):
+        batch = Batch(pending.problem, pending.wanted, pending.room(pending.wanted), cells=cells)
+        model = BatchModel(batch, pending.profiles())
+        found = model.solve_linear(model.pods_placed(60.0), Meter.of(60.0))
+        if found is None or not found.bounds:
+            continue
+        exact = best_of(pending, cells)
+        assert tuple(found.values.values()) <= exact
+        if [*found.values.values()][:-1] == [*exact][:-1]:
+            assert [*found.bounds.values()][-1] >= exact[-1]
+        assert next(iter(found.bounds.values())) >= exact[0]
+        assert sum(found.phases[0].values()) == sum(found.values.values())
+
+
 def _by_traits(pending: Pending) -> NodeGroups:
     """Nodes together that no rule tells apart; on few nodes every trait counts."""
     of = np.zeros(pending.problem.nodes.size, np.intp)
