@@ -42,8 +42,10 @@ _DEVICES = (
     "resourceclaimtemplates.resource.k8s.io",
     "deviceclasses.resource.k8s.io",
 )
+#: Workloads of others: the server is asked for those that it says it has.
+_OF_OTHERS = ("rollouts.argoproj.io", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io")
 #: All that the server is asked for: what packaging/kubernetes/rbac.yaml allows.
-KINDS = (*_NEEDED, *_WANTED, *_DEVICES)
+KINDS = (*_NEEDED, *_WANTED, *_DEVICES, *_OF_OTHERS)
 _UNKNOWN = re.compile(r"the server doesn't have a resource type")
 _FORBIDDEN = re.compile(r"\(Forbidden\): (?:\S+\s)*?(\S+) is forbidden")
 _KLOG = re.compile(r"[IWEF]\d{4} |Warning: ")
@@ -62,16 +64,30 @@ def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, lis
     command += [] if context is None else ["--context", context]
     command += [] if kubeconfig is None else ["--kubeconfig", kubeconfig]
     version = _knock(command)
-    asked: tuple[str, ...] = KINDS
+    others = tuple(_served(command, _OF_OTHERS))
+    asked: tuple[str, ...] = (*_NEEDED, *_WANTED, *_DEVICES, *others)
     answer = _list(command, asked)
     if answer.returncode and any(_UNKNOWN.search(line) for line in _told(answer)):
-        asked = (*_NEEDED, *_WANTED)
+        asked = (*_NEEDED, *_WANTED, *others)
         answer = _list(command, asked)
     forbidden = list(_forbidden(_told(answer))) if answer.returncode else []
-    kinds = [kind for name in asked if (kind := name.partition(".")[0]) not in forbidden]
+    kinds = [kind for name in asked if (kind := _short(name)) not in forbidden]
     origin = _origin(command, version, context, kubeconfig) | {"kinds": kinds}
     remarks = [f"{kind} are left out: this user may not list them" for kind in forbidden]
     return _with_first(answer.stdout, origin), remarks
+
+
+def _served(command: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """Those of these kinds that the server has; none where it may not be asked."""
+    told = json.loads(_asked(command, "get", "--raw", "/apis") or "{}")
+    for group in told.get("groups") or ():
+        wanted = [name for name in names if name.partition(".")[2] == group["name"]]
+        if wanted:
+            plurals = set()
+            for version in group["versions"]:
+                answer = _asked(command, "get", "--raw", f"/apis/{version['groupVersion']}")
+                plurals |= {item["name"] for item in json.loads(answer or "{}").get("resources") or ()}
+            yield from (name for name in wanted if name.partition(".")[0] in plurals)
 
 
 def _list(command: Sequence[str], kinds: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
@@ -134,11 +150,16 @@ def _with_first(listing: bytes, item: object) -> bytes:
     return before + items + json.dumps(item).encode() + comma + after
 
 
+def _short(name: str) -> str:
+    """A kind without its group, unless that tells it from a built-in one."""
+    return name if name in _OF_OTHERS else name.partition(".")[0]
+
+
 def _forbidden(told: Sequence[str]) -> Iterator[str]:
     """The kinds that may not be listed; anything else that went wrong is an error."""
     for line in told:
         forbidden = _FORBIDDEN.search(line)
-        kind = "" if forbidden is None else forbidden[1].partition(".")[0]
+        kind = "" if forbidden is None else _short(forbidden[1])
         if not kind or kind in _NEEDED:
             raise InputError([f"kubectl: {line}"])
         yield kind

@@ -11,13 +11,14 @@ from datetime import UTC, datetime
 
 from models.objects.affinity import Toleration
 from models.objects.containers import Container, ResourceRequirements
+from models.objects.custom_workload import CloneSet, Rollout
 from models.objects.pod import Pod, PodSpec
 from models.objects.quantity import format_quantity
-from models.objects.workload import DaemonSet, Job, ReplicaSet, StatefulSet
+from models.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from models.snapshot import Snapshot
 
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
-_HASH = "pod-template-hash"
+_HASHED = {owner.hash_label: owner.__name__ for owner in (Deployment, Rollout)}
 _REVISION = "controller-revision-hash"
 #: Controllers and plugins add tolerations of these keys by rules of their own.
 _OF_NODES = "node.kubernetes.io/"
@@ -28,12 +29,14 @@ Resources = Mapping[str, tuple[ResourceRequirements, ResourceRequirements]]
 
 
 def workload_of(pod: Pod) -> Whose:
-    """The workload of a pod; of one of a ReplicaSet its Deployment."""
-    owner, mark = pod.metadata.controller, pod.metadata.labels.get(_HASH)
+    """The workload of a pod; of one of a ReplicaSet its Deployment or Rollout."""
+    owner = pod.metadata.controller
     if owner is None:
         return pod.namespace, "Pod", pod.name
-    if owner.kind == "ReplicaSet" and mark and owner.name.endswith(f"-{mark}"):
-        return pod.namespace, "Deployment", owner.name.removesuffix(f"-{mark}")
+    for label, kind in _HASHED.items() if owner.kind == "ReplicaSet" else ():
+        mark = pod.metadata.labels.get(label)
+        if mark and owner.name.endswith(f"-{mark}"):
+            return pod.namespace, kind, owner.name.removesuffix(f"-{mark}")
     return pod.namespace, owner.kind, owner.name
 
 
@@ -170,9 +173,13 @@ def _templates(cluster: Snapshot) -> Iterator[tuple[Whose, tuple[PodSpec, str]]]
     Left out is a template of which it is not known which pods are made from it.
     """
     plain: list[tuple[ReplicaSet | Job | StatefulSet | DaemonSet, str]] = []
-    plain += [(item, "") for item in cluster.replica_sets]
+    plain += [(item, "") for item in cluster.replica_sets if not isinstance(item, CloneSet)]
     plain += [(item, "") for item in cluster.jobs]
-    plain += [(item, found) for item in cluster.stateful_sets if (found := item.status.update_revision)]
+    plain += [
+        (item, item.status.update_revision)
+        for item in (*cluster.stateful_sets, *cluster.replica_sets)
+        if isinstance(item, StatefulSet | CloneSet) and item.status.update_revision
+    ]
     plain += [(item, "") for item in cluster.daemon_sets if not item.is_rolling]
     for owner, revision in plain:
         if owner.spec.template is not None and owner.spec.template.spec is not None:

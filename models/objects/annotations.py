@@ -20,6 +20,8 @@ NODE_SELECTOR = "scheduler.alpha.kubernetes.io/node-selector"
 NO_DISRUPTION = "karpenter.sh/do-not-disrupt"
 PREFER_NO_EVICTION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
 REVISION = "deployment.kubernetes.io/revision"
+#: The same of a ReplicaSet that Argo Rollouts has made.
+ROLLOUT_REVISION = "rollout.argoproj.io/revision"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 #: "true" on a node: cluster-autoscaler leaves it alone.
 SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
@@ -39,6 +41,7 @@ READ = (
     NO_DISRUPTION,
     PREFER_NO_EVICTION,
     REVISION,
+    ROLLOUT_REVISION,
     SAFE_TO_EVICT,
     SCALE_DOWN_DISABLED,
     SELECTED_NODE,

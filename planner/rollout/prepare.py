@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from models import Cluster
 from models.controllers.apply import ROLLED_OUT, applied, not_anywhere, second_ones
 from models.controllers.owners import ByController
+from models.objects.custom_workload import is_custom
 from models.objects.selectors import LabelSelector
 from models.snapshot import Snapshot
 from planner.errors import InputError
@@ -72,7 +73,13 @@ def prepare(
     runs = [maker.run(plain.pod_index, _NOW) for maker in makers]
     moving = list(dict.fromkeys(pod for run in runs for pod in run.pods))
     doubles = {pod: len(plain.pods) + place for place, pod in enumerate(moving)}
-    notes = (*cluster.notes, *manifests.notes, *plain.notes, *second_ones(cluster, manifests))
+    notes = (
+        *cluster.notes,
+        *manifests.notes,
+        *plain.notes,
+        *second_ones(cluster, manifests),
+        *not_played(manifests),
+    )
     problem = plain.with_leaving(moving)
     return Prepared(everything, problem, absent, doubles, makers, notes, gone, known.now, effort)
 
@@ -80,7 +87,8 @@ def prepare(
 def pruned(cluster: Cluster, manifests: Snapshot, selector: LabelSelector) -> list[Rolling]:
     """What `kubectl apply --prune` removes: workloads that the selector chooses and no manifest has.
 
-    As with kubectl only in namespaces that manifests are applied to, and nothing that a controller owns.
+    As with kubectl only in namespaces that manifests are applied to, nothing that a controller owns, and none
+    of the kinds that are not built in.
     """
     wanted = [(field, item) for field in ROLLED_OUT for item in getattr(manifests, field)]
     keys, namespaces = {(field, item.key) for field, item in wanted}, {item.namespace for _, item in wanted}
@@ -91,8 +99,20 @@ def pruned(cluster: Cluster, manifests: Snapshot, selector: LabelSelector) -> li
         if (field, item.key) not in keys
         and item.namespace in namespaces
         and item.metadata.controller is None
+        and not is_custom(item)
         and selector.matches(item.metadata.labels)
     ]
+
+
+def not_played(manifests: Snapshot) -> Iterator[str]:
+    """The workloads of the manifests whose controllers are not those of Kubernetes: what is said of them."""
+    for field in ROLLED_OUT:
+        for item in filter(is_custom, getattr(manifests, field)):
+            name = "Argo Rollouts" if item.kind == "Rollout" else "OpenKruise"
+            yield (
+                f"{item.kind} {item.key}: how {name} replaces its pods is not played; those that run stay as "
+                "they are here"
+            )
 
 
 def _makers(
@@ -100,7 +120,9 @@ def _makers(
 ) -> Iterator[Maker]:
     """One for every workload in the manifests, in the order of its kind."""
     for field in ROLLED_OUT:
-        before = {item.key: item for item in getattr(cluster, field)}
-        found = {item.key: item for item in getattr(after, field)}
+        before = {item.key: item for item in getattr(cluster, field) if not is_custom(item)}
+        found = {item.key: item for item in getattr(after, field) if not is_custom(item)}
         for item in getattr(manifests, field):
+            if is_custom(item):
+                continue
             yield maker_of(found[item.key], before.get(item.key), known, slots)
