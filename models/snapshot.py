@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from models.objects.admitted import AdmittedTemplate
 from models.objects.autoscaler import HorizontalPodAutoscaler
 from models.objects.base import KubeObject
 from models.objects.descheduler import DeschedulerPolicy
@@ -66,6 +67,7 @@ class Snapshot:
     resource_claims: tuple[ResourceClaim, ...] = ()
     resource_claim_templates: tuple[ResourceClaimTemplate, ...] = ()
     device_classes: tuple[DeviceClass, ...] = ()
+    admitted_templates: tuple[AdmittedTemplate, ...] = ()
     scheduler_config: KubeSchedulerConfiguration | None = None
     descheduler_policy: DeschedulerPolicy | None = None
     origin: SnapshotOrigin | None = None

@@ -60,9 +60,7 @@ def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, lis
 
     Its first item is a SnapshotOrigin: which cluster this is.
     """
-    command = ["kubectl"]
-    command += [] if context is None else ["--context", context]
-    command += [] if kubeconfig is None else ["--kubeconfig", kubeconfig]
+    command = kubectl(context, kubeconfig)
     version = _knock(command)
     others = tuple(_served(command, _OF_OTHERS))
     asked: tuple[str, ...] = (*_NEEDED, *_WANTED, *_DEVICES, *others)
@@ -75,6 +73,13 @@ def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, lis
     origin = _origin(command, version, context, kubeconfig) | {"kinds": kinds}
     remarks = [f"{kind} are left out: this user may not list them" for kind in forbidden]
     return _with_first(answer.stdout, origin), remarks
+
+
+def kubectl(context: str | None, kubeconfig: str | None) -> list[str]:
+    """kubectl, told which cluster is meant."""
+    command = ["kubectl"]
+    command += [] if context is None else ["--context", context]
+    return command + ([] if kubeconfig is None else ["--kubeconfig", kubeconfig])
 
 
 def _served(command: Sequence[str], names: Sequence[str]) -> Iterator[str]:
@@ -114,7 +119,9 @@ def _list(command: Sequence[str], kinds: Sequence[str]) -> "subprocess.Completed
 
 def _knock(command: Sequence[str]) -> str:
     """The server's version; an InputError within bounds when there is no cluster at all."""
-    answer = _run([*command, "get", "--raw", "/version", "--request-timeout=10s"], _FIRST_ANSWER_SECONDS)
+    answer = run_kubectl(
+        [*command, "get", "--raw", "/version", "--request-timeout=10s"], _FIRST_ANSWER_SECONDS
+    )
     if answer.returncode == 0:
         return str(json.loads(answer.stdout).get("gitVersion", ""))
     told = _told(answer)[-1]
@@ -139,7 +146,7 @@ def _origin(
 
 
 def _asked(command: Sequence[str], *question: str) -> str:
-    answer = _run([*command, *question], _FIRST_ANSWER_SECONDS)
+    answer = run_kubectl([*command, *question], _FIRST_ANSWER_SECONDS)
     return answer.stdout.decode(errors="replace").strip() if answer.returncode == 0 else ""
 
 
@@ -165,9 +172,12 @@ def _forbidden(told: Sequence[str]) -> Iterator[str]:
         yield kind
 
 
-def _run(command: Sequence[str], seconds: float | None = None) -> "subprocess.CompletedProcess[bytes]":
+def run_kubectl(
+    command: Sequence[str], seconds: float | None = None, given: bytes = b""
+) -> "subprocess.CompletedProcess[bytes]":
+    """A command of kubectl, whatever comes of it; an InputError where it cannot be run at all."""
     try:
-        return subprocess.run(command, capture_output=True, check=False, timeout=seconds)
+        return subprocess.run(command, input=given, capture_output=True, check=False, timeout=seconds)
     except FileNotFoundError:
         raise InputError(["no -f was given, and kubectl is not on the PATH to ask"]) from None
     except subprocess.TimeoutExpired:

@@ -9,10 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from models.admission.difference import difference
 from models.admission.evidence import LONG_AGO, Mutation, Whose, examples, mutation, spoken, workload_of
 from models.admission.limits import defaulted, invalid, out_of_bounds
-from models.admission.pods import Priorities
+from models.admission.pods import Priorities, merge_label_keys, tolerate_sick_nodes
 from models.admission.runtime import with_runtime
+from models.objects.admitted import AdmittedTemplate
 from models.objects.annotations import NODE_SELECTOR
 from models.objects.base import NamespacedObject
 from models.objects.pod import Pod, PodCondition, PodSpec
@@ -40,12 +42,39 @@ class Admission:
             if found := mutation(expected, pod.spec, requests=not older):
                 self._mutations[whose] = found
                 self.notes.append(f"pods of {spoken(whose)} are not as their template has them: {found}")
+        self._refusals: dict[Whose, str] = {}
+        for tried in cluster.admitted_templates:
+            self._learn(tried)
+
+    def _learn(self, item: AdmittedTemplate) -> None:
+        """Take what the API server itself has said for what it will say to all pods of a template."""
+        whose = item.namespace, item.workload_kind, item.workload_name
+        evident = self._mutations.pop(whose, None)
+        if evident is not None:
+            self.notes = [note for note in self.notes if f"pods of {spoken(whose)} are not as" not in note]
+        if item.admitted is None:
+            self._refusals[whose] = item.refusal
+        elif found := difference(item.sent, self._foretold(item.sent), item.admitted.spec):
+            self._mutations[whose] = found
+            self.notes.append(f"the API server changes pods of {spoken(whose)}: {found}")
+
+    def _foretold(self, pod: Pod) -> PodSpec:
+        """The spec that the pod would have if nothing changed it but what is known here."""
+        spec, _ = self._filled(pod.namespace, tolerate_sick_nodes(pod.spec))
+        made = merge_label_keys(pod.model_copy(update={"spec": spec}))
+        try:
+            return self._priorities.admit(made).spec
+        except KeyError:
+            return made.spec
 
     def admit(self, pod: Pod) -> Pod:
         """The pod as it is stored; if it is not, its `refusal` says why. A KeyError for its PriorityClass."""
         spec, forbidden = self._filled(pod.namespace, pod.spec)
-        if (seen := self._mutations.get(workload_of(pod))) is not None:
+        whose = workload_of(pod)
+        if (seen := self._mutations.get(whose)) is not None:
             spec = seen.applied(spec)
+        if (line := self._refusals.get(whose)) is not None:
+            return refused(self._priorities.admit(pod), line)
         if spec is pod.spec:
             return self._priorities.admit(pod)
         admitted = self._priorities.admit(pod.model_copy(update={"spec": spec}))

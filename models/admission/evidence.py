@@ -6,10 +6,11 @@ requests and limits, tolerations, node selector, scheduler.  A request that the 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from models.objects.affinity import Toleration
+from models.objects.base import kubernetes_name
 from models.objects.containers import Container, ResourceRequirements
 from models.objects.custom_workload import CloneSet, Rollout
 from models.objects.pod import Pod, PodSpec
@@ -55,9 +56,13 @@ class Mutation:
     tolerations: tuple[Toleration, ...]
     node_selector: Mapping[str, str]
     scheduler_name: str
+    others: Mapping[str, tuple[object, object]] = field(default_factory=dict)
+    """Other fields of the spec, as they were asked for and as they became."""
 
     def __bool__(self) -> bool:
-        changed = self.resources or self.tolerations or self.node_selector or self.scheduler_name
+        changed = (
+            self.resources or self.tolerations or self.node_selector or self.scheduler_name or self.others
+        )
         return bool(changed or any(self.added.values()))
 
     def __str__(self) -> str:
@@ -74,6 +79,7 @@ class Mutation:
         yield from (f"node selector {key}={value}" for key, value in self.node_selector.items())
         if self.scheduler_name:
             yield f"scheduler {self.scheduler_name}"
+        yield from (f"another {kubernetes_name(name)}" for name in self.others)
 
     def applied(self, spec: PodSpec) -> PodSpec:
         """The same done to another pod of the workload."""
@@ -87,6 +93,9 @@ class Mutation:
             update[side] = (*found, *(item for item in self.added[side] if item.name not in names))
         if self.scheduler_name:
             update["scheduler_name"] = self.scheduler_name
+        for name, (before, after) in self.others.items():
+            if getattr(spec, name) == before:
+                update[name] = after
         return spec.model_copy(update=update)
 
     def _resized(self, container: Container) -> Container:

@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+from models.objects.admitted import AdmittedTemplate
 from models.objects.autoscaler import HorizontalPodAutoscaler
 from models.objects.base import KubeObject
 from models.objects.custom_workload import ARGO, KRUISE, CloneSet, Rollout
@@ -54,7 +55,7 @@ GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
     "descheduler": (DeschedulerPolicy,),
     "kubescheduler.config.k8s.io": (KubeSchedulerConfiguration,),
     "node.k8s.io": (RuntimeClass,),
-    "planner": (SnapshotOrigin,),
+    "planner": (AdmittedTemplate, SnapshotOrigin),
     "policy": (PodDisruptionBudget,),
     "resource.k8s.io": (DeviceClass, ResourceClaim, ResourceClaimTemplate),
     "scheduling.k8s.io": (PriorityClass,),

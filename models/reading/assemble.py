@@ -43,6 +43,7 @@ _FIELDS = {
     "ResourceClaim": "resource_claims",
     "ResourceClaimTemplate": "resource_claim_templates",
     "DeviceClass": "device_classes",
+    "AdmittedTemplate": "admitted_templates",
 }
 #: Workloads of others that are read as the built-in ones that they are like.
 _LIKE = {"deployments": "Rollout", "replica_sets": "CloneSet"}

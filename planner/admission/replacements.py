@@ -28,7 +28,8 @@ class Replacements:
     def __init__(self, problem: Problem, workloads: Workloads) -> None:
         self._problem, self._workloads = problem, workloads
         self._quotas = Quotas(problem)
-        self._limited = {item.namespace for item in problem.cluster.limit_ranges}
+        known = (*problem.cluster.limit_ranges, *problem.cluster.admitted_templates)
+        self._limited = {item.namespace for item in known}
 
     def why_not(self, pod: Pod) -> str:
         """Why a pod should stay; empty where it is made again as it is."""

@@ -55,7 +55,8 @@ def prepare(
     """Apply the manifests, remove what is to go, and make ready whatever controllers may need on the way."""
     if problems := [*not_anywhere(cluster, manifests)]:
         raise InputError(problems)
-    after, slots = applied(cluster, manifests), Slots(cluster)
+    after = applied(cluster, manifests)
+    slots = Slots(_as_admitting(cluster, after))
     known = ClusterFacts(
         ByController(cluster.pods), ByController(after.replica_sets), moment(cluster), after.nodes
     )
@@ -77,11 +78,24 @@ def prepare(
         *cluster.notes,
         *manifests.notes,
         *plain.notes,
+        *slots.notes,
         *second_ones(cluster, manifests),
         *not_played(manifests),
     )
     problem = plain.with_leaving(moving)
     return Prepared(everything, problem, absent, doubles, makers, notes, gone, known.now, effort)
+
+
+def _as_admitting(cluster: Cluster, after: Cluster) -> Cluster:
+    """The cluster that was, with what the API server goes by once the manifests are applied."""
+    return replace(
+        cluster,
+        admitted_templates=after.admitted_templates,
+        limit_ranges=after.limit_ranges,
+        namespaces=after.namespaces,
+        priority_classes=after.priority_classes,
+        runtime_classes=after.runtime_classes,
+    )
 
 
 def pruned(cluster: Cluster, manifests: Snapshot, selector: LabelSelector) -> list[Rolling]:
