@@ -83,6 +83,10 @@ class Snapshot:
         """Whether what is not here of a kind, such as `runtimeclasses`, is not in the cluster either."""
         return self.origin is not None and kind in self.origin.kinds
 
+    def is_unseen(self, kind: str) -> bool:
+        """Whether there may be more objects of a kind: their reader had no right to list them."""
+        return self.origin is not None and bool(self.origin.kinds) and kind not in self.origin.kinds
+
     @property
     def uid(self) -> str:
         """What tells this cluster from others: the uid of kube-system; empty when the snapshot lacks it."""

@@ -1,7 +1,7 @@
 """The admission plugins that change or refuse a new pod, in the order of the API server, without quotas.
 
-LimitRanger's defaults, the namespace's node selector, Priority, RuntimeClass, and what mutating admission was
-seen to do; then everything is checked.
+LimitRanger's defaults, the namespace's node selector and tolerations, Priority, RuntimeClass, and what
+mutating admission was seen to do; then everything is checked.
 DefaultTolerationSeconds is done where pods are made.
 """
 
@@ -12,10 +12,10 @@ from datetime import datetime
 from models.admission.difference import difference
 from models.admission.evidence import LONG_AGO, Mutation, Whose, examples, mutation, spoken, workload_of
 from models.admission.limits import defaulted, invalid, out_of_bounds
+from models.admission.namespaces import shown_selectors, shown_tolerations
 from models.admission.pods import Priorities, merge_label_keys, tolerate_sick_nodes
 from models.admission.runtime import with_runtime
 from models.objects.admitted import AdmittedTemplate
-from models.objects.annotations import NODE_SELECTOR
 from models.objects.base import NamespacedObject
 from models.objects.pod import Pod, PodCondition, PodSpec
 from models.objects.policy import LimitRangeItem, RuntimeClass
@@ -26,13 +26,14 @@ class Admission:
     """The API server of a cluster, as it meets pods that are created."""
 
     def __init__(self, cluster: Snapshot) -> None:
-        self._priorities = Priorities(cluster.priority_classes)
+        self._priorities = Priorities(cluster.priority_classes, unseen=cluster.is_unseen("priorityclasses"))
         self._runtimes: dict[str, RuntimeClass] = {item.name: item for item in cluster.runtime_classes}
         self._runtimes_known = cluster.has_all_of("runtimeclasses")
         self._limits: dict[str, list[LimitRangeItem]] = defaultdict(list)
         for item in sorted(cluster.limit_ranges, key=lambda found: found.name):
             self._limits[item.namespace] += item.spec.limits
-        self._selectors = dict(_namespace_selectors(cluster))
+        self._selectors = dict(shown_selectors(cluster))
+        self._tolerations = dict(shown_tolerations(cluster))
         self._mutations: dict[Whose, Mutation] = {}
         self.notes: list[str] = []
         newest = {item.namespace: _time(item) for item in sorted(cluster.limit_ranges, key=_time)}
@@ -84,14 +85,22 @@ class Admission:
     def _filled(self, namespace: str, spec: PodSpec) -> tuple[PodSpec, str]:
         """The spec with what is known to be added to it, or the words with which it is refused."""
         limits, selector = self._limits.get(namespace, ()), self._selectors.get(namespace, {})
-        if not (limits or selector or spec.runtime_class_name or spec.overhead):
+        tolerated = self._tolerations.get(namespace, ())
+        if not (limits or selector or tolerated or spec.runtime_class_name or spec.overhead):
             return spec, ""
         update: dict[str, object] = {
             "containers": defaulted(spec.containers, limits),
             "init_containers": defaulted(spec.init_containers, limits),
             "node_selector": {**spec.node_selector, **selector},
+            "tolerations": spec.tolerations + tuple(one for one in tolerated if one not in spec.tolerations),
         }
         return self._with_runtime(spec.model_copy(update=update))
+
+    def unknowns(self) -> Iterator[str]:
+        """A note about what admission would have looked at and may not be listed."""
+        if self._priorities.unknown:
+            names = ", ".join(self._priorities.unknown)
+            yield f"priorityclasses may not be listed: the priority of new pods of {names} is unknown, here 0"
 
     def prioritize(self, pod: Pod) -> Pod:
         """A pod that is there, with the priority of its class; a KeyError when there is no such class."""
@@ -128,18 +137,3 @@ def _objections(spec: PodSpec, limits: Iterable[LimitRangeItem]) -> str:
 
 def _time(item: NamespacedObject) -> datetime:
     return item.metadata.creation_timestamp or LONG_AGO
-
-
-def _namespace_selectors(cluster: Snapshot) -> Iterator[tuple[str, dict[str, str]]]:
-    """The node selectors of namespaces whose pods show that PodNodeSelector, off by default, is on."""
-    asked = {
-        item.name: dict(part.strip().split("=", 1) for part in text.split(",") if "=" in part)
-        for item in cluster.namespaces
-        if (text := item.metadata.annotations.get(NODE_SELECTOR))
-    }
-    shown: dict[str, bool] = {}
-    for pod in cluster.pods if asked else ():
-        if pod.namespace in asked and pod.metadata.creation_timestamp:
-            has = asked[pod.namespace].items() <= pod.spec.node_selector.items()
-            shown[pod.namespace] = has and shown.get(pod.namespace, True)
-    yield from ((name, selector) for name, selector in asked.items() if shown.get(name))

@@ -8,6 +8,7 @@ from pydantic import AfterValidator
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+DEFAULT_TOLERATIONS = "scheduler.alpha.kubernetes.io/defaultTolerations"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 #: "true" on a workload or its pods: leave them where they are.
@@ -31,6 +32,7 @@ READ = (
     BIND_COMPLETED,
     COMPLETION_INDEX,
     DEFAULT_CLASS,
+    DEFAULT_TOLERATIONS,
     DELETION_COST,
     DESIRED_REPLICAS,
     EXCLUDE,

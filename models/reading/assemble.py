@@ -95,6 +95,7 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
             *_skipped(documents, found),
             *_bound_to_nowhere(found),
             *admission.notes,
+            *admission.unknowns(),
         ),
     )
 
