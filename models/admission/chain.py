@@ -5,6 +5,7 @@ mutating admission was seen to do; then everything is checked.
 DefaultTolerationSeconds is done where pods are made.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -21,6 +22,9 @@ from models.objects.pod import Pod, PodCondition, PodSpec
 from models.objects.policy import LimitRangeItem, RuntimeClass
 from models.snapshot import Snapshot
 
+#: What the API server's words begin with: the name of the one pod that was tried.
+_POD = re.compile(r'^(?:pods|Pod) "[^"]*" is ')
+
 
 class Admission:
     """The API server of a cluster, as it meets pods that are created."""
@@ -32,6 +36,8 @@ class Admission:
         self._limits: dict[str, list[LimitRangeItem]] = defaultdict(list)
         for item in sorted(cluster.limit_ranges, key=lambda found: found.name):
             self._limits[item.namespace] += item.spec.limits
+        self._ending = {item.name for item in cluster.namespaces if item.metadata.deletion_timestamp}
+        self._told = dict(_told_by_sets(cluster))
         self._selectors = dict(shown_selectors(cluster))
         self._tolerations = dict(shown_tolerations(cluster))
         self._mutations: dict[Whose, Mutation] = {}
@@ -74,13 +80,26 @@ class Admission:
         whose = workload_of(pod)
         if (seen := self._mutations.get(whose)) is not None:
             spec = seen.applied(spec)
-        if (line := self._refusals.get(whose)) is not None:
+        if (line := self._refusals.get(whose) or self._by_namespace(pod)) is not None:
             return refused(self._priorities.admit(pod), line)
-        if spec is pod.spec:
+        if spec is pod.spec and not self._told:
             return self._priorities.admit(pod)
         admitted = self._priorities.admit(pod.model_copy(update={"spec": spec}))
-        line = forbidden or _objections(spec, self._limits.get(pod.namespace, ()))
+        line = forbidden or _objections(spec, self._limits.get(pod.namespace, ())) or self._by_its_set(pod)
         return refused(admitted, line) if line else admitted
+
+    def _by_namespace(self, pod: Pod) -> str | None:
+        if pod.namespace not in self._ending:
+            return None
+        where = f"in namespace {pod.namespace} because it is being terminated"
+        return f"forbidden: unable to create new content {where}"
+
+    def _by_its_set(self, pod: Pod) -> str:
+        """What the pod's ReplicaSet was told when it last tried to make one."""
+        owner = pod.metadata.controller
+        if owner is None or owner.kind != "ReplicaSet":
+            return ""
+        return self._told.get((pod.namespace, owner.name), "")
 
     def _filled(self, namespace: str, spec: PodSpec) -> tuple[PodSpec, str]:
         """The spec with what is known to be added to it, or the words with which it is refused."""
@@ -115,6 +134,15 @@ class Admission:
             return spec, ""
         spec, problem = with_runtime(spec, found)
         return spec, problem and f"forbidden: {problem}"
+
+
+def _told_by_sets(cluster: Snapshot) -> Iterator[tuple[tuple[str, str], str]]:
+    """The ReplicaSets that say why the API server makes no pods for them; quotas are counted here."""
+    for item in cluster.replica_sets:
+        for condition in item.status.conditions:
+            failed = condition.type == "ReplicaFailure" and condition.status == "True"
+            if failed and condition.reason == "FailedCreate" and "exceeded quota" not in condition.message:
+                yield (item.namespace, item.name), _POD.sub("", condition.message, count=1)
 
 
 def refused(pod: Pod, line: str) -> Pod:

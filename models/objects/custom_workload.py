@@ -15,7 +15,7 @@ from models.objects.workload import (
     DeploymentSpec,
     ReplicaSet,
     ReplicaSetSpec,
-    StatefulSetStatus,
+    ReplicaSetStatus,
     WorkloadStatus,
 )
 
@@ -63,12 +63,19 @@ class CloneSetSpec(ReplicaSetSpec):
     volume_claim_templates: tuple[PersistentVolumeClaim, ...] = ()
 
 
+class CloneSetStatus(ReplicaSetStatus):
+    """Between which revisions a CloneSet is."""
+
+    current_revision: str = ""
+    update_revision: str = ""
+
+
 class CloneSet(ReplicaSet):
     """Replicas without numbers that OpenKruise updates one after the other, in place where it can."""
 
     metadata: WorkloadMeta
     spec: CloneSetSpec = Field(default_factory=CloneSetSpec)
-    status: StatefulSetStatus = Field(default_factory=StatefulSetStatus)
+    status: CloneSetStatus = Field(default_factory=CloneSetStatus)
 
     @property
     def is_rolling(self) -> bool:

@@ -199,10 +199,26 @@ class Deployment(NamespacedObject):
     status: WorkloadStatus = Field(default_factory=WorkloadStatus)
 
 
+class ReplicaSetCondition(KubeModel):
+    """One observation about a ReplicaSet: `ReplicaFailure` has what the API server said last."""
+
+    type: str
+    status: str = "Unknown"
+    reason: str = ""
+    message: str = ""
+
+
+class ReplicaSetStatus(WorkloadStatus):
+    """What keeps a ReplicaSet from making pods."""
+
+    conditions: tuple[ReplicaSetCondition, ...] = ()
+
+
 class ReplicaSet(NamespacedObject):
     """Replicas of one revision of a Deployment, or of its own."""
 
     spec: ReplicaSetSpec = Field(default_factory=ReplicaSetSpec)
+    status: ReplicaSetStatus = Field(default_factory=ReplicaSetStatus)
 
 
 class StatefulSet(NamespacedObject):

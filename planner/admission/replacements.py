@@ -29,7 +29,8 @@ class Replacements:
         self._problem, self._workloads = problem, workloads
         self._quotas = Quotas(problem)
         known = (*problem.cluster.limit_ranges, *problem.cluster.admitted_templates)
-        self._limited = {item.namespace for item in known}
+        ending = {item.name for item in problem.cluster.namespaces if item.metadata.deletion_timestamp}
+        self._limited = ending.union(item.namespace for item in known)
 
     def why_not(self, pod: Pod) -> str:
         """Why a pod should stay; empty where it is made again as it is."""

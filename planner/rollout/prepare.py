@@ -17,6 +17,7 @@ from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, Effort
 from planner.rollout.controllers import Run
 from planner.rollout.makers import ClusterFacts, Maker, Rolling, maker_of, removed
+from planner.rollout.refused import refusals
 from planner.rollout.slots import Slots
 from planner.whatif.victims import moment
 
@@ -53,7 +54,12 @@ def prepare(
     cluster: Cluster, manifests: Snapshot, gone: Sequence[Rolling] = (), effort: Effort = STANDARD
 ) -> Prepared:
     """Apply the manifests, remove what is to go, and make ready whatever controllers may need on the way."""
-    if problems := [*not_anywhere(cluster, manifests)]:
+    problems = [
+        *not_anywhere(cluster, manifests),
+        *refusals(cluster, manifests),
+        *_nowhere(cluster, manifests),
+    ]
+    if problems:
         raise InputError(problems)
     after = applied(cluster, manifests)
     slots = Slots(_as_admitting(cluster, after))
@@ -81,9 +87,28 @@ def prepare(
         *slots.notes,
         *second_ones(cluster, manifests),
         *not_played(manifests),
+        *_paused(manifests),
     )
     problem = plain.with_leaving(moving)
     return Prepared(everything, problem, absent, doubles, makers, notes, gone, known.now, effort)
+
+
+def _nowhere(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:
+    """Workloads whose template names a node that is not there: no kubelet would ever run their pods."""
+    names = {node.name for node in (*cluster.nodes, *manifests.nodes)}
+    for field in ROLLED_OUT:
+        for item in getattr(manifests, field):
+            spec = item.spec.template.spec if item.spec.template else None
+            if spec is not None and spec.node_name and spec.node_name not in names:
+                place = f"{item.kind} {item.key}, spec.template.spec.nodeName"
+                yield f'{place}: there is no node "{spec.node_name}"'
+
+
+def _paused(manifests: Snapshot) -> Iterator[str]:
+    """A note for each Deployment that rolls nothing out."""
+    for item in manifests.deployments:
+        if item.spec.paused and not is_custom(item):
+            yield f"{item.kind} {item.key} is paused: it is only scaled, and no template is rolled out"
 
 
 def _as_admitting(cluster: Cluster, after: Cluster) -> Cluster:
