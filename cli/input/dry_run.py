@@ -28,9 +28,15 @@ _OWNERS = {
     "Rollout": "ReplicaSet",
     "StatefulSet": "StatefulSet",
 }
-#: Kinds without which pods are refused that name them: an apply creates them first.
-_NEEDED = ("LimitRange", "Namespace", "PriorityClass", "RuntimeClass", "ServiceAccount")
-_FAILED = re.compile(r'Error from server(?: \((\w+)\))?: (?:error when creating "[^"]*": )?(.*)')
+#: What is said where one of these is missing: an apply creates it first.
+_NEEDED = {
+    "Namespace": 'namespaces "{}" not found',
+    "PriorityClass": "no PriorityClass with name {} was found",
+    "RuntimeClass": 'RuntimeClass "{}" not found',
+    "ServiceAccount": 'serviceaccount "{}" not found',
+}
+_FAILED = re.compile(r'Error from server(?: \((\w+)\))?: (?:error when \w+ "[^"]*": )?(.*)')
+_NO_RIGHT = re.compile(r'cannot (?:create|get|patch) resource "')
 _POD = re.compile(r'(?:pods|Pod) "([^"]+)" is ')
 _LONGEST_NAME = 40
 #: No namespace can have this name.  Of a single refusal kubectl makes a sentence of its own, several it
@@ -69,7 +75,7 @@ def admitted_templates(
     """What the API server says to the templates of these workloads, as AdmittedTemplates."""
     found = list(objects)
     trials = {trial.pod["metadata"]["name"]: trial for trial in _trials(found, namespace or "default")}
-    to_come = [item["metadata"]["name"] for item in found if item.get("kind") in _NEEDED]
+    to_come = list(_missing_until_then(found))
     if not trials:
         return
     pods, refusals = _asked(command, trials)
@@ -78,6 +84,32 @@ def admitted_templates(
             yield {**trial.result, "admitted": pods[name]}
         elif (line := refusals[name]) and not _is_left_out(line, to_come):
             yield {**trial.result, "refusal": line}
+
+
+def applicable(command: Sequence[str], objects: Sequence[Manifest], namespace: str | None = None) -> None:
+    """An InputError with what the API server has against applying these manifests, if anything."""
+    listing = {"apiVersion": "v1", "kind": "List", "items": [_placed(item, namespace) for item in objects]}
+    asked = [*command, "apply", "--dry-run=server", "--validate=ignore", "-f", "-", "--output", "name"]
+    answer = run_kubectl(asked, given=json.dumps(listing).encode())
+    to_come = list(_missing_until_then(objects))
+    told = answer.stderr.decode(errors="replace").splitlines() if answer.returncode else []
+    lines = [line.strip() for line in told if line.strip() and not line.startswith("Warning: ")]
+    # Who may not apply them may still ask what would come of it.
+    problems = [line for line in lines if not (_NO_RIGHT.search(line) or _is_left_out(line, to_come))]
+    if problems:
+        raise InputError(_without_source(line) for line in problems)
+
+
+def _placed(item: Manifest, namespace: str | None) -> Manifest:
+    metadata = item.get("metadata") or {}
+    if namespace is None or "namespace" in metadata or item.get("kind") == "Namespace":
+        return item
+    return {**item, "metadata": {**metadata, "namespace": namespace}}
+
+
+def _without_source(line: str) -> str:
+    failed = _FAILED.match(line)
+    return f"the API server would not apply this: {failed[2] if failed else line}"
 
 
 def _trials(objects: Sequence[Manifest], namespace: str) -> Iterator[_Trial]:
@@ -143,7 +175,13 @@ def _lines(told: str) -> list[str]:
     return found
 
 
+def _missing_until_then(objects: Iterable[Manifest]) -> Iterator[str]:
+    """What the API server says of what the same manifests create."""
+    for item in objects:
+        if item.get("kind") in _NEEDED:
+            yield _NEEDED[item["kind"]].format(item["metadata"]["name"])
+
+
 def _is_left_out(line: str, to_come: Iterable[str]) -> bool:
     """Whether it is about a quota, or about something that the same manifests create."""
-    words = set(re.findall(r"[\w.-]+", line))
-    return "exceeded quota" in line or any(name in words for name in to_come)
+    return "exceeded quota" in line or any(words in line for words in to_come)

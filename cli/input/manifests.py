@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.input.dry_run import admitted_templates
+from cli.input.dry_run import admitted_templates, applicable
 from models import Cluster, InputError
 from models.cluster import read
 from models.objects.base import NamespacedObject
@@ -42,6 +42,7 @@ def manifests(
     objects: list[dict[str, Any]] = []
     for name, text in texts:
         each_object(text, name, objects.append)
+    applicable(server_dry_run, objects, namespace)
     tried = read_objects(admitted_templates(server_dry_run, objects, namespace))
     return read([], namespace=namespace, partial=True, more=[*found, *tried])
 

@@ -13,6 +13,10 @@ from tests.cli.manifests import Object, deployment, node, pod, write
 _KUBECTL = """#!{python}
 import json, pathlib, sys
 home = pathlib.Path({home!r})
+if "apply" in sys.argv:
+    told = json.loads((home / "answers.json").read_text()).get("apply", "")
+    print(told, file=sys.stderr)
+    sys.exit(1 if told else 0)
 if "create" not in sys.argv:
     words = " ".join(sys.argv)
     if "/version" in words:
@@ -162,13 +166,42 @@ def test_what_the_same_manifests_create_is_not_missing(
     line = 'Error from server (NotFound): error when creating "STDIN": namespaces "shop" not found'
     server.says(web=line)
     shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
-    both = write(tmp_path / "both.json", shop, deployment("web", 1))
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "web", "namespace": "shop"}}
+    both = write(tmp_path / "both.json", shop, account, deployment("web", 1))
     ended = planner("rollout", "--server-dry-run", "-f", both)
     assert (ended.code, "not found" in ended.err + ended.out) == (0, False)
-    alone = write(tmp_path / "alone.json", deployment("web", 1))
+    alone = write(tmp_path / "alone.json", account, deployment("web", 1))
     ended = planner("rollout", "--server-dry-run", "-f", alone)
     assert ended.code == 1
     assert 'namespaces "shop" not found' in ended.out
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (
+            'The Deployment "web" is invalid: spec.replicas: Invalid value: -1: must be greater than 0',
+            'the API server would not apply this: The Deployment "web" is invalid: spec.replicas: Invalid',
+        ),
+        (
+            'Error from server (Forbidden): error when applying "STDIN": quota is full',
+            "the API server would not apply this: quota is full",
+        ),
+        (
+            'Error from server (Forbidden): error when creating "STDIN": deployments.apps is forbidden: '
+            'User "me" cannot create resource "deployments" in API group "apps"',
+            "",
+        ),
+    ],
+)
+def test_what_would_not_be_applied_is_an_error(
+    planner: Planner, server: Server, tmp_path: Path, line: str, error: str
+) -> None:
+    """In the API server's words; who has no right to apply it is still told what would come of it."""
+    server.has(node("a1", "a"))
+    server.says(apply=line)
+    ended = planner("rollout", "--server-dry-run", "-f", write(tmp_path / "m.json", deployment("web", 1)))
+    assert (ended.code, error in ended.err) == (2 if error else 0, True)
 
 
 def test_who_may_not_create_pods_is_told(planner: Planner, server: Server) -> None:

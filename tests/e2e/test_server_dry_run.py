@@ -123,3 +123,21 @@ def test_what_is_as_foretold_changes_nothing(live: ControlPlane) -> None:
     plain, tried = live.planner(*asked), live.planner(*asked, "--server-dry-run")
     assert (plain.returncode, plain.stdout, plain.stderr) == (tried.returncode, tried.stdout, tried.stderr)
     assert "changes pods" not in plain.stdout
+
+
+def test_what_would_not_be_applied_is_told(live: ControlPlane) -> None:
+    """A container without an image, which is not looked at otherwise; a namespace may come with its pods."""
+    live.create(node("n1"))
+    web = workload("web", 1)
+    del web["spec"]["template"]["spec"]["containers"][0]["image"]
+    given = json.dumps(web)
+    assert live.run(*live.command("rollout", "-f", "-"), given=given).returncode == 0
+    ended = live.run(*live.command("rollout", "--server-dry-run", "-f", "-"), given=given)
+    assert ended.returncode == 2
+    assert "spec.template.spec.containers[0].image: Required value" in " ".join(ended.stderr.split())
+    shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    api = workload("api", 1)
+    api["metadata"]["namespace"] = "shop"
+    both = {"apiVersion": "v1", "kind": "List", "items": [shop, api]}
+    code, found = told(live, "rollout", "--server-dry-run", "-f", "-", given=both)
+    assert (code, found["completes"]) == (0, True)
