@@ -14,6 +14,7 @@ from models.admission.difference import difference
 from models.admission.evidence import LONG_AGO, Mutation, Whose, examples, mutation, spoken, workload_of
 from models.admission.limits import defaulted, invalid, out_of_bounds
 from models.admission.namespaces import shown_selectors, shown_tolerations
+from models.admission.pod_security import violations
 from models.admission.pods import Priorities, merge_label_keys, tolerate_sick_nodes
 from models.admission.runtime import with_runtime
 from models.objects.admitted import AdmittedTemplate
@@ -37,6 +38,7 @@ class Admission:
         for item in sorted(cluster.limit_ranges, key=lambda found: found.name):
             self._limits[item.namespace] += item.spec.limits
         self._ending = {item.name for item in cluster.namespaces if item.metadata.deletion_timestamp}
+        self._enforcing = {item.name: item.metadata.labels for item in cluster.namespaces}
         self._told = dict(_told_by_sets(cluster))
         self._selectors = dict(shown_selectors(cluster))
         self._tolerations = dict(shown_tolerations(cluster))
@@ -44,12 +46,16 @@ class Admission:
         self.notes: list[str] = []
         newest = {item.namespace: _time(item) for item in sorted(cluster.limit_ranges, key=_time)}
         for whose, (template, pod) in examples(cluster).items():
+            if self._insecure(pod.namespace, template) and not self._insecure(pod.namespace, pod.spec):
+                # Something makes pods of this namespace secure that are not so by their template.
+                self._enforcing.pop(pod.namespace, None)
             older = _time(pod) < newest.get(pod.namespace, LONG_AGO)
             expected, _ = self._filled(pod.namespace, template)
             if found := mutation(expected, pod.spec, requests=not older):
                 self._mutations[whose] = found
                 self.notes.append(f"pods of {spoken(whose)} are not as their template has them: {found}")
         self._refusals: dict[Whose, str] = {}
+        self._admitted: set[Whose] = set()
         for tried in cluster.admitted_templates:
             self._learn(tried)
 
@@ -61,7 +67,9 @@ class Admission:
             self.notes = [note for note in self.notes if f"pods of {spoken(whose)} are not as" not in note]
         if item.admitted is None:
             self._refusals[whose] = item.refusal
-        elif found := difference(item.sent, self._foretold(item.sent), item.admitted.spec):
+            return
+        self._admitted.add(whose)
+        if found := difference(item.sent, self._foretold(item.sent), item.admitted.spec):
             self._mutations[whose] = found
             self.notes.append(f"the API server changes pods of {spoken(whose)}: {found}")
 
@@ -82,11 +90,16 @@ class Admission:
             spec = seen.applied(spec)
         if (line := self._refusals.get(whose) or self._by_namespace(pod)) is not None:
             return refused(self._priorities.admit(pod), line)
-        if spec is pod.spec and not self._told:
+        insecure = "" if whose in self._admitted else self._insecure(pod.namespace, spec)
+        if spec is pod.spec and not (self._told or insecure):
             return self._priorities.admit(pod)
         admitted = self._priorities.admit(pod.model_copy(update={"spec": spec}))
         line = forbidden or _objections(spec, self._limits.get(pod.namespace, ())) or self._by_its_set(pod)
+        line = line or (insecure and f"forbidden: {insecure}")
         return refused(admitted, line) if line else admitted
+
+    def _insecure(self, namespace: str, spec: PodSpec) -> str:
+        return violations(self._enforcing.get(namespace, {}), spec)
 
     def _by_namespace(self, pod: Pod) -> str | None:
         if pod.namespace not in self._ending:
