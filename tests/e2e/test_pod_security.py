@@ -9,7 +9,9 @@ from typing import Any
 
 from models import Cluster
 from models.admission.pod_security import ENFORCE, violations
-from tests.e2e.control_plane import ControlPlane, Manifest
+from tests.e2e.control_plane import ControlPlane, Manifest, wait_for
+from tests.e2e.manifests import node, spread, workload
+from tests.e2e.test_admission import told
 from tests.seeds import fresh
 
 LEVELS = ("restricted", "baseline")
@@ -73,3 +75,29 @@ def test_random_pods_are_judged_in_the_same_words(live: ControlPlane) -> None:
     for item in compared:
         words = violations({ENFORCE: item.namespace}, item.spec)
         assert told.get(item.name, "") == (words and f"forbidden: {words}"), (seed, item.name)
+
+
+def test_pods_that_would_not_be_made_again_are_not_moved(live: ControlPlane) -> None:
+    """They ran before the namespace had a level; a drain of their node says that none comes back."""
+    live.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+    web = workload("web", 4, spread("web"))
+    web["metadata"]["namespace"] = "shop"
+    live.create(node("a1"), web)
+    live.at_rest(4)
+    live.create(node("b1", zone="b"))
+    assert told(live, "rebalance", "--time-limit", "5")[1]["steps"]
+    live.kubectl("label", "namespace", "shop", f"{ENFORCE}=restricted")
+    _, plan = told(live, "rebalance", "--time-limit", "5")
+    assert not plan["steps"]
+    code, plan = told(live, "drain", "a1")
+    assert code == 1
+    live.kubectl("cordon", "a1")
+    live.kubectl("delete", "pods", "--all", "-n", "shop")
+    failed = wait_for("refusal", lambda: _failed(live))
+    assert "violates PodSecurity" in failed
+    assert live.pods() == []
+
+
+def _failed(live: ControlPlane) -> str | None:
+    found = [c for item in live.get("replicasets") for c in item["status"].get("conditions", ())]
+    return next((c["message"] for c in found if c["type"] == "ReplicaFailure"), None)
