@@ -125,6 +125,7 @@ def check(
     selector: options.Selector = None,
     exclude: options.LeaveOut = None,
     survive: options.Survive = None,
+    watch: options.Watch = False,
     metrics: options.Metrics = None,
     junit: options.JUnit = None,
     output: options.Format = None,
@@ -146,34 +147,46 @@ def check(
     would lose all its replicas, or a replacement would find no node.
 
     --metrics writes both for Prometheus into a file that is whole at any time.
+
+    With --watch it goes on until Ctrl-C, and the exit code is that of the last answer.
     """
     from cli.commands.steps import Answer, cluster_asked
+    from cli.commands.watch import Looked, every_change
     from cli.output.progress import doing
     from cli.output.scope import Scope
     from planner import check as audit
 
-    scope = Scope.of(namespace, all_namespaces, selector)
-    cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
-    scope.check(cluster)
-    scope = scope.without(cluster, exclude or ())
-    surveys: list[Survival] = []
-    if survive:
-        from planner import survive as lose
-        from planner.documents.survival import together
+    answer = Answer(output=output, verbose=verbose, report=report, junit=junit)
 
-        for key in dict.fromkeys(survive):
+    def look() -> Looked:
+        cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
+        scope = Scope.of(namespace, all_namespaces, selector)
+        scope.check(cluster)
+        scope = scope.without(cluster, exclude or ())
+        surveys: list[Survival] = []
+        for key in dict.fromkeys(survive or ()):
+            from planner import survive as lose
+
             with doing(f"losing each domain of {key}"):
                 surveys.append(scope.of_survival(lose(cluster, key), cluster))
-    with doing("counting pods by domain"):
-        found = scope.of_check(audit(cluster), cluster)
-    if metrics is not None:
-        from cli.output.metrics import write_metrics
+        with doing("counting pods by domain"):
+            found = scope.of_check(audit(cluster), cluster)
+        if metrics is not None:
+            from cli.output.metrics import write_metrics
 
-        write_metrics(metrics, found, surveys, time.time())
-    shown = together(surveys) if surveys else found
-    findings = any(survey.failures for survey in surveys) if surveys else bool(found.violations)
-    answer = Answer(output=output, verbose=verbose, report=report, junit=junit)
-    answer.give("check", shown, cluster, findings=findings)
+            write_metrics(metrics, found, surveys, time.time())
+        if not surveys:
+            return Looked(found, cluster, bool(found.violations))
+        from planner.documents.survival import together
+
+        return Looked(together(surveys), cluster, any(survey.failures for survey in surveys))
+
+    def give(found: Looked) -> None:
+        answer.give("check", found.document, found.cluster, findings=found.findings)
+
+    if watch:
+        raise typer.Exit(every_change(look, give))
+    give(look())
 
 
 @app.command(cls=InOrder)

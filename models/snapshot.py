@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from models.objects.admitted import AdmittedTemplate
 from models.objects.autoscaler import HorizontalPodAutoscaler
 from models.objects.base import KubeObject
 from models.objects.descheduler import DeschedulerPolicy
@@ -66,6 +67,7 @@ class Snapshot:
     resource_claims: tuple[ResourceClaim, ...] = ()
     resource_claim_templates: tuple[ResourceClaimTemplate, ...] = ()
     device_classes: tuple[DeviceClass, ...] = ()
+    admitted_templates: tuple[AdmittedTemplate, ...] = ()
     scheduler_config: KubeSchedulerConfiguration | None = None
     descheduler_policy: DeschedulerPolicy | None = None
     origin: SnapshotOrigin | None = None
@@ -80,6 +82,10 @@ class Snapshot:
     def has_all_of(self, kind: str) -> bool:
         """Whether what is not here of a kind, such as `runtimeclasses`, is not in the cluster either."""
         return self.origin is not None and kind in self.origin.kinds
+
+    def is_unseen(self, kind: str) -> bool:
+        """Whether there may be more objects of a kind: their reader had no right to list them."""
+        return self.origin is not None and bool(self.origin.kinds) and kind not in self.origin.kinds
 
     @property
     def uid(self) -> str:

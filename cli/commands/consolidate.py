@@ -78,15 +78,14 @@ def consolidate(
 
     `-o name` prints the nodes that go.
     """
-    from cli.input.changes import changed
+    from cli.commands.steps import cluster_asked
     from cli.input.prices import read_prices, share
-    from cli.input.source import load
     from cli.output.interrupt import stop_event
     from cli.output.progress import search
     from cli.output.render import Page, show
     from planner import consolidate as plan_nodes
 
-    cluster = changed(load(filename, recursive, context, kubeconfig), changes, None)
+    cluster = cluster_asked(filename, recursive, context, kubeconfig, changes)
     by_type = None if prices is None else read_prices(prices)
     with search("nodes that can go", stoppable=True), stop_event() as stop_requested:
         plan = plan_nodes(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.input import options
-from cli.input.what_if import Changes
+from cli.input.what_if import SERVER_DRY_RUN, Changes
 
 if TYPE_CHECKING:
     from models import Cluster
@@ -99,6 +99,7 @@ def rollout(
     """
     from cli.commands.steps import Answer, searching
     from cli.input.changes import qualified, scale_sequences
+    from cli.input.live import kubectl
     from cli.input.manifests import manifests, places
     from cli.input.selector import parse_selector
     from models import InputError
@@ -119,7 +120,8 @@ def rollout(
         stuck = any(step.completed < scaled.runs for path in scaled.courses for step in path.steps)
         answer.give("rollout", scaled, cluster, findings=bool(scaled.rebalance) or stuck)
         return
-    wanted = manifests(filename, recursive, namespace)
+    asked = kubectl(context, kubeconfig) if SERVER_DRY_RUN in changes and not snapshot else None
+    wanted = manifests(filename, recursive, namespace, server_dry_run=asked)
     cluster = _running(snapshot, recursive, context, kubeconfig, changes, namespace)
     chosen = None if prune is None else parse_selector(prune)
     with searching("how it ends") as (_, stop_requested):
@@ -149,5 +151,9 @@ def _running(
     """What runs: a namespace is that of the manifests and of what flags name, all others are read, too."""
     from cli.input.changes import changed
     from cli.input.source import load
+    from models import InputError
 
-    return changed(load(snapshot, recursive, context, kubeconfig), changes, namespace)
+    if snapshot and SERVER_DRY_RUN in changes:
+        raise InputError(["--server-dry-run asks a live cluster's API server, and --snapshot reads files"])
+    cluster = load(snapshot, recursive, context, kubeconfig, server_dry_run=SERVER_DRY_RUN in changes)
+    return changed(cluster, changes, namespace)

@@ -17,7 +17,7 @@ from cli.input import options
 from cli.input.again import again
 from cli.input.changes import changed
 from cli.input.source import load
-from cli.input.what_if import Changes
+from cli.input.what_if import SERVER_DRY_RUN, Changes
 from cli.output.forms.pipelines import Places
 from cli.output.interrupt import stop_event
 from cli.output.outcome import Exit
@@ -41,7 +41,9 @@ def cluster_asked(
     namespace: str | None = None,
 ) -> Cluster:
     """The cluster of the files, or the live one, after the what-if flags."""
-    return changed(load(filename, recursive, context, kubeconfig, namespace), changes, namespace)
+    dry_run = SERVER_DRY_RUN in changes
+    cluster = load(filename, recursive, context, kubeconfig, namespace, server_dry_run=dry_run)
+    return changed(cluster, changes, namespace)
 
 
 @contextmanager

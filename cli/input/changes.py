@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from cli.input.what_if import Changes
+from cli.input.what_if import SERVER_DRY_RUN, Changes
 from models import Cluster, InputError
 from models.objects.node import Node
 from models.reading.manifests import read_files
@@ -21,6 +21,7 @@ def changed(cluster: Cluster, changes: Changes, namespace: str | None = None) ->
 
     Pods and workloads that are named without a namespace are in the one given.
     """
+    changes = [change for change in changes if change != SERVER_DRY_RUN]
     if any(name not in {"kubernetes", "scheduler_config"} for name, _ in changes):
         cluster = replace(cluster, supposed=True)
     for name, value in changes:

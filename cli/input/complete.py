@@ -15,8 +15,20 @@ from cli.commands.completion import Shell
 from cli.input.known_names import KnownNames, contexts, in_cluster, in_files
 from cli.input.options import ScriptOutput, Shape
 
-_KINDS = {"Deployment": "deployment", "StatefulSet": "statefulset", "ReplicaSet": "replicaset"}
-_SHORT = {"deploy": "Deployment", "sts": "StatefulSet", "rs": "ReplicaSet"}
+_KINDS = {
+    "CloneSet": "cloneset",
+    "Deployment": "deployment",
+    "ReplicaSet": "replicaset",
+    "Rollout": "rollout",
+    "StatefulSet": "statefulset",
+}
+_SHORT = {
+    "clone": "CloneSet",
+    "deploy": "Deployment",
+    "ro": "Rollout",
+    "rs": "ReplicaSet",
+    "sts": "StatefulSet",
+}
 _WORKLOADS = "deployments.apps,statefulsets.apps"
 _FILES = {"filename", "snapshot", "policy", "kubeconfig", "metrics", "report"}
 _TOPOLOGIES = (

@@ -42,8 +42,10 @@ _DEVICES = (
     "resourceclaimtemplates.resource.k8s.io",
     "deviceclasses.resource.k8s.io",
 )
+#: Workloads of others: the server is asked for those that it says it has.
+_OF_OTHERS = ("rollouts.argoproj.io", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io")
 #: All that the server is asked for: what packaging/kubernetes/rbac.yaml allows.
-KINDS = (*_NEEDED, *_WANTED, *_DEVICES)
+KINDS = (*_NEEDED, *_WANTED, *_DEVICES, *_OF_OTHERS)
 _UNKNOWN = re.compile(r"the server doesn't have a resource type")
 _FORBIDDEN = re.compile(r"\(Forbidden\): (?:\S+\s)*?(\S+) is forbidden")
 _KLOG = re.compile(r"[IWEF]\d{4} |Warning: ")
@@ -58,20 +60,39 @@ def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, lis
 
     Its first item is a SnapshotOrigin: which cluster this is.
     """
-    command = ["kubectl"]
-    command += [] if context is None else ["--context", context]
-    command += [] if kubeconfig is None else ["--kubeconfig", kubeconfig]
+    command = kubectl(context, kubeconfig)
     version = _knock(command)
-    asked: tuple[str, ...] = KINDS
+    others = tuple(_served(command, _OF_OTHERS))
+    asked: tuple[str, ...] = (*_NEEDED, *_WANTED, *_DEVICES, *others)
     answer = _list(command, asked)
     if answer.returncode and any(_UNKNOWN.search(line) for line in _told(answer)):
-        asked = (*_NEEDED, *_WANTED)
+        asked = (*_NEEDED, *_WANTED, *others)
         answer = _list(command, asked)
     forbidden = list(_forbidden(_told(answer))) if answer.returncode else []
-    kinds = [kind for name in asked if (kind := name.partition(".")[0]) not in forbidden]
+    kinds = [kind for name in asked if (kind := _short(name)) not in forbidden]
     origin = _origin(command, version, context, kubeconfig) | {"kinds": kinds}
     remarks = [f"{kind} are left out: this user may not list them" for kind in forbidden]
     return _with_first(answer.stdout, origin), remarks
+
+
+def kubectl(context: str | None, kubeconfig: str | None) -> list[str]:
+    """kubectl, told which cluster is meant."""
+    command = ["kubectl"]
+    command += [] if context is None else ["--context", context]
+    return command + ([] if kubeconfig is None else ["--kubeconfig", kubeconfig])
+
+
+def _served(command: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """Those of these kinds that the server has; none where it may not be asked."""
+    told = json.loads(_asked(command, "get", "--raw", "/apis") or "{}")
+    for group in told.get("groups") or ():
+        wanted = [name for name in names if name.partition(".")[2] == group["name"]]
+        if wanted:
+            plurals = set()
+            for version in group["versions"]:
+                answer = _asked(command, "get", "--raw", f"/apis/{version['groupVersion']}")
+                plurals |= {item["name"] for item in json.loads(answer or "{}").get("resources") or ()}
+            yield from (name for name in wanted if name.partition(".")[0] in plurals)
 
 
 def _list(command: Sequence[str], kinds: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
@@ -98,7 +119,9 @@ def _list(command: Sequence[str], kinds: Sequence[str]) -> "subprocess.Completed
 
 def _knock(command: Sequence[str]) -> str:
     """The server's version; an InputError within bounds when there is no cluster at all."""
-    answer = _run([*command, "get", "--raw", "/version", "--request-timeout=10s"], _FIRST_ANSWER_SECONDS)
+    answer = run_kubectl(
+        [*command, "get", "--raw", "/version", "--request-timeout=10s"], _FIRST_ANSWER_SECONDS
+    )
     if answer.returncode == 0:
         return str(json.loads(answer.stdout).get("gitVersion", ""))
     told = _told(answer)[-1]
@@ -123,7 +146,7 @@ def _origin(
 
 
 def _asked(command: Sequence[str], *question: str) -> str:
-    answer = _run([*command, *question], _FIRST_ANSWER_SECONDS)
+    answer = run_kubectl([*command, *question], _FIRST_ANSWER_SECONDS)
     return answer.stdout.decode(errors="replace").strip() if answer.returncode == 0 else ""
 
 
@@ -134,19 +157,27 @@ def _with_first(listing: bytes, item: object) -> bytes:
     return before + items + json.dumps(item).encode() + comma + after
 
 
+def _short(name: str) -> str:
+    """A kind without its group, unless that tells it from a built-in one."""
+    return name if name in _OF_OTHERS else name.partition(".")[0]
+
+
 def _forbidden(told: Sequence[str]) -> Iterator[str]:
     """The kinds that may not be listed; anything else that went wrong is an error."""
     for line in told:
         forbidden = _FORBIDDEN.search(line)
-        kind = "" if forbidden is None else forbidden[1].partition(".")[0]
+        kind = "" if forbidden is None else _short(forbidden[1])
         if not kind or kind in _NEEDED:
             raise InputError([f"kubectl: {line}"])
         yield kind
 
 
-def _run(command: Sequence[str], seconds: float | None = None) -> "subprocess.CompletedProcess[bytes]":
+def run_kubectl(
+    command: Sequence[str], seconds: float | None = None, given: bytes = b""
+) -> "subprocess.CompletedProcess[bytes]":
+    """A command of kubectl, whatever comes of it; an InputError where it cannot be run at all."""
     try:
-        return subprocess.run(command, capture_output=True, check=False, timeout=seconds)
+        return subprocess.run(command, input=given, capture_output=True, check=False, timeout=seconds)
     except FileNotFoundError:
         raise InputError(["no -f was given, and kubectl is not on the PATH to ask"]) from None
     except subprocess.TimeoutExpired:

@@ -5,24 +5,46 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from cli.input.dry_run import admitted_templates, applicable
 from models import Cluster, InputError
 from models.cluster import read
 from models.objects.base import NamespacedObject
 from models.reading.documents import ManifestDocument
-from models.reading.manifests import STDIN, contents
+from models.reading.manifests import STDIN, contents, read_objects
 from models.reading.texts import read_content
+from models.sharing.raw import each_object
 
 _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
-def manifests(filename: Sequence[str] | None, recursive: bool, namespace: str | None) -> Cluster:
-    """What is to be applied; it gets no pods by itself."""
+def manifests(
+    filename: Sequence[str] | None,
+    recursive: bool,
+    namespace: str | None,
+    *,
+    server_dry_run: Sequence[str] | None = None,
+) -> Cluster:
+    """What is to be applied; it gets no pods by itself.
+
+    With `server_dry_run`, which is kubectl's command, the API server is asked about every template.
+    """
     if not filename:
         raise InputError(["-f: the manifests that are to be applied are missing"])
     plain = [name for name in filename if not _is_kustomized(name)]
-    built = [document for name in filename if _is_kustomized(name) for document in _built(name)]
-    return read(plain, recursive=recursive, namespace=namespace, partial=True, more=built)
+    built = [(name, _built(name)) for name in filename if _is_kustomized(name)]
+    more = [document for name, text in built for document in _parsed(name, text)]
+    if server_dry_run is None:
+        return read(plain, recursive=recursive, namespace=namespace, partial=True, more=more)
+    texts = [*contents(plain, recursive=recursive), *built]
+    found = [document for name, text in texts for document in _parsed(name, text)]
+    objects: list[dict[str, Any]] = []
+    for name, text in texts:
+        each_object(text, name, objects.append)
+    applicable(server_dry_run, objects, namespace)
+    tried = read_objects(admitted_templates(server_dry_run, objects, namespace))
+    return read([], namespace=namespace, partial=True, more=[*found, *tried])
 
 
 def places(
@@ -47,7 +69,7 @@ def _documents(name: str, recursive: bool) -> Iterator[tuple[str, ManifestDocume
     if name == STDIN:
         return
     if _is_kustomized(name):
-        yield from ((name, document) for document in _built(name))
+        yield from ((name, document) for document in _parsed(name, _built(name)))
         return
     for file, content in contents([name], recursive=recursive):
         yield from ((file, document) for document in read_content(content, file))
@@ -57,7 +79,7 @@ def _is_kustomized(name: str) -> bool:
     return any(Path(name, file).is_file() for file in _KUSTOMIZATIONS)
 
 
-def _built(folder: str) -> list[ManifestDocument]:
+def _built(folder: str) -> bytes:
     """What `kubectl apply -k` would apply."""
     try:
         ended = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, check=False)
@@ -66,7 +88,11 @@ def _built(folder: str) -> list[ManifestDocument]:
     if ended.returncode:
         told = ended.stderr.decode(errors="replace").strip().splitlines() or ["it failed"]
         raise InputError([f"{folder}: kubectl kustomize: {told[0].removeprefix('error: ')}"])
-    found = read_content(ended.stdout, folder)
+    return ended.stdout
+
+
+def _parsed(name: str, text: bytes) -> list[ManifestDocument]:
+    found = read_content(text, name)
     if problems := [line for document in found for line in document.problems]:
         raise InputError(problems)
     return found

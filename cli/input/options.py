@@ -187,6 +187,14 @@ Metrics = Annotated[
         help="Also write the figures for Prometheus: skew, pods too many, pods pending, survival.",
     ),
 ]
+Watch = Annotated[
+    bool,
+    typer.Option(
+        "--watch",
+        "-w",
+        help="Ask again every 10 seconds until Ctrl-C, and answer whenever the answer is another one.",
+    ),
+]
 Survive = Annotated[
     list[str] | None,
     typer.Option(

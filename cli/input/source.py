@@ -6,13 +6,16 @@ import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from typing import Any
 
-from cli.input.live import ask_kubectl
+from cli.input.dry_run import admitted_templates
+from cli.input.live import ask_kubectl, kubectl
 from cli.output.outcome import say_notes
 from cli.output.progress import doing, reading
 from models import Cluster, InputError
 from models.cluster import read
-from models.reading.manifests import STDIN, contents
+from models.reading.manifests import STDIN, contents, read_objects
+from models.sharing.raw import each_object
 
 
 def load(
@@ -21,18 +24,23 @@ def load(
     context: str | None,
     kubeconfig: str | None,
     namespace: str | None = None,
+    *,
+    server_dry_run: bool = False,
 ) -> Cluster:
     """The cluster in these files, or the live one when there are none.
 
-    Manifests that name no namespace are of the one given.
+    Manifests that name no namespace are of the one given.  With `server_dry_run` the API server is asked
+    about every template before pods are made from it.
     """
     _refuse_both(filename, context, kubeconfig)
+    if filename and server_dry_run:
+        raise InputError(["--server-dry-run asks the API server of a live cluster, and -f reads files"])
     if filename:
         with reading(f"reading {', '.join(filename)}"):
             cluster = Cluster.load(*filename, recursive=recursive, namespace=namespace)
     else:
         with reading("asking kubectl for the cluster"):
-            cluster = _live(context, kubeconfig)
+            cluster = _live(context, kubeconfig, server_dry_run=server_dry_run)
     if not cluster.nodes and not cluster.pods:
         places = ["standard input" if name == STDIN else name for name in filename or ()]
         place = ", ".join(places) or "the live cluster"
@@ -95,10 +103,18 @@ def _refuse_both(filename: Sequence[str] | None, context: str | None, kubeconfig
         )
 
 
-def _live(context: str | None, kubeconfig: str | None) -> Cluster:
+def _live(context: str | None, kubeconfig: str | None, *, server_dry_run: bool) -> Cluster:
     listing, notes = ask_kubectl(context, kubeconfig)
-    cluster = read([STDIN], stdin=listing)
+    tried = read_objects(_tried(listing, context, kubeconfig)) if server_dry_run else ()
+    cluster = read([STDIN], stdin=listing, more=tried)
     return replace(cluster, notes=(*notes, *cluster.notes))
+
+
+def _tried(listing: bytes, context: str | None, kubeconfig: str | None) -> list[dict[str, Any]]:
+    """What the API server says to the templates in its own listing."""
+    objects: list[dict[str, Any]] = []
+    each_object(listing, "kubectl", lambda item: objects.append(item) if item.get("kind") != "Pod" else None)
+    return list(admitted_templates(kubectl(context, kubeconfig), objects))
 
 
 def _found(cluster: Cluster) -> str:

@@ -66,6 +66,17 @@ Strict = Annotated[
 ]
 
 
+ServerDryRun = Annotated[
+    bool,
+    typer.Option(
+        "--server-dry-run",
+        help="Before answering, send the API server of the live cluster one pod of every template, without "
+        "creating it: what it changes or refuses is taken from there.",
+    ),
+]
+SERVER_DRY_RUN = ("server_dry_run", "")
+
+
 class InOrder(Command):
     """A command that knows in which order its what-if flags were given."""
 
@@ -78,18 +89,22 @@ class InOrder(Command):
 
 
 def what_if(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the what-if flags in place of its parameter `changes`, and with `--strict`."""
+    """The command with the what-if flags in place of its parameter `changes`, and what all have besides."""
 
     @functools.wraps(command)
-    def run(invocation: typer.Context, *, strict: bool, **words: Any) -> None:
+    def run(invocation: typer.Context, *, strict: bool, server_dry_run: bool, **words: Any) -> None:
         own = {name: value for name, value in words.items() if name not in _FLAGS}
-        command(**own, **{_CHANGES: invocation.meta[_GIVEN]})
+        asked = [SERVER_DRY_RUN] if server_dry_run else []
+        command(**own, **{_CHANGES: [*asked, *invocation.meta[_GIVEN]]})
         if strict and notes_said():
             raise typer.Exit(Exit.FINDINGS)
 
     own = inspect.signature(command, eval_str=True).parameters.values()
     context = inspect.Parameter("invocation", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    flags = [inspect.Parameter("strict", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Strict)]
+    flags = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=flag)
+        for name, flag in (("strict", Strict), ("server_dry_run", ServerDryRun))
+    ]
     flags += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=flag)
         for name, flag in _FLAGS.items()

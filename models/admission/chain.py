@@ -1,68 +1,138 @@
 """The admission plugins that change or refuse a new pod, in the order of the API server, without quotas.
 
-LimitRanger's defaults, the namespace's node selector, Priority, RuntimeClass, and what mutating admission was
-seen to do; then everything is checked.
+LimitRanger's defaults, the namespace's node selector and tolerations, Priority, RuntimeClass, and what
+mutating admission was seen to do; then everything is checked.
 DefaultTolerationSeconds is done where pods are made.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from models.admission.difference import difference
 from models.admission.evidence import LONG_AGO, Mutation, Whose, examples, mutation, spoken, workload_of
 from models.admission.limits import defaulted, invalid, out_of_bounds
-from models.admission.pods import Priorities
+from models.admission.namespaces import shown_selectors, shown_tolerations
+from models.admission.pod_security import violations
+from models.admission.pods import Priorities, merge_label_keys, tolerate_sick_nodes
 from models.admission.runtime import with_runtime
-from models.objects.annotations import NODE_SELECTOR
+from models.objects.admitted import AdmittedTemplate
 from models.objects.base import NamespacedObject
 from models.objects.pod import Pod, PodCondition, PodSpec
 from models.objects.policy import LimitRangeItem, RuntimeClass
 from models.snapshot import Snapshot
+
+#: What the API server's words begin with: the name of the one pod that was tried.
+_POD = re.compile(r'^(?:pods|Pod) "[^"]*" is ')
 
 
 class Admission:
     """The API server of a cluster, as it meets pods that are created."""
 
     def __init__(self, cluster: Snapshot) -> None:
-        self._priorities = Priorities(cluster.priority_classes)
+        self._priorities = Priorities(cluster.priority_classes, unseen=cluster.is_unseen("priorityclasses"))
         self._runtimes: dict[str, RuntimeClass] = {item.name: item for item in cluster.runtime_classes}
         self._runtimes_known = cluster.has_all_of("runtimeclasses")
         self._limits: dict[str, list[LimitRangeItem]] = defaultdict(list)
         for item in sorted(cluster.limit_ranges, key=lambda found: found.name):
             self._limits[item.namespace] += item.spec.limits
-        self._selectors = dict(_namespace_selectors(cluster))
+        self._ending = {item.name for item in cluster.namespaces if item.metadata.deletion_timestamp}
+        self._enforcing = {item.name: item.metadata.labels for item in cluster.namespaces}
+        self._told = dict(_told_by_sets(cluster))
+        self._selectors = dict(shown_selectors(cluster))
+        self._tolerations = dict(shown_tolerations(cluster))
         self._mutations: dict[Whose, Mutation] = {}
         self.notes: list[str] = []
         newest = {item.namespace: _time(item) for item in sorted(cluster.limit_ranges, key=_time)}
         for whose, (template, pod) in examples(cluster).items():
+            if self._insecure(pod.namespace, template) and not self._insecure(pod.namespace, pod.spec):
+                # Something makes pods of this namespace secure that are not so by their template.
+                self._enforcing.pop(pod.namespace, None)
             older = _time(pod) < newest.get(pod.namespace, LONG_AGO)
             expected, _ = self._filled(pod.namespace, template)
             if found := mutation(expected, pod.spec, requests=not older):
                 self._mutations[whose] = found
                 self.notes.append(f"pods of {spoken(whose)} are not as their template has them: {found}")
+        self._refusals: dict[Whose, str] = {}
+        self._admitted: set[Whose] = set()
+        for tried in cluster.admitted_templates:
+            self._learn(tried)
+
+    def _learn(self, item: AdmittedTemplate) -> None:
+        """Take what the API server itself has said for what it will say to all pods of a template."""
+        whose = item.namespace, item.workload_kind, item.workload_name
+        evident = self._mutations.pop(whose, None)
+        if evident is not None:
+            self.notes = [note for note in self.notes if f"pods of {spoken(whose)} are not as" not in note]
+        if item.admitted is None:
+            self._refusals[whose] = item.refusal
+            return
+        self._admitted.add(whose)
+        if found := difference(item.sent, self._foretold(item.sent), item.admitted.spec):
+            self._mutations[whose] = found
+            self.notes.append(f"the API server changes pods of {spoken(whose)}: {found}")
+
+    def _foretold(self, pod: Pod) -> PodSpec:
+        """The spec that the pod would have if nothing changed it but what is known here."""
+        spec, _ = self._filled(pod.namespace, tolerate_sick_nodes(pod.spec))
+        made = merge_label_keys(pod.model_copy(update={"spec": spec}))
+        try:
+            return self._priorities.admit(made).spec
+        except KeyError:
+            return made.spec
 
     def admit(self, pod: Pod) -> Pod:
         """The pod as it is stored; if it is not, its `refusal` says why. A KeyError for its PriorityClass."""
         spec, forbidden = self._filled(pod.namespace, pod.spec)
-        if (seen := self._mutations.get(workload_of(pod))) is not None:
+        whose = workload_of(pod)
+        if (seen := self._mutations.get(whose)) is not None:
             spec = seen.applied(spec)
-        if spec is pod.spec:
+        if (line := self._refusals.get(whose) or self._by_namespace(pod)) is not None:
+            return refused(self._priorities.admit(pod), line)
+        insecure = "" if whose in self._admitted else self._insecure(pod.namespace, spec)
+        if spec is pod.spec and not (self._told or insecure):
             return self._priorities.admit(pod)
         admitted = self._priorities.admit(pod.model_copy(update={"spec": spec}))
-        line = forbidden or _objections(spec, self._limits.get(pod.namespace, ()))
+        line = forbidden or _objections(spec, self._limits.get(pod.namespace, ())) or self._by_its_set(pod)
+        line = line or (insecure and f"forbidden: {insecure}")
         return refused(admitted, line) if line else admitted
+
+    def _insecure(self, namespace: str, spec: PodSpec) -> str:
+        return violations(self._enforcing.get(namespace, {}), spec)
+
+    def _by_namespace(self, pod: Pod) -> str | None:
+        if pod.namespace not in self._ending:
+            return None
+        where = f"in namespace {pod.namespace} because it is being terminated"
+        return f"forbidden: unable to create new content {where}"
+
+    def _by_its_set(self, pod: Pod) -> str:
+        """What the pod's ReplicaSet was told when it last tried to make one."""
+        owner = pod.metadata.controller
+        if owner is None or owner.kind != "ReplicaSet":
+            return ""
+        return self._told.get((pod.namespace, owner.name), "")
 
     def _filled(self, namespace: str, spec: PodSpec) -> tuple[PodSpec, str]:
         """The spec with what is known to be added to it, or the words with which it is refused."""
         limits, selector = self._limits.get(namespace, ()), self._selectors.get(namespace, {})
-        if not (limits or selector or spec.runtime_class_name or spec.overhead):
+        tolerated = self._tolerations.get(namespace, ())
+        if not (limits or selector or tolerated or spec.runtime_class_name or spec.overhead):
             return spec, ""
         update: dict[str, object] = {
             "containers": defaulted(spec.containers, limits),
             "init_containers": defaulted(spec.init_containers, limits),
             "node_selector": {**spec.node_selector, **selector},
+            "tolerations": spec.tolerations + tuple(one for one in tolerated if one not in spec.tolerations),
         }
         return self._with_runtime(spec.model_copy(update=update))
+
+    def unknowns(self) -> Iterator[str]:
+        """A note about what admission would have looked at and may not be listed."""
+        if self._priorities.unknown:
+            names = ", ".join(self._priorities.unknown)
+            yield f"priorityclasses may not be listed: the priority of new pods of {names} is unknown, here 0"
 
     def prioritize(self, pod: Pod) -> Pod:
         """A pod that is there, with the priority of its class; a KeyError when there is no such class."""
@@ -77,6 +147,15 @@ class Admission:
             return spec, ""
         spec, problem = with_runtime(spec, found)
         return spec, problem and f"forbidden: {problem}"
+
+
+def _told_by_sets(cluster: Snapshot) -> Iterator[tuple[tuple[str, str], str]]:
+    """The ReplicaSets that say why the API server makes no pods for them; quotas are counted here."""
+    for item in cluster.replica_sets:
+        for condition in item.status.conditions:
+            failed = condition.type == "ReplicaFailure" and condition.status == "True"
+            if failed and condition.reason == "FailedCreate" and "exceeded quota" not in condition.message:
+                yield (item.namespace, item.name), _POD.sub("", condition.message, count=1)
 
 
 def refused(pod: Pod, line: str) -> Pod:
@@ -99,18 +178,3 @@ def _objections(spec: PodSpec, limits: Iterable[LimitRangeItem]) -> str:
 
 def _time(item: NamespacedObject) -> datetime:
     return item.metadata.creation_timestamp or LONG_AGO
-
-
-def _namespace_selectors(cluster: Snapshot) -> Iterator[tuple[str, dict[str, str]]]:
-    """The node selectors of namespaces whose pods show that PodNodeSelector, off by default, is on."""
-    asked = {
-        item.name: dict(part.strip().split("=", 1) for part in text.split(",") if "=" in part)
-        for item in cluster.namespaces
-        if (text := item.metadata.annotations.get(NODE_SELECTOR))
-    }
-    shown: dict[str, bool] = {}
-    for pod in cluster.pods if asked else ():
-        if pod.namespace in asked and pod.metadata.creation_timestamp:
-            has = asked[pod.namespace].items() <= pod.spec.node_selector.items()
-            shown[pod.namespace] = has and shown.get(pod.namespace, True)
-    yield from ((name, selector) for name, selector in asked.items() if shown.get(name))

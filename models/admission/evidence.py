@@ -6,18 +6,20 @@ requests and limits, tolerations, node selector, scheduler.  A request that the 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from models.objects.affinity import Toleration
+from models.objects.base import kubernetes_name
 from models.objects.containers import Container, ResourceRequirements
+from models.objects.custom_workload import CloneSet, Rollout
 from models.objects.pod import Pod, PodSpec
 from models.objects.quantity import format_quantity
-from models.objects.workload import DaemonSet, Job, ReplicaSet, StatefulSet
+from models.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from models.snapshot import Snapshot
 
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
-_HASH = "pod-template-hash"
+_HASHED = {owner.hash_label: owner.__name__ for owner in (Deployment, Rollout)}
 _REVISION = "controller-revision-hash"
 #: Controllers and plugins add tolerations of these keys by rules of their own.
 _OF_NODES = "node.kubernetes.io/"
@@ -28,12 +30,14 @@ Resources = Mapping[str, tuple[ResourceRequirements, ResourceRequirements]]
 
 
 def workload_of(pod: Pod) -> Whose:
-    """The workload of a pod; of one of a ReplicaSet its Deployment."""
-    owner, mark = pod.metadata.controller, pod.metadata.labels.get(_HASH)
+    """The workload of a pod; of one of a ReplicaSet its Deployment or Rollout."""
+    owner = pod.metadata.controller
     if owner is None:
         return pod.namespace, "Pod", pod.name
-    if owner.kind == "ReplicaSet" and mark and owner.name.endswith(f"-{mark}"):
-        return pod.namespace, "Deployment", owner.name.removesuffix(f"-{mark}")
+    for label, kind in _HASHED.items() if owner.kind == "ReplicaSet" else ():
+        mark = pod.metadata.labels.get(label)
+        if mark and owner.name.endswith(f"-{mark}"):
+            return pod.namespace, kind, owner.name.removesuffix(f"-{mark}")
     return pod.namespace, owner.kind, owner.name
 
 
@@ -52,9 +56,13 @@ class Mutation:
     tolerations: tuple[Toleration, ...]
     node_selector: Mapping[str, str]
     scheduler_name: str
+    others: Mapping[str, tuple[object, object]] = field(default_factory=dict)
+    """Other fields of the spec, as they were asked for and as they became."""
 
     def __bool__(self) -> bool:
-        changed = self.resources or self.tolerations or self.node_selector or self.scheduler_name
+        changed = (
+            self.resources or self.tolerations or self.node_selector or self.scheduler_name or self.others
+        )
         return bool(changed or any(self.added.values()))
 
     def __str__(self) -> str:
@@ -71,6 +79,7 @@ class Mutation:
         yield from (f"node selector {key}={value}" for key, value in self.node_selector.items())
         if self.scheduler_name:
             yield f"scheduler {self.scheduler_name}"
+        yield from (f"another {kubernetes_name(name)}" for name in self.others)
 
     def applied(self, spec: PodSpec) -> PodSpec:
         """The same done to another pod of the workload."""
@@ -84,6 +93,9 @@ class Mutation:
             update[side] = (*found, *(item for item in self.added[side] if item.name not in names))
         if self.scheduler_name:
             update["scheduler_name"] = self.scheduler_name
+        for name, (before, after) in self.others.items():
+            if getattr(spec, name) == before:
+                update[name] = after
         return spec.model_copy(update=update)
 
     def _resized(self, container: Container) -> Container:
@@ -170,9 +182,13 @@ def _templates(cluster: Snapshot) -> Iterator[tuple[Whose, tuple[PodSpec, str]]]
     Left out is a template of which it is not known which pods are made from it.
     """
     plain: list[tuple[ReplicaSet | Job | StatefulSet | DaemonSet, str]] = []
-    plain += [(item, "") for item in cluster.replica_sets]
+    plain += [(item, "") for item in cluster.replica_sets if not isinstance(item, CloneSet)]
     plain += [(item, "") for item in cluster.jobs]
-    plain += [(item, found) for item in cluster.stateful_sets if (found := item.status.update_revision)]
+    plain += [
+        (item, item.status.update_revision)
+        for item in (*cluster.stateful_sets, *cluster.replica_sets)
+        if isinstance(item, StatefulSet | CloneSet) and item.status.update_revision
+    ]
     plain += [(item, "") for item in cluster.daemon_sets if not item.is_rolling]
     for owner, revision in plain:
         if owner.spec.template is not None and owner.spec.template.spec is not None:

@@ -56,6 +56,17 @@ def out_of_bounds(spec: PodSpec, items: Iterable[LimitRangeItem]) -> Iterator[st
             yield from _against(item, _of_pod(spec))
 
 
+def claim_out_of_bounds(requests: ResourceList, items: Iterable[LimitRangeItem]) -> Iterator[str]:
+    """What LimitRanger objects to in a claim, of which it looks at the request alone."""
+    for item in items:
+        for what, sign, bounds in (("minimum", -1, item.min), ("maximum", 1, item.max)):
+            for name, bound in sorted(bounds.items()):
+                amount = requests.get(name)
+                if amount is not None and sign * amount > sign * bound:
+                    text = f"{what} {name} usage per {item.type} is {format_quantity(bound)}"
+                    yield f"{text}, but request is {format_quantity(amount)}"
+
+
 def _against(item: LimitRangeItem, found: ResourceRequirements) -> Iterator[str]:
     usage = f"usage per {item.type} is"
     for name, least in sorted(item.min.items()):

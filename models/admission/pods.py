@@ -25,7 +25,10 @@ OF_SICK_NODES = tuple(
 class Priorities:
     """The priority classes of a cluster, and the built-in ones."""
 
-    def __init__(self, classes: Iterable[PriorityClass]) -> None:
+    def __init__(self, classes: Iterable[PriorityClass], *, unseen: bool = False) -> None:
+        """With `unseen` there may be more of them: what they say is unknown."""
+        self._unseen = unseen
+        self.unknown: dict[str, None] = {}
         self._by_name: Mapping[str, PriorityClass] = _BUILT_IN | {item.name: item for item in classes}
         defaults = [item for item in self._by_name.values() if item.global_default]
         # Of several defaults the API server takes the one with the lowest value.
@@ -36,6 +39,9 @@ class Priorities:
         if pod.spec.priority is not None:
             return pod
         name = pod.spec.priority_class_name
+        if name and self._unseen and name not in self._by_name:
+            self.unknown[name] = None
+            return pod
         chosen = self._by_name[name] if name else self._default
         if chosen is None:
             return pod

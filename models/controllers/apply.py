@@ -35,9 +35,10 @@ def applied(cluster: _S, manifests: Snapshot) -> _S:
 
 
 def _merged(there: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
-    found = {item.key: item for item in there}
+    found = {(item.kind, item.key): item for item in there}
     for item in new:
-        found[item.key] = as_applied(item, found[item.key]) if item.key in found else item
+        same = item.kind, item.key
+        found[same] = as_applied(item, found[same]) if same in found else item
     return tuple(found.values())
 
 
@@ -74,12 +75,13 @@ def not_anywhere(running: Snapshot, manifests: Snapshot) -> Iterator[str]:
 def second_ones(running: Snapshot, manifests: Snapshot) -> Iterator[str]:
     """A note for every workload without a namespace that has a running namesake in another one."""
     for field in ROLLED_OUT:
-        there = {item.name: item for item in getattr(running, field) if item.metadata.uid}
-        known = {item.key for item in getattr(running, field) if item.metadata.uid}
+        there = {(item.kind, item.name): item for item in getattr(running, field) if item.metadata.uid}
+        known = {(item.kind, item.key) for item in getattr(running, field) if item.metadata.uid}
         for item in getattr(manifests, field):
             unsaid = "namespace" not in item.metadata.model_fields_set
-            if unsaid and item.key not in known and item.name in there:
-                where = there[item.name].namespace
+            named = item.kind, item.name
+            if unsaid and (item.kind, item.key) not in known and named in there:
+                where = there[named].namespace
                 yield (
                     f"{item.kind} {item.name} names no namespace, so it is a second one beside "
                     f"{where}/{item.name}; -n {where} takes it for that one"

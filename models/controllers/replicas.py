@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from models.controllers.owners import ByController, is_live
+from models.controllers.stateful import REVISION_LABEL, revision_of, with_claims
 from models.controllers.templates import (
     free_names,
     new_pod,
@@ -13,13 +14,21 @@ from models.controllers.templates import (
     stand_in_uid,
     usable,
 )
-from models.objects.annotations import REVISION
+from models.objects.annotations import REVISION, ROLLOUT_REVISION
 from models.objects.base import ObjectMeta
+from models.objects.custom_workload import CloneSet, Rollout
 from models.objects.pod import Pod, PodTemplateSpec
 from models.objects.selectors import LabelSelector
-from models.objects.workload import Deployment, ReplicaSet, ReplicaSetSpec, ReplicationController
+from models.objects.workload import (
+    Deployment,
+    ReplicaSet,
+    ReplicaSetSpec,
+    ReplicationController,
+    StatefulSet,
+)
+from models.snapshot import Snapshot
 
-HASH_LABEL = "pod-template-hash"
+HASH_LABEL = Deployment.hash_label
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -31,14 +40,21 @@ def pods_of_replicas(
     missing = owner.spec.replicas - sum(map(is_live, pods))
     if template is not None and missing > 0:
         names = free_names(owner.name, owner.namespace, taken)
+        revision = revision_of(pods) if isinstance(owner, CloneSet) else None
+        labels = {REVISION_LABEL: revision} if revision else {}
         for name in islice(names, missing):
-            yield new_pod(template, owner, name)
+            yield new_pod(template, owner, name, labels, with_claims(template.spec, owner, name))
 
 
 def pods_of_deployment(
     deployment: Deployment, sets: Sequence[ReplicaSet], pods: ByController[Pod], taken: set[str]
 ) -> Iterator[Pod]:
     """The pods that a Deployment lacks, made by the newest of its ReplicaSets."""
+    if is_between_sets(deployment, sets):
+        # Argo Rollouts has said how many pods each is to have, and stays at that for as long as it likes.
+        for replica_set in sets:
+            yield from pods_of_replicas(replica_set, pods.of(replica_set), taken)
+        return
     newest = newest_of(sets)
     live = sum(is_live(pod) for replica_set in sets for pod in pods.of(replica_set))
     missing = deployment.spec.replicas - live
@@ -46,9 +62,32 @@ def pods_of_deployment(
         return
     template = usable(deployment.spec.template) or usable(newest.spec.template)
     if template is not None:
-        labels = {HASH_LABEL: _hash_of(newest, deployment)}
+        labels = {deployment.hash_label: _hash_of(newest, deployment)}
         for name in islice(free_names(newest.name, newest.namespace, taken), missing):
             yield new_pod(template, newest, name, labels)
+
+
+def with_templates(cluster: Snapshot) -> Iterator[Deployment]:
+    """The Deployments, and the Rollouts with the templates of the workloads that they refer to."""
+    known: tuple[Deployment | ReplicaSet | StatefulSet, ...] = (
+        *cluster.deployments,
+        *cluster.replica_sets,
+        *cluster.stateful_sets,
+    )
+    templates = {(item.namespace, item.kind, item.name): item.spec for item in known}
+    for item in cluster.deployments:
+        ref = item.spec.workload_ref if isinstance(item, Rollout) else None
+        found = templates.get((item.namespace, ref.kind, ref.name)) if ref is not None else None
+        if found is None:
+            yield item
+            continue
+        update = {"template": found.template, "selector": item.spec.selector or found.selector}
+        yield item.model_copy(update={"spec": item.spec.model_copy(update=update)})
+
+
+def is_between_sets(deployment: Deployment, sets: Sequence[ReplicaSet]) -> bool:
+    """Whether a Rollout has more than one ReplicaSet with pods: a canary, or blue beside green."""
+    return isinstance(deployment, Rollout) and sum(item.spec.replicas > 0 for item in sets) > 1
 
 
 def newest_of(sets: Sequence[ReplicaSet]) -> ReplicaSet | None:
@@ -67,8 +106,8 @@ def stand_in_replica_set(deployment: Deployment) -> ReplicaSet | None:
     template = usable(deployment.spec.template)
     if template is None or deployment.spec.replicas == 0:
         return None
-    hashed = {HASH_LABEL: stand_in_hash(deployment, template)}
-    name = f"{deployment.name}-{hashed[HASH_LABEL]}"
+    hashed = {deployment.hash_label: stand_in_hash(deployment, template)}
+    name = f"{deployment.name}-{hashed[deployment.hash_label]}"
     labels = {**template.metadata.labels, **hashed}
     selector = deployment.spec.selector or LabelSelector()
     match_labels = {**selector.match_labels, **hashed}
@@ -93,10 +132,12 @@ def stand_in_replica_set(deployment: Deployment) -> ReplicaSet | None:
 
 
 def _revision(replica_set: ReplicaSet) -> tuple[int, datetime, str]:
-    text = replica_set.metadata.annotations.get(REVISION, "")
+    told = replica_set.metadata.annotations
+    text = told.get(REVISION, told.get(ROLLOUT_REVISION, ""))
     number = int(text) if text.isascii() and text.isdigit() else 0
     return number, replica_set.metadata.creation_timestamp or _LONG_AGO, replica_set.name
 
 
 def _hash_of(replica_set: ReplicaSet, deployment: Deployment) -> str:
-    return replica_set.metadata.labels.get(HASH_LABEL, replica_set.name.removeprefix(f"{deployment.name}-"))
+    known = replica_set.metadata.labels.get(deployment.hash_label)
+    return known or replica_set.name.removeprefix(f"{deployment.name}-")

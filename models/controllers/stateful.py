@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from models.controllers.templates import new_pod, stand_in_hash, stand_in_uid, usable
 from models.objects.base import NamespacedObject, ObjectMeta
+from models.objects.custom_workload import CloneSet
 from models.objects.pod import Pod, PodSpec
 from models.objects.storage import PersistentVolumeClaim
 from models.objects.volumes import PersistentVolumeClaimSource, Volume
@@ -24,7 +25,7 @@ def pods_of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], taken: set[str
     if template is None or template.spec is None:
         return
     revision = revision_of(pods) or f"{owner.name}-{stand_in_hash(owner, template)}"
-    wanted = range(owner.spec.ordinals.start, owner.spec.ordinals.start + owner.spec.replicas)
+    wanted = owner.spec.wanted_ordinals
     names = [name for n in wanted if f"{owner.namespace}/{(name := f'{owner.name}-{n}')}" not in taken]
     parallel = owner.spec.pod_management_policy == "Parallel"
     beyond = parallel * sum(
@@ -33,7 +34,7 @@ def pods_of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], taken: set[str
     for name in names[: max(0, len(names) - beyond)]:
         taken.add(f"{owner.namespace}/{name}")
         labels = {_POD_NAME: name, _POD_INDEX: name.rpartition("-")[2], REVISION_LABEL: revision}
-        yield new_pod(template, owner, name, labels, _with_claims(template.spec, owner, name))
+        yield new_pod(template, owner, name, labels, with_claims(template.spec, owner, name))
 
 
 def ordinal_of(pod: Pod) -> int | None:
@@ -50,7 +51,7 @@ def revision_of(pods: Sequence[Pod]) -> str | None:
 
 def claims_of(pod: Pod, workload: NamespacedObject) -> Iterator[PersistentVolumeClaim]:
     """The claims that the controllers make for a new pod, not bound to anything yet."""
-    if isinstance(workload, StatefulSet):
+    if isinstance(workload, StatefulSet | CloneSet):
         for template in workload.spec.volume_claim_templates:
             yield _claim(f"{template.name}-{pod.name}", pod, template.metadata, template)
     for volume in pod.spec.volumes:
@@ -71,8 +72,10 @@ def _claim(name: str, pod: Pod, like: ObjectMeta, template: PersistentVolumeClai
     return PersistentVolumeClaim(api_version="v1", metadata=metadata, spec=template.spec)
 
 
-def _with_claims(spec: PodSpec, owner: StatefulSet, pod_name: str) -> PodSpec:
+def with_claims(spec: PodSpec | None, owner: NamespacedObject, pod_name: str) -> PodSpec | None:
     """The spec whose volumes of a claim template's name are the pod's own claims."""
+    if spec is None or not isinstance(owner, StatefulSet | CloneSet) or not owner.spec.volume_claim_templates:
+        return spec
     claimed = tuple(
         Volume(
             name=item.name,

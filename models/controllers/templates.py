@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from models.admission.pods import merge_label_keys, tolerate_sick_nodes
 from models.objects.base import NamespacedObject, ObjectMeta, OwnerReference
+from models.objects.custom_workload import is_custom
 from models.objects.pod import Pod, PodSpec, PodTemplateSpec
 
 # Kubernetes leaves out vowels and what looks like another sign.
@@ -64,7 +65,9 @@ def free_names(prefix: str, namespace: str, taken: set[str]) -> Iterator[str]:
 
 def stand_in_hash(owner: NamespacedObject, template: PodTemplateSpec) -> str:
     """What stands for the hash that a controller would compute from a template."""
-    digest = hashlib.sha256(f"{owner.key} {template!r}".encode()).digest()
+    # A Deployment on its way to become a Rollout has one of its name beside it.
+    who = f"{owner.kind} {owner.key}" if is_custom(owner) else owner.key
+    digest = hashlib.sha256(f"{who} {template!r}".encode()).digest()
     return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:_HASH_LENGTH])
 
 

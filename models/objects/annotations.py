@@ -8,6 +8,7 @@ from pydantic import AfterValidator
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+DEFAULT_TOLERATIONS = "scheduler.alpha.kubernetes.io/defaultTolerations"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 #: "true" on a workload or its pods: leave them where they are.
@@ -20,6 +21,8 @@ NODE_SELECTOR = "scheduler.alpha.kubernetes.io/node-selector"
 NO_DISRUPTION = "karpenter.sh/do-not-disrupt"
 PREFER_NO_EVICTION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
 REVISION = "deployment.kubernetes.io/revision"
+#: The same of a ReplicaSet that Argo Rollouts has made.
+ROLLOUT_REVISION = "rollout.argoproj.io/revision"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 #: "true" on a node: cluster-autoscaler leaves it alone.
 SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
@@ -29,6 +32,7 @@ READ = (
     BIND_COMPLETED,
     COMPLETION_INDEX,
     DEFAULT_CLASS,
+    DEFAULT_TOLERATIONS,
     DELETION_COST,
     DESIRED_REPLICAS,
     EXCLUDE,
@@ -39,6 +43,7 @@ READ = (
     NO_DISRUPTION,
     PREFER_NO_EVICTION,
     REVISION,
+    ROLLOUT_REVISION,
     SAFE_TO_EVICT,
     SCALE_DOWN_DISABLED,
     SELECTED_NODE,

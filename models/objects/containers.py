@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from models.objects.base import KubeModel
 from models.objects.quantity import ResourceList
+from models.objects.security import SecurityContext
 
 
 class ResourceRequirements(KubeModel):
@@ -58,6 +59,7 @@ class Container(KubeModel):
     restart_policy: str | None = None
     # Stand-in hashes are made of the repr, and stay what they were before this field was read.
     restart_policy_rules: tuple[ContainerRestartRule, ...] = Field(default=(), repr=False)
+    security_context: SecurityContext | None = Field(default=None, repr=False)
 
     @property
     def is_sidecar(self) -> bool:

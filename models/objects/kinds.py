@@ -2,8 +2,10 @@
 
 from functools import lru_cache
 
+from models.objects.admitted import AdmittedTemplate
 from models.objects.autoscaler import HorizontalPodAutoscaler
 from models.objects.base import KubeObject
+from models.objects.custom_workload import ARGO, KRUISE, CloneSet, Rollout
 from models.objects.descheduler import DeschedulerPolicy
 from models.objects.device import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from models.objects.disruption import PodDisruptionBudget
@@ -46,23 +48,28 @@ GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
         Service,
     ),
     "apps": (DaemonSet, Deployment, ReplicaSet, StatefulSet),
+    KRUISE: (CloneSet, StatefulSet),
+    ARGO: (Rollout,),
     "autoscaling": (HorizontalPodAutoscaler,),
     "batch": (CronJob, Job),
     "descheduler": (DeschedulerPolicy,),
     "kubescheduler.config.k8s.io": (KubeSchedulerConfiguration,),
     "node.k8s.io": (RuntimeClass,),
-    "planner": (SnapshotOrigin,),
+    "planner": (AdmittedTemplate, SnapshotOrigin),
     "policy": (PodDisruptionBudget,),
     "resource.k8s.io": (DeviceClass, ResourceClaim, ResourceClaimTemplate),
     "scheduling.k8s.io": (PriorityClass,),
     "storage.k8s.io": (CSINode, StorageClass, VolumeAttachment),
 }
 MODELS = {model.__name__: model for models in GROUPS.values() for model in models}
-_GROUP_OF = {model.__name__: group for group, models in GROUPS.items() for model in models}
+_GROUPS_OF = {
+    kind: frozenset(group for group, models in GROUPS.items() if model in models)
+    for kind, model in MODELS.items()
+}
 
 
 @lru_cache(maxsize=1024)
 def is_known(api_version: str, kind: str) -> bool:
     """Whether the planner reads this kind; a missing apiVersion is taken as the usual one."""
     group = api_version.rpartition("/")[0]
-    return kind in MODELS and (not api_version or _GROUP_OF[kind] == group)
+    return kind in MODELS and (not api_version or group in _GROUPS_OF[kind])

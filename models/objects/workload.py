@@ -1,6 +1,7 @@
 """Controllers and what goes with them: workloads, services, namespaces, priority classes."""
 
-from typing import Annotated, Literal, Self
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -12,6 +13,7 @@ from models.objects.base import (
     NamespacedObject,
     WorkloadMeta,
 )
+from models.objects.ordinals import OrdinalRange, ordinals
 from models.objects.pod import PodTemplateSpec
 from models.objects.selectors import LabelSelector
 from models.objects.share import Share
@@ -83,13 +85,19 @@ class StatefulSetOrdinals(KubeModel):
 
 
 class StatefulSetSpec(ScaledSpec):
-    """Numbered replicas, each with claims of its own."""
+    """Numbered replicas, each with claims of its own; OpenKruise leaves out the numbers that are reserved."""
 
     volume_claim_templates: tuple[PersistentVolumeClaim, ...] = ()
     ordinals: StatefulSetOrdinals = Field(default_factory=StatefulSetOrdinals)
+    reserve_ordinals: tuple[OrdinalRange, ...] = ()
     service_name: str = ""
     pod_management_policy: Literal["OrderedReady", "Parallel"] = "OrderedReady"
     update_strategy: UpdateStrategy = Field(default_factory=UpdateStrategy)
+
+    @property
+    def wanted_ordinals(self) -> Sequence[int]:
+        """The numbers that its replicas are to have, in their order."""
+        return ordinals(self.ordinals.start, self.replicas, self.reserve_ordinals)
 
 
 class OnExitCodes(KubeModel):
@@ -184,15 +192,33 @@ class DaemonSetStatus(WorkloadStatus):
 class Deployment(NamespacedObject):
     """Replicas with rolling updates."""
 
+    #: The label that tells the pods of one revision from those of others.
+    hash_label: ClassVar[str] = "pod-template-hash"
     metadata: WorkloadMeta
     spec: DeploymentSpec = Field(default_factory=DeploymentSpec)
     status: WorkloadStatus = Field(default_factory=WorkloadStatus)
+
+
+class ReplicaSetCondition(KubeModel):
+    """One observation about a ReplicaSet: `ReplicaFailure` has what the API server said last."""
+
+    type: str
+    status: str = "Unknown"
+    reason: str = ""
+    message: str = ""
+
+
+class ReplicaSetStatus(WorkloadStatus):
+    """What keeps a ReplicaSet from making pods."""
+
+    conditions: tuple[ReplicaSetCondition, ...] = ()
 
 
 class ReplicaSet(NamespacedObject):
     """Replicas of one revision of a Deployment, or of its own."""
 
     spec: ReplicaSetSpec = Field(default_factory=ReplicaSetSpec)
+    status: ReplicaSetStatus = Field(default_factory=ReplicaSetStatus)
 
 
 class StatefulSet(NamespacedObject):

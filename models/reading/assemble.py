@@ -9,6 +9,7 @@ from models.admission.chain import Admission, is_new
 from models.admission.pods import merge_label_keys
 from models.controllers.apply import not_anywhere, second_ones
 from models.controllers.expand import expand, new_claims
+from models.controllers.replicas import with_templates
 from models.errors import InputError
 from models.objects.base import NamespacedObject
 from models.objects.pod import Pod
@@ -42,10 +43,13 @@ _FIELDS = {
     "ResourceClaim": "resource_claims",
     "ResourceClaimTemplate": "resource_claim_templates",
     "DeviceClass": "device_classes",
+    "AdmittedTemplate": "admitted_templates",
 }
+#: Workloads of others that are read as the built-in ones that they are like.
+_LIKE = {"deployments": "Rollout", "replica_sets": "CloneSet"}
 _MOST_NAMES = 3
-#: Kinds outside Kubernetes that make pods, as far as they are widely used.
-_MAKERS = frozenset({"CloneSet", "LeaderWorkerSet", "RayCluster", "Rollout", "SparkApplication"})
+#: Kinds outside Kubernetes that make pods and are not read, as far as they are widely used.
+_MAKERS = frozenset({"LeaderWorkerSet", "RayCluster", "SparkApplication"})
 
 
 def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) -> Snapshot:
@@ -58,7 +62,10 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
     found = Snapshot(
         kubernetes=None,
         supposed=False,
-        **{field: shelf.all_of(kind) for kind, field in _FIELDS.items()},
+        **{
+            field: (*shelf.all_of(kind), *shelf.all_of(_LIKE.get(field, "")))
+            for kind, field in _FIELDS.items()
+        },
         scheduler_config=next(iter(shelf.all_of("KubeSchedulerConfiguration")), None),
         descheduler_policy=next(iter(shelf.all_of("DeschedulerPolicy")), None),
         origin=next(iter(shelf.all_of("SnapshotOrigin")), None),
@@ -68,6 +75,7 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
             raise InputError(shelf.problems)
         return replace(found, notes=(*shelf.notes, *_skipped(documents, found)))
     shelf.problems += not_anywhere(found, found)
+    found = replace(found, deployments=tuple(with_templates(found)))
     added = expand(found)
     read = ((pod, pod, "spec") for pod in found.pods)
     made = ((new.pod, new.workload, "spec.template.spec") for new in added.pods)
@@ -87,6 +95,7 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
             *_skipped(documents, found),
             *_bound_to_nowhere(found),
             *admission.notes,
+            *admission.unknowns(),
         ),
     )
 

@@ -1,7 +1,8 @@
 """Fields that the API does not have, as `kubectl --validate=strict` refuses them, and keys given twice.
 
 Looked at are manifests: what has been through the API server has an identity or a status, and only known
-fields.  `known_fields.json` is the table of release 1.36.2; `tests/control_plane/known_fields.py` makes it.
+fields.  Of the workloads of Argo Rollouts and OpenKruise it is the pod template that is looked at.
+`known_fields.json` is the table of release 1.36.2; `tests/control_plane/known_fields.py` makes it.
 """
 
 import json
@@ -11,6 +12,8 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from models.objects.custom_workload import is_of_others
 
 _FROM_API_SERVER = re.compile(rb'"(?:uid|creationTimestamp)"\s*:\s*"|"status"\s*:\s*\{\s*"')
 _TABLE = Path(__file__).with_name("known_fields.json")
@@ -41,6 +44,10 @@ def mistakes(text: bytes, kind: str) -> Iterator[str]:
     known = _known()
     number = known.kinds.get(f"{item.get('apiVersion', '')} {item.get('kind', kind)}", -1)
     yield from _unknown(item, number, known.types, "")
+    if is_of_others(str(item.get("apiVersion", ""))):
+        spec = known.types[known.types[known.kinds["apps/v1 Deployment"]]["spec"]]
+        template = item["spec"].get("template") if isinstance(item.get("spec"), dict) else None
+        yield from _unknown(template, spec["template"], known.types, "spec.template")
 
 
 @cache

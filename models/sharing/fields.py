@@ -34,6 +34,7 @@ class Meaning(Enum):
     SELECTOR = auto()
     """A choice of nodes in kubectl's notation."""
     IMAGE = auto()
+    ADDRESS = auto()
     MESSAGE = auto()
     """A sentence in which names may stand."""
 
@@ -56,7 +57,7 @@ class ReadField:
 
 #: Whether these are set, or left to their defaults, makes a difference to some plugin.
 _SAID = {"namespace", "parallelism", "preemption_policy", "replicas", "status"}
-#: Fields whose texts are words of Kubernetes, of a vendor, keys, identities or addresses.
+#: Fields whose texts are words of Kubernetes, of a vendor, keys or identities.
 _FIXED = {
     "action",
     "api_version",
@@ -68,7 +69,6 @@ _FIXED = {
     "extended_resource_name",
     "failed",
     "failed_indexes",
-    "host_ip",
     "ignored_resource_groups",
     "ignored_resources",
     "key",
@@ -97,6 +97,7 @@ _FIXED_NAMES = (CSINodeDriver, Plugin, PluginConfig, PolicyPluginConfig, Resourc
 _MEANINGS = {
     "annotations": Meaning.ANNOTATIONS,
     "disrupted_pods": Meaning.NAMES_AS_KEYS,
+    "host_ip": Meaning.ADDRESS,
     "image": Meaning.IMAGE,
     "names": Meaning.IMAGE,
     "node_selector": Meaning.SELECTOR,

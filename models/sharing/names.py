@@ -6,7 +6,8 @@ still its name with a number.  Order holds for whole names because it holds for 
 them come before all letters and digits, in the old names as in the new.
 
 Digits at the beginning of a part stay, and so a part that is a number stays as it is: ordinals, and what
-Gt and Lt compare, keep their meaning.
+Gt and Lt compare, keep their meaning.  Four numbers in a row are an address, as in `ip-10-0-3-17`: they are
+one part and become a word, which stands behind all other numbers.
 """
 
 import re
@@ -14,12 +15,17 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 #: What no separator stands in: every sign of ASCII but the underscore, which sorts among letters.
-_PART = re.compile(r"[^\s!-/:-@\[-^`{-~]+")
+_WORD = r"[^\s!-/:-@\[-^`{-~]"
+#: Four numbers of at most three digits, with dots or dashes between them.
+_ADDRESS = rf"(?<!{_WORD})[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}(?!{_WORD})"
+_PART = re.compile(rf"{_ADDRESS}|{_ADDRESS.replace('.[', '-[', 1)}|{_WORD}+")
 _NUMBER = re.compile(r"[0-9]*")
 #: Without vowels no words come about by chance.
 _LETTERS = "bcdfghjklmnpqrstvwxz"
 #: Names that Kubernetes itself gives a meaning.
 _OF_KUBERNETES = {"default-scheduler", "system-cluster-critical", "system-node-critical"}
+#: Addresses that do, for ports on hosts.
+_OF_HOSTS = {"", "0.0.0.0", "127.0.0.1", "::", "::1"}
 #: Parts of an image's name that do.
 _OF_IMAGES = {"latest", "sha256"}
 
@@ -29,13 +35,17 @@ class NewNames:
 
     def __init__(self, parts: Iterable[str]) -> None:
         old = sorted(part for part in set(parts) if not part.isdecimal())
-        self._new = {part: _digits(part) + word for part, word in zip(old, _words(old), strict=False)}
+        self._new = {part: _kept_digits(part) + word for part, word in zip(old, _words(old), strict=False)}
 
     def name(self, text: str) -> str:
         """Another name for this one."""
         if text in _OF_KUBERNETES:
             return text
         return _PART.sub(lambda part: self._of(part[0]), text)
+
+    def address(self, text: str) -> str:
+        """Another address; those that mean every address, or the host itself, stay."""
+        return text if text in _OF_HOSTS else self._of(text)
 
     def image(self, text: str) -> str:
         """Another name for an image; a digest is still one, and the tag `latest` too."""
@@ -58,17 +68,23 @@ class OldNames:
         self.parts.update(_PART.findall(text))
         return text
 
+    def address(self, text: str) -> str:
+        """The address itself, which is a part as it is."""
+        self.parts.add(text)
+        return text
+
     image = name
 
 
-def _digits(part: str) -> str:
+def _kept_digits(part: str) -> str:
+    """The digits that a part begins with; of an address none."""
     found = _NUMBER.match(part)
-    return found[0] if found else ""
+    return found[0] if found and not {".", "-", ":"} & set(part) else ""
 
 
 def _words(old: list[str]) -> Iterator[str]:
     """As many words in their order, all of one length, none of them an old part."""
-    length, taken = 1, {part.removeprefix(_digits(part)) for part in old}
+    length, taken = 1, {part.removeprefix(_kept_digits(part)) for part in old}
     while len(_LETTERS) ** length < 2 * len(old):
         length += 1
     return (word for word in map("".join, product(_LETTERS, repeat=length)) if word not in taken)

@@ -1,10 +1,13 @@
 """An object under other names: every text in it that is a name goes through the same renaming."""
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from models.objects.annotations import MIRROR, NODE_SELECTOR, SELECTED_NODE
+from models.admission.namespaces import toleration_list
+from models.objects.affinity import Toleration
+from models.objects.annotations import DEFAULT_TOLERATIONS, MIRROR, NODE_SELECTOR, SELECTED_NODE
 from models.objects.base import KubeModel, NamespacedObject
 from models.objects.kinds import MODELS
 from models.objects.origin import SnapshotOrigin
@@ -35,6 +38,9 @@ class Names(Protocol):
 
     def image(self, text: str) -> str:
         """Another image."""
+
+    def address(self, text: str) -> str:
+        """Another address."""
 
 
 def renamed(item: Manifest, names: Names) -> Manifest:
@@ -81,6 +87,8 @@ def _text(part: Any, meaning: Meaning, beside: Mapping[str, Any], names: Names) 
 
 
 def _word(text: str, meaning: Meaning, names: Names) -> str:
+    if meaning is Meaning.ADDRESS:
+        return names.address(text)
     if meaning is Meaning.IMAGE:
         return names.image(text)
     if meaning is Meaning.SELECTOR:
@@ -111,4 +119,6 @@ def _annotation(key: str, text: Any, names: Names) -> Any:
         return names.name(text)
     if key == NODE_SELECTOR and isinstance(text, str):
         return _word(text, Meaning.SELECTOR, names)
+    if key == DEFAULT_TOLERATIONS and isinstance(text, str):
+        return json.dumps([_renamed(item, Toleration, names) for item in toleration_list(text)])
     return "" if key == MIRROR else text

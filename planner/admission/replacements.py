@@ -11,6 +11,7 @@ from functools import cached_property
 
 from models.admission.chain import Admission
 from models.admission.evidence import same_requests
+from models.admission.pod_security import ENFORCE
 from models.controllers.owners import Workloads
 from models.controllers.templates import new_pod, usable
 from models.objects.pod import Pod
@@ -28,7 +29,13 @@ class Replacements:
     def __init__(self, problem: Problem, workloads: Workloads) -> None:
         self._problem, self._workloads = problem, workloads
         self._quotas = Quotas(problem)
-        self._limited = {item.namespace for item in problem.cluster.limit_ranges}
+        known = (*problem.cluster.limit_ranges, *problem.cluster.admitted_templates)
+        judged = {
+            item.name
+            for item in problem.cluster.namespaces
+            if item.metadata.deletion_timestamp or ENFORCE in item.metadata.labels
+        }
+        self._limited = judged.union(item.namespace for item in known)
 
     def why_not(self, pod: Pod) -> str:
         """Why a pod should stay; empty where it is made again as it is."""

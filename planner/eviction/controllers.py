@@ -21,6 +21,7 @@ from models.controllers.jobs import wanted_of
 from models.controllers.owners import ByController, Workloads, is_live
 from models.controllers.replicas import emptied
 from models.controllers.templates import stand_in_uid
+from models.objects.custom_workload import CloneSet, Rollout
 from models.objects.pod import Pod
 from models.objects.workload import (
     DaemonSet,
@@ -43,6 +44,9 @@ EMPTIED = "of a ReplicaSet that a rollout is emptying"
 UNSEEN = "of a workload whose newest change has not been acted on yet"
 SURPLUS = "of a workload that has more pods than it wants"
 ROLLED_OUT = "of a DaemonSet that is being rolled out"
+CLONES_ROLLED_OUT = "of a CloneSet that is being rolled out"
+#: A canary or blue-green update may stay as it is for days, and go on at any moment.
+BETWEEN = "of an older ReplicaSet of a Rollout that is between two"
 #: The claim goes with the pod; the next pod has a claim of its own, which binds wherever that pod lands.
 EPHEMERAL = "with an ephemeral volume"
 #: The Job would survive the eviction, but moving pods of Jobs was not allowed.
@@ -138,12 +142,12 @@ class Controllers:
         if any(item is not None and item.metadata.deletion_timestamp for item in (owner, above)):
             return DELETED
         if id(owner) in self._emptied:
-            return EMPTIED
+            return BETWEEN if isinstance(above, Rollout) else EMPTIED
         if _is_unseen(above):
             return UNSEEN
         if self._live[pod.namespace, owner.kind, owner.name] > self._wanted(owner, above):
             return SURPLUS
-        return ROLLED_OUT if isinstance(owner, DaemonSet) and owner.is_rolling else ""
+        return _rolled_out(owner)
 
     def _is_gone(self, pod: Pod) -> bool:
         """Whether the pod's controller is missing from a snapshot that would have it."""
@@ -216,9 +220,16 @@ def _is_from_api_server(item: Workload) -> bool:
     return counted and item.metadata.uid not in ("", stand_in_uid(item.kind, item.key))
 
 
+def _rolled_out(owner: Workload) -> str:
+    """Why the next pod may be of another revision, where the controller itself says which pods have it."""
+    if isinstance(owner, CloneSet):
+        return CLONES_ROLLED_OUT if owner.is_rolling else ""
+    return ROLLED_OUT if isinstance(owner, DaemonSet) and owner.is_rolling else ""
+
+
 def _is_unseen(owner: Workload | None) -> bool:
     """Whether the spec is newer than the generation its controller last observed, as far as known."""
-    if not isinstance(owner, Deployment | StatefulSet | DaemonSet):
+    if not isinstance(owner, Deployment | StatefulSet | DaemonSet | CloneSet):
         return False
     seen = owner.status.observed_generation
     return seen is not None and seen < owner.metadata.generation

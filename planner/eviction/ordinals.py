@@ -64,7 +64,7 @@ class Ordinals:
         if key not in self._lowest:
             there, owner = self._pods[key], self._sets.get(key)
             is_set = owner is not None and _sets_replicas(owner)
-            wanted = range(owner.spec.ordinals.start, _end(owner)) if owner and is_set else sorted(there)
+            wanted = owner.spec.wanted_ordinals if owner and is_set else sorted(there)
             missing = (n for n in wanted if n not in there or not _is_ready(there[n]))
             self._lowest[key] = next(missing, None)
         return self._lowest[key]
@@ -73,7 +73,7 @@ class Ordinals:
         """The ordinals that exist, are not wanted, and stand for none that is missing."""
         if not _sets_replicas(owner):
             return ()
-        wanted, there = range(owner.spec.ordinals.start, _end(owner)), self._pods[key]
+        wanted, there = owner.spec.wanted_ordinals, self._pods[key]
         missing = len(wanted) - sum(ordinal in wanted for ordinal in there)
         if owner.spec.pod_management_policy == "OrderedReady":
             missing = 0
@@ -93,10 +93,6 @@ def _key(pod: Pod) -> _Key | None:
     """The StatefulSet that the pod names as its controller."""
     owner = pod.metadata.controller
     return (pod.namespace, owner.name) if owner is not None and owner.kind == "StatefulSet" else None
-
-
-def _end(owner: StatefulSet) -> int:
-    return owner.spec.ordinals.start + owner.spec.replicas
 
 
 def _sets_replicas(owner: StatefulSet) -> bool:

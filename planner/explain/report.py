@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from models.objects.custom_workload import is_of_others
 from models.objects.node import Node
 from models.objects.pod import Pod
 from models.objects.quantity import format_quantity
@@ -165,7 +166,8 @@ def _changes(case: PendingCase, change: ClusterChange, owners: Owners) -> Iterat
 
 
 def _in_manifest(case: PendingCase, change: ClusterChange, owners: Owners) -> FixChange:
-    namespace = case.template.namespace
+    namespace, owner = case.template.namespace, case.template.owner
+    of_others = owner is not None and is_of_others(owner.api_version)
     workload = owners.workload_of(case.problem.pods[case.pod], case.template)
     spec = case.problem.pods[case.pod].spec
     patch = patches.spec_patch(spec, edited(spec, (change,)))
@@ -174,7 +176,8 @@ def _in_manifest(case: PendingCase, change: ClusterChange, owners: Owners) -> Fi
         target=workload,
         namespace=namespace,
         summary=change.summary,
-        command=patches.command(workload, namespace, patch),
+        # What is not built in takes no strategic merge patch.
+        command="" if of_others else patches.command(workload, namespace, patch),
         patch=patches.wrapped(workload, patch),
     )
 

@@ -280,7 +280,7 @@ def _with_claims(case: PendingCase) -> Iterator[ClusterChange]:
     claims, pod = case.state.claims.by_key, case.template.pod
     used = [v.persistent_volume_claim for v in pod.spec.volumes if v.persistent_volume_claim is not None]
     names = tuple(claim.claim_name for claim in used if f"{pod.namespace}/{claim.claim_name}" not in claims)
-    if names:
+    if names and not case.problem.cluster.is_unseen("persistentvolumeclaims"):
         words = f"create claim{'s' if len(names) > 1 else ''} {', '.join(names)}"
         edit = partial(_without_volumes, names=names)
         yield ClusterChange("CreateClaim", Cost.CREATE_CLAIM, words, edit=edit, claims=names)

@@ -14,11 +14,15 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from models.admission.chain import is_new
+from models.admission.limits import claim_out_of_bounds
+from models.controllers.templates import stand_in_uid
 from models.objects.affinity import PodAffinityTerm
 from models.objects.containers import Container, ResourceRequirements
 from models.objects.pod import Pod, PodSpec, PodStatus
-from models.objects.policy import ResourceQuota, ScopeRequirement
+from models.objects.policy import LimitRangeItem, ResourceQuota, ScopeRequirement
+from models.objects.storage import PersistentVolumeClaim
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_units, in_words
+from planner.problem.volume_claims import claims_of
 
 if TYPE_CHECKING:
     from planner.problem.problem import Problem
@@ -75,13 +79,24 @@ class Quotas:
         for quota in sorted(problem.cluster.resource_quotas, key=lambda item: item.name):
             hard = {name: in_units(_unit(name), amount) for name, amount in quota.spec.hard.items()}
             self._ledgers[quota.namespace].append(_Ledger(quota, hard, dict.fromkeys(hard, 0)))
+        self._bounds: dict[str, list[LimitRangeItem]] = defaultdict(list)
+        for found in problem.cluster.limit_ranges:
+            bounds = [item for item in found.spec.limits if item.type == "PersistentVolumeClaim"]
+            if bounds:
+                self._bounds[found.namespace] += bounds
+        self._coming: dict[str, PersistentVolumeClaim] = {}
+        for claim in problem.cluster.persistent_volume_claims if self else ():
+            if claim.metadata.uid == stand_in_uid("PersistentVolumeClaim", claim.key):
+                self._coming[claim.key] = claim
+            else:
+                self._charge_claim(claim)
         self._known: dict[object, tuple[list[_Ledger], Amounts]] = {}
         for pod in problem.cluster.pods if self._ledgers else ():
             if pod.namespace in self._ledgers and not is_new(pod):
                 self._charge(pod)
 
     def __bool__(self) -> bool:
-        return bool(self._ledgers)
+        return bool(self._ledgers or self._bounds)
 
     def limits(self, pod: Pod) -> bool:
         """Whether there is a quota in a pod's namespace."""
@@ -89,6 +104,8 @@ class Quotas:
 
     def admit(self, pod: Pod) -> str:
         """Count one more pod; where there is no room for it, what the API server says."""
+        if line := self._claims_refused(pod):
+            return f"forbidden: {line}"
         ledgers, usage = self._concerned(pod)
         asked = chain((one.unnamed for one in ledgers), (one.exceeded for one in ledgers))
         if line := next(filter(None, (objection(pod.spec, usage) for objection in asked)), ""):
@@ -96,6 +113,32 @@ class Quotas:
         for ledger in ledgers:
             ledger.add(usage)
         return ""
+
+    def _claims_refused(self, pod: Pod) -> str:
+        """Count the claims that are made for a pod; where there is no room for one, what is said of it.
+
+        They are made before the pod is, and stay when that is refused.
+        """
+        for use in claims_of(pod) if self._coming else ():
+            claim = self._coming.get(use.key)
+            if claim is None:
+                continue
+            usage = _usage_of_claim(claim)
+            bounds = claim_out_of_bounds(claim.spec.resources.requests, self._bounds.get(claim.namespace, ()))
+            beyond = (one.exceeded(pod.spec, usage) for one in self._unscoped(claim.namespace))
+            if line := next(filter(None, chain(bounds, beyond)), ""):
+                return line
+            self._charge_claim(self._coming.pop(use.key))
+        return ""
+
+    def _charge_claim(self, claim: PersistentVolumeClaim) -> None:
+        for ledger in self._unscoped(claim.namespace):
+            ledger.add(_usage_of_claim(claim))
+
+    def _unscoped(self, namespace: str) -> Iterator[_Ledger]:
+        """The quotas of a namespace that count more than pods."""
+        ledgers = self._ledgers.get(namespace, ())
+        return (one for one in ledgers if not one.quota.spec.requirements)
 
     def refuses_again(self, pod: Pod) -> bool:
         """Whether a pod that is there could not be made again when it is gone."""
@@ -141,8 +184,20 @@ class Quotas:
         return usage
 
 
+def _usage_of_claim(claim: PersistentVolumeClaim) -> Amounts:
+    """What a claim counts as, also for the quota of its class."""
+    storage = in_units("storage", claim.spec.resources.requests.get("storage", 0))
+    usage = {"persistentvolumeclaims": 1, "count/persistentvolumeclaims": 1, "requests.storage": storage}
+    if claim.spec.storage_class_name:
+        prefix = f"{claim.spec.storage_class_name}.storageclass.storage.k8s.io/"
+        usage |= {f"{prefix}persistentvolumeclaims": 1, f"{prefix}requests.storage": storage}
+    return usage
+
+
 def _unit(name: str) -> str:
     """The resource, in whose unit an entry of a quota is counted."""
+    if "storageclass.storage.k8s.io/" in name:
+        name = name.rpartition("/")[2]
     return name.removeprefix("requests.").removeprefix("limits.")
 
 

@@ -20,10 +20,14 @@ from planner.problem.volume_claims import volume_keys
 #: Fields of a pod's spec on which its placement does not depend, or which are keyed separately.
 _NOT_IN_KEY = {
     "node_name": True,
+    "host_ipc": True,
+    "host_pid": True,
+    "security_context": True,
     "volumes": True,
     "priority_class_name": True,
     "termination_grace_period_seconds": True,
 }
+_NOT_OF_CONTAINERS = {name: {"__all__": {"security_context"}} for name in ("containers", "init_containers")}
 _PARTS_IN_KEY = itemgetter(*(name for name in PodSpec.model_fields if name not in _NOT_IN_KEY))
 
 
@@ -95,7 +99,9 @@ class Grouping:
         parts = tuple(map(id, _PARTS_IN_KEY(spec.__dict__)))
         found = self._spec_keys.get(parts)
         if found is None:
-            found = self._spec_keys[parts] = spec.model_dump_json(exclude=_NOT_IN_KEY)
+            found = self._spec_keys[parts] = spec.model_dump_json(
+                exclude={**_NOT_IN_KEY, **_NOT_OF_CONTAINERS}
+            )
         return found
 
 

@@ -79,6 +79,9 @@ class Claims:
         self._nodes = nodes
         self._pods = pods
         self.by_key = {claim.key: claim for claim in cluster.persistent_volume_claims}
+        self._unseen = cluster.is_unseen("persistentvolumeclaims")
+        self._classes_unseen = cluster.is_unseen("storageclasses")
+        self.volumes_unseen = cluster.is_unseen("persistentvolumes")
         self.volumes = {volume.name: volume for volume in cluster.persistent_volumes}
         self.classes = {found.name: found for found in cluster.storage_classes}
         self._default_class = next((c.name for c in cluster.storage_classes if _is_default(c)), "")
@@ -96,6 +99,16 @@ class Claims:
     def bindings(self) -> tuple[VolumeChoice, ...]:
         """What claims were given since the snapshot, in order."""
         return tuple(self._journal)
+
+    def missing(self, name: str) -> str:
+        """What is to be said of a claim that is not here: that it is not found, or may not be listed."""
+        if self._unseen:
+            return f'unknown: persistentvolumeclaim "{name}" may not be listed'
+        return f'persistentvolumeclaim "{name}" not found'
+
+    def is_class_unseen(self, claim: PersistentVolumeClaim) -> bool:
+        """Whether a claim's class was not listed, and so it is not known when the claim is bound."""
+        return self._classes_unseen and self.storage_class(claim) is None
 
     def is_bound(self, claim: PersistentVolumeClaim) -> bool:
         """Whether a claim has its volume for good."""

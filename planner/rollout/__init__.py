@@ -16,7 +16,7 @@ from planner.proof.effort import STANDARD, Effort
 from planner.rollout.before import Before
 from planner.rollout.draw import Ended, play
 from planner.rollout.fixes import fixes_of
-from planner.rollout.prepare import Prepared, prepare, pruned
+from planner.rollout.prepare import Prepared, not_played, prepare, pruned
 from planner.rollout.report import broken_constraints, counts_at, spread_changes, workload_reports
 from planner.rollout.restart import all_restarted, unchanged
 from planner.rollout.scaling_path import trajectory
@@ -51,7 +51,8 @@ def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its na
     gone = [] if prune is None else pruned(cluster, manifests, prune)
     prepared = prepare(cluster, manifests, gone, effort)
     if not prepared.makers:
-        raise InputError(["the manifests have no workload: nothing would be rolled out"])
+        nothing = "the manifests have no workload: nothing would be rolled out"
+        raise InputError([*not_played(manifests)] or [nothing])
     before = Before.of(cluster, manifests, prepared)
     draws = draws_of(prepared, replays, preemption=preemption, progress=progress, stop_event=stop_event)
     ends = [counts_at(prepared.problem, draw.simulation.scheduler.state) for draw in draws]

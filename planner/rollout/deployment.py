@@ -72,7 +72,8 @@ class DeploymentRun(Run, Controller):
     def completes(self, simulation: ClusterSimulation) -> bool:
         """Whether all pods wanted are there, of the new revision, and available."""
         if self.deployment.spec.paused:
-            return not list(self._resized(simulation))
+            ready = sum(item.count_available(simulation) for item in self.sets)
+            return not list(self._resized(simulation)) and ready >= self.deployment.spec.replicas
         gone = not any(len(item.live(simulation)) for item in self.old)
         return (
             gone
@@ -115,6 +116,9 @@ class DeploymentRun(Run, Controller):
     def _scaled(self) -> Sizes:
         """Another number of replicas: all to one ReplicaSet, or to each its part."""
         wanted = self.deployment.spec.replicas
+        if not (self._exists or self.old):
+            # It is paused, and only a rollout makes the first ReplicaSet.
+            return []
         active = [item for item in self.sets if item.replicas]
         if len(active) <= 1:
             only = (active or [self.new if self._exists else self.sets[-2 if self.old else -1]])[0]

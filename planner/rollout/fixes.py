@@ -158,7 +158,8 @@ def _with(manifests: Snapshot, changed: Rolling) -> Snapshot:
         "Job": "jobs",
     }
     field = fields[changed.kind]
-    items: Any = tuple(changed if item.key == changed.key else item for item in getattr(manifests, field))
+    same = changed.kind, changed.key
+    items: Any = tuple(changed if (o.kind, o.key) == same else o for o in getattr(manifests, field))
     return replace(manifests, **{field: items})
 
 

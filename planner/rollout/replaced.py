@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from models import Cluster
+from models.objects.custom_workload import is_custom
 from models.objects.workload import DaemonSet, Deployment, StatefulSet
 from models.snapshot import Snapshot
 from planner.rollout.slots import same_template
@@ -18,9 +19,9 @@ def taken_apart(cluster: Cluster) -> tuple[Cluster, Snapshot] | None:
     """The cluster before templates changed, and the workloads that change them; None without any."""
     before, after = cluster, Snapshot()
     for item in cluster.replaced:
-        if isinstance(item, Deployment | StatefulSet | DaemonSet):
+        if isinstance(item, Deployment | StatefulSet | DaemonSet) and not is_custom(item):
             field = _FIELDS[type(item)]
-            new = next(found for found in getattr(cluster, field) if found.key == item.key)
+            new = next(o for o in getattr(cluster, field) if (o.kind, o.key) == (item.kind, item.key))
             if item.metadata.uid and not same_template(item.spec.template, new.spec.template):
                 before = _with(before, field, item)
                 more: Any = (*getattr(after, field), new)
@@ -31,7 +32,8 @@ def taken_apart(cluster: Cluster) -> tuple[Cluster, Snapshot] | None:
 
 
 def _with(cluster: Cluster, field: str, item: Any) -> Cluster:
-    found: Any = tuple(item if other.key == item.key else other for other in getattr(cluster, field))
+    same = item.kind, item.key
+    found: Any = tuple(item if (o.kind, o.key) == same else o for o in getattr(cluster, field))
     return replace(cluster, **{field: found})
 
 

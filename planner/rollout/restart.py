@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from models.controllers.apply import ROLLED_OUT
+from models.objects.custom_workload import is_custom
 from models.objects.workload import DaemonSet, Deployment, StatefulSet
 from models.snapshot import Snapshot
 from planner.rollout.slots import restarted, same_template
@@ -21,7 +22,7 @@ def all_restarted(manifests: Snapshot) -> Snapshot:
 
 
 def _marked(item: Any) -> Any:
-    if not isinstance(item, _HAVE_REVISIONS) or item.spec.template is None:
+    if not isinstance(item, _HAVE_REVISIONS) or is_custom(item) or item.spec.template is None:
         return item
     spec = item.spec.model_copy(update={"template": restarted(item.spec.template)})
     return item.model_copy(update={"spec": spec})
@@ -42,9 +43,9 @@ def as_they_run(cluster: Snapshot, manifests: Snapshot) -> list[str]:
     """`Kind namespace/name` of the workloads that are to be applied as they run, as far as they are read."""
     found = []
     for field in ROLLED_OUT:
-        before = {item.key: item for item in getattr(cluster, field)}
+        before = {item.key: item for item in getattr(cluster, field) if not is_custom(item)}
         for item in getattr(manifests, field):
-            old = before.get(item.key)
+            old = None if is_custom(item) else before.get(item.key)
             if isinstance(item, _HAVE_REVISIONS) and old is not None and old.spec == item.spec:
                 found.append(f"{item.kind} {item.key}")
             elif isinstance(item, _HAVE_REVISIONS) and old is not None:

@@ -15,6 +15,7 @@ from random import Random
 from typing import Any
 
 from models import Cluster
+from models.objects.custom_workload import is_custom
 from models.objects.workload import Job
 from models.snapshot import Snapshot
 from planner.clock import is_stop_requested, report_best
@@ -93,6 +94,8 @@ def _owner(cluster: Cluster, name: str, numbers: Sequence[int]) -> Rolling:
         found = scalable(cluster, name, number)
     if isinstance(found, Job):
         raise InputError([f"Job {found.key}: its pods come to an end, they cannot be scaled step by step"])
+    if is_custom(found):
+        raise InputError([f"{found.kind} {found.key}: its controller is not played step by step"])
     owner: Rolling = found
     return owner
 

@@ -26,6 +26,7 @@ class Slots:
 
     def __init__(self, cluster: Snapshot) -> None:
         self._admission = Admission(cluster)
+        self.notes = self._admission.notes
         self._known_claims = {claim.key for claim in cluster.persistent_volume_claims}
         self.there = frozenset(pod.key for pod in cluster.pods)
         self.taken = set(self.there)

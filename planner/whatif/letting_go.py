@@ -8,6 +8,7 @@ from typing import Any
 
 from models import Cluster
 from models.controllers.reconcile import workloads_of
+from models.objects.custom_workload import spoken_to_kubectl
 from models.objects.disruption import PodDisruptionBudget
 from models.objects.pod import Pod
 from models.objects.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
@@ -31,7 +32,7 @@ def one_replica_more(cluster: Cluster, pod: Pod) -> Iterator[tuple[Cluster, FixC
             target=f"{kind}/{owner.name}",
             namespace=owner.namespace,
             summary=f"one more replica of {kind}/{owner.name}: {replicas}",
-            command=f"kubectl scale {kind.lower()}/{owner.name} -n {owner.namespace} --replicas={replicas}",
+            command=f"kubectl scale {spoken_to_kubectl(owner)} -n {owner.namespace} --replicas={replicas}",
         ),
     )
 

@@ -9,23 +9,41 @@ from typing import TypeVar
 
 from models import Cluster
 from models.controllers.reconcile import workloads_of
+from models.objects.custom_workload import ARGO, KRUISE
 from models.objects.node import Node
 from models.objects.pod import Pod
 from models.objects.workload import Workload
 from planner.errors import InputError
 
 _SHORT = {
+    "clone": "CloneSet",
     "deploy": "Deployment",
     "ds": "DaemonSet",
     "rc": "ReplicationController",
+    "ro": "Rollout",
     "rs": "ReplicaSet",
     "sts": "StatefulSet",
 }
-#: The API groups of kinds that are in one; kubectl takes them after the kind: `deployment.apps/web`.
-_GROUPS = {"Job": "batch", "ReplicationController": ""}
+#: The API groups of kinds that are not in `apps`; kubectl takes them after the kind: `deployment.apps/web`.
+_GROUPS = {
+    "CloneSet": (KRUISE,),
+    "Job": ("batch",),
+    "ReplicationController": ("",),
+    "Rollout": (ARGO,),
+    "StatefulSet": ("apps", KRUISE),
+}
 _POD = ("pod", "pods", "po")
 _NODE = ("node", "nodes", "no")
-_KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController", "DaemonSet", "Job")
+_KINDS = (
+    "Deployment",
+    "ReplicaSet",
+    "StatefulSet",
+    "ReplicationController",
+    "DaemonSet",
+    "Job",
+    "Rollout",
+    "CloneSet",
+)
 _LONG = {kind.lower(): kind for kind in _KINDS} | {f"{kind.lower()}s": kind for kind in _KINDS}
 _MOST_NAMES = 3
 
@@ -72,8 +90,8 @@ def kind_named(word: str) -> str | None:
     kind = _SHORT.get(name) or _LONG.get(name)
     if kind is None:
         return None
-    known = _GROUPS.get(kind, "apps")
-    return kind if group in {"", known, f"v1.{known}"} else None
+    known = _GROUPS.get(kind, ("apps",))
+    return kind if not group or any(group in {name, f"v1.{name}"} for name in known) else None
 
 
 def workload_named(cluster: Cluster, text: str, namespace: str | None = None) -> Workload:

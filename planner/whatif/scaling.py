@@ -13,6 +13,7 @@ from models import Cluster
 from models.controllers.expand import MOST_NEW_PODS
 from models.controllers.owners import ByController, is_live
 from models.controllers.reconcile import workloads_of
+from models.controllers.replicas import is_between_sets
 from models.controllers.templates import usable
 from models.objects.pod import Pod
 from models.objects.workload import (
@@ -31,10 +32,12 @@ from planner.whatif.victims import by_job, by_replica_set, company_of, moment
 
 #: The field of a Cluster for each kind that has a number of pods.
 FIELDS = {
+    "CloneSet": "replica_sets",
     "Deployment": "deployments",
     "Job": "jobs",
     "ReplicaSet": "replica_sets",
     "ReplicationController": "replication_controllers",
+    "Rollout": "deployments",
     "StatefulSet": "stateful_sets",
 }
 
@@ -79,6 +82,13 @@ def scalable(cluster: Cluster, workload: str, replicas: int) -> Workload:
     if above is not None:
         raise InputError([f"{found.kind} {found.key} belongs to {above.kind} {above.key}: scale that"])
     makers = makers_of(cluster, found)
+    if isinstance(found, Deployment) and is_between_sets(found, ByController(cluster.replica_sets).of(found)):
+        raise InputError(
+            [
+                f"{found.kind} {found.key} is between two ReplicaSets: how many pods each gets is up to "
+                "Argo Rollouts, and is not foreseen"
+            ]
+        )
     templates = [usable(item.spec.template) for item in (found, *makers)]
     pods = ByController(cluster.pods)
     live = sum(is_live(pod) for maker in makers for pod in pods.of(maker))
@@ -140,8 +150,11 @@ def _of_stateful_set(owner: StatefulSet, pods: Sequence[Pod], replicas: int) -> 
     """The highest ordinals first; a pod whose name has no ordinal is none of its own."""
     numbered = [(number, pod) for pod in pods if (number := _ordinal(pod, owner)) is not None]
     numbered.sort(key=lambda item: -item[0])
-    last = owner.spec.ordinals.start + replicas
-    return Replicas(owner, tuple(pod for _, pod in numbered), sum(number >= last for number, _ in numbered))
+    kept = set(owner.spec.model_copy(update={"replicas": replicas}).wanted_ordinals)
+    numbered.sort(key=lambda item: item[0] in kept)
+    return Replicas(
+        owner, tuple(pod for _, pod in numbered), sum(number not in kept for number, _ in numbered)
+    )
 
 
 def _ordinal(pod: Pod, owner: StatefulSet) -> int | None:

@@ -49,20 +49,26 @@ class ApiServer(ThreadingHTTPServer):
     #: kubectl asks for all groups at once; a connection that finds the queue full is tried again after 1 s.
     request_queue_size = 64
 
-    def __init__(self, objects: Mapping[str, list[dict[str, Any]]], forbidden: Sequence[str]) -> None:
+    def __init__(
+        self,
+        objects: Mapping[str, list[dict[str, Any]]],
+        forbidden: Sequence[str],
+        more: Mapping[str, Sequence[tuple[str, str, bool]]],
+    ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.objects = objects
+        self.resources = {**RESOURCES, **more}
         self.forbidden = forbidden
         self.asked: list[str] = []
 
     def answer(self, path: str) -> tuple[int, dict[str, Any]]:
         """The status and body of a GET."""
         self.asked.append(path)
-        found = {**_discovery(), **dict(self._lists())}.get(path.rstrip("/"))
+        found = {**_discovery(self.resources), **dict(self._lists())}.get(path.rstrip("/"))
         return found or (404, _status(404, "NotFound", "the server could not find it"))
 
     def _lists(self) -> Iterator[tuple[str, tuple[int, dict[str, Any]]]]:
-        for version, resources in RESOURCES.items():
+        for version, resources in self.resources.items():
             for plural, kind, namespaced in resources:
                 yield f"{_root(version)}/{plural}", self._list(version, plural, kind)
                 if not namespaced and plural not in self.forbidden:
@@ -97,10 +103,12 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(
-    objects: Mapping[str, list[dict[str, Any]]], forbidden: Sequence[str] = ()
+    objects: Mapping[str, list[dict[str, Any]]],
+    forbidden: Sequence[str] = (),
+    more: Mapping[str, Sequence[tuple[str, str, bool]]] | None = None,
 ) -> Iterator[ApiServer]:
-    """A running stand-in, stopped at the end."""
-    server = ApiServer(objects, forbidden)
+    """A running stand-in, stopped at the end; `more` are kinds that not every cluster has."""
+    server = ApiServer(objects, forbidden, more or {})
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
@@ -131,14 +139,16 @@ def _root(version: str) -> str:
     return f"/apis/{version}" if "/" in version else f"/api/{version}"
 
 
-def _discovery() -> dict[str, tuple[int, dict[str, Any]]]:
-    groups = [version for version in RESOURCES if "/" in version]
+def _discovery(
+    known: Mapping[str, Sequence[tuple[str, str, bool]]],
+) -> dict[str, tuple[int, dict[str, Any]]]:
+    groups = [version for version in known if "/" in version]
     answers: dict[str, tuple[int, dict[str, Any]]] = {
         "/api": (200, {"kind": "APIVersions", "versions": ["v1"]}),
         "/apis": (200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_group(v) for v in groups]}),
         "/version": (200, {"major": "1", "minor": "34", "gitVersion": "v1.34.1"}),
     }
-    for version, resources in RESOURCES.items():
+    for version, resources in known.items():
         found = [_resource(*resource) for resource in resources]
         answers[_root(version)] = (
             200,

@@ -128,6 +128,35 @@ def test_what_may_not_be_listed_is_a_note(planner: Planner, tmp_path: Path) -> N
     ]
 
 
+#: Argo CD without Argo Rollouts, and OpenKruise, whose kinds are in two versions.
+OF_OTHERS = {
+    "argoproj.io/v1alpha1": (("applications", "Application", True),),
+    "apps.kruise.io/v1beta1": (("statefulsets", "StatefulSet", True),),
+    "apps.kruise.io/v1alpha1": (("clonesets", "CloneSet", True),),
+}
+
+
+def test_workloads_of_others_are_asked_for_where_they_are_installed(planner: Planner, tmp_path: Path) -> None:
+    """What the server does not have is not asked for; what may not be listed is told by its whole name."""
+    clones = {"metadata": {"name": "web", "namespace": "shop", "uid": "u"}, "spec": {"replicas": 2}}
+    objects = {"nodes": [node("a1")], "pods": [], "clonesets": [clones]}
+    with serving(objects, more=OF_OTHERS) as running:
+        write_kubeconfig(tmp_path / "kubeconfig", running.server_port)
+        found = json.loads(planner("snapshot").out)["items"]
+        asked = [path.rpartition("/")[2] for path in running.asked]
+    assert [item["kind"] for item in found] == ["SnapshotOrigin", "Node", "CloneSet"]
+    assert {"clonesets", "statefulsets.apps.kruise.io"} & {*found[0]["kinds"]} == {
+        "statefulsets.apps.kruise.io"
+    }
+    assert "clonesets.apps.kruise.io" in found[0]["kinds"]
+    assert ("rollouts" in asked, "applications" in asked, "clonesets" in asked) == (False, False, True)
+    with serving(objects, ("clonesets",), more=OF_OTHERS) as running:
+        write_kubeconfig(tmp_path / "kubeconfig", running.server_port)
+        ended = planner("check")
+    assert ended.code == 0
+    assert ended.err == "note: clonesets are left out: this user may not list them\n"
+
+
 @pytest.mark.parametrize("kind", ["nodes", "pods"])
 def test_nodes_and_pods_are_needed(planner: Planner, tmp_path: Path, kind: str) -> None:
     """Without them there is no answer, and kubectl's line says why."""

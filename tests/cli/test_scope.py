@@ -172,14 +172,14 @@ def test_two_keys_to_survive(planner: Planner, tmp_path: Path) -> None:
 
 
 def test_kinds_that_make_pods_are_told_apart(planner: Planner, tmp_path: Path) -> None:
-    """A Rollout is no ConfigMap: its running pods count, and those that it would make are unknown."""
-    rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": "web"}}
+    """A RayCluster is no ConfigMap: its running pods count, and those that it would make are unknown."""
+    rollout = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "web"}}
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
     running = pod("web-1", on="a1")
     running["metadata"]["ownerReferences"] = [
         {
-            "apiVersion": "argoproj.io/v1alpha1",
-            "kind": "Rollout",
+            "apiVersion": "ray.io/v1",
+            "kind": "RayCluster",
             "name": "web",
             "uid": "u",
             "controller": True,
@@ -187,7 +187,7 @@ def test_kinds_that_make_pods_are_told_apart(planner: Planner, tmp_path: Path) -
     ]
     path = write(tmp_path / "cluster.json", node("a1"), running, rollout, settings)
     told = planner("check", "-f", path).err
-    assert "note: skipped 1 object of kind Rollout, which makes pods; counted as found: 1 running pod" in told
+    assert "note: skipped 1 object of kind RayCluster, which makes pods; counted as found: 1 running" in told
     assert "note: skipped 1 object of kind ConfigMap" in told
 
 

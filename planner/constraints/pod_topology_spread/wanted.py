@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from models.objects.affinity import TopologySpreadConstraint
+from models.objects.custom_workload import is_custom
 from models.objects.scheduler_config import PodTopologySpreadArgs
 from models.objects.selectors import LabelSelector, LabelSelectorRequirement
+from models.objects.workload import ReplicaSet, StatefulSet
 from planner.problem.nodes import HOSTNAME
 from planner.problem.problem import Problem
 from planner.problem.selection import Selection
@@ -67,8 +69,8 @@ class _Groups:
                 self._services[service.namespace].append(service.spec.selector)
         self._plain = {found.key: found.spec.selector for found in cluster.replication_controllers}
         self._selectors = {
-            "ReplicaSet": {found.key: found.spec.selector for found in cluster.replica_sets},
-            "StatefulSet": {found.key: found.spec.selector for found in cluster.stateful_sets},
+            "ReplicaSet": _selectors_of(cluster.replica_sets),
+            "StatefulSet": _selectors_of(cluster.stateful_sets),
         }
 
     def selector(self, template: Template) -> LabelSelector:
@@ -85,6 +87,11 @@ class _Groups:
             wanted.update(self._plain.get(key, {}))
         more = self._selectors.get(owner.kind, {}).get(key)
         return LabelSelector(match_labels=wanted, match_expressions=_requirements(more))
+
+
+def _selectors_of(workloads: Sequence[ReplicaSet | StatefulSet]) -> dict[str, LabelSelector | None]:
+    """Their selectors by key; of the workloads of others kube-scheduler knows nothing."""
+    return {found.key: found.spec.selector for found in workloads if not is_custom(found)}
 
 
 def _with_own_labels(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> LabelSelector | None:

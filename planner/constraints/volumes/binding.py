@@ -17,12 +17,14 @@ from planner.constraints.family import Filter, Rejects, Verdict, Violation, wher
 from planner.problem.nodes import ALL, Ints, Mask, Where
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
-from planner.problem.volume_claims import ClaimUse, claims_of
+from planner.problem.volume_claims import Claims, ClaimUse, claims_of
 from planner.state.state import State
 
 _CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 _NOTHING_TO_BIND = "node(s) didn't find available persistent volumes to bind"
 _LOST = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+_UNSEEN = "unknown: persistentvolumes may not be listed"
+_CLASS_UNSEEN = "unknown: storageclasses may not be listed"
 _IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 _REASONS = {1: _CONFLICT, 2: _NOTHING_TO_BIND, 4: _LOST}
 
@@ -46,9 +48,12 @@ class VolumeBinding(Filter):
         known = self.state.claims.by_key
         uses = list(claims_of(template.pod))
         for use in uses:
-            if (problem := _problem_with(use, known.get(use.key))) is not None:
+            if (problem := _problem_with(use, known.get(use.key), self.state.claims)) is not None:
                 return problem
-        return _IMMEDIATE if any(self._is_stuck(known[use.key]) for use in uses) else None
+        stuck = [known[use.key] for use in uses if self._is_stuck(known[use.key])]
+        if any(self.state.claims.is_class_unseen(claim) for claim in stuck):
+            return _CLASS_UNSEEN
+        return _IMMEDIATE if stuck else None
 
     def _is_stuck(self, claim: PersistentVolumeClaim) -> bool:
         """Whether a claim should be bound by now and is not."""
@@ -88,7 +93,9 @@ class VolumeBinding(Filter):
                 yield claim
 
     def verdict(self, template: Template, code: int) -> Verdict:
-        return Verdict(tuple(text for bit, text in _REASONS.items() if code & bit), unresolvable=True)
+        unseen = {4: _UNSEEN} if self.state.claims.volumes_unseen else {}
+        told = (text for bit, text in (_REASONS | unseen).items() if code & bit)
+        return Verdict(tuple(told), unresolvable=True)
 
     def violations(self) -> Iterator[Violation]:
         """Pods on nodes that their bound volumes cannot be reached from."""
@@ -105,13 +112,13 @@ class VolumeBinding(Filter):
                     )
 
 
-def _problem_with(use: ClaimUse, claim: PersistentVolumeClaim | None) -> str | None:
+def _problem_with(use: ClaimUse, claim: PersistentVolumeClaim | None, claims: Claims) -> str | None:
     """Why a claim cannot be used at all."""
     name = use.key.partition("/")[2]
     if claim is None and use.ephemeral:
         return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
     if claim is None:
-        return f'persistentvolumeclaim "{name}" not found'
+        return claims.missing(name)
     if claim.status.phase == "Lost":
         volume = claim.spec.volume_name
         return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'

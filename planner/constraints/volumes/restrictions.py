@@ -53,7 +53,7 @@ class VolumeRestrictions(Filter):
     def refusal(self, template: Template) -> str | None:
         for use in claims_of(template.pod):
             if not use.ephemeral and use.key not in self.state.claims.by_key:
-                return f'persistentvolumeclaim "{use.key.partition("/")[2]}" not found'
+                return self.state.claims.missing(use.key.partition("/")[2])
         return None
 
     def reject(self, template: Template, where: Where = ALL) -> Rejects:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from models import Cluster
+from models import Cluster, InputError
 from models.objects.pod import Pod
 
 Object = dict[str, Any]
@@ -197,3 +197,38 @@ def test_a_namespaces_node_selector_counts_where_running_pods_have_it() -> None:
     assert shown.pods[1].spec.node_selector == {"pool": "a"}
     unseen = Cluster.from_objects([*nodes, new_pod()])
     assert unseen.pods[0].spec.node_selector == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ('[{"key": "pool", "operator": "Exists"}]', ["pool"]),
+        ("pool", []),
+        ('["pool"]', []),
+        ('[{"key": 7}]', []),
+    ],
+)
+def test_a_namespaces_tolerations_count_where_running_pods_have_them(text: str, keys: list[str]) -> None:
+    """As with its node selector; what is no list of tolerations says nothing."""
+    told = {"scheduler.alpha.kubernetes.io/defaultTolerations": text}
+    namespace = {"kind": "Namespace", "metadata": {"name": "default", "annotations": told}}
+    running = new_pod(tolerations=[{"key": "pool", "operator": "Exists"}], nodeName="n1")
+    running["metadata"] |= {"name": "old", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    nodes = [{"kind": "Node", "metadata": {"name": "n1"}}, namespace]
+    shown = Cluster.from_objects([*nodes, running, new_pod()])
+    assert [item.key for item in shown.pods[1].spec.tolerations] == keys
+    assert [item.key for item in Cluster.from_objects([*nodes, new_pod()]).pods[0].spec.tolerations] == []
+
+
+def test_a_priority_class_that_may_not_be_listed_is_unknown_not_missing() -> None:
+    """A note names it; who may list them, or has files, is told that there is none."""
+    limited = {"kind": "SnapshotOrigin", "apiVersion": "planner/v1alpha1", "kinds": ["nodes", "pods"]}
+    node = {"kind": "Node", "metadata": {"name": "n1"}}
+    found = Cluster.from_objects([limited, node, new_pod(priorityClassName="gold")])
+    assert found.pods[0].priority == 0
+    assert found.notes == (
+        "priorityclasses may not be listed: the priority of new pods of gold is unknown, here 0",
+    )
+    for origin in ([], [limited | {"kinds": ["nodes", "priorityclasses"]}]):
+        with pytest.raises(InputError, match="there is no PriorityClass 'gold'"):
+            Cluster.from_objects([*origin, node, new_pod(priorityClassName="gold")])

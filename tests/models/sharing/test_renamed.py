@@ -14,7 +14,10 @@ from models.sharing.renamed import renamed
 from tests.models.sharing.full import full
 
 PARTS = st.text("ab0129_Zz", min_size=1, max_size=3)
-NAMES = st.lists(st.lists(PARTS, min_size=1, max_size=4).map("-".join), min_size=2, max_size=12)
+#: Three numbers in a row would be an address with the number of a replica behind them.
+NUMBERS = re.compile(r"(?:(?:^|-)[0-9]+){3}(?:-|$)")
+NAME = st.lists(PARTS, min_size=1, max_size=4).map("-".join).filter(lambda name: not NUMBERS.search(name))
+NAMES = st.lists(NAME, min_size=2, max_size=12)
 
 
 def new_names(names: list[str]) -> NewNames:
@@ -49,6 +52,46 @@ def test_no_part_stays_but_numbers(names: list[str]) -> None:
     new = new_names(names)
     old = {part for name in names for part in name.split("-") if not part.isdecimal()}
     assert not old & {part for name in names for part in new.name(name).split("-")}
+
+
+ADDRESSES = st.lists(st.tuples(*[st.integers(0, 255)] * 4), min_size=2, max_size=8, unique=True)
+
+
+@given(ADDRESSES, st.sampled_from("-."))
+def test_of_an_address_no_number_stays(found: list[tuple[int, ...]], sign: str) -> None:
+    """Names with addresses in them are in the same order, and what holds the same address still does."""
+    addresses = [sign.join(map(str, numbers)) for numbers in found]
+    names = [f"ip-{address}.internal" for address in addresses]
+    new = new_names([*names, "kube-proxy-x"])
+    after = [new.name(name) for name in sorted(names)]
+    assert after == sorted(set(after))
+    assert not any(re.search("[0-9]", name) for name in after)
+    for name, address in zip(names, addresses, strict=True):
+        assert new.name(name).split("-", 1)[1].startswith(new.name(address))
+        assert new.name(f"kube-proxy-{name}").endswith(new.name(name))
+
+
+def test_what_is_no_address_keeps_its_numbers() -> None:
+    """Three numbers, or four that are longer, are versions, dates and replicas."""
+    new = new_names(["db-2024-10-31-0", "v-1.2.3", "web-1-2"])
+    assert [re.findall("[0-9]+", new.name(name)) for name in ("db-2024-10-31-0", "v-1.2.3", "web-1-2")] == [
+        ["2024", "10", "31", "0"],
+        ["1", "2", "3"],
+        ["1", "2"],
+    ]
+
+
+def test_addresses_of_ports_on_hosts_are_others() -> None:
+    """The same one for the same, and those that stand for all addresses stay."""
+    ports = [{"hostPort": 80, "hostIP": text} for text in ("10.0.3.17", "0.0.0.0", "10.0.3.17", "fd00::1")]
+    pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}}
+    item = {**pod, "spec": {"containers": [{"name": "c", "ports": ports}]}}
+    old = OldNames()
+    renamed(item, old)
+    found = renamed(item, NewNames(old.parts))["spec"]["containers"][0]["ports"]
+    first, every, again, last = (port["hostIP"] for port in found)
+    assert (every, first == again, first != last) == ("0.0.0.0", True, True)
+    assert not re.search("[0-9]", first + last)
 
 
 def test_what_kubernetes_gives_a_meaning_keeps_it() -> None:

@@ -247,3 +247,18 @@ def test_pods_that_waited_before_are_a_note_where_nothing_changes() -> None:
     assert [note for note in found.notes if "lacked ready pods before" in note]
     changed = applied(objects, web(3, cpu="3100m"))
     assert (changed.completes, changed.workloads[0].as_before) == (False, False)
+
+
+def test_what_the_manifests_bring_along_is_gone_by() -> None:
+    """A LimitRange that is applied with the Deployment refuses its pods, as one that is there does."""
+    limits: Object = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "l", "namespace": "shop"},
+        "spec": {"limits": [{"type": "Container", "max": {"cpu": "100m"}}]},
+    }
+    for there, coming in (([], [limits, web(2, cpu="1")]), ([limits], [web(2, cpu="1")])):
+        found = applied([*zones("ab"), *there], *coming, replays=1)
+        assert not found.completes
+        line = 'not created: invalid: spec.containers[0].resources.requests: Invalid value: "1": must be less'
+        assert found.workloads[0].message.startswith(line)

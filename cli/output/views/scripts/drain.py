@@ -11,13 +11,16 @@ from cli.output.views.scripts.frame import Frame, checked, command, one_line, sc
 from cli.output.views.scripts.surroundings import budgets, nodes, owner_of
 from models.errors import InputError
 from models.objects.affinity import CORDON
+from models.objects.custom_workload import KRUISE, is_of_others
 from models.objects.node import Node
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
 from planner.documents.drain import DrainPlan, DrainStep
 
 #: What says how many of its pods are ready, and makes pods again.
-_COUNTING = {"ReplicaSet", "StatefulSet", "ReplicationController"}
+_COUNTING = {"CloneSet", "ReplicaSet", "StatefulSet", "ReplicationController"}
+#: What is asked for besides the built-in ones, where pods of theirs are evicted.
+_OF_OTHERS = {"CloneSet": f"clonesets.{KRUISE}", "StatefulSet": f"statefulsets.{KRUISE}"}
 
 
 def lines(document: DrainPlan, snapshot: Snapshot, again: str) -> Iterator[str]:
@@ -29,7 +32,16 @@ def lines(document: DrainPlan, snapshot: Snapshot, again: str) -> Iterator[str]:
     moved = sum(len(step.evictions) for step in document.steps)
     title = f"{counted(len(document.nodes), 'node')} to drain, {counted(moved, 'eviction')}, "
     frame = Frame(f"{title}planned by `planner drain`.", ("drain",), again)
-    return script(frame, snapshot, _plan(document, snapshot))
+    return script(frame, snapshot, _plan(document, snapshot), _settings(document, snapshot))
+
+
+def _settings(document: DrainPlan, snapshot: Snapshot) -> Iterator[str]:
+    """The kinds of controllers that are not built in and have pods to go."""
+    going = {row.pod for step in document.steps for row in step.evictions}
+    owners = [pod.metadata.controller for pod in snapshot.pods if pod.key in going]
+    kinds = {_OF_OTHERS[o.kind] for o in owners if o and is_of_others(o.api_version) and o.kind in _OF_OTHERS}
+    if kinds:
+        yield f"MORE_KINDS={' '.join(sorted(kinds))!r} # replacements of these are waited for, too"
 
 
 def _plan(document: DrainPlan, snapshot: Snapshot) -> Iterator[str]:

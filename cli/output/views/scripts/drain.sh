@@ -85,11 +85,13 @@ assess() {
         }'
 }
 
+COUNTING="replicasets.apps statefulsets.apps replicationcontrollers${MORE_KINDS:+ $MORE_KINDS}"
+
 # Controllers of the wave that have fewer ready pods than before: NAMESPACE KIND/NAME HAS OF WANTED
 behind() {
     for namespace in $(rows O | awk -F'|' -v wave="$1" '$1 == wave && !seen[$2]++ { print $2 }'); do
         line="C|$namespace|{.kind}/{.metadata.name}|{.spec.replicas}|{.status.readyReplicas}"
-        k get replicasets.apps,statefulsets.apps,replicationcontrollers -n "$namespace" \
+        k get "$(printf '%s' "$COUNTING" | tr ' ' ',')" -n "$namespace" \
             -o "jsonpath={range .items[*]}$line{'\n'}{end}" || return 1
     done | { cat; printf '%s\n' "$PLAN"; } | awk -F'|' -v wave="$1" '
         $1 == "C" { wanted[$2 " " $3] = $4; ready[$2 " " $3] = $5 + 0 }
@@ -187,7 +189,7 @@ check_draining() {
         need "$namespace" create pods eviction
     done
     for namespace in $(rows O | awk -F'|' '!seen[$2]++ { print $2 }'); do
-        for kind in replicasets.apps statefulsets.apps replicationcontrollers; do need "$namespace" list "$kind"; done
+        for kind in $COUNTING; do need "$namespace" list "$kind"; done
     done
     check_rights
 }

@@ -9,6 +9,7 @@ from cli.output.page import counted
 from cli.output.views.scripts.frame import Frame, checked, command, script
 from cli.output.views.scripts.surroundings import nodes
 from models.objects.annotations import DELETION_COST
+from models.objects.custom_workload import is_custom, spoken_to_kubectl
 from models.objects.pod import Pod
 from models.snapshot import Snapshot
 from planner.documents.plan import ScaleDown
@@ -37,10 +38,19 @@ def _plan(document: ScaleDown, snapshot: Snapshot, going: list[Pod]) -> Iterator
         yield "# cost NAMESPACE DELETION-COST THE-ONE-BEFORE 'POD ...'"
         yield from _costs(document, snapshot)
     yield "# scale NAMESPACE KIND/NAME FROM TO"
+    names = dict(_of_others(snapshot))
     for item in document.workloads:
         if not item.steerable:
             yield "# deletion costs do not matter to this one"
-        yield command("scale", item.namespace, item.workload, str(item.replicas_before), str(item.replicas))
+        name = names.get((item.namespace, item.workload), item.workload)
+        yield command("scale", item.namespace, name, str(item.replicas_before), str(item.replicas))
+
+
+def _of_others(snapshot: Snapshot) -> Iterator[tuple[tuple[str, str], str]]:
+    """Workloads whose kind kubectl would take for the built-in one, and what it takes instead."""
+    for item in snapshot.stateful_sets:
+        if is_custom(item):
+            yield (item.namespace, f"{item.kind}/{item.name}"), spoken_to_kubectl(item)
 
 
 def _going(document: ScaleDown, snapshot: Snapshot) -> Iterator[Pod]:

@@ -161,6 +161,9 @@ check_scaling() {
         Deployment/*) kind=deployments.apps ;;
         ReplicaSet/*) kind=replicasets.apps ;;
         StatefulSet/*) kind=statefulsets.apps ;;
+        Rollout/*) kind=rollouts.argoproj.io ;;
+        CloneSet/*) kind=clonesets.apps.kruise.io ;;
+        statefulset.apps.kruise.io/*) kind=statefulsets.apps.kruise.io ;;
         ReplicationController/*) kind=replicationcontrollers ;;
         *) kind=jobs.batch ;;
         esac
