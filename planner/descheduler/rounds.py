@@ -94,6 +94,10 @@ class _Cluster:
         self.waiting = [pod for pod in self.scheduler.queue if not problem.pods[pod].spec.scheduling_gates]
         self.preempted = 0
 
+    def _is_known(self, pod: int) -> bool:
+        """Whether its scheduler is one of those here; to others an evicted pod is left, and waits."""
+        return self._problem.pods[pod].spec.scheduler_name in self.scheduler.schedulers
+
     def placement(self) -> bytes:
         """How many pods of which template are on which node: pods of a template are alike."""
         node_of, size = self.scheduler.state.node_of, self._problem.nodes.size + 1
@@ -114,8 +118,9 @@ class _Cluster:
 
     def _try_all(self) -> bool:
         """Try all pods that wait once; whether another try may do more."""
-        trying = sorted(self.waiting, key=lambda pod: -self._problem.pods[pod].priority)
-        self.waiting = []
+        known = filter(self._is_known, self.waiting)
+        trying = sorted(known, key=lambda pod: -self._problem.pods[pod].priority)
+        self.waiting = [pod for pod in self.waiting if not self._is_known(pod)]
         bound = 0
         for pod in trying:
             decision = self.scheduler.decide(pod)

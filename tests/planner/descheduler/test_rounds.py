@@ -186,3 +186,9 @@ def test_a_pod_that_has_nowhere_else_to_go_stays_pending() -> None:
     hard = lopsided(3, spread=[spread(nodeAffinityPolicy="Ignore")], node_selector={HOST: "a1"})
     ended = played(cluster(*hard, without_a_look_for_room()))
     assert (ended.ending, ended.pending) == (Ending.AT_REST, 2)
+
+
+def test_an_evicted_pod_of_another_scheduler_waits_for_it() -> None:
+    """What went wrong: it was given to a scheduler that there is no profile of."""
+    ended = played(cluster(*lopsided(4, scheduler="volcano")))
+    assert (ended.ending, ended.evictions, ended.pending) == (Ending.AT_REST, 3, 3)
