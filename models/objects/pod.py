@@ -22,7 +22,7 @@ from models.objects.base import (
 )
 from models.objects.containers import Container, ResourceRequirements, ResourcesInUse
 from models.objects.quantity import ResourceList
-from models.objects.security import PodSecurityContext
+from models.objects.security import SaidPodSecurityContext
 from models.objects.volumes import Volume
 
 # As kube-controller-manager reads it: no plus sign, no leading zeros, 32 bits.
@@ -73,7 +73,7 @@ class PodSpec(KubeModel):
     host_users: bool | None = Field(default=None, repr=False)
     host_pid: bool = Field(default=False, alias="hostPID", repr=False)
     host_ipc: bool = Field(default=False, alias="hostIPC", repr=False)
-    security_context: PodSecurityContext | None = Field(default=None, repr=False)
+    security_context: SaidPodSecurityContext = Field(default=None, repr=False)
     runtime_class_name: str | None = Field(default=None, repr=False)
     active_deadline_seconds: int | None = Field(default=None, repr=False)
     volumes: tuple[Volume, ...] = ()

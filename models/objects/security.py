@@ -1,6 +1,8 @@
 """Security contexts, as far as the levels of Pod Security look at them."""
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
 
 from models.objects.base import KubeModel
 
@@ -24,6 +26,15 @@ class PodSecurityContext(KubeModel):
     run_as_non_root: bool | None = None
     run_as_user: int | None = None
     seccomp_profile: SeccompProfile | None = None
+
+
+def _said(context: PodSecurityContext | None) -> PodSecurityContext | None:
+    """The API server writes an empty one where a manifest has none."""
+    return None if context == PodSecurityContext() else context
+
+
+#: None where nothing is said.
+SaidPodSecurityContext = Annotated[PodSecurityContext | None, AfterValidator(_said)]
 
 
 class SecurityContext(PodSecurityContext):

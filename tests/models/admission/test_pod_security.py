@@ -91,3 +91,12 @@ def test_what_makes_pods_secure_shows_in_those_that_run() -> None:
     }
     assert refusal("restricted", new_pod(), owner)
     assert not refusal("restricted", new_pod(), owner, running)
+
+
+def test_an_empty_context_says_nothing() -> None:
+    """The API server writes one into every pod: a template with it is the one without."""
+    node = {"kind": "Node", "metadata": {"name": "n1"}}
+    without, empty = new_pod(), new_pod(securityContext={})
+    empty["metadata"]["name"] = "q"
+    first, second = Cluster.from_objects([node, without, empty]).pods
+    assert first.spec == second.spec
