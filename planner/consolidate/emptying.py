@@ -8,34 +8,38 @@ they are deleted and their domains are gone.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from models import Cluster
 from planner.audit.findings import findings_of
+from planner.consolidate.certain_moves import CertainMoves
 from planner.consolidate.layout import Layout, moves_to
 from planner.consolidate.removable import KeptNode
+from planner.consolidate.wave_order import WaveOrder
 from planner.errors import InternalError
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import HELD, Landing
 from planner.moves.movable import Movable
 from planner.moves.pin_policy import NO_PINS, PinPolicy
+from planner.moves.timeline import EvictionTimeline
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import HOSTNAME, Mask
 from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.meter import Meter
-from planner.waves.open_waves import WaveRules
 from planner.waves.replay import first_failure
-from planner.waves.wave_planner import WavePlan, WavePlanner
 from planner.whatif.nodes import cordon
 
 UNSAFE = "no safe wave empties it"
-TOLERATES = "a replacement that tolerates the cordon could land on it"
 WORSE = "a constraint would be worse without it"
+
+
+#: Whether pods of kept nodes move, too, and whether all nodes are emptied at once.
+_WAYS = ((True, True), (True, False), (False, False))
+_WAYS_BY_EVICTIONS = ((False, True), (False, False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,16 @@ class Emptied:
         return sum(landing.kind in HELD for wave in self.waves for landing in wave)
 
 
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """Nodes to empty and the planned moves; nodes that are cordoned, and those that are kept after all."""
+
+    moves: Sequence[Move]
+    removed: Mask
+    cordoned: Mask
+    given_back: Mapping[int, KeptNode]
+
+
 class Emptying:
     """Plans the waves of layouts of a cluster."""
 
@@ -80,26 +94,41 @@ class Emptying:
 
     def of(self, layout: Layout, cost: Callable[[Mask], int]) -> Emptied:
         """The cheapest of a few plans that empty nodes of a layout, each with more of them given back."""
-        removed, cordoned = layout.removed.copy(), layout.removed.copy()
-        given_back, dropped = dict[int, KeptNode](), set[int]()
         best = self._without_moves(layout)
+        for bystanders, at_once in _WAYS if self._pins else _WAYS_BY_EVICTIONS:
+            found = self._of(layout, best, cost, bystanders=bystanders, at_once=at_once)
+            best = min(best, found, key=lambda one: (cost(one.removed), one.moves))
+            if (best.removed == layout.removed).all() or self._meter.over():
+                break
+        self._check(best)
+        return best
+
+    def _of(
+        self,
+        layout: Layout,
+        best: Emptied,
+        cost: Callable[[Mask], int],
+        *,
+        bystanders: bool,
+        at_once: bool,
+    ) -> Emptied:
+        removed, cordoned = layout.removed.copy(), layout.removed.copy()
+        given_back = dict[int, KeptNode]()
         for _ in range(effort.EMPTYING_ROUNDS):
             moves = [
                 move
                 for move in moves_to(self._problem, self._movable, self._before, layout)
-                if move.pod not in dropped and (removed[move.source] or not layout.removed[move.source])
+                if removed[move.source] or (bystanders and not layout.removed[move.source])
             ]
-            trial = self._cordoned(cordoned)
-            plan = self._planned(trial, moves)
-            found = self._emptied(trial, plan, removed, cordoned, given_back)
+            attempt = _Attempt(moves, removed, cordoned, given_back)
+            found = self._planned(attempt, at_once=at_once)
             if not self._is_worse(found):
                 best = min(best, found, key=lambda one: (cost(one.removed), one.moves))
-            kept = self._kept(found, plan, removed)
-            if (not kept and not plan.left) or self._meter.over():
+            kept = self._kept(found, removed)
+            if not kept or self._meter.over():
                 break
-            dropped |= {move.pod for move in plan.left if not removed[move.source]}
             removed[[*kept]] = False
-            cordoned[[node for node, why in kept.items() if why.reason == WORSE]] = False
+            cordoned[[*kept]] = False
             given_back |= kept
         return best
 
@@ -109,63 +138,53 @@ class Emptying:
         found = Emptied(self._cordoned(idle), idle)
         return Emptied(self._trial, self._problem.nodes.none) if self._is_worse(found) else found
 
-    def _emptied(
-        self,
-        trial: TrialCluster,
-        plan: WavePlan,
-        removed: Mask,
-        cordoned: Mask,
-        given_back: Mapping[int, KeptNode],
-    ) -> Emptied:
-        """What a plan empties: of the nodes that are to go those with no move left, on which none lands."""
-        stuck = {move.source: KeptNode(UNSAFE, move.pod) for move in plan.left if removed[move.source]}
-        back = {**given_back, **stuck, **_reachable(plan, removed)}
-        empty = removed.copy()
-        empty[[*back]] = False
-        # What comes after the last eviction from a node that goes empties nothing.
-        needed = [n for n, wave in enumerate(plan.waves, 1) if any(empty[one.move.source] for one in wave)]
-        waves = plan.waves[: max(needed, default=0)]
-        return Emptied(trial, empty, waves, back, cordoned & ~empty if waves else self._problem.nodes.none)
-
     def _cordoned(self, nodes: Mask) -> TrialCluster:
         """The cluster with some nodes cordoned, and its constraints."""
-        if not nodes.any():
-            return self._trial
-        cluster: Cluster = self._problem.cluster
-        for node in np.flatnonzero(nodes).tolist():
-            cluster = cordon(cluster, self._problem.nodes.names[node])
-        return TrialCluster(Problem(cluster))
+        names = [self._problem.nodes.names[node] for node in np.flatnonzero(nodes).tolist()]
+        return TrialCluster(Problem(cordoned(self._problem.cluster, names))) if names else self._trial
 
-    def _planned(self, trial: TrialCluster, moves: Sequence[Move]) -> WavePlan:
-        """Waves that hold when they are replayed, and the moves that are in none."""
-        pin_policy = PinPolicy.of(trial, self._movable.templates, cordon=False) if self._pins else NO_PINS
-        rules = WaveRules(
-            Budgets(trial.problem), self._movable.weights, pin_policy=pin_policy, needs_all=True
-        )
-        planner = WavePlanner(trial, rules, self._meter)
-        plan = planner.of(moves, self._values(trial, moves), lambda: ())
-        if (failure := first_failure(trial, plan.waves, soft=False)) is not None:
-            plan = planner.single_file(moves)
-            if first_failure(trial, plan.waves, soft=False) is not None:
-                raise InternalError(f"a plan did not hold when it was played through: {failure}")
-        return plan
+    def _planned(self, attempt: _Attempt, *, at_once: bool) -> Emptied:
+        """Waves of certain moves, and the nodes that they empty."""
+        moves, removed, cordoned = attempt.moves, attempt.removed, attempt.cordoned
+        trial = self._cordoned(cordoned)
+        pods: dict[int, list[int]] = {node: [] for node in np.flatnonzero(removed).tolist()}
+        for pod in np.flatnonzero(self._movable.weights).tolist():
+            if int(self._problem.node_of[pod]) in pods:
+                pods[int(self._problem.node_of[pod])].append(pod)
+        pin_policy = PinPolicy.of(trial, self._movable.templates, cordon=True) if self._pins else NO_PINS
+        others = [move for move in moves if not removed[move.source]]
+        leaving = [*(pod for several in pods.values() for pod in several), *(move.pod for move in others)]
+        timeline = EvictionTimeline.of_all(trial, leaving)
+        sequence = CertainMoves(timeline, pin_policy, moves if self._pins else (), cordoned)
+        if at_once:
+            left = sequence.sweep(pods, others, self._meter.over)
+        else:
+            left = sequence.run(pods, others, self._order(pods), self._meter.over)
+        empty = removed.copy()
+        empty[left] = False
+        # What comes after the last eviction from a node that goes empties nothing.
+        sources = [one.landing.move.source for one in sequence.moves]
+        needed = max((n for n, source in enumerate(sources, 1) if empty[source]), default=0)
+        waves = WaveOrder(trial, Budgets(trial.problem)).of(sequence.moves[:needed])
+        back = {**attempt.given_back, **{node: KeptNode(UNSAFE) for node in left}}
+        return Emptied(trial, empty, waves, back, cordoned & ~empty if waves else self._problem.nodes.none)
 
-    def _values(self, trial: TrialCluster, moves: Sequence[Move]) -> Mapping[str, int]:
-        """What the moves leave where each lands as it was planned."""
-        mark = trial.state.mark()
-        for move in moves:
-            trial.make(move)
-        hard = trial.ledger.excess(hard=True)
-        trial.state.rollback(mark)
-        return {"hardExcess": hard, "softExcess": 0, "moves": len(moves)}
+    def _order(self, pods: Mapping[int, Sequence[int]]) -> list[int]:
+        """The emptiest node first."""
+        state, most = self._trial.state, np.maximum(self._problem.allocatable, 1)
+        return sorted(pods, key=lambda node: float((state.used[:, node] / most[:, node]).max()))
 
-    def _kept(self, found: Emptied, plan: WavePlan, removed: Mask) -> Mapping[int, KeptNode]:
+    def _check(self, found: Emptied) -> None:
+        failure = first_failure(found.trial, found.waves, soft=False, while_away=False)
+        if failure is not None:
+            raise InternalError(f"a plan did not hold when it was played through: {failure}")
+
+    def _kept(self, found: Emptied, removed: Mask) -> Mapping[int, KeptNode]:
         """Nodes that are given back before the waves are planned again; none where the plan does all."""
-        sources = Counter(move.source for move in plan.left if removed[move.source])
-        back = {node: found.given_back[node] for node, _ in sources.most_common((len(sources) + 1) // 2)}
-        back |= _reachable(plan, removed)
-        if back or not self._is_worse(found):
-            return back
+        stuck = np.flatnonzero(removed & ~found.removed).tolist()
+        fullest = self._order({node: () for node in stuck})[len(stuck) // 2 :]
+        if fullest or not self._is_worse(found):
+            return {node: KeptNode(UNSAFE) for node in fullest}
         nodes = self._last_of_domains(found.removed) or np.flatnonzero(found.removed).tolist()
         return {node: KeptNode(WORSE) for node in nodes}
 
@@ -201,16 +220,6 @@ class Emptying:
         return sorted(found)
 
 
-def _reachable(plan: WavePlan, removed: Mask) -> Mapping[int, KeptNode]:
-    """The nodes that are to be empty on which some replacement may land all the same."""
-    found: dict[int, KeptNode] = {}
-    for wave in plan.waves:
-        for landing in wave:
-            for node in np.flatnonzero(landing.nodes & removed).tolist():
-                found.setdefault(node, KeptNode(TOLERATES, landing.move.pod))
-    return found
-
-
 def lost_domains(trial: TrialCluster, removed: Mask) -> list[tuple[str, str]]:
     """The domains of constraints, nodes aside, of which no node is left."""
     keys = {found.rule.column.key for found in trial.ledger.constraints} - {HOSTNAME}
@@ -221,6 +230,15 @@ def lost_domains(trial: TrialCluster, removed: Mask) -> list[tuple[str, str]]:
         for code, value in enumerate(column.values)
         if not (column.present & ~removed)[column.codes == code].any()
     ]
+
+
+def cordoned(cluster: Cluster, names: Collection[str]) -> Cluster:
+    """The cluster with some nodes cordoned, one after the other a copy of the nodes alone."""
+    alone = replace(cluster, nodes=tuple(node for node in cluster.nodes if node.name in names))
+    for name in names:
+        alone = cordon(alone, name)
+    known = {node.name: node for node in alone.nodes}
+    return replace(cluster, nodes=tuple(known.get(node.name, node) for node in cluster.nodes))
 
 
 def moved(cluster: Cluster, places: Mapping[str, str]) -> Cluster:

@@ -31,6 +31,7 @@ class NodeRemoval:
         self._removable = removable
         self._meter = meter
         self._limits = limits
+        self._detour: NDArray[np.float64] = np.zeros(len(removable.mask))
         self._lost = np.zeros(len(trial.problem.allocatable), np.int64)
         self._before = trial.state.node_of.copy()
         self._movable = movable.weights > 0
@@ -39,8 +40,13 @@ class NodeRemoval:
         self._size: NDArray[np.float64] = shares(trial.problem)
         self.removed: Mask = trial.problem.nodes.none.copy()
 
-    def run(self, order: Iterable[int] = ()) -> None:
-        """Try the nodes of an order, then the emptiest one again and again until none goes."""
+    def run(self, order: Iterable[int] = (), *, fixed_first: bool = True) -> None:
+        """Try the nodes of an order, then the emptiest one again and again until none goes.
+
+        With `fixed_first` nodes that stay in any case are filled before others.
+        """
+        # A share of CPU and one of memory are at most 2 together.
+        self._detour = np.where(self._removable.mask & fixed_first, 2.0, 0.0)
         for node in order:
             if self._meter.over():
                 return
@@ -86,7 +92,7 @@ class NodeRemoval:
         return sorted(pods, key=lambda pod: (-float(self._size[templates[pod]]), int(templates[pod])))
 
     def _place(self, pod: int) -> bool:
-        """Bind a pod to the node with the tightest gap for it, first of those that stay in any case."""
+        """Bind a pod to the node with the tightest gap for it."""
         trial = self._trial
         template = trial.template(pod)
         open_nodes = np.flatnonzero(trial.open_to(template) & ~self.removed)
@@ -94,8 +100,7 @@ class NodeRemoval:
             return False
         allocatable = trial.problem.allocatable[:, open_nodes]
         free = (allocatable - trial.state.used[:, open_nodes]) / np.maximum(allocatable, 1)
-        # A share of CPU and one of memory are at most 2 together.
-        gap = free[self._rows].sum(axis=0) + 2.0 * self._removable.mask[open_nodes]
+        gap = free[self._rows].sum(axis=0) + self._detour[open_nodes]
         trial.state.bind(pod, int(open_nodes[np.argmin(gap)]))
         return True
 

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
+
 from models import Cluster
 from planner.clock import Clock
 from planner.consolidate.bound import is_modelled
 from planner.consolidate.document import document
 from planner.consolidate.emptying import Emptied, Emptying
-from planner.consolidate.layout import Limits, Reserve
+from planner.consolidate.greedy import NodeRemoval
+from planner.consolidate.layout import Limits, Reserve, read
 from planner.consolidate.prices import INSTANCE_TYPE, NodePrices
 from planner.consolidate.removable import NodeChoice, Removable
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
@@ -55,7 +58,7 @@ def consolidate(  # noqa: PLR0913 - the options of the command
         NodePrices.of(problem, prices, price_label),
         _checked(problem, choice or NodeChoice()),
         _Wishes(thousandths, _least(max_moves, protections_of(cluster).most), time_limit),
-        Clock(time_limit, stop_event),
+        Clock(time_limit * effort.CONSOLIDATION_SEARCH, stop_event),
     )
     return found.plan(pins=pins, curve=curve)
 
@@ -90,8 +93,9 @@ class _Consolidation:
         self._max_moves = wishes.max_moves
         self._work = wishes.seconds * effort.WORK_PER_SECOND
         self._clock = clock
-        #: Waves are planned in steps of fixed size; only the clock ends that early.
-        self._wave_meter = Meter(math.inf, clock)
+        #: Waves are planned in steps of fixed size; only the time limit ends that early.  A request to stop
+        #: ends the search, and what it found is carried out.
+        self._wave_meter = Meter(math.inf, Clock(wishes.seconds))
         self._meter = Meter(self._work * effort.CONSOLIDATION_SHARE, clock)
 
     def plan(self, *, pins: bool, curve: bool) -> ConsolidationPlan:
@@ -116,9 +120,29 @@ class _Consolidation:
         found = ConsolidationSearch(trial, self._movable, self._removable, limits, meter).run()
         emptying = Emptying(self._trial, self._movable, found.before, self._wave_meter, pins=pins)
         best = emptying.of(found.layout, self._removable.cost)
-        if best.given_back and found.first is not found.layout:
-            best = min(best, emptying.of(found.first, self._removable.cost), key=self._key)
+        if best.given_back:
+            best = self._repaired(best, emptying, limits)
+        for layout in found.removals:
+            if layout is not found.layout and self._removable.cost(layout.removed) < self._key(best)[0]:
+                best = min(best, emptying.of(layout, self._removable.cost), key=self._key)
         return found, best
+
+    def _repaired(self, best: Emptied, emptying: Emptying, limits: Limits) -> Emptied:
+        """The cheapest plan when nodes that were not emptied are kept, and others go as autoscalers do it."""
+        kept = dict(best.given_back)
+        for _ in range(effort.EMPTYING_REPAIRS):
+            if self._wave_meter.over():
+                break
+            trial = TrialCluster(self._problem)
+            removable = self._removable.without(kept)
+            removal = NodeRemoval(trial, self._movable, removable, limits, self._wave_meter)
+            removal.run(np.flatnonzero(best.removed).tolist())
+            found = emptying.of(read(trial, self._movable, removal.removed), self._removable.cost)
+            best = min(best, found, key=self._key)
+            if found.given_back.keys() <= kept.keys():
+                break
+            kept |= found.given_back
+        return best
 
     def _key(self, emptied: Emptied) -> tuple[int, int, int]:
         return self._removable.cost(emptied.removed), emptied.moves, emptied.pinned
@@ -135,7 +159,7 @@ class _Consolidation:
             if best is None or self._key(found)[:1] < self._key(best)[:1]:
                 best = found
                 yield self._point(best)
-            if self._wave_meter.over():
+            if self._clock.over():
                 break
         if best is None or self._key(emptied)[:1] < self._key(best)[:1]:
             yield self._point(emptied)

@@ -27,10 +27,10 @@ from planner.proof.meter import Meter
 
 @dataclass(frozen=True, slots=True)
 class FoundLayout:
-    """A layout, and what no layout can cost less than; `first` is the cheapest of the removals alone."""
+    """A layout, and what no layout can cost less than; `removals` are those of the removals alone."""
 
     before: Layout
-    first: Layout
+    removals: Sequence[Layout]
     layout: Layout
     least_cost: int
     least_moves: int | None = None
@@ -53,16 +53,18 @@ class ConsolidationSearch:
         self._draw = np.random.default_rng(1)
 
     def run(self) -> FoundLayout:
-        best = self._removal(())
+        tries = [self._removal((), fixed_first=first) for first in (True, False)]
         share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
         bound = cost_bound(self._trial, self._movable, self._removable, self.before, share)
-        first = min(best, self._removal([*bound.order]), key=self._key)
+        tries += [self._removal([*bound.order], fixed_first=first) for first in (True, False)]
+        removals = sorted(tries, key=self._key)
+        first = removals[0]
         self._set(first)
         least_cost = bound.cost
         pairs = len(self._templates()) * self._trial.problem.nodes.size
         if pairs <= effort.KEPT_AT_ONCE:
-            return self._whole(first, least_cost)
-        return FoundLayout(self.before, first, self._improve(first, least_cost), least_cost)
+            return self._whole(removals, least_cost)
+        return FoundLayout(self.before, removals, self._improve(first, least_cost), least_cost)
 
     def _templates(self) -> Sequence[int]:
         return [*self._movable.templates]
@@ -70,10 +72,10 @@ class ConsolidationSearch:
     def _key(self, layout: Layout) -> tuple[int, int]:
         return self._removable.cost(layout.removed), layout.moves(self.before)
 
-    def _removal(self, order: Sequence[int]) -> Layout:
+    def _removal(self, order: Sequence[int], *, fixed_first: bool) -> Layout:
         mark = self._trial.state.mark()
         removal = NodeRemoval(self._trial, self._movable, self._removable, self._limits, self._meter)
-        removal.run(order)
+        removal.run(order, fixed_first=fixed_first)
         layout = read(self._trial, self._movable, removal.removed)
         self._trial.state.rollback(mark)
         return layout
@@ -90,7 +92,8 @@ class ConsolidationSearch:
                 state.bind(pod, node)
         state.forget_history()
 
-    def _whole(self, first: Layout, least_cost: int) -> FoundLayout:
+    def _whole(self, removals: Sequence[Layout], least_cost: int) -> FoundLayout:
+        first = removals[0]
         every = self._trial.problem.nodes.every
         fixed = self._removable.fixed_cost
         work = {
@@ -99,10 +102,11 @@ class ConsolidationSearch:
         }
         layout, found = self._regions.solve(first, Region(every, work, least_cost - fixed), self._meter)
         if found is None:
-            return FoundLayout(self.before, first, first, least_cost)
+            return FoundLayout(self.before, removals, first, least_cost)
         bound = max(least_cost, fixed + found.bounds[COST])
         moves = found.bounds.get(MOVES) if self._key(layout)[0] == bound else None
-        return FoundLayout(self.before, first, min((first, layout), key=self._key), bound, moves)
+        best = min((first, layout), key=self._key)
+        return FoundLayout(self.before, removals, best, bound, moves)
 
     def _improve(self, best: Layout, least_cost: int) -> Layout:
         """Solve regions until the cost is the least or the work is done.

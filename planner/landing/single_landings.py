@@ -27,16 +27,26 @@ class SingleLandings:
     """Judges single moves, all earlier ones having ended."""
 
     def __init__(
-        self, timeline: EvictionTimeline, pin_policy: PinPolicy, *, lets_preempt: bool = False
+        self,
+        timeline: EvictionTimeline,
+        pin_policy: PinPolicy,
+        *,
+        lets_preempt: bool = False,
+        while_away: bool = True,
+        most_cordoned: int | None = None,
     ) -> None:
         """Landings over a timeline; pins and cordons only as `pin_policy` allows.
 
+        Without `while_away` a constraint may be worse until the replacement has landed.
+        At most `most_cordoned` nodes are cordoned for a replacement.
         A replacement that could preempt other pods has no landing, unless with `lets_preempt`.
         """
         self._timeline = timeline
         self.trial = timeline.trial
         self._places = NodeSets(timeline.trial)
         self._pin_policy = pin_policy
+        self._while_away = while_away
+        self._most_cordoned = effort.MOST_CORDONED if most_cordoned is None else most_cordoned
         self._risk = None if lets_preempt else PreemptionRisk(timeline.trial)
 
     @classmethod
@@ -46,17 +56,34 @@ class SingleLandings:
 
     def of(self, move: Move) -> Landing | None:
         """The landing of a replacement on its target; None when it may not, or need not, land there."""
+        return self._allowed(move, self._held_by)
+
+    def pinned(self, move: Move) -> Landing | None:
+        """The landing pinned to the target, which is open all the time; None when that cannot be."""
+        if self.trial.template(move.pod) not in self._pin_policy.pinnable:
+            return None
+        return self._allowed(move, self._always_pinned)
+
+    def _allowed(self, move: Move, landing: Callable[[Move, Mask], Landing | None]) -> Landing | None:
         trial = self.trial
         mark = trial.state.mark()
-        allowed = trial.attempt(move)
+        allowed = trial.attempt(move, while_away=self._while_away)
         trial.state.rollback(mark)
         if not allowed:
             return None
         only: Mask = self._timeline.problem.nodes.none.copy()
         only[move.target] = True
-        found = self._held_by(move, only)
+        found = landing(move, only)
         trial.state.rollback(mark)
         return found
+
+    def _always_pinned(self, move: Move, only: Mask) -> Landing | None:
+        """The landing by a narrow pin, whether the old pod is there or has ended."""
+        template = self.trial.template(move.pod)
+        if all(self.trial.open_to(template, only)[move.target] for _ in self._own_phases(move)):
+            there = self._places.named(only)
+            return Landing(move, "pinned", only, there, there)
+        return None
 
     def _held_by(self, move: Move, only: Mask) -> Landing | None:
         """The landing by whatever restricts it to the target; None when nothing does."""
@@ -82,7 +109,7 @@ class SingleLandings:
         """The landing with all other possible nodes cordoned, if these are few."""
         wrong = self._outside(move, only)
         cordon = tuple(np.flatnonzero(wrong).tolist())
-        if 0 < len(cordon) <= effort.MOST_CORDONED and self._stays_inside(
+        if 0 < len(cordon) <= self._most_cordoned and self._stays_inside(
             move, only, lambda: self.trial.open_to(self.trial.template(move.pod)) & ~wrong, cordoned=cordon
         ):
             return Landing(move, "cordoned", only, self._places.named(only), cordon=cordon)

@@ -181,13 +181,17 @@ class TrialCluster:
         self.state.unbind(move.pod)
         self.state.bind(move.pod, move.target)
 
-    def attempt(self, move: Move) -> bool:
-        """Apply a move if the filters accept it and no hard constraint ever gets worse; else do nothing."""
+    def attempt(self, move: Move, *, while_away: bool = True) -> bool:
+        """Apply a move if the filters accept it and no hard constraint ever gets worse; else do nothing.
+
+        Without `while_away` a constraint may be worse until the replacement has landed.
+        """
         template, mark = self.template(move.pod), self.state.mark()
         constraints = self.ledger.touched((template,))
         before = excesses(constraints)
         self.state.unbind(move.pod)
-        away = not worse(before, constraints) and not self.breaks_affinity_of(template, move.source)
+        holds = not (while_away and worse(before, constraints))
+        away = holds and not self.breaks_affinity_of(template, move.source)
         if away and self.accepts(template, move.target):
             self.state.bind(move.pod, move.target)
             if not worse(before, constraints):

@@ -27,10 +27,15 @@ from planner.scheduler.nominations import Nominations
 from planner.scheduler.preemption import Preemption
 
 
-def first_failure(trial: TrialCluster, waves: Sequence[Sequence[Landing]], *, soft: bool) -> str | None:
-    """The first deviation from the plan when its waves are replayed from the start; None if they hold."""
+def first_failure(
+    trial: TrialCluster, waves: Sequence[Sequence[Landing]], *, soft: bool, while_away: bool = True
+) -> str | None:
+    """The first deviation from the plan when its waves are replayed from the start; None if they hold.
+
+    Without `while_away` a constraint may be worse until the replacement has landed.
+    """
     moves = [landing.move for wave in waves for landing in wave]
-    alone = _one_by_one(trial, moves)
+    alone = _one_by_one(trial, moves, while_away=while_away)
     if alone is not None:
         return alone
     timeline = EvictionTimeline(trial.problem, moves, trial)
@@ -39,15 +44,15 @@ def first_failure(trial: TrialCluster, waves: Sequence[Sequence[Landing]], *, so
     found = (
         line
         for seed in (None, *range(1, draws + 1))
-        for line in failures(timeline, waves, seed=seed, soft=soft)
+        for line in failures(timeline, waves, seed=seed, soft=soft, while_away=while_away)
     )
     return next(found, None)
 
 
-def _one_by_one(trial: TrialCluster, moves: Sequence[Move]) -> str | None:
+def _one_by_one(trial: TrialCluster, moves: Sequence[Move], *, while_away: bool) -> str | None:
     """The first move that fails when every move ends before the next begins; None if all succeed."""
     mark = trial.state.mark()
-    failed = next((move for move in moves if not trial.attempt(move)), None)
+    failed = next((move for move in moves if not trial.attempt(move, while_away=while_away)), None)
     trial.state.rollback(mark)
     if failed is None:
         return None
@@ -56,10 +61,16 @@ def _one_by_one(trial: TrialCluster, moves: Sequence[Move]) -> str | None:
 
 
 def failures(
-    timeline: EvictionTimeline, waves: Sequence[Sequence[Landing]], *, seed: int | None, soft: bool = False
+    timeline: EvictionTimeline,
+    waves: Sequence[Sequence[Landing]],
+    *,
+    seed: int | None,
+    soft: bool = False,
+    while_away: bool = True,
 ) -> Iterator[str]:
     """What deviates from the plan: one move after the other without a seed, else in a random order.
 
+    Without `while_away` a constraint may be worse until the replacement has landed.
     Hard constraints must end as planned wherever replacements land; with `soft` soft ones as well.
     Without a seed the smallest name wins ties, and every replacement has to land on its planned node.
     The timeline is left as it was found.
@@ -89,7 +100,8 @@ def failures(
                 phase = Phase.LANDED if timeline.has_ended(move) else phase
             timeline.put(move, phase)
             # This event can make no constraint worse but those of the pod's own template.
-            if worse(before[move.pod], constraints[move.pod]):
+            away = timeline.trial.state.node_of[move.pod] < 0
+            if (while_away or not away) and worse(before[move.pod], constraints[move.pod]):
                 name = _name(timeline, landing)
                 yield f"wave {number}: a constraint is worse than before with {name} {phase.name}"
     yield from _end(timeline, waves, soft=soft)

@@ -1,0 +1,87 @@
+"""Whole consolidation plans of the given clusters: cost against greedy and bound, moves, time, and replays.
+
+    python benchmarks/consolidate.py FOLDER KIND [--pin] [--limit SECONDS] [--replays N] [--only NAME]
+
+FOLDER has KIND.jsonl.gz with a cluster a line, its `greedy` and its `bound`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from consolidation_replay import failure
+
+from models import Cluster
+from planner import consolidate
+from planner.documents.consolidation import ConsolidationPlan
+
+PRICES = {
+    "m5.2xlarge": 0.384,
+    "m5.4xlarge": 0.768,
+    "c5.4xlarge": 0.68,
+    "r5.4xlarge": 1.008,
+    "m5.8xlarge": 1.536,
+}
+
+
+def clusters(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
+    """The given clusters of a kind."""
+    with gzip.open(folder / f"{kind}.jsonl.gz", "rt") as lines:
+        yield from map(json.loads, lines)
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """A line a cluster, and the sums."""
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("folder", type=Path)
+    reader.add_argument("kind")
+    reader.add_argument("--pin", action="store_true")
+    reader.add_argument("--limit", type=float, default=30.0)
+    reader.add_argument("--replays", type=int, default=20)
+    reader.add_argument("--only", default="")
+    given = reader.parse_args(words)
+    rows = []
+    for case in clusters(given.folder, given.kind):
+        if given.only not in case["name"]:
+            continue
+        found = Cluster.from_objects(case["cluster"]["items"])
+        start, cpu = time.monotonic(), time.process_time()
+        plan = consolidate(found, prices=PRICES, pins=given.pin, time_limit=given.limit)
+        took, work = time.monotonic() - start, time.process_time() - cpu
+        failed = sum(failure(found, plan, seed) is not None for seed in range(given.replays))
+        rows.append((case, plan))
+        print(line(case, plan), f"{took:.1f} s, cpu {work:.1f} s, {failed} replays failed", flush=True)
+    print(total(rows))
+
+
+def line(case: dict[str, Any], plan: ConsolidationPlan) -> str:
+    """Costs, moves and waves of a plan."""
+    greedy, waves = case["greedy"], max((step.wave for step in plan.steps), default=0)
+    pins = sum(step.landing in {"pinned", "cordoned"} for step in plan.steps)
+    return (
+        f"{case['name']}: greedy {greedy['cost']:.3f}, plan {plan.cost.after:.3f}, bound {case['bound']:.3f}"
+        f" (own {plan.cost.bound}); moves {greedy['moves']} -> {len(plan.steps)}, {pins} held, {waves} waves;"
+    )
+
+
+def total(rows: Sequence[tuple[dict[str, Any], ConsolidationPlan]]) -> str:
+    """The part of the gap between greedy and bound that is closed, and the moves."""
+    greedy, bound = sum(c["greedy"]["cost"] for c, _ in rows), sum(c["bound"] for c, _ in rows)
+    plans = sum(plan.cost.after for _, plan in rows)
+    above = sum(plan.cost.after > case["greedy"]["cost"] + 1e-9 for case, plan in rows)
+    moves = sum(case["greedy"]["moves"] for case, _ in rows), sum(len(plan.steps) for _, plan in rows)
+    closed = (greedy - plans) / (greedy - bound) if greedy > bound else 1.0
+    return (
+        f"greedy {greedy:.3f}, plans {plans:.3f}, bound {bound:.3f}: {closed:.0%} of the gap closed,"
+        f" {above} above greedy; moves {moves[0]} -> {moves[1]}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""Nodes emptied one after the other by moves whose landing is certain, all earlier moves having ended.
+
+A replacement is pinned where that is allowed, else it lands where the filters or the scores of kube-scheduler
+leave it no other node.  So the state after every move is known.  A node goes with all of its pods, or none of
+them moves: the state is then as it was before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.consolidate.layout import shares
+from planner.landing.landing import Landing
+from planner.landing.single_landings import SingleLandings
+from planner.moves.pin_policy import PinPolicy
+from planner.moves.timeline import EvictionTimeline, Phase
+from planner.moves.trial_cluster import Move
+from planner.problem.nodes import Ints, Mask
+from planner.proof import effort
+
+
+@dataclass(frozen=True, slots=True)
+class CertainMove:
+    """A landing; `alone` when it is certain only while no other move is under way."""
+
+    landing: Landing
+    alone: bool
+
+
+class CertainMoves:
+    """Empties nodes on a timeline, whose state follows; `moves` are those that end the sequence so far."""
+
+    def __init__(
+        self, timeline: EvictionTimeline, pin_policy: PinPolicy, planned: Sequence[Move], removed: Mask
+    ) -> None:
+        """Replacements go where moves were planned as far as that can be; never to `removed` nodes."""
+        self._timeline = timeline
+        self._trial = timeline.trial
+        self._pin_policy = pin_policy
+        self._landings = SingleLandings(
+            timeline, pin_policy, while_away=False, most_cordoned=effort.EMPTYING_CORDONED
+        )
+        self._removed = removed
+        problem = timeline.problem
+        self._requests: Ints = np.array([t.requests for t in problem.templates], np.int64)
+        self._sizes = shares(problem)
+        #: By template the nodes that its replacements are planned to come to, and the room that all take.
+        self._coming: dict[int, Counter[int]] = {}
+        self._reserved = np.zeros_like(problem.allocatable)
+        for move in planned:
+            self._reserve(self._trial.template(move.pod), move.target, 1)
+        self.moves: list[CertainMove] = []
+        self._most_targets = effort.EMPTYING_TARGETS
+
+    def run(
+        self,
+        pods: dict[int, list[int]],
+        bystanders: Sequence[Move],
+        order: Iterable[int],
+        is_over: Callable[[], bool],
+    ) -> list[int]:
+        """Empty the nodes of an order, again and again while any goes; returns those that do not go.
+
+        `pods` are those to move by node.  `bystanders` move to their planned nodes as soon as they can.
+        """
+        waiting, others = [*order], [*bystanders]
+        while (waiting or others) and not is_over():
+            before = len(waiting), len(others)
+            others = [move for move in others if is_over() or not self._moves_aside(move)]
+            waiting = [node for node in waiting if is_over() or not self._empties(node, pods[node])]
+            if (len(waiting), len(others)) == before and not self._looks_further():
+                break
+        return waiting
+
+    def sweep(
+        self, pods: dict[int, list[int]], bystanders: Sequence[Move], is_over: Callable[[], bool]
+    ) -> list[int]:
+        """Move all pods, whichever can be next; returns the nodes that do not end empty.
+
+        What kube-scheduler places comes last: then few nodes have room.
+        """
+        others, left = [*bystanders], [(pod, node) for node, several in pods.items() for pod in several]
+        left.sort(key=lambda one: (self._is_chosen_for(one[0]), self._largest_first(one[0])))
+        while (left or others) and not is_over():
+            before = len(left), len(others)
+            others = [move for move in others if is_over() or not self._moves_aside(move)]
+            left = [*self._swept(left, is_over)]
+            if (len(left), len(others)) == before and not self._looks_further():
+                break
+        return sorted({node for _, node in left})
+
+    def _looks_further(self) -> bool:
+        """Whether replacements are now tried on more nodes than before: on all that are open to them."""
+        before, self._most_targets = self._most_targets, self._timeline.problem.nodes.size
+        return before < self._most_targets
+
+    def _swept(
+        self, left: Sequence[tuple[int, int]], is_over: Callable[[], bool]
+    ) -> Iterator[tuple[int, int]]:
+        """The pods that cannot be next, each with its node; the others move."""
+        refused: set[tuple[int, int]] = set()
+        for pod, node in left:
+            key = self._trial.template(pod), node
+            found = None if key in refused or is_over() else self._next(pod, node)
+            if found is None:
+                refused.add(key)
+                yield pod, node
+            else:
+                self._take(found)
+                self._trial.state.forget_history()
+
+    def _is_chosen_for(self, pod: int) -> bool:
+        return self._trial.template(pod) not in self._pin_policy.pinnable
+
+    def _empties(self, node: int, pods: Sequence[int]) -> bool:
+        """Whether all of a node's pods find another node; else nothing has changed."""
+        state, mark, length = self._trial.state, self._trial.state.mark(), len(self.moves)
+        coming = {template: found.copy() for template, found in self._coming.items()}
+        reserved = self._reserved.copy()
+        left = sorted(pods, key=self._largest_first)
+        while left:
+            found = next(self._possible(left, node), None)
+            if found is None:
+                state.rollback(mark)
+                del self.moves[length:]
+                self._coming, self._reserved = coming, reserved
+                return False
+            left.remove(found.landing.move.pod)
+            self._take(found)
+        state.forget_history()
+        return True
+
+    def _largest_first(self, pod: int) -> tuple[float, int]:
+        template = self._trial.template(pod)
+        return -float(self._sizes[template]), template
+
+    def _moves_aside(self, move: Move) -> bool:
+        found = self._to(move)
+        if found is not None:
+            self._take(found)
+            self._trial.state.forget_history()
+        return found is not None
+
+    def _take(self, found: CertainMove) -> None:
+        """Carry out a move; of what was planned for its template one replacement less is to come."""
+        move = found.landing.move
+        template = self._trial.template(move.pod)
+        self._timeline.put(move, Phase.LANDED)
+        self.moves.append(found)
+        coming = self._coming.get(template)
+        if coming:
+            self._reserve(template, move.target if move.target in coming else next(iter(coming)), -1)
+
+    def _reserve(self, template: int, node: int, number: int) -> None:
+        coming = self._coming.setdefault(template, Counter())
+        coming[node] += number
+        if not coming[node]:
+            del coming[node]
+        self._reserved[:, node] += number * self._requests[template]
+
+    def _possible(self, pods: Sequence[int], source: int) -> Iterator[CertainMove]:
+        """The moves that can be next, of each template one."""
+        for pod in {self._trial.template(pod): pod for pod in reversed(pods)}.values():
+            found = self._next(pod, source)
+            if found is not None:
+                yield found
+
+    def _next(self, pod: int, source: int) -> CertainMove | None:
+        targets = self._targets(pod, source)
+        found = (self._to(Move(pod, source, target)) for target in targets)
+        return next(filter(None, found), None)
+
+    def _to(self, move: Move) -> CertainMove | None:
+        """The move to its target, pinned in whichever company, else alone."""
+        landing = self._landings.pinned(move)
+        if landing is not None:
+            return CertainMove(landing, alone=False)
+        landing = self._landings.of(move)
+        return None if landing is None else CertainMove(landing, alone=True)
+
+    def _targets(self, pod: int, source: int) -> list[int]:
+        """The nodes that a replacement may be certain to come to, the best first."""
+        trial, template = self._trial, self._trial.template(pod)
+        mark = trial.state.mark()
+        self._timeline.put(Move(pod, source, source), Phase.GONE)
+        policy = self._pin_policy
+        found = self._tightest(template) if template in policy.pinnable | policy.cordonable else []
+        if template not in policy.pinnable:
+            chosen = trial.first_choice(template)
+            found = found if chosen is None or self._removed[chosen] else [chosen, *found]
+        trial.state.rollback(mark)
+        return found
+
+    def _tightest(self, template: int) -> list[int]:
+        """A few nodes open to a replacement: the planned ones, then the tightest that no other needs."""
+        trial = self._trial
+        nodes = np.flatnonzero(trial.open_to(template) & ~self._removed)
+        free = (trial.problem.allocatable - trial.state.used)[:, nodes]
+        planned = np.isin(nodes, [*self._coming.get(template, ())])
+        wants = self._requests[template][:, np.newaxis]
+        spare = ((wants == 0) | (free - self._reserved[:, nodes] >= wants)).all(axis=0)
+        gap = (free / np.maximum(trial.problem.allocatable[:, nodes], 1)).sum(axis=0)
+        order = np.lexsort((gap, ~spare, ~planned))
+        found: list[int] = nodes[order][: self._most_targets].tolist()
+        return found

@@ -1,0 +1,82 @@
+"""A sequence of certain moves in waves: what may be under way at the same time, whatever finishes first.
+
+Templates whose filters or constraints ask about each other's pods are one group, and so are those of a
+workload.  The moves of a group keep their order, one a wave, so everything but room is as in the sequence.
+Room on a node is only taken, except where a pod leaves a node that is kept: what comes there after that comes
+in a later wave.  So the room that is taken is never more than at some time of the sequence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from planner.consolidate.certain_moves import CertainMove
+from planner.constraints.inter_pod_affinity import InterPodAffinity
+from planner.eviction.budgets import Budgets
+from planner.landing.landing import Landing
+from planner.moves.trial_cluster import TrialCluster
+
+
+class WaveOrder:
+    """Puts sequences of moves of a cluster into waves."""
+
+    def __init__(self, trial: TrialCluster, budgets: Budgets) -> None:
+        self._trial = trial
+        self._budgets = budgets
+        self._group = _groups(trial)
+
+    def of(self, sequence: Sequence[CertainMove]) -> list[list[Landing]]:
+        """The waves; a move that is certain only alone has one of its own."""
+        waves: list[list[Landing]] = []
+        first = 0
+        last: dict[int, int] = {}
+        left: dict[int, int] = {}
+        used = Counter[tuple[int, int]]()
+        for one in sequence:
+            move = one.landing.move
+            group, asked = self._group[self._trial.template(move.pod)], self._budgets.asked(move.pod)
+            number = len(waves) if one.alone else max(first, last.get(group, 0), left.get(move.target, 0))
+            while any(used[number, budget] >= self._budgets.allowed[budget] for budget in asked):
+                number += 1
+            waves += [[] for _ in range(number + 1 - len(waves))]
+            waves[number].append(one.landing)
+            used.update((number, budget) for budget in asked)
+            last[group] = number + 1
+            left[move.source] = max(left.get(move.source, 0), number + 1)
+            first = number + 1 if one.alone else first
+        return waves
+
+
+def _groups(trial: TrialCluster) -> list[int]:
+    """For every template the number of its group."""
+    parent = list(range(len(trial.problem.templates)))
+
+    def root(number: int) -> int:
+        while parent[number] != number:
+            parent[number] = parent[parent[number]]
+            number = parent[number]
+        return number
+
+    for several in _related(trial):
+        for one, other in pairwise(several):
+            parent[root(one)] = root(other)
+    return [root(number) for number in parent]
+
+
+def _related(trial: TrialCluster) -> Iterable[Sequence[int]]:
+    """Templates that ask about each other's pods, by spread, by affinity, or as parts of one workload."""
+    workloads: dict[str, list[int]] = {}
+    for template, workload in enumerate(trial.workloads):
+        workloads.setdefault(workload, []).append(template)
+    yield from workloads.values()
+    for found in trial.ledger.constraints:
+        if found.hard:
+            yield [*found.members, *found.carriers]
+    for asking in trial.problem.templates:
+        for plugin in trial.plan(asking.index).changing:
+            if isinstance(plugin, InterPodAffinity):
+                rules = plugin.rules(asking)
+                for around in (*rules.needs, *rules.anti_affinity, *rules.kept_out_by):
+                    yield [asking.index, *around.counts.tally.members]

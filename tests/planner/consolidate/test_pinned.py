@@ -1,0 +1,102 @@
+"""Consolidations with `pins`: every landing is certain, and whole nodes are emptied one after the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planner import consolidate
+from planner.documents.consolidation import ConsolidationPlan
+from planner.problem.problem import Problem
+from planner.whatif.nodes import cordon
+from tests import seeds
+from tests.builders import ZONE, budget, cluster, node, pod, spread
+from tests.planner.consolidate.drawn import cases, crowded
+from tests.planner.consolidate.test_plan import owned, planned
+
+BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
+
+
+@pytest.fixture(autouse=True)
+def _benchmarks_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+
+
+def waves(plan: ConsolidationPlan) -> list[set[str]]:
+    """The pods of every wave."""
+    last = max((step.wave for step in plan.steps), default=0)
+    return [{step.pod for step in plan.steps if step.wave == wave} for wave in range(1, last + 1)]
+
+
+@pytest.mark.parametrize("seed", [21, None])
+@pytest.mark.parametrize("pins", [False, True])
+def test_every_order_and_every_tie_empties_the_nodes(seed: int | None, pins: bool) -> None:
+    """Drawn orders, ties, and ends of old pods: nothing pending, no constraint worse, the nodes empty."""
+    from consolidation_replay import failure
+
+    seed = seeds.fresh() if seed is None else seed
+    moves = 0
+    for case in (*cases(seed, 15), *map(crowded, range(seed, seed + 5))):
+        plan = planned(case, time_limit=4, pins=pins)
+        moves += len(plan.steps)
+        assert [failure(case.cluster(), plan, draw) for draw in range(5)] == [None] * 5, (case, plan.steps)
+    assert moves > 20
+
+
+def test_a_plan_that_is_tampered_with_fails_its_replay() -> None:
+    """What is replayed can fail: a landing on another node, and a node that is not empty."""
+    from consolidation_replay import failure
+
+    found = cluster(node("n1"), node("n2"), owned("web-1", "n1"), owned("web-2", "n2"), owned("web-3", "n2"))
+    plan = consolidate(found, pins=True)
+    (step,) = plan.steps
+    assert failure(found, plan, 1) is None
+    elsewhere = step.model_copy(update={"lands": step.lands.model_copy(update={"nodes": ("n1",)})})
+    assert failure(found, plan.model_copy(update={"steps": (elsewhere,)}), 1) is not None
+    assert failure(found, plan.model_copy(update={"steps": ()}), 1) == "a node is not empty"
+
+
+def test_pods_of_stateful_sets_are_led_by_cordons() -> None:
+    """They cannot be pinned: without the cordon of n3, the emptiest, the last big pod has no node."""
+    big = {"cpu": "6"}
+    found = cluster(
+        *(node(f"n{number}", cpu="8") for number in range(1, 5)),
+        pod("db-0", "n1", app="db", cpu="2", owner="StatefulSet/db"),
+        owned("fill-1", "n2", **big),
+        owned("fill-2", "n3", cpu="2"),
+        owned("big-1", "n4", **big),
+    )
+    plan = consolidate(found, pins=True)
+    assert len(plan.removed) == 2
+    assert plan.status == "Optimal"
+
+
+def test_a_spread_may_be_worse_until_the_replacement_is_there() -> None:
+    """The zone with the fewest replicas moves one of them: until it has landed the others have too many."""
+    pods = [owned(f"web-{number}", on, spread=[spread(ZONE)]) for number, on in enumerate(("a1", "b1", "b1"))]
+    nodes = (node("a1", "a"), node("a2", "a", cpu="4"), node("b1", "b"))
+    plan = consolidate(cluster(*nodes, *pods, pod("bare", "a2", cpu="1")))
+    assert [row.node for row in plan.removed] == ["a1"]
+    assert [(step.source, step.node) for step in plan.steps] == [("a1", "a2")]
+
+
+def test_a_budget_holds_in_every_wave() -> None:
+    """One disruption at a time: every replica has a wave of its own."""
+    pods = [owned(f"web-{number}", "n1") for number in range(3)]
+    found = cluster(node("n1"), node("n2"), *pods, budget("web", "web", 1), pod("bare", "n2"))
+    plan = consolidate(found, pins=True)
+    assert [row.node for row in plan.removed] == ["n1"]
+    assert [len(wave) for wave in waves(plan)] == [1, 1, 1]
+
+
+def test_many_nodes_are_cordoned_at_once_as_one_by_one() -> None:
+    """The copy with several cordons is the one that single cordons lead to."""
+    from planner.consolidate.emptying import cordoned
+
+    found = cluster(*(node(f"n{number}") for number in range(5)))
+    names = ["n3", "n1"]
+    expected = found
+    for name in names:
+        expected = cordon(expected, name)
+    assert Problem(cordoned(found, names)).cluster == Problem(expected).cluster
