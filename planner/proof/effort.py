@@ -429,11 +429,11 @@ KEPT_TARGETS = 4
 #: The waves that empty nodes are planned so often, each time with more nodes given back.
 EMPTYING_ROUNDS = 4
 #: The part of the time limit after which nodes are no longer chosen, and waves are planned.
-CONSOLIDATION_SEARCH = 0.6
+CONSOLIDATION_SEARCH = 0.65
 #: A pinned replacement is tried first on so many of the nodes that are open to it.
 EMPTYING_TARGETS = 4
 #: So many nodes are cordoned at most for a replacement that cannot be pinned while nodes are emptied.
-EMPTYING_CORDONED = 64
+EMPTYING_CORDONED = 512
 #: Nodes are taken away afresh so often while some of them are not emptied.
 EMPTYING_REPAIRS = 3
 #: Points of a frontier, and the part of the limit for the search of each.
