@@ -136,4 +136,5 @@ def remarks(problem: Problem) -> Iterator[str]:
         if problem.pods[pod].spec.scheduler_name not in known
     )
     for name, pods in sorted(others.items()):
-        yield f"{pods} pending pods ask for scheduler {name}, which has no profile here: left alone"
+        asking = "1 pending pod asks" if pods == 1 else f"{pods} pending pods ask"
+        yield f"{asking} for scheduler {name}, which has no profile here: left alone"
