@@ -70,8 +70,9 @@ def consolidate(
 
     The cheapest set of nodes that holds every pod, with a bound: what no such set can cost less than. Then
     waves of evictions that empty the others: whichever node kube-scheduler chooses among those that are
-    kept, the next waves still fit, budgets hold, and no hard constraint gets worse; neither while the
-    empty nodes are cordoned, nor when they are deleted. Nodes that no safe wave empties are kept.
+    kept, the next waves still fit, budgets hold, and no hard constraint is worse when a wave has ended;
+    neither while the empty nodes are cordoned, nor when they are deleted. Nodes that no safe wave empties
+    are kept. With --pin replacements are sent to nodes, or others are cordoned meanwhile.
 
     Pods move as with `rebalance`. A node that holds any other pod stays, and the answer says which pod;
     pods of DaemonSets and static pods go with their node. Control-plane nodes stay unless --nodes names them.
