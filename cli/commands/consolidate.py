@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.input import options
-from cli.input.options import Output
 from cli.input.what_if import Changes
 
 if TYPE_CHECKING:
@@ -42,9 +41,9 @@ Pin = Annotated[
     bool, typer.Option("--pin", help="Replacements may be pinned to nodes, where evictions do not do.")
 ]
 Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
-Format = Annotated[
-    Output | None,
-    typer.Option("--output", "-o", metavar="FORMAT", help="wide, json, yaml, name or markdown."),
+DeleteNodes = Annotated[
+    bool,
+    typer.Option("--delete-nodes", help="With -o script: in the end it prints how the nodes are deleted."),
 ]
 
 
@@ -60,7 +59,8 @@ def consolidate(
     pin: Pin = False,
     curve: Curve = False,
     time_limit: options.TimeLimit = 60.0,
-    output: Format = None,
+    delete_nodes: DeleteNodes = False,
+    output: options.ScriptFormat = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
@@ -77,13 +77,18 @@ def consolidate(
     Pods move as with `rebalance`. A node that holds any other pod stays, and the answer says which pod;
     pods of DaemonSets and static pods go with their node. Control-plane nodes stay unless --nodes names them.
 
+    -o script prints a shell script that cordons the nodes, evicts wave by wave, sees that they are empty, and
+    leaves them cordoned and marked; interrupted, or where a wave does not end, it opens them again.
+
     `-o name` prints the nodes that go.
     """
     from cli.commands.steps import cluster_asked
+    from cli.input.again import again
     from cli.input.prices import read_prices, share
     from cli.output.interrupt import stop_event
     from cli.output.progress import search
-    from cli.output.render import Page, show
+    from cli.output.render import Page, show, show_lines
+    from cli.output.views.scripts import consolidation as script
     from planner import consolidate as plan_nodes
 
     cluster = cluster_asked(filename, recursive, context, kubeconfig, changes)
@@ -101,7 +106,10 @@ def consolidate(
             time_limit=time_limit,
             stop_event=stop_requested,
         )
-    show(plan, Page.of(output, verbose))
+    if output == options.ScriptOutput.SCRIPT:
+        show_lines(plan, script.lines(plan, cluster, again(cluster), delete_nodes=delete_nodes))
+    else:
+        show(plan, Page.of(options.plain(output), verbose))
 
 
 def _choice(cluster: Cluster, nodes: str | None, keep: list[str] | tuple[str, ...]) -> NodeChoice:

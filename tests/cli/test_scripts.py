@@ -51,6 +51,7 @@ def lopsided(path: Path, *more: Object) -> str:
 COMMANDS = [
     ("rebalance",),
     ("rebalance", "--waves", "1"),
+    ("consolidate", "--pin", "--keep", "n1", "--delete-nodes"),
     ("scale-down", "replicaset/web=1"),
     ("drain", "n0"),
     ("drain", "n0", "n1", "--surge", "1"),

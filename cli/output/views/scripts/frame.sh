@@ -73,9 +73,10 @@ check_rights() {
     [ -z "$MISSING" ] || refuse "this user may not${MISSING#,}"
 }
 
-# The nodes of the plan are there, and open or cordoned as they were, or cordoned for one of its moves.
+# The nodes of the plan are there, and open or cordoned as they were, or cordoned by such a script.
 check_nodes() {
-    line='N|{.metadata.name}|{.metadata.uid}|{.spec.unschedulable}|{.metadata.annotations.planner/cordoned-for}'
+    marks='{.metadata.annotations.planner/cordoned-for}{.metadata.annotations.planner/going}'
+    line="N|{.metadata.name}|{.metadata.uid}|{.spec.unschedulable}|$marks"
     found=$(k get nodes -o "jsonpath={range .items[*]}$line{'\n'}{end}" 2>&1) ||
         refuse "nodes cannot be read: $(one_line "$found")"
     wrong=$(printf '%s\n' "$found" "---" "$PLAN" | awk -F'|' '

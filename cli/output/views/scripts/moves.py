@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from cli.output.page import counted
@@ -31,19 +31,21 @@ def lines(document: MovePlan, snapshot: Snapshot, again: str) -> Iterator[str]:
     parts = ("pins", "cordons", "moves")
     left = _NOTHING_HELPS if document.after.hard_violations else _NOTHING_WAS_LEFT
     settings = (f"NOTHING_TO_MOVE={left} # how it ends when the plan is empty",)
-    return script(Frame(title, parts, again), snapshot, _plan(document, snapshot), settings)
+    return script(Frame(title, parts, again), snapshot, rows(document.steps, snapshot), settings)
 
 
-def _plan(document: MovePlan, snapshot: Snapshot) -> Iterator[str]:
-    """Nodes, budgets and controllers as they were, then the waves."""
-    if not document.steps:
+def rows(steps: Sequence[MoveStep], snapshot: Snapshot, more: Iterable[str] = ()) -> Iterator[str]:
+    """Nodes (and `more` of them), budgets and controllers as they were, then the waves."""
+    names = [*_names(steps), *more]
+    if names:
+        yield "# node NAME UID open|cordoned"
+        yield from nodes(snapshot, names)
+    if not steps:
         return
     pods = {pod.key: pod for pod in snapshot.pods}
-    moved = [pods[step.pod] for step in document.steps]
-    sets = _named(document.steps)
-    checked(*(pod.key for pod in moved), *(step.owner for step in document.steps))
-    yield "# node NAME UID open|cordoned"
-    yield from nodes(snapshot, _names(document.steps))
+    moved = [pods[step.pod] for step in steps]
+    sets = _named(steps)
+    checked(*(pod.key for pod in moved), *(step.owner for step in steps))
     yield from budgets(snapshot, moved)
     if sets:
         yield "# nodes_of SET 'NODE ...'"
@@ -51,9 +53,9 @@ def _plan(document: MovePlan, snapshot: Snapshot) -> Iterator[str]:
     yield "# owner NAMESPACE KIND/NAME UID 'POD@NODE ...'"
     yield from owners(moved, snapshot)
     yield "# move NAMESPACE POD UID FROM OWNER TO [PATCH THAT PINS, OR cordon:NODE,NODE...]"
-    for wave, steps in groupby(document.steps, key=lambda step: step.wave):
+    for wave, together in groupby(steps, key=lambda step: step.wave):
         yield command("wave", str(wave))
-        for step in steps:
+        for step in together:
             yield from _move(step, pods[step.pod], snapshot, sets)
 
 

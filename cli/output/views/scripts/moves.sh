@@ -320,8 +320,12 @@ put_back() {
         fi
     done
     open_nodes 2>/dev/null || complain "still cordoned: $(one_line "$CORDONED"); start this again, or kubectl uncordon them"
+    put_back_more
     exit "$code"
 }
+
+# What else a script has changed; those that have more of it say how.
+put_back_more() { :; }
 
 # What killed scripts left behind is to be put back, even if this one is interrupted before it gets to it.
 take_everything() {

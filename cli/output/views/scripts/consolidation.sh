@@ -1,0 +1,118 @@
+# ---- Nodes that go: cordoned before the first eviction, empty after the last wave ---------------
+#
+# A node that this script cordons gets the annotation planner/going, so that it can be told from those that
+# other users have cordoned: those are not opened.  Where a wave does not end, all are opened again.
+
+goes() { printf 'G|%s\n' "$@"; }
+stays() { printf 'C|%s\n' "$@"; }
+
+CLOSED='' # whether nodes are cordoned that have to be opened if this does not come to its end
+
+# The nodes of the plan by what becomes of them: LETTERS
+planned_nodes() {
+    printf '%s\n' "$PLAN" | awk -F'|' -v kinds="$1" 'index(kinds, $1) && NF == 2 { print $2 }'
+}
+
+# NAME|CORDONED|MARKED of every node
+read_going() {
+    line='{.metadata.name}|{.spec.unschedulable}|{.metadata.annotations.planner/going}'
+    k get nodes -o "jsonpath={range .items[*]}$line{'\n'}{end}"
+}
+
+close_going() {
+    known=$(read_going) || stop "nodes cannot be read"
+    fresh=0
+    for node in $(planned_nodes GC); do
+        found=$(printf '%s\n' "$known" | awk -F'|' -v node="$node" '$1 == node')
+        [ -n "$found" ] || stop "node $node is not there any more"
+        found=${found#*|}
+        [ "${found%%|*}" != true ] || continue
+        [ -n "$DRY_RUN" ] || CLOSED=yes
+        patch node "$node" --type=merge \
+            -p '{"metadata":{"annotations":{"planner/going":"yes"}},"spec":{"unschedulable":true}}' >/dev/null ||
+            stop "$node could not be cordoned"
+        fresh=$((fresh + 1))
+    done
+    [ "$fresh" -eq 0 ] || [ -n "$DRY_RUN" ] || {
+        say "cordoned: $fresh node$([ "$fresh" -eq 1 ] || printf s)"
+        sleep 1 # the scheduler hears of it
+    }
+}
+
+# Opens the nodes of the plan that such a script has cordoned: LETTERS; true when all are open.
+open_going() {
+    known=$(read_going) || return 1
+    rest=''
+    for node in $(planned_nodes "$1"); do
+        printf '%s\n' "$known" | grep -q "^$node|.*|yes\$" || continue
+        k patch node "$node" --type=merge \
+            -p '{"metadata":{"annotations":{"planner/going":null}},"spec":{"unschedulable":null}}' >/dev/null ||
+            rest="$rest $node"
+    done
+    [ -z "$rest" ]
+}
+
+put_back_more() {
+    [ -n "$CLOSED" ] || return 0
+    complain "the nodes that were to go are open again"
+    open_going GC 2>/dev/null || complain "still cordoned:$rest; start this again, or kubectl uncordon them"
+}
+
+# What a node still holds that does not go with it.
+left_on() {
+    by='.metadata.ownerReferences[?(@.controller==true)].kind'
+    k get pods -A --field-selector="spec.nodeName=$1,status.phase!=Succeeded,status.phase!=Failed" \
+        -o "jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name}|{$by}{'\n'}{end}" |
+        awk -F'|' 'NF && $2 != "DaemonSet" && $2 != "Node" { print $1 }'
+}
+
+verify_empty() {
+    for node in $(planned_nodes G); do
+        found=$(left_on "$node") || stop "the pods of $node cannot be read"
+        [ -z "$found" ] || stop "$node still has $(first_of "$found")"
+    done
+}
+
+check_going() {
+    need '' list nodes
+    need '' patch nodes
+    need '' list pods
+    check_rights
+}
+
+main() {
+    options "$@"
+    PLAN=$(plan)
+    NAMESPACES=$(printf '%s\n' "$PLAN" | awk -F'|' '$1 == "M" && !seen[$3]++ { print $3 }')
+    check_cluster
+    [ -n "$PLAN" ] || {
+        say "no node goes"
+        exit 0
+    }
+    check_going
+    check_moves
+    TROUBLE='' TOLD_WAVE=0
+    read_sets
+    look_twice || refuse "the pods cannot be read: $TROUBLE"
+    guard
+    take_over
+    look_twice || stop "the pods cannot be read: $TROUBLE"
+    [ -z "$NOT_AS_PLANNED" ] || stop "$(first_of "$NOT_AS_PLANNED"); nothing was changed"
+    check_nodes
+    check_budgets
+    # What a killed script has cordoned is opened again, too, if this one does not come to its end.
+    [ -n "$DRY_RUN" ] || ! read_going | grep -q '|yes$' || CLOSED=yes
+    close_going
+    if [ -n "$DRY_RUN" ]; then
+        rehearse
+        exit 0
+    fi
+    [ "$MOVES" -eq 0 ] || carry_out
+    verify_empty
+    CLOSED=''
+    open_going C || stop "a node that stays could not be opened:$rest"
+    say "done: empty and cordoned: $(one_line "$(planned_nodes G)")"
+    if [ -n "$DELETE" ]; then
+        planned_nodes G | sed "s/^/$KUBECTL ${CONTEXT:+--context=$CONTEXT }delete node /"
+    fi
+}
