@@ -43,19 +43,20 @@ def capacity(  # noqa: PLR0913 - the options of the command
         answers = [Answer(cluster, asked, found) for asked, found in counted]
     else:
         answers = _surviving(cluster, several, survive, stop_event)
-    rows, cut = [_row(answer) for answer in answers], len(answers) < len(several)
+    rows = [_row(answer) for answer in answers]
+    sought = "room for the other workloads" if len(answers) < len(several) else None
     if best:
         rows, unfinished = with_best(answers, rows, time_limit, stop_event)
-        cut = cut or unfinished
+        sought = sought or ("the best placements" if unfinished else None)
     problem = Problem(cluster)
-    return Capacity(
+    document = Capacity(
         survive=survive,
         workloads=tuple(sorted(rows, key=lambda row: (row.more, row.namespace, row.workload))),
         autoscalers=tuple(at_maximum(cluster)) if autoscalers else (),
-        cut=cut,
         kubernetes=problem.kubernetes.document,
         notes=tuple(dict.fromkeys((*cluster.notes, *problem.notes, *remarks(problem)))),
     )
+    return document.cut_while(sought)
 
 
 def _told(several: Sequence[Asked], found: dict[str, Found]) -> list[tuple[Asked, Found]]:

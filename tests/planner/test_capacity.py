@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
+import threading
 from typing import Any
 
 import pytest
@@ -221,6 +222,15 @@ def test_autoscalers_at_their_maximum(most: int, pending: int) -> None:
         pending,
         pending,
     )
+
+
+def test_a_stop_leaves_out_what_was_not_counted_and_says_so() -> None:
+    """The rows that are there are exact; a note tells that others are missing."""
+    stop = threading.Event()
+    stop.set()
+    found = capacity(cluster(node("a1", cpu="4"), web(1, cpu="1")), stop_event=stop)
+    assert (found.cut, found.workloads) == (True, ())
+    assert any("cut short" in note for note in found.notes)
 
 
 def test_what_has_no_number_of_replicas_is_an_error() -> None:
