@@ -107,7 +107,8 @@ class Due:
     def carried_out(self, simulation: ClusterSimulation) -> Iterator[None]:
         """Do it, one write after the other; what has become idle in the meantime is left out.
 
-        After a pod that is refused no more are made: it is tried again when something has left.
+        After a pod that is refused no more are made, and where writes have an order none goes either: it is
+        tried again when something has left.
         """
         if not self.ordered:
             simulation.shuffle(self.made)
@@ -115,6 +116,8 @@ class Due:
         for pod in self.made:
             if not simulation.alive[pod] and not simulation.is_leaving(pod):
                 if not simulation.create(pod):
+                    if self.ordered:
+                        return
                     break
                 yield
         for pod in self.gone:

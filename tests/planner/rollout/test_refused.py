@@ -144,3 +144,14 @@ def test_what_a_replica_set_was_told_is_evidence(message: str, line: str) -> Non
     other = scaled("Deployment", "web", 2, cpu="1")
     del other["metadata"]["uid"]
     assert applied(there, other, replays=1).completes
+
+
+def test_a_stateful_set_that_lacks_a_pod_by_its_quota_updates_none() -> None:
+    """What went wrong: with Parallel a pod was replaced although the one that is missing is refused."""
+    before = web(3, kind="StatefulSet", podManagementPolicy="Parallel")
+    there = running(before, ["a1", "b1", "a2"], *zones("ab"), node("a2", zone="a"))
+    lacking = [item for item in there if item["metadata"]["name"] != "web-1"]
+    after = web(3, kind="StatefulSet", podManagementPolicy="Parallel", cpu="150m")
+    found = applied([*lacking, rules("ResourceQuota", hard={"pods": "2"})], after).workloads[0]
+    assert (found.completes, found.least_ready, found.least_ready_best) == (False, 2, 2)
+    assert "exceeded quota: q" in found.message
