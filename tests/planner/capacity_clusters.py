@@ -1,4 +1,4 @@
-"""Small clusters of workloads for `planner capacity`, drawn at random: a ReplicaSet behind every owner."""
+"""Small clusters of workloads for `planner capacity`, drawn at random."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import defaultdict
 from random import Random
 from typing import Any
 
-from tests.builders import Object
+from tests.builders import HOST, ZONE, Object, labelled, node, replica, revision, scaled, spread, term
 from tests.tiny import tiny
 
 
@@ -40,4 +40,73 @@ def _replica_set(name: str, pods: list[Object], draw: Random) -> Object:
             "selector": {"matchLabels": {"set": name}},
             "template": {"metadata": {"labels": labels}, "spec": spec},
         },
+    }
+
+
+_KINDS = ("Deployment", "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
+
+
+def mixed(seed: int) -> list[Object]:
+    """A few nodes, a few workloads with pods on them or pending, quotas, and priorities."""
+    draw = Random(seed)
+    machines = [_node(draw, f"n{number}") for number in range(draw.randint(1, 6))]
+    names = [item["metadata"]["name"] for item in machines]
+    objects: list[Object] = [*machines]
+    for number in range(draw.randint(1, 4)):
+        objects += _workload(draw, f"w{number}", names)
+    if draw.random() < 0.25:
+        hard = draw.choice(({"pods": draw.randint(1, 12)}, {"requests.cpu": draw.choice(("3", "6", "12"))}))
+        objects.append(_quota(hard))
+    return objects
+
+
+def _node(draw: Random, name: str) -> Object:
+    return node(
+        name,
+        zone=draw.choice(("x", "y", "z", "x", "y", None)),
+        labels={"disk": draw.choice(("ssd", "hdd"))},
+        taints=["dedicated=x:NoSchedule"] if draw.random() < 0.2 else [],
+        cordoned=draw.random() < 0.07,
+        cpu=draw.choice(("1", "2", "4", "8")),
+        pods=draw.choice(("2", "3", "6", "110")),
+    )
+
+
+def _workload(draw: Random, name: str, nodes: list[str]) -> list[Object]:
+    kind = draw.choice(_KINDS)
+    pods = draw.randint(0, 4)
+    # A snapshot may lack some of the pods, which are then pending.
+    there = pods if draw.random() < 0.6 else draw.randint(0, pods)
+    owner = scaled(kind, name, pods, **_words(draw, name))
+    maker = revision(owner) if kind == "Deployment" and there else owner
+    on = [draw.choice([*nodes, ""]) if draw.random() < 0.3 else draw.choice(nodes) for _ in range(there)]
+    names = [f"{name}-{number}" for number in range(there)]
+    made = [replica(maker, pod, place) for pod, place in zip(names, on, strict=True)]
+    return [owner, *([maker] if maker is not owner else []), *made]
+
+
+def _words(draw: Random, name: str) -> dict[str, Any]:
+    words: dict[str, Any] = {"cpu": draw.choice(("250m", "500m", "1", "2"))}
+    if draw.random() < 0.5:
+        keys = draw.choice(((ZONE,), (ZONE,), (HOST,), (ZONE, HOST)))
+        words["spread"] = [spread(key, draw.choice((1, 1, 2)), draw.choice((name, "w0"))) for key in keys]
+    if draw.random() < 0.2:
+        words["apart"] = [term(draw.choice((ZONE, HOST)), draw.choice((name, "w0")))]
+    if draw.random() < 0.15:
+        words["near"] = [term(draw.choice((ZONE, HOST)), draw.choice((name, "w0")))]
+    if draw.random() < 0.15:
+        words["ports"] = [80]
+    if draw.random() < 0.15:
+        words["only_on"] = [labelled("disk", "In", "ssd")]
+    if draw.random() < 0.3:
+        words["priority"] = draw.choice((5, 5, -1))
+    return words
+
+
+def _quota(hard: dict[str, Any]) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "most", "namespace": "default"},
+        "spec": {"hard": hard},
     }

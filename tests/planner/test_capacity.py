@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from planner.documents.plan import Decision
 from planner.whatif import remove_nodes, scale
 from tests import seeds
 from tests.builders import HOST, ZONE, Object, cluster, node, pod, spread
-from tests.planner.capacity_clusters import workloads
+from tests.planner.capacity_clusters import mixed, workloads
 
 ROOM = sys.modules["planner.capacity.replicas"]
 
@@ -29,11 +30,14 @@ def left_over(found: Cluster, row: WorkloadCapacity, more: int) -> list[Decision
     return [d for d in decisions if d.pod not in known and (d.node is None or d.victims)]
 
 
+@pytest.mark.parametrize("make", [workloads, mixed])
 @pytest.mark.parametrize("number", [12, 1105, None])
-def test_more_is_exact_with_the_line_of_the_scheduler(number: int | None) -> None:
+def test_more_is_exact_with_the_line_of_the_scheduler(
+    number: int | None, make: Callable[[int], list[Object]]
+) -> None:
     """Scaled by `more` all are placed; by one more exactly one is not, for the reason that simulate has."""
     for seed in [number] if number is not None else seeds.seeds(40):
-        found = Cluster.from_objects(workloads(seed))
+        found = Cluster.from_objects(make(seed))
         for row in capacity(found).workloads:
             assert not left_over(found, row, row.more)
             (decision,) = left_over(found, row, row.more + 1)
