@@ -75,7 +75,7 @@ def test_whatever_kube_scheduler_chooses_the_nodes_end_empty(seed: int | None) -
     """Every plan by evictions alone, in random orders with random ties: nothing pending, all rules held."""
     seed = seeds.fresh() if seed is None else seed
     moves = 0
-    for number, case in enumerate([*cases(seed, 20), *map(crowded, range(seed, seed + 6))]):
+    for number, case in enumerate([*cases(seed, seeds.tries(8)), *map(crowded, range(seed, seed + 3))]):
         plan = planned(case, time_limit=4)
         moves += len(plan.steps)
         for draw in range(4):
@@ -84,7 +84,7 @@ def test_whatever_kube_scheduler_chooses_the_nodes_end_empty(seed: int | None) -
             ordered = [places[name] for name in sorted(places, key=lambda name: int(name.partition("-")[2]))]
             assert case.holds(ordered), (case, plan.steps)
             assert not {f"n{place}" for place in ordered} & {row.node for row in plan.removed}
-    assert moves > 20
+    assert moves > 5
 
 
 @pytest.mark.parametrize("seed", [12, None])
@@ -93,7 +93,7 @@ def test_what_is_proved_is_the_truth(seed: int | None, pins: bool) -> None:
     """No plan is below the least cost of all placements; what is proved has it, with the fewest moves."""
     seed = seeds.fresh() if seed is None else seed
     proved = 0
-    for case in cases(seed, 40):
+    for case in cases(seed, seeds.tries(20)):
         plan, (cost, moves) = planned(case, pins=pins), case.least()
         assert plan.cost.after >= cost
         assert plan.cost.bound is not None
@@ -102,7 +102,7 @@ def test_what_is_proved_is_the_truth(seed: int | None, pins: bool) -> None:
         if plan.status == "Optimal":
             assert (plan.cost.after, len(plan.steps)) == (cost, moves), case
             proved += 1
-    assert proved >= 25
+    assert proved >= 10
 
 
 def test_the_frontier_is_monotone() -> None:
@@ -227,7 +227,7 @@ def test_nothing_goes_of_an_empty_cluster() -> None:
 def test_the_last_wave_empties_a_node_that_goes(seed: int | None) -> None:
     """What went wrong: hundreds of moves followed the one that emptied the only node to go."""
     seed = seeds.fresh() if seed is None else seed
-    for case in (*cases(seed, 20), *map(crowded, range(seed, seed + 6))):
+    for case in (*cases(seed, seeds.tries(8)), *map(crowded, range(seed, seed + 3))):
         plan = planned(case, time_limit=4)
         gone = {row.node for row in plan.removed}
         last = max((step.wave for step in plan.steps), default=0)
