@@ -90,6 +90,7 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
         persistent_volume_claims=found.persistent_volume_claims + tuple(new_claims(found, added.pods)),
         replaced=tuple(shelf.replaced),
         notes=(
+            *(found.origin.remarks if found.origin else ()),
             *shelf.notes,
             *second_ones(found, found),
             *_skipped(documents, found),
