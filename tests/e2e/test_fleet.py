@@ -1,4 +1,4 @@
-"""`planner fleet` and `planner sweep` with a real API server: contexts, and the Indexed Job without kubelets."""
+"""`planner fleet` and `planner sweep` with a real API server: contexts, an Indexed Job without kubelets."""
 
 from __future__ import annotations
 
