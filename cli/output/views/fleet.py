@@ -12,6 +12,8 @@ from planner.documents.fleet import FleetDocument, FleetRow
 
 _CLUSTER = "CLUSTER"
 _WELL, _FINDINGS = 0, 1
+#: Below the groups so many of the rows that are not well are shown.
+_MOST_WORST = 6
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -28,14 +30,14 @@ def sections(document: FleetDocument, page: Page) -> Iterator[Section]:
     yield section("", _verdict(document))
     told, varied = told_rows(document)
     if len(told) <= MANY_ROWS or page.all_rows:
-        yield section("Answers", _table(told, varied, page))
+        yield section("Answers", _table(told, varied))
         return
     along = max(varied, key=lambda head: len({one.values[head] for one in told}))
     common = [head for head in varied if head != along]
     if common:
         yield section("Answers", _grouped(told, along, common))
     shown = [one for one in told if one.row.exit_code != _WELL]
-    yield section("The worst", _table(shown, varied, page))
+    yield section("The worst", _table(shown, varied, _MOST_WORST))
 
 
 def names(document: FleetDocument) -> Iterator[str]:
@@ -79,7 +81,7 @@ def _verdict(document: FleetDocument) -> VerdictBlock:
     return VerdictBlock(f"{counted(totals.rows, noun)}: {', '.join(parts)}.", tone)
 
 
-def _table(told: Sequence[Told], varied: Sequence[str], page: Page) -> Table:
+def _table(told: Sequence[Told], varied: Sequence[str], most: int | None = None) -> Table:
     figures = figure_heads([one.row for one in told])
     heads = (
         *varied,
@@ -93,7 +95,6 @@ def _table(told: Sequence[Told], varied: Sequence[str], page: Page) -> Table:
         cells.append(Cell(word(one.row), tone_of_code(one.row.exit_code)))
         cells += [_number(one.row.summary.get(name, "")) for name in figures]
         rows.append([*cells, *([one.row.error] if "ERROR" in heads else [])])
-    most = None if page.all_rows else MANY_ROWS if len(told) <= MANY_ROWS else 20
     return Table(heads, rows_of(rows), noun="answer", most=most, source="rows")
 
 
