@@ -14,6 +14,8 @@ def figures(document: Found) -> dict[str, int | float | str]:
     kind = str(document["kind"])
     if kind == "SurvivalList":
         return _added([figures(item) for item in document["items"]])
+    if kind == "Capacity" and document["sets"]:
+        return {"copies": int(document["sets"]["more"])}
     return {name: figure(document) for name, figure in _FIGURES[kind].items()}
 
 
@@ -141,4 +143,4 @@ _FIGURES: Mapping[str, Mapping[str, Callable[[Found], int | float | str]]] = {
         "moves": _length("steps"),
     },
 }
-_LESS_IS_WORSE = {"placed", "leastMore"}
+_LESS_IS_WORSE = {"placed", "leastMore", "copies"}
