@@ -32,6 +32,7 @@ _WANTED = (
     "poddisruptionbudgets.policy",
     "priorityclasses.scheduling.k8s.io",
     "runtimeclasses.node.k8s.io",
+    "serviceaccounts",
     "storageclasses.storage.k8s.io",
     "csinodes.storage.k8s.io",
     "volumeattachments.storage.k8s.io",

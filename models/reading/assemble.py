@@ -35,6 +35,7 @@ _FIELDS = {
     "ResourceQuota": "resource_quotas",
     "LimitRange": "limit_ranges",
     "RuntimeClass": "runtime_classes",
+    "ServiceAccount": "service_accounts",
     "PersistentVolume": "persistent_volumes",
     "PersistentVolumeClaim": "persistent_volume_claims",
     "StorageClass": "storage_classes",
