@@ -21,6 +21,14 @@ from models.objects.storage import (
     StorageClass,
     VolumeAttachment,
 )
+from models.objects.webhooks import (
+    MutatingAdmissionPolicy,
+    MutatingAdmissionPolicyBinding,
+    MutatingWebhookConfiguration,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+    ValidatingWebhookConfiguration,
+)
 from models.objects.workload import (
     CronJob,
     DaemonSet,
@@ -60,6 +68,12 @@ class Snapshot:
     limit_ranges: tuple[LimitRange, ...] = ()
     runtime_classes: tuple[RuntimeClass, ...] = ()
     service_accounts: tuple[ServiceAccount, ...] = ()
+    mutating_webhooks: tuple[MutatingWebhookConfiguration, ...] = ()
+    validating_webhooks: tuple[ValidatingWebhookConfiguration, ...] = ()
+    mutating_policies: tuple[MutatingAdmissionPolicy, ...] = ()
+    mutating_policy_bindings: tuple[MutatingAdmissionPolicyBinding, ...] = ()
+    validating_policies: tuple[ValidatingAdmissionPolicy, ...] = ()
+    validating_policy_bindings: tuple[ValidatingAdmissionPolicyBinding, ...] = ()
     persistent_volumes: tuple[PersistentVolume, ...] = ()
     persistent_volume_claims: tuple[PersistentVolumeClaim, ...] = ()
     storage_classes: tuple[StorageClass, ...] = ()

@@ -6,6 +6,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from models.errors import InputError
@@ -37,18 +38,35 @@ _WANTED = (
     "csinodes.storage.k8s.io",
     "volumeattachments.storage.k8s.io",
 )
-#: Devices came with resource.k8s.io/v1; a server without it is asked for the rest alone.
-_DEVICES = (
-    "resourceclaims.resource.k8s.io",
-    "resourceclaimtemplates.resource.k8s.io",
-    "deviceclasses.resource.k8s.io",
+#: What not all servers have, by what came together: one that says so is asked for the others alone.
+_NOT_EVERYWHERE = (
+    (
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+    ),
+    (
+        "mutatingadmissionpolicies.admissionregistration.k8s.io",
+        "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+    ),
+    (
+        "validatingadmissionpolicies.admissionregistration.k8s.io",
+        "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+    ),
+    (
+        "resourceclaims.resource.k8s.io",
+        "resourceclaimtemplates.resource.k8s.io",
+        "deviceclasses.resource.k8s.io",
+    ),
 )
 #: Workloads of others: the server is asked for those that it says it has.
 _OF_OTHERS = ("rollouts.argoproj.io", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io")
 #: All that the server is asked for: what packaging/kubernetes/rbac.yaml allows.
-KINDS = (*_NEEDED, *_WANTED, *_DEVICES, *_OF_OTHERS)
-_UNKNOWN = re.compile(r"the server doesn't have a resource type")
+KINDS = (*_NEEDED, *_WANTED, *chain(*_NOT_EVERYWHERE), *_OF_OTHERS)
+_UNKNOWN = re.compile(r"the server doesn't have a resource type \"([^\"]*)\"")
 _FORBIDDEN = re.compile(r"\(Forbidden\): (?:\S+\s)*?(\S+) is forbidden")
+#: Kinds of admission by rules of others, and what they are called together.
+_OF_ADMISSION = re.compile("(mutating|validating)(webhook|admission)")
+_ADMISSION = "admission webhooks and policies"
 _KLOG = re.compile(r"[IWEF]\d{4} |Warning: ")
 #: An unreachable server is retried by kubectl for minutes; one that answers may take its time.
 _FIRST_ANSWER_SECONDS = 60
@@ -64,14 +82,15 @@ def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, lis
     command = kubectl(context, kubeconfig)
     version = _knock(command)
     others = tuple(_served(command, _OF_OTHERS))
-    asked: tuple[str, ...] = (*_NEEDED, *_WANTED, *_DEVICES, *others)
+    asked: tuple[str, ...] = (*_NEEDED, *_WANTED, *chain(*_NOT_EVERYWHERE), *others)
     answer = _list(command, asked)
-    if answer.returncode and any(_UNKNOWN.search(line) for line in _told(answer)):
-        asked = (*_NEEDED, *_WANTED, *others)
+    while unknown := _unknown(answer):
+        asked = tuple(name for name in asked if name not in unknown)
         answer = _list(command, asked)
     forbidden = list(_forbidden(_told(answer))) if answer.returncode else []
     kinds = [kind for name in asked if (kind := _short(name)) not in forbidden]
-    remarks = [f"{kind} are left out: this user may not list them" for kind in forbidden]
+    left_out = dict.fromkeys(_ADMISSION if _OF_ADMISSION.match(kind) else kind for kind in forbidden)
+    remarks = [f"{kind} are left out: this user may not list them" for kind in left_out]
     origin = _origin(command, version, context, kubeconfig) | {"kinds": kinds, "remarks": remarks}
     return _with_first(answer.stdout, origin), remarks
 
@@ -94,6 +113,16 @@ def _served(command: Sequence[str], names: Sequence[str]) -> Iterator[str]:
                 answer = _asked(command, "get", "--raw", f"/apis/{version['groupVersion']}")
                 plurals |= {item["name"] for item in json.loads(answer or "{}").get("resources") or ()}
             yield from (name for name in wanted if name.partition(".")[0] in plurals)
+
+
+def _unknown(answer: "subprocess.CompletedProcess[bytes]") -> set[str]:
+    """The kinds to leave out, where the server lacks one: with it those that came together with it."""
+    told = _told(answer) if answer.returncode else []
+    lacks = {found[1].partition(".")[0] for line in told if (found := _UNKNOWN.search(line))}
+    groups = (
+        group for group in _NOT_EVERYWHERE if not lacks.isdisjoint(name.partition(".")[0] for name in group)
+    )
+    return {*chain(*groups)}
 
 
 def _list(command: Sequence[str], kinds: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":

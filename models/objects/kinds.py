@@ -21,6 +21,14 @@ from models.objects.storage import (
     StorageClass,
     VolumeAttachment,
 )
+from models.objects.webhooks import (
+    MutatingAdmissionPolicy,
+    MutatingAdmissionPolicyBinding,
+    MutatingWebhookConfiguration,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+    ValidatingWebhookConfiguration,
+)
 from models.objects.workload import (
     CronJob,
     DaemonSet,
@@ -47,6 +55,14 @@ GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
         ResourceQuota,
         Service,
         ServiceAccount,
+    ),
+    "admissionregistration.k8s.io": (
+        MutatingAdmissionPolicy,
+        MutatingAdmissionPolicyBinding,
+        MutatingWebhookConfiguration,
+        ValidatingAdmissionPolicy,
+        ValidatingAdmissionPolicyBinding,
+        ValidatingWebhookConfiguration,
     ),
     "apps": (DaemonSet, Deployment, ReplicaSet, StatefulSet),
     KRUISE: (CloneSet, StatefulSet),

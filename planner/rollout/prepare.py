@@ -19,6 +19,7 @@ from planner.rollout.controllers import Run
 from planner.rollout.makers import ClusterFacts, Maker, Rolling, maker_of, removed
 from planner.rollout.refused import refusals
 from planner.rollout.slots import Slots
+from planner.rollout.unevaluated import unevaluated
 from planner.whatif.victims import moment
 
 _NOW = timedelta()
@@ -88,6 +89,7 @@ def prepare(
         *second_ones(cluster, manifests),
         *not_played(manifests),
         *_paused(manifests),
+        *unevaluated(cluster, manifests),
     )
     problem = plain.with_leaving(moving)
     return Prepared(everything, problem, absent, doubles, makers, notes, gone, known.now, effort)

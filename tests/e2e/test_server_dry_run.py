@@ -64,7 +64,9 @@ def test_a_policy_that_no_pod_shows_is_found(live: ControlPlane) -> None:
     )
     at_work(live, lambda ended: '"cpu": "3"' in ended.stdout)
     web = workload("web", 3)
-    assert told(live, "rollout", "-f", "-", given=web)[0] == 0, "nothing shows the policy yet"
+    code, rollout = told(live, "rollout", "-f", "-", given=web)
+    assert code == 0, "no pod shows the policy yet"
+    assert any("MutatingAdmissionPolicy p may change Deployment" in note for note in rollout["notes"])
     code, rollout = told(live, "rollout", "--server-dry-run", "-f", "-", given=web)
     assert (code, rollout["completes"]) == (1, False)
     (note,) = [note for note in rollout["notes"] if note.startswith("the API server changes")]
@@ -85,7 +87,10 @@ def test_a_refusal_is_told_in_the_words_of_the_api_server(live: ControlPlane) ->
     live.create(node("n1"), *policy("ValidatingAdmissionPolicy", validations=rules))
     at_work(live, lambda ended: "no limits" in ended.stderr)
     web = workload("web", 2)
+    _, rollout = told(live, "rollout", "-f", "-", given=web)
+    assert any("ValidatingAdmissionPolicy p may refuse Deployment" in note for note in rollout["notes"])
     code, rollout = told(live, "rollout", "--server-dry-run", "-f", "-", given=web)
+    assert not any("not evaluated here" in note for note in rollout["notes"])
     live.create(web)
     assert (code, rollout["workloads"][0]["message"]) == (1, f"not created: {refusal(live)}")
     code, found = told(live, "simulate", "--server-dry-run")
