@@ -23,22 +23,30 @@ from planner.proof.meter import Meter
 class NodeRemoval:
     """Takes nodes away on a trial cluster, whose state follows."""
 
-    def __init__(
-        self, trial: TrialCluster, movable: Movable, removable: Removable, limits: Limits, meter: Meter
+    def __init__(  # noqa: PLR0913, PLR0917 - what a removal is about
+        self,
+        trial: TrialCluster,
+        movable: Movable,
+        removable: Removable,
+        limits: Limits,
+        meter: Meter,
+        removed: Mask | None = None,
     ) -> None:
-        """Nodes go as far as the limits allow."""
+        """Nodes go as far as the limits allow; those of `removed`, empty ones, are gone to begin with."""
         self._trial = trial
         self._removable = removable
         self._meter = meter
         self._limits = limits
         self._detour: NDArray[np.float64] = np.zeros(len(removable.mask))
-        self._lost = np.zeros(len(trial.problem.allocatable), np.int64)
         self._before = trial.state.node_of.copy()
         self._movable = movable.weights > 0
         self._hard = [found for found in trial.ledger.constraints if found.hard]
         self._most = excesses(self._hard)
         self._size: NDArray[np.float64] = shares(trial.problem)
-        self.removed: Mask = trial.problem.nodes.none.copy()
+        self.removed: Mask = trial.problem.nodes.none.copy() if removed is None else removed.copy()
+        self._lost = np.zeros(len(trial.problem.allocatable), np.int64)
+        if limits.reserve is not None:
+            self._lost = limits.reserve.brings[:, self.removed].sum(axis=1)
 
     def run(self, order: Iterable[int] = (), *, fixed_first: bool = True) -> None:
         """Try the nodes of an order, then the emptiest one again and again until none goes.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.consolidate.bound import cost_bound
+from planner.consolidate.bound import CostBound, cost_bound
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, Limits, first_layout, read, shares
 from planner.consolidate.regions import Region, Regions
@@ -39,23 +39,31 @@ class FoundLayout:
 class ConsolidationSearch:
     """Looks for the layout with the least cost, and among those for the fewest moves."""
 
-    def __init__(
-        self, trial: TrialCluster, movable: Movable, removable: Removable, limits: Limits, meter: Meter
+    def __init__(  # noqa: PLR0913, PLR0917 - what a search is about
+        self,
+        trial: TrialCluster,
+        movable: Movable,
+        removable: Removable,
+        limits: Limits,
+        meter: Meter,
+        before: Layout | None = None,
+        bound: CostBound | None = None,
     ) -> None:
+        """With machines to add `before` has them as removed; `bound` is what is known of the cost."""
         self._trial = trial
         self._movable = movable
         self._removable = removable
         self._limits = limits
         self._meter = meter
-        self.before = first_layout(trial.problem, movable)
+        self.before = first_layout(trial.problem, movable) if before is None else before
+        self._bound = bound
         self._regions = Regions(trial, movable, removable, self.before, limits)
         self._sizes = shares(trial.problem)
         self._draw = np.random.default_rng(1)
 
     def run(self) -> FoundLayout:
-        tries = [self._removal((), fixed_first=first) for first in (True, False)]
-        share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
-        bound = cost_bound(self._trial, self._movable, self._removable, self.before, share)
+        tries = [self._removal((), fixed_first=first, removed=self.before.removed) for first in (True, False)]
+        bound = self._bound or self._least()
         tries += [self._removal([*bound.order], fixed_first=first) for first in (True, False)]
         removals = sorted(tries, key=self._key)
         first = removals[0]
@@ -63,8 +71,12 @@ class ConsolidationSearch:
         least_cost = bound.cost
         pairs = len(self._templates()) * self._trial.problem.nodes.size
         if pairs <= effort.KEPT_AT_ONCE:
-            return self._whole(removals, least_cost)
+            return self._whole(removals, bound)
         return FoundLayout(self.before, removals, self._improve(first, least_cost), least_cost)
+
+    def _least(self) -> CostBound:
+        share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
+        return cost_bound(self._trial, self._movable, self._removable, self.before, share)
 
     def _templates(self) -> Sequence[int]:
         return [*self._movable.templates]
@@ -72,9 +84,9 @@ class ConsolidationSearch:
     def _key(self, layout: Layout) -> tuple[int, int]:
         return self._removable.cost(layout.removed), layout.moves(self.before)
 
-    def _removal(self, order: Sequence[int], *, fixed_first: bool) -> Layout:
+    def _removal(self, order: Sequence[int], *, fixed_first: bool, removed: Mask | None = None) -> Layout:
         mark = self._trial.state.mark()
-        removal = NodeRemoval(self._trial, self._movable, self._removable, self._limits, self._meter)
+        removal = NodeRemoval(self._trial, self._movable, self._removable, self._limits, self._meter, removed)
         removal.run(order, fixed_first=fixed_first)
         layout = read(self._trial, self._movable, removal.removed)
         self._trial.state.rollback(mark)
@@ -92,8 +104,8 @@ class ConsolidationSearch:
                 state.bind(pod, node)
         state.forget_history()
 
-    def _whole(self, removals: Sequence[Layout], least_cost: int) -> FoundLayout:
-        first = removals[0]
+    def _whole(self, removals: Sequence[Layout], known: CostBound) -> FoundLayout:
+        first, least_cost = removals[0], known.cost
         every = self._trial.problem.nodes.every
         fixed = self._removable.fixed_cost
         work = {
@@ -103,8 +115,9 @@ class ConsolidationSearch:
         layout, found = self._regions.solve(first, Region(every, work, least_cost - fixed), self._meter)
         if found is None:
             return FoundLayout(self.before, removals, first, least_cost)
-        bound = max(least_cost, fixed + found.bounds[COST])
-        moves = found.bounds.get(MOVES) if self._key(layout)[0] == bound else None
+        bound = max(least_cost, fixed + found.bounds[COST]) if known.complete else least_cost
+        proved = known.complete and self._key(layout)[0] == bound
+        moves = found.bounds.get(MOVES) if proved else None
         best = min((first, layout), key=self._key)
         return FoundLayout(self.before, removals, best, bound, moves)
 

@@ -436,6 +436,11 @@ EMPTYING_TARGETS = 4
 EMPTYING_CORDONED = 512
 #: Nodes are taken away afresh so often while some of them are not emptied.
 EMPTYING_REPAIRS = 3
+#: Machines of a catalogue that the relaxation chooses from, of all types together.
+MOST_MACHINES = 4_000
+#: A search may add so many more machines of a type than the relaxation does, of types that it does not add
+#: only where there are few types.
+SPARE_MACHINES, FEW_MACHINE_TYPES = 2, 30
 #: Points of a frontier, and the part of the limit for the search of each.
 FRONTIER_POINTS, FRONTIER_SHARE = 6, 0.05
 
