@@ -38,13 +38,14 @@ def clusters(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
 
 
 def types(folder: Path) -> list[dict[str, str]]:
-    """The machine types of the given clusters as a catalogue."""
+    """The machine types of the given clusters as a catalogue, with the label that pods select."""
     found: dict[str, dict[str, str]] = {}
     for case in clusters(folder, "small"):
         for item in case["cluster"]["items"]:
             if item["kind"] == "Node":
                 name = item["metadata"]["labels"]["node.kubernetes.io/instance-type"]
-                found[name] = {"name": name, "price": str(PRICES[name]), **item["status"]["allocatable"]}
+                found[name] = {"name": name, "price": str(PRICES[name]), "pool": "ssd"}
+                found[name] |= item["status"]["allocatable"]
     return [found[name] for name in sorted(found)]
 
 
@@ -81,7 +82,8 @@ def main(words: Sequence[str] | None = None) -> None:
         other = karpenter(given.folder, replace=given.catalogue)[case["name"]]
         print(
             line(case, plan),
-            f"Karpenter {other:.3f}, {len(plan.added)} added; {took:.1f} s, cpu {work:.1f} s, {failed} replays failed",
+            f"Karpenter {other:.3f}, {len(plan.added)} added;",
+            f"{took:.1f} s, cpu {work:.1f} s, {failed} replays failed",
             flush=True,
         )
     every = karpenter(given.folder, replace=given.catalogue)

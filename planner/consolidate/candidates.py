@@ -46,9 +46,10 @@ def candidates(question: Question, catalogue: Catalogue, meter: Meter) -> Candid
     pairs = len([*most.movable.templates]) * most.problem.nodes.size
     if pairs <= effort.KEPT_AT_ONCE or not bound.order:
         return Candidates(most, bound, claimed)
-    few = _few(most, bound)
+    few, taken = _few(most, bound)
     names, index = most.problem.nodes.names, few.problem.nodes.index
-    order = [index[names[node]] for node in bound.order if names[node] in index]
+    left_out = {names[node] for node in bound.order} - most.machines.keys() | few.machines.keys() - taken
+    order = sorted(index[name] for name in left_out)
     return Candidates(few, CostBound(bound.cost, order, complete=False), claimed)
 
 
@@ -74,7 +75,7 @@ def _useful(question: Question, catalogue: Catalogue) -> list[MachineType]:
 
 
 def _that_pay(question: Question, types: Sequence[MachineType]) -> tuple[_Counts, bool]:
-    """How many machines of each type could be part of a cheaper set; whether there are no more than allowed."""
+    """How many machines of each type a cheaper set could have; whether so many are allowed."""
     alone = Setting.of(question, {})
     most = float((alone.removable.cost(alone.added) - alone.removable.fixed_cost) * alone.prices.unit)
     pods = int((alone.movable.weights > 0).sum())
@@ -103,17 +104,18 @@ def _is_known(setting: Setting) -> bool:
     return True
 
 
-def _few(most: Setting, bound: CostBound) -> Setting:
-    """The machines that the relaxation takes, and some more of each type."""
-    taken = most.added
-    taken[[*bound.order]] = False
-    types: dict[int, tuple[MachineType, int, int]] = {}
+def _few(most: Setting, bound: CostBound) -> tuple[Setting, set[str]]:
+    """The cluster with as many machines as the relaxation takes, named too, and some more of each type."""
+    left_out = {most.problem.nodes.names[node] for node in bound.order}
+    of_type: dict[int, list[str]] = {}
     for name, machine in most.machines.items():
-        _, there, used = types.get(id(machine), (machine, 0, 0))
-        types[id(machine)] = machine, there + 1, used + int(taken[most.problem.nodes.index[name]])
-    few = len(types) <= effort.FEW_MACHINE_TYPES
-    counts = [
-        (machine, min(there, used + (effort.SPARE_MACHINES if used or few else 0)))
-        for machine, there, used in types.values()
-    ]
-    return Setting.of(most.question, named(most.question, counts))
+        of_type.setdefault(id(machine), []).append(name)
+    more = max(effort.SPARE_MACHINES, int(len(most.question.cluster.nodes) * effort.SPARE_MACHINES_SHARE))
+    is_few = len(of_type) <= effort.FEW_MACHINE_TYPES
+    kept, taken = most.problem.nodes.none.copy(), set[str]()
+    for names in of_type.values():
+        used = sum(name not in left_out for name in names)
+        taken |= {*names[:used]}
+        spare = more if used or is_few else 0
+        kept[[most.problem.nodes.index[name] for name in names[: used + spare]]] = True
+    return most.only(kept), taken

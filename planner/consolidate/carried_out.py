@@ -1,4 +1,4 @@
-"""Layouts carried out in the cluster with the machines that they add, and repaired where waves do not do it."""
+"""Layouts carried out in the cluster with the machines that they add, and repaired where waves fail."""
 
 from __future__ import annotations
 

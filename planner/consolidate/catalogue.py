@@ -45,7 +45,8 @@ class MachineType:
     @property
     def prefix(self) -> str:
         """What names of its nodes begin with."""
-        return _NO_NAME.sub("-", self.name.lower()).strip(".-") or "machine"
+        text = f"{self.name}-{self.zone}" if self.zone else self.name
+        return _NO_NAME.sub("-", text.lower()).strip(".-") or "machine"
 
 
 @dataclass(frozen=True, slots=True)

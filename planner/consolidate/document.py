@@ -28,7 +28,7 @@ from planner.rebalance.report.document import PlacementCounts, changes, steps
 _ASSUMES = frozenset({Assumption.PROTECTED_STAY, Assumption.NOTHING_WORSE})
 
 
-def document(
+def document(  # noqa: PLR0913 - what a plan consists of
     setting: Setting,
     layout: FoundLayout,
     emptied: Emptied,

@@ -11,14 +11,14 @@ from fractions import Fraction
 
 from models import Cluster
 from planner.clock import Clock
-from planner.consolidate.bound import CostBound, is_modelled
+from planner.consolidate.bound import is_modelled
 from planner.consolidate.candidates import candidates
 from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
-from planner.consolidate.search import ConsolidationSearch, FoundLayout
+from planner.consolidate.search import Addable, ConsolidationSearch, FoundLayout
 from planner.consolidate.setting import Question, Setting
 from planner.documents.consolidation import ConsolidationPlan, FrontierPoint
 from planner.errors import InputError
@@ -45,9 +45,9 @@ def consolidate(  # noqa: PLR0913 - the options of the command
     """The cheapest set of nodes that holds every pod, and the evictions that empty the others.
 
     `prices` by the value of the node label `price_label`; without any every node costs 1.  `catalogue` has
-    the machines that may be added: a row each with `name`, `price`, amounts of resources, and labels; its
-    prices are those of the nodes, too, where no others are given.  `choice` says which nodes are looked at.  `reserve` is the part of
-    every resource of the kept nodes that stays free.
+    the machines that may be added: a row each with `name`, `price`, amounts of resources, and labels; where
+    no prices are given, its own are those of the nodes.  `choice` says which nodes are looked at.  `reserve`
+    is the part of every resource of the kept nodes that stays free.
     By evictions alone, unless `pins` lets replacements be pinned.  `curve` adds what fewer moves achieve.
     """
     thousandths = _thousandths(reserve)
@@ -90,11 +90,12 @@ class _Consolidation:
         self._alone_modelled = is_modelled(self._alone.trial, self._alone.movable)
         self._modelled = self._alone_modelled
         self._setting = self._alone
-        self._bound: CostBound | None = None
+        self._machines: Addable | None = None
         if catalogue is not None:
             share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
             found = candidates(question, catalogue, share)
-            self._setting, self._bound = found.setting, found.bound
+            self._setting = found.setting
+            self._machines = Addable(found.setting.before, found.bound, found.setting.kinds)
             self._modelled = self._modelled and found.claimed
 
     def plan(self, *, pins: bool, curve: bool) -> ConsolidationPlan:
@@ -119,8 +120,7 @@ class _Consolidation:
             setting.removable,
             carrying.limits(setting, max_moves),
             meter,
-            setting.before,
-            self._bound,
+            self._machines,
         )
         found = search.run()
         best = carrying.of(setting, found.layout)

@@ -15,12 +15,13 @@ import numpy as np
 from planner.consolidate.bound import CostBound, cost_bound
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, Limits, first_layout, read, shares
+from planner.consolidate.recreation import Recreation
 from planner.consolidate.regions import Region, Regions
 from planner.consolidate.removable import Removable
 from planner.cpsat.kept import COST, LOAD, MOVES
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
-from planner.problem.nodes import Mask
+from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
 from planner.proof.meter import Meter
 
@@ -36,6 +37,15 @@ class FoundLayout:
     least_moves: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Addable:
+    """Machines of a catalogue among the nodes, removed in `before`; `kinds` is -1 of other nodes."""
+
+    before: Layout
+    bound: CostBound
+    kinds: Codes
+
+
 class ConsolidationSearch:
     """Looks for the layout with the least cost, and among those for the fewest moves."""
 
@@ -46,25 +56,25 @@ class ConsolidationSearch:
         removable: Removable,
         limits: Limits,
         meter: Meter,
-        before: Layout | None = None,
-        bound: CostBound | None = None,
+        machines: Addable | None = None,
     ) -> None:
-        """With machines to add `before` has them as removed; `bound` is what is known of the cost."""
+        """Nodes go, and `machines` may be added."""
         self._trial = trial
         self._movable = movable
         self._removable = removable
         self._limits = limits
         self._meter = meter
-        self.before = first_layout(trial.problem, movable) if before is None else before
-        self._bound = bound
+        self._machines = machines
+        self.before = first_layout(trial.problem, movable) if machines is None else machines.before
         self._regions = Regions(trial, movable, removable, self.before, limits)
         self._sizes = shares(trial.problem)
         self._draw = np.random.default_rng(1)
 
     def run(self) -> FoundLayout:
         tries = [self._removal((), fixed_first=first, removed=self.before.removed) for first in (True, False)]
-        bound = self._bound or self._least()
+        bound = self._least() if self._machines is None else self._machines.bound
         tries += [self._removal([*bound.order], fixed_first=first) for first in (True, False)]
+        tries += [self._together(bound.order, scarce_first=first) for first in (True, False)]
         removals = sorted(tries, key=self._key)
         first = removals[0]
         self._set(first)
@@ -72,7 +82,8 @@ class ConsolidationSearch:
         pairs = len(self._templates()) * self._trial.problem.nodes.size
         if pairs <= effort.KEPT_AT_ONCE:
             return self._whole(removals, bound)
-        return FoundLayout(self.before, removals, self._improve(first, least_cost), least_cost)
+        layout = self._improve(self._recreated(first, least_cost), least_cost)
+        return FoundLayout(self.before, removals, layout, least_cost)
 
     def _least(self) -> CostBound:
         share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
@@ -91,6 +102,23 @@ class ConsolidationSearch:
         layout = read(self._trial, self._movable, removal.removed)
         self._trial.state.rollback(mark)
         return layout
+
+    def _together(self, nodes: Sequence[int], *, scarce_first: bool) -> Layout:
+        mark = self._trial.state.mark()
+        removal = NodeRemoval(self._trial, self._movable, self._removable, self._limits, self._meter)
+        removal.run_together(nodes, scarce_first=scarce_first)
+        layout = read(self._trial, self._movable, removal.removed)
+        self._trial.state.rollback(mark)
+        return layout
+
+    def _recreated(self, layout: Layout, least_cost: int) -> Layout:
+        """A layout improved on the trial cluster, which has it, by placing pods of some nodes anew."""
+        share = self._meter.part(self._meter.left() * effort.RECREATION_SHARE)
+        found = Recreation(
+            self._trial, self._movable, self._removable, self._limits, share, layout.removed, self.before
+        ).improve(least_cost)
+        self._set(found)
+        return found
 
     def _set(self, layout: Layout) -> None:
         """Bring the trial cluster to a layout."""
@@ -163,11 +191,20 @@ class ConsolidationSearch:
         few = nodes[np.argsort(load, kind="stable")][: effort.KEPT_TARGETS]
         return int(self._draw.choice(few))
 
+    def _left_aside(self, layout: Layout, kinds: Codes) -> Codes:
+        """Machines that are not used: of a kind all but one, and every other time all of them."""
+        idle = np.flatnonzero(layout.removed & (kinds >= 0))
+        if self._draw.random() < effort.WITHOUT_MACHINES:
+            return idle
+        return np.setdiff1d(idle, idle[np.unique(kinds[idle], return_index=True)[1]])
+
     def _region(self, layout: Layout, target: int, size: float) -> Mask:
         """Nodes of a region: some that could go, those that hold least for their price more often."""
         problem = self._trial.problem
         chances = self._draw.random(problem.nodes.size)
         chances[layout.removed] **= 2.0
+        if self._machines is not None:
+            chances[self._left_aside(layout, self._machines.kinds)] = -1.0
         chances[target] = 1.0
         nodes = np.argsort(-chances)[: int(size)]
         mask = problem.nodes.none.copy()

@@ -23,7 +23,7 @@ from planner.eviction.budgets import Budgets
 from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
-from planner.problem.nodes import Mask
+from planner.problem.nodes import Codes, Mask
 from planner.problem.problem import Problem
 from planner.whatif.eviction import is_daemon, without_pods
 
@@ -69,6 +69,13 @@ class Setting:
     def added(self) -> Mask:
         """The nodes that are machines of the catalogue."""
         return np.isin(self.problem.nodes.names, [*self.machines])
+
+    @property
+    def kinds(self) -> Codes:
+        """A number for the type and zone of every machine; -1 of other nodes."""
+        numbers = {id(machine): number for number, machine in enumerate(self.machines.values())}
+        found = [self.machines.get(name) for name in self.problem.nodes.names]
+        return np.array([-1 if one is None else numbers[id(one)] for one in found], np.intp)
 
     @property
     def before(self) -> Layout:

@@ -438,9 +438,15 @@ EMPTYING_CORDONED = 512
 EMPTYING_REPAIRS = 3
 #: Machines of a catalogue that the relaxation chooses from, of all types together.
 MOST_MACHINES = 4_000
-#: A search may add so many more machines of a type than the relaxation does, of types that it does not add
-#: only where there are few types.
-SPARE_MACHINES, FEW_MACHINE_TYPES = 2, 30
+#: A search may add so many more machines of a type than the relaxation does, or for so large a share of the
+#: nodes; of types that the relaxation does not add only where there are few types.
+SPARE_MACHINES, SPARE_MACHINES_SHARE, FEW_MACHINE_TYPES = 2, 1 / 15, 30
+#: So large a share of the regions is solved without new machines: they are quicker, and nodes go, too.
+WITHOUT_MACHINES = 0.5
+#: Up to so many nodes are closed at once and their pods placed anew; the work for that, and for each pod.
+RECREATED_NODES, PRICE_OF_RECREATION, PRICE_OF_PLACED = 12, 2e-4, 5e-5
+#: The part of the search for that.
+RECREATION_SHARE = 0.4
 #: Points of a frontier, and the part of the limit for the search of each.
 FRONTIER_POINTS, FRONTIER_SHARE = 6, 0.05
 
