@@ -126,6 +126,11 @@ class _Consolidation:
         best = carrying.of(setting, found.layout)
         if best.emptied.given_back:
             best = carrying.repaired(best, max_moves)
+        if best.emptied.given_back and not pins:
+            starts = (found.layout, *found.removals, setting.before)
+            share = Meter(self._work * effort.EVICTION_SHARE, self._clock)
+            other = carrying.by_evictions(setting, starts, max_moves, share)
+            best = best if other is None else min(best, other, key=lambda one: one.key)
         for layout in (*found.removals, setting.before):
             cost = setting.removable.cost(layout.removed) * setting.prices.unit
             if layout is not found.layout and cost < best.cost:
