@@ -6,6 +6,7 @@ By hand: `python benchmarks/capacity.py --nodes 5000 --pods 50000 --workloads 50
 import argparse
 import resource
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from batches import BatchSize, objects
@@ -34,9 +35,14 @@ def main() -> None:
 
 
 def running(size: BatchSize) -> Cluster:
-    """The pods of a batch where `solve` puts them, but for a part of them, each kind of a ReplicaSet."""
+    """The pods of a batch where `solve` puts them, each kind of a ReplicaSet that lacks some."""
     batch = objects(size, 0.9, lived_in=False)
     nodes = {step.pod: step.node for step in solve(Cluster.from_objects(batch)).steps}
+    return Cluster.from_objects(bound(batch, nodes))
+
+
+def bound(batch: list[dict[str, Any]], nodes: Mapping[str, str | None]) -> list[dict[str, Any]]:
+    """The pods of a batch on these nodes, but for a part of them, each kind of a ReplicaSet."""
     sets: dict[tuple[str, str], dict[str, Any]] = {}
     found = [item for item in batch if item["kind"] != "Pod"]
     for number, pod in enumerate(item for item in batch if item["kind"] == "Pod"):
@@ -44,7 +50,7 @@ def running(size: BatchSize) -> Cluster:
         key = f"{metadata['namespace']}/{metadata['name']}"
         name = metadata["name"].rpartition("-")[0]
         owner = sets.setdefault((metadata["namespace"], name), _replica_set(name, pod))
-        if number % _MISSING and key in nodes:
+        if number % _MISSING and nodes.get(key):
             metadata["ownerReferences"] = [
                 {"kind": "ReplicaSet", "name": name, "uid": name, "controller": True}
             ]
@@ -52,7 +58,7 @@ def running(size: BatchSize) -> Cluster:
                 {**pod, "spec": {**pod["spec"], "nodeName": nodes[key]}, "status": {"phase": "Running"}}
             )
             owner["spec"]["replicas"] += 1
-    return Cluster.from_objects([*found, *sets.values()])
+    return [*found, *sets.values()]
 
 
 def _replica_set(name: str, pod: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
 
 # Settings that libraries read when they are imported: no search for pydantic plugins among all that is
 # installed, and no threads for linear algebra, which is not used. A small command takes a fifth less.
@@ -23,12 +24,14 @@ from cli.commands.consolidate import consolidate
 from cli.commands.diff import diff
 from cli.commands.drain import drain
 from cli.commands.explain import explain
+from cli.commands.fleet import fleet, sweep
 from cli.commands.rebalance import rebalance
 from cli.commands.rollout import rollout
 from cli.commands.scale_down import scale_down
 from cli.commands.snapshot import snapshot
 from cli.commands.solve import solve
 from cli.input import again, options
+from cli.input.fleet_options import Outer
 from cli.input.what_if import Changes, InOrder, what_if
 from cli.output.help import Command, Group, help_text
 from cli.output.outcome import Exit, ending
@@ -77,13 +80,19 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _answer(arguments: list[str]) -> int | None:
-    group = get_command(app)
+    group = _group()
     text = help_text(group, arguments)
     if text is not None:
         print(text)
         return Exit.WELL
     code: int | None = group(args=arguments, prog_name="planner", standalone_mode=False)
     return code
+
+
+@cache
+def _group() -> Any:
+    """All commands; those who ask several times have them made once."""
+    return get_command(app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -250,6 +259,11 @@ app.command("rollout", cls=InOrder)(what_if(rollout))
 app.command("drain", cls=InOrder)(what_if(drain))
 app.command("consolidate", cls=InOrder)(what_if(consolidate))
 app.command("capacity", cls=InOrder)(what_if(capacity))
+
+
+_LEAVING = {"ignore_unknown_options": True, "allow_extra_args": True}
+app.command("sweep", cls=Outer, context_settings=_LEAVING)(sweep)
+app.command("fleet", cls=Outer, context_settings=_LEAVING)(fleet)
 
 
 app.command("diff", cls=Command)(diff)

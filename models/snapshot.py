@@ -12,7 +12,7 @@ from models.objects.kubernetes_version import KubernetesVersion
 from models.objects.node import Node
 from models.objects.origin import SnapshotOrigin
 from models.objects.pod import Pod
-from models.objects.policy import LimitRange, ResourceQuota, RuntimeClass
+from models.objects.policy import LimitRange, ResourceQuota, RuntimeClass, ServiceAccount
 from models.objects.scheduler_config import KubeSchedulerConfiguration
 from models.objects.storage import (
     CSINode,
@@ -59,6 +59,7 @@ class Snapshot:
     resource_quotas: tuple[ResourceQuota, ...] = ()
     limit_ranges: tuple[LimitRange, ...] = ()
     runtime_classes: tuple[RuntimeClass, ...] = ()
+    service_accounts: tuple[ServiceAccount, ...] = ()
     persistent_volumes: tuple[PersistentVolume, ...] = ()
     persistent_volume_claims: tuple[PersistentVolumeClaim, ...] = ()
     storage_classes: tuple[StorageClass, ...] = ()

@@ -16,6 +16,7 @@ from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.diff import Diff
 from planner.documents.drain import DrainPlan
 from planner.documents.explanation import Explanation, ExplanationList
+from planner.documents.fleet import Fleet, Sweep
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import (
     CheckReport,
@@ -53,6 +54,8 @@ DOCUMENTS: dict[str, tuple[type[Document], str]] = {
     "drain-plan.json": (DrainPlan, "planner drain"),
     "rollout.json": (Rollout, "planner rollout"),
     "trajectory.json": (Trajectory, "planner rollout --scale"),
+    "sweep.json": (Sweep, "planner sweep"),
+    "fleet.json": (Fleet, "planner fleet"),
     "diff.json": (Diff, "planner diff"),
 }
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

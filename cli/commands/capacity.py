@@ -26,6 +26,16 @@ Autoscalers = Annotated[
     bool, typer.Option("--autoscalers", help="All HorizontalPodAutoscalers at their maximum at once.")
 ]
 
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="FILE|DIR",
+        help="How many times all of these manifests together, every copy in namespaces of its own? "
+        "May be repeated.",
+    ),
+]
+
 
 def capacity(
     workloads: Workloads = None,
@@ -35,6 +45,7 @@ def capacity(
     best: Best = False,
     survive: Survive = None,
     autoscalers: Autoscalers = False,
+    sets: Sets = None,
     time_limit: options.TimeLimit = 30.0,
     output: options.Format = None,
     report: options.Report = None,
@@ -52,17 +63,22 @@ def capacity(
 
     --best asks how many the best placement could hold, in --time-limit seconds for all workloads. --survive
     takes the domain away whose loss leaves the least. --autoscalers says which workloads have pending pods
-    when all autoscalers are at their maximum, and which of them could not get there even alone.
+    when all autoscalers are at their maximum, and which of them could not get there even alone. --set counts
+    whole copies of manifests instead, and workloads only where they are named.
 
     Exit code 1 when a pod stays pending with --autoscalers. `-o name` prints the workloads with room for no
     more.
     """
     from cli.commands.steps import Answer, cluster_asked, searching
     from cli.input.changes import qualified
+    from models import Cluster, InputError
     from planner import capacity as measure
 
     cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
     named = [qualified(cluster, text, namespace) for text in workloads or ()]
+    if sets and best and not workloads:
+        raise InputError(["--best is about workloads: name some beside --set"])
+    wanted = Cluster.load(*sets, recursive=recursive, namespace=namespace, partial=True) if sets else None
     with searching("room for replicas") as (_, stop_requested):
         document = measure(
             cluster,
@@ -70,6 +86,7 @@ def capacity(
             best=best,
             survive=survive,
             autoscalers=autoscalers,
+            sets=wanted,
             time_limit=time_limit,
             stop_event=stop_requested,
         )

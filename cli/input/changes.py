@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
+from cli.input.holding import HOLDING
 from cli.input.what_if import SERVER_DRY_RUN, Changes
 from models import Cluster, InputError
 from models.objects.node import Node
@@ -22,15 +24,25 @@ def changed(cluster: Cluster, changes: Changes, namespace: str | None = None) ->
     Pods and workloads that are named without a namespace are in the one given.
     """
     changes = [change for change in changes if change != SERVER_DRY_RUN]
-    if any(name not in {"kubernetes", "scheduler_config"} for name, _ in changes):
-        cluster = replace(cluster, supposed=True)
-    for name, value in changes:
-        try:
-            cluster = _CHANGE[name](cluster, _placed(cluster, name, value, namespace))
-        except InputError as error:
-            flag = f"--{name.replace('_', '-')} {value}"
-            raise InputError(f"{flag}: {problem}" for problem in error.problems) from None
+    for number, (name, value) in enumerate(changes, 1):
+        make = partial(_after, cluster, name, value, namespace)
+        if HOLDING.get() is None:
+            cluster = make()
+        else:
+            from planner.fleet.held import held
+
+            cluster = held(number, (id(cluster), name, value, namespace), make)
     return cluster
+
+
+def _after(cluster: Cluster, name: str, value: str, namespace: str | None) -> Cluster:
+    if name not in {"kubernetes", "scheduler_config"}:
+        cluster = replace(cluster, supposed=True)
+    try:
+        return _CHANGE[name](cluster, _placed(cluster, name, value, namespace))
+    except InputError as error:
+        flag = f"--{name.replace('_', '-')} {value}"
+        raise InputError(f"{flag}: {problem}" for problem in error.problems) from None
 
 
 def _placed(cluster: Cluster, name: str, value: str, namespace: str | None) -> str:

@@ -32,6 +32,7 @@ _WANTED = (
     "poddisruptionbudgets.policy",
     "priorityclasses.scheduling.k8s.io",
     "runtimeclasses.node.k8s.io",
+    "serviceaccounts",
     "storageclasses.storage.k8s.io",
     "csinodes.storage.k8s.io",
     "volumeattachments.storage.k8s.io",
@@ -58,7 +59,7 @@ _CHUNK = 1 << 20
 def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, list[str]]:
     """A List of all that the planner reads, as JSON, and remarks on what may not be read.
 
-    Its first item is a SnapshotOrigin: which cluster this is.
+    Its first item is a SnapshotOrigin: which cluster this is, and the same remarks.
     """
     command = kubectl(context, kubeconfig)
     version = _knock(command)
@@ -70,8 +71,8 @@ def ask_kubectl(context: str | None, kubeconfig: str | None) -> tuple[bytes, lis
         answer = _list(command, asked)
     forbidden = list(_forbidden(_told(answer))) if answer.returncode else []
     kinds = [kind for name in asked if (kind := _short(name)) not in forbidden]
-    origin = _origin(command, version, context, kubeconfig) | {"kinds": kinds}
     remarks = [f"{kind} are left out: this user may not list them" for kind in forbidden]
+    origin = _origin(command, version, context, kubeconfig) | {"kinds": kinds, "remarks": remarks}
     return _with_first(answer.stdout, origin), remarks
 
 

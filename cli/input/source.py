@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from cli.input.dry_run import admitted_templates
+from cli.input.holding import HOLDING
 from cli.input.live import ask_kubectl, kubectl
 from cli.output.outcome import say_notes
 from cli.output.progress import doing, reading
@@ -32,6 +33,22 @@ def load(
     Manifests that name no namespace are of the one given.  With `server_dry_run` the API server is asked
     about every template before pods are made from it.
     """
+    request = (tuple(filename or ()), recursive, context, kubeconfig, namespace, server_dry_run)
+    if (content := HOLDING.get()) is not None:
+        from planner.fleet.held import held
+
+        return held(0, (content, request), lambda: _load(*request))
+    return _load(*request)
+
+
+def _load(
+    filename: Sequence[str],
+    recursive: bool,
+    context: str | None,
+    kubeconfig: str | None,
+    namespace: str | None,
+    server_dry_run: bool,
+) -> Cluster:
     _refuse_both(filename, context, kubeconfig)
     if filename and server_dry_run:
         raise InputError(["--server-dry-run asks the API server of a live cluster, and -f reads files"])
@@ -104,10 +121,9 @@ def _refuse_both(filename: Sequence[str] | None, context: str | None, kubeconfig
 
 
 def _live(context: str | None, kubeconfig: str | None, *, server_dry_run: bool) -> Cluster:
-    listing, notes = ask_kubectl(context, kubeconfig)
+    listing, _ = ask_kubectl(context, kubeconfig)
     tried = read_objects(_tried(listing, context, kubeconfig)) if server_dry_run else ()
-    cluster = read([STDIN], stdin=listing, more=tried)
-    return replace(cluster, notes=(*notes, *cluster.notes))
+    return read([STDIN], stdin=listing, more=tried)
 
 
 def _tried(listing: bytes, context: str | None, kubeconfig: str | None) -> list[dict[str, Any]]:

@@ -58,6 +58,34 @@ EXAMPLES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("planner capacity deploy/web.shop --best", "Of one workload, and what the best placement holds."),
         ("planner capacity --survive topology.kubernetes.io/zone", "How many more, with any zone lost?"),
     ),
+    "sweep": (
+        (
+            "planner sweep check --vary lose=topology.kubernetes.io/zone --vary scale=deploy/web.shop=1..50",
+            "From how many replicas on does which lost zone break something?",
+        ),
+        (
+            "planner sweep simulate -f cluster.json --vary drain=each --vary kubernetes=1.34..1.36",
+            "Which node can be drained without a pod pending, under which release?",
+        ),
+        (
+            "planner sweep capacity --vary add-nodes=node-1=0..10 --report nodes.html",
+            "How many more replicas does every further node give?",
+        ),
+    ),
+    "fleet": (
+        (
+            "planner fleet check --survive topology.kubernetes.io/zone --all-contexts",
+            "Which clusters do not survive the loss of a zone?",
+        ),
+        (
+            "planner fleet capacity --autoscalers --snapshots clusters/ --resume answers/",
+            "Where can autoscalers not get to their maximum? Answers are kept.",
+        ),
+        (
+            "planner fleet check --contexts eu,us --vary kubernetes=1.36,1.37 -o jsonl | jq .summary",
+            "Under two releases, a line as soon as it is known.",
+        ),
+    ),
     "snapshot": (
         ("planner snapshot -o cluster.json.gz", "Keep the live cluster for later."),
         ("planner snapshot --anonymize -o case.json", "A file for a report, under other names."),

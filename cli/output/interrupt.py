@@ -23,8 +23,8 @@ def stop_event() -> Iterator[threading.Event]:
         wipe()
         say("stopping with the best so far; Ctrl-C again gives up")
 
-    # A job in the background of a shell ignores interrupts, and goes on doing so.
-    if usual is signal.SIG_IGN:
+    # A job in the background of a shell ignores interrupts, and goes on doing so; other threads get none.
+    if usual is signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
         yield stop_requested
         return
     signal.signal(signal.SIGINT, request_stop)

@@ -17,12 +17,17 @@ _MODE = 0o644
 #: Labels whose value changes with every template.
 _REVISIONS = {"pod-template-hash", "controller-revision-hash"}
 Labels = Mapping[str, str]
-Samples = Iterator[tuple[Labels, int]]
+Samples = Iterator[tuple[Labels, int | float]]
 
 
 def write_metrics(target: str, report: CheckReport, surveys: Sequence[Survival], now: float) -> None:
     """Put the figures into a file, all at once: a reader sees the old ones or the new ones."""
-    text = "\n".join([*_lines(report, surveys, now), ""])
+    publish_metrics(target, _lines(report, surveys, now))
+
+
+def publish_metrics(target: str, lines: Iterator[str]) -> None:
+    """Put lines into a file, all at once: a reader sees the old ones or the new ones."""
+    text = "\n".join([*lines, ""])
     path = Path(target)
     try:
         if path.exists() and not path.is_file():
@@ -46,20 +51,21 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _lines(report: CheckReport, surveys: Sequence[Survival], now: float) -> Iterator[str]:
-    yield from _gauge("spread_skew", "Pods in the fullest domain over the global minimum.", _skew(report))
-    yield from _gauge("spread_max_skew", "What the constraint allows.", _max_skew(report))
-    yield from _gauge("spread_excess_pods", "Pods that domains have too many.", _excess(report))
-    yield from _gauge("findings", "What else should not be, by plugin.", _findings(report))
-    yield from _gauge("pods_pending", "Pods without a node.", iter([({}, report.pending)]))
+    yield from gauge("spread_skew", "Pods in the fullest domain over the global minimum.", _skew(report))
+    yield from gauge("spread_max_skew", "What the constraint allows.", _max_skew(report))
+    yield from gauge("spread_excess_pods", "Pods that domains have too many.", _excess(report))
+    yield from gauge("findings", "What else should not be, by plugin.", _findings(report))
+    yield from gauge("pods_pending", "Pods without a node.", iter([({}, report.pending)]))
     if surveys:
-        yield from _gauge("survive", "1 when everything survives the loss of the domain.", _survive(surveys))
-    yield from _gauge("check_timestamp_seconds", "When this was found.", iter([({}, round(now))]))
+        yield from gauge("survive", "1 when everything survives the loss of the domain.", _survive(surveys))
+    yield from gauge("check_timestamp_seconds", "When this was found.", iter([({}, round(now))]))
 
 
-def _gauge(name: str, text: str, samples: Samples) -> Iterator[str]:
+def gauge(name: str, text: str, samples: Samples) -> Iterator[str]:
+    """A figure with all its samples."""
     yield f"# HELP planner_{name} {text}"
     yield f"# TYPE planner_{name} gauge"
-    worst: dict[str, int] = {}
+    worst: dict[str, int | float] = {}
     for labels, value in samples:
         inside = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())
         # Two revisions of a workload may say the same: the collector wants each name once.

@@ -1,14 +1,20 @@
 """How a command ends: its exit code, and what standard error says about it."""
 
+from __future__ import annotations
+
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import typer
 
 #: The notes of the command that runs.
 _notes: list[str] = []
+_CAPTURED: ContextVar[Captured | None] = ContextVar("captured", default=None)
 
 
 class Exit(IntEnum):
@@ -36,8 +42,41 @@ def ending(command: Callable[[], int | None], *, verbose: bool) -> int:
     return code
 
 
+@dataclass(slots=True)
+class Captured:
+    """What a command would have written, and said beside it."""
+
+    written: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def captured() -> Iterator[Captured]:
+    """Nothing is written inside: it is kept."""
+    found = Captured()
+    token = _CAPTURED.set(found)
+    try:
+        yield found
+    finally:
+        _CAPTURED.reset(token)
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Lines of a document, on standard output."""
+    found = _CAPTURED.get()
+    if found is not None:
+        found.written.extend(lines)
+        return
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def say(*lines: str) -> None:
     """Lines for the person at the terminal, beside the document; what is too wide goes on below."""
+    if (found := _CAPTURED.get()) is not None:
+        found.said.extend(lines)
+        return
     from cli.output.screen import width_of
     from cli.output.table import hanging
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +11,7 @@ from cli.input.options import Output
 from cli.output.forms import markdown, pipelines, text
 from cli.output.forms.pipelines import Places
 from cli.output.junit_cases import cases_of
-from cli.output.outcome import say, say_notes
+from cli.output.outcome import say, say_notes, write_lines
 from cli.output.page import Page
 from cli.output.views import (
     capacity,
@@ -22,6 +21,7 @@ from cli.output.views import (
     diff,
     drain,
     explanation,
+    fleet,
     move_plan,
     placement_plan,
     rollout,
@@ -37,9 +37,10 @@ from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.diff import Diff
 from planner.documents.drain import DrainPlan
 from planner.documents.explanation import Explanation, ExplanationList
+from planner.documents.fleet import FleetDocument
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
-from planner.documents.rollout import Rollout, Trajectory
+from planner.documents.rollout import AppliedSimulation, Rollout, Trajectory
 from planner.documents.survival import Survival, SurvivalList
 
 _SOURCES = {
@@ -77,9 +78,7 @@ def write_junit(document: Document, file: str | None) -> None:
 def show_lines(document: Document, lines: Iterable[str]) -> None:
     """Print a document in a form of its own."""
     say_notes(document.notes)
-    for line in lines:
-        sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    write_lines(lines)
 
 
 def _lines(document: Document, page: Page, places: Places) -> Iterator[str]:
@@ -121,6 +120,15 @@ def view_of(document: Document) -> Any:
     return next(view for kind, view in _VIEWS.items() if isinstance(document, kind))
 
 
+def document_of(found: dict[str, Any]) -> Document:
+    """A document of what `-o json` printed."""
+    if "rollouts" in found:
+        return AppliedSimulation.model_validate(found)
+    return next(kind for kind in _VIEWS if kind.model_fields["kind"].default == found["kind"]).model_validate(
+        found
+    )
+
+
 _VIEWS: Mapping[type[Document], ModuleType] = {
     Capacity: capacity,
     CheckReport: check_report,
@@ -130,6 +138,7 @@ _VIEWS: Mapping[type[Document], ModuleType] = {
     DrainPlan: drain,
     Explanation: explanation,
     ExplanationList: explanation,
+    FleetDocument: fleet,
     MovePlan: move_plan,
     PlacementPlan: placement_plan,
     Rollout: rollout,

@@ -34,6 +34,7 @@ class Admission:
         self._priorities = Priorities(cluster.priority_classes, unseen=cluster.is_unseen("priorityclasses"))
         self._runtimes: dict[str, RuntimeClass] = {item.name: item for item in cluster.runtime_classes}
         self._runtimes_known = cluster.has_all_of("runtimeclasses")
+        self._accounts = _accounts(cluster)
         self._limits: dict[str, list[LimitRangeItem]] = defaultdict(list)
         for item in sorted(cluster.limit_ranges, key=lambda found: found.name):
             self._limits[item.namespace] += item.spec.limits
@@ -88,7 +89,8 @@ class Admission:
         whose = workload_of(pod)
         if (seen := self._mutations.get(whose)) is not None:
             spec = seen.applied(spec)
-        if (line := self._refusals.get(whose) or self._by_namespace(pod)) is not None:
+        line = self._refusals.get(whose) or self._by_namespace(pod) or self._without_account(pod)
+        if line is not None:
             return refused(self._priorities.admit(pod), line)
         insecure = "" if whose in self._admitted else self._insecure(pod.namespace, spec)
         if spec is pod.spec and not (self._told or insecure):
@@ -106,6 +108,14 @@ class Admission:
             return None
         where = f"in namespace {pod.namespace} because it is being terminated"
         return f"forbidden: unable to create new content {where}"
+
+    def _without_account(self, pod: Pod) -> str | None:
+        """The API server's words where there is none; the controller makes `default` in every namespace."""
+        name = pod.spec.account
+        if not name or name == "default" or self._accounts is None or (pod.namespace, name) in self._accounts:
+            return None
+        where = f"error looking up service account {pod.namespace}/{name}"
+        return f'forbidden: {where}: serviceaccount "{name}" not found'
 
     def _by_its_set(self, pod: Pod) -> str:
         """What the pod's ReplicaSet was told when it last tried to make one."""
@@ -147,6 +157,18 @@ class Admission:
             return spec, ""
         spec, problem = with_runtime(spec, found)
         return spec, problem and f"forbidden: {problem}"
+
+
+def _accounts(cluster: Snapshot) -> set[tuple[str, str]] | None:
+    """All ServiceAccounts; None where they are not known, or no pod shows that their plugin is on.
+
+    The plugin gives every pod an account but static ones.
+    """
+    running = [pod for pod in cluster.pods if pod.metadata.creation_timestamp and not pod.is_mirror]
+    shown = bool(running) and all(pod.spec.account for pod in running)
+    if not (shown and cluster.has_all_of("serviceaccounts")):
+        return None
+    return {(item.namespace, item.name) for item in cluster.service_accounts}
 
 
 def _told_by_sets(cluster: Snapshot) -> Iterator[tuple[tuple[str, str], str]]:

@@ -12,7 +12,7 @@ from models.objects.disruption import PodDisruptionBudget
 from models.objects.node import Node
 from models.objects.origin import SnapshotOrigin
 from models.objects.pod import Pod
-from models.objects.policy import LimitRange, ResourceQuota, RuntimeClass
+from models.objects.policy import LimitRange, ResourceQuota, RuntimeClass, ServiceAccount
 from models.objects.scheduler_config import KubeSchedulerConfiguration
 from models.objects.storage import (
     CSINode,
@@ -46,6 +46,7 @@ GROUPS: dict[str, tuple[type[KubeObject], ...]] = {
         ReplicationController,
         ResourceQuota,
         Service,
+        ServiceAccount,
     ),
     "apps": (DaemonSet, Deployment, ReplicaSet, StatefulSet),
     KRUISE: (CloneSet, StatefulSet),

@@ -75,6 +75,8 @@ class PodSpec(KubeModel):
     host_ipc: bool = Field(default=False, alias="hostIPC", repr=False)
     security_context: SaidPodSecurityContext = Field(default=None, repr=False)
     runtime_class_name: str | None = Field(default=None, repr=False)
+    service_account_name: str = Field(default="", repr=False)
+    service_account: str = Field(default="", repr=False)
     active_deadline_seconds: int | None = Field(default=None, repr=False)
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
@@ -90,6 +92,11 @@ class PodSpec(KubeModel):
             key, when = next(pair for pair in pairs if pairs.count(pair) > 1)
             raise ValueError(f"topologySpreadConstraints has {key} with {when} more than once")
         return self
+
+    @property
+    def account(self) -> str:
+        """The ServiceAccount's name, which has an old field, too."""
+        return self.service_account_name or self.service_account
 
     def host_ports(self) -> Iterator[tuple[str, str, int]]:
         """(host IP, protocol, port) of every port on the host, as the API server defaults them."""

@@ -1,4 +1,4 @@
-"""What the API server judges new pods by: ResourceQuota, LimitRange and RuntimeClass."""
+"""What the API server judges new pods by: ResourceQuota, LimitRange, RuntimeClass and ServiceAccount."""
 
 from typing import Literal, Self
 
@@ -97,3 +97,7 @@ class RuntimeClass(ClusterObject):
 
     overhead: RuntimeOverhead | None = None
     scheduling: RuntimeScheduling | None = None
+
+
+class ServiceAccount(NamespacedObject):
+    """An account that pods run as; without it they are not created."""

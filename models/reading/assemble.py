@@ -35,6 +35,7 @@ _FIELDS = {
     "ResourceQuota": "resource_quotas",
     "LimitRange": "limit_ranges",
     "RuntimeClass": "runtime_classes",
+    "ServiceAccount": "service_accounts",
     "PersistentVolume": "persistent_volumes",
     "PersistentVolumeClaim": "persistent_volume_claims",
     "StorageClass": "storage_classes",
@@ -90,6 +91,7 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
         persistent_volume_claims=found.persistent_volume_claims + tuple(new_claims(found, added.pods)),
         replaced=tuple(shelf.replaced),
         notes=(
+            *(found.origin.remarks if found.origin else ()),
             *shelf.notes,
             *second_ones(found, found),
             *_skipped(documents, found),

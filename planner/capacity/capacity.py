@@ -6,12 +6,14 @@ import threading
 from collections.abc import Sequence
 
 from models import Cluster
+from models.snapshot import Snapshot
 from planner.capacity.autoscalers import at_maximum
 from planner.capacity.best import Answer, with_best
 from planner.capacity.growth import Asked, scalable
 from planner.capacity.replicas import Found
+from planner.capacity.sets import count_sets
 from planner.capacity.walk import walked
-from planner.documents.capacity import Capacity, WorkloadCapacity
+from planner.documents.capacity import Capacity, SetCapacity, WorkloadCapacity
 from planner.errors import InputError
 from planner.problem.problem import Problem
 from planner.simulate import remarks
@@ -26,6 +28,7 @@ def capacity(  # noqa: PLR0913 - the options of the command
     best: bool = False,
     survive: str | None = None,
     autoscalers: bool = False,
+    sets: Snapshot | None = None,
     time_limit: float = 30.0,
     stop_event: threading.Event | None = None,
 ) -> Capacity:
@@ -35,9 +38,10 @@ def capacity(  # noqa: PLR0913 - the options of the command
     pod, and of one more than that one is not.  Pods that are pending already and come before in the queue
     take their room first.  With `survive` the same after the loss of any one domain of that key, whose pods
     come back first.  With `best` what a plan places, and what none can beat, in `time_limit` seconds for all.
-    With `autoscalers` who stays pending when all HorizontalPodAutoscalers are at their maximum.
+    With `autoscalers` who stays pending when all HorizontalPodAutoscalers are at their maximum.  With `sets`
+    how many times these manifests fit together; then only workloads that are named are counted beside it.
     """
-    several = _wanted(cluster, workloads)
+    several = _wanted(cluster, workloads) if workloads or sets is None else []
     if survive is None:
         counted = _told(several, walked(cluster, several, stop_event))
         answers = [Answer(cluster, asked, found) for asked, found in counted]
@@ -53,6 +57,7 @@ def capacity(  # noqa: PLR0913 - the options of the command
         survive=survive,
         workloads=tuple(sorted(rows, key=lambda row: (row.more, row.namespace, row.workload))),
         autoscalers=tuple(at_maximum(cluster)) if autoscalers else (),
+        sets=None if sets is None else _sets(cluster, sets, survive),
         kubernetes=problem.kubernetes.document,
         notes=tuple(dict.fromkeys((*cluster.notes, *problem.notes, *remarks(problem)))),
     )
@@ -93,13 +98,29 @@ def _wanted(cluster: Cluster, names: Sequence[str]) -> list[Asked]:
     return [*(chosen or every).values()]
 
 
+def _sets(cluster: Cluster, manifests: Snapshot, key: str | None) -> SetCapacity:
+    """How many copies, or the least over all domains of the key."""
+    if key is None:
+        return count_sets(cluster, manifests)
+    counted = [
+        count_sets(remove_nodes(cluster, f"{key}={domain}"), manifests).model_copy(update={"lost": domain})
+        for domain in _domains(cluster, key)
+    ]
+    return min(counted, key=lambda found: found.more)
+
+
+def _domains(cluster: Cluster, key: str) -> list[str]:
+    domains = sorted({node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels})
+    if not domains:
+        raise InputError([f"no node has the label {key}"])
+    return domains
+
+
 def _surviving(
     cluster: Cluster, several: Sequence[Asked], key: str, stop_event: threading.Event | None
 ) -> list[Answer]:
     """The least over all domains of the key, and which domain it is; only what was counted for all."""
-    domains = sorted({node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels})
-    if not domains:
-        raise InputError([f"no node has the label {key}"])
+    domains = _domains(cluster, key)
     answers: dict[str, list[Answer]] = {asked.name: [] for asked in several}
     for domain in domains:
         left = remove_nodes(cluster, f"{key}={domain}")

@@ -50,6 +50,25 @@ class AutoscalerCapacity(DocumentPart):
     """The scheduler's line about the first of them when all are at their maximum."""
 
 
+class SetCapacity(DocumentPart):
+    """How many times a whole set of manifests fits, every copy in namespaces of its own."""
+
+    pods: int
+    """The pods that one copy makes."""
+    more: int
+    """So many copies are placed one after the other without evicting a pod; of one more a pod is left without
+    a node."""
+    lost: str | None = None
+    """With --survive, the domain whose loss leaves the least."""
+    pod: str = ""
+    """The first pod that is left."""
+    message: str = ""
+    """The scheduler's line about it."""
+    limited_by: tuple[str, ...] = ()
+    """The plugins that refuse nodes to it, those with the most nodes first; Preemption where it gets a node
+    by evicting others."""
+
+
 class Capacity(SearchDocument):
     """How many more replicas of each workload kube-scheduler would place, each workload for itself."""
 
@@ -60,3 +79,5 @@ class Capacity(SearchDocument):
     """Those with the least room first."""
     autoscalers: tuple[AutoscalerCapacity, ...] = ()
     """With --autoscalers: every HorizontalPodAutoscaler whose workload is in the snapshot."""
+    sets: SetCapacity | None = None
+    """With --set, how many times the manifests fit together; null without it."""

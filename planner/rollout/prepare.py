@@ -120,6 +120,7 @@ def _as_admitting(cluster: Cluster, after: Cluster) -> Cluster:
         namespaces=after.namespaces,
         priority_classes=after.priority_classes,
         runtime_classes=after.runtime_classes,
+        service_accounts=after.service_accounts,
     )
 
 

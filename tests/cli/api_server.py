@@ -21,6 +21,7 @@ RESOURCES: Mapping[str, Sequence[tuple[str, str, bool]]] = {
         ("replicationcontrollers", "ReplicationController", True),
         ("resourcequotas", "ResourceQuota", True),
         ("secrets", "Secret", True),
+        ("serviceaccounts", "ServiceAccount", True),
         ("services", "Service", True),
     ),
     "apps/v1": (

@@ -48,6 +48,17 @@ def test_names_are_workloads_without_room(planner: Planner, tmp_path: Path) -> N
     assert (ended.code, ended.out) == (0, "deployment/web -n shop\n")
 
 
+def test_copies_of_a_set(planner: Planner, snapshot: str, tmp_path: Path) -> None:
+    """How many, and what stops the next."""
+    parts = write(tmp_path / "set.json", deployment("web", 2, cpu="900m"))
+    ended = planner("capacity", "-f", snapshot, "--set", parts)
+    assert (ended.code, ended.verdict) == (0, "There is room for 4 copies of 2 pods each.")
+    assert "shop-5/web-" in ended.out
+    found = planner("capacity", "-f", snapshot, "--set", parts, "-o", "json")
+    assert Capacity.model_validate(json.loads(found.out)).workloads == ()
+    assert planner("capacity", "-f", snapshot, "--set", parts, "--best").code == 2
+
+
 @pytest.mark.parametrize("arguments", [("deploy/none",), ("--survive", "no/such-label")])
 def test_what_cannot_be_used_is_one_line(planner: Planner, snapshot: str, arguments: tuple[str, ...]) -> None:
     """Exit code 2, and nothing on stdout."""

@@ -163,3 +163,14 @@ def test_what_a_replica_set_was_told_counts(live: ControlPlane) -> None:
     live.kubectl("delete", "replicasets", "--all")
     assert len([pod for pod in live.at_rest(3) if is_ready(pod)]) == 3
     assert told(live, "simulate")[0] == 0
+
+
+def test_an_account_is_not_missed_where_nothing_asks_for_it(live: ControlPlane) -> None:
+    """This API server runs without that plugin, as its pods show: they have no account."""
+    live.create(node("n1"), workload("old", 1))
+    live.at_rest(1)
+    web = workload("web", 1)
+    web["spec"]["template"]["spec"]["serviceAccountName"] = "robot"
+    assert told(live, "rollout", "-f", "-", given=web)[0] == 0
+    live.create(web)
+    live.at_rest(2)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -19,6 +20,8 @@ from cli.input import live
 ROOT = Path(__file__).parents[2]
 PACKAGING = ROOT / "packaging"
 EXAMPLE = ROOT / "examples" / "10-after-scale-down"
+RUN = "from cli.main import main; main()"
+ZONE = "topology.kubernetes.io/zone"
 LISTED = {(kind.partition(".")[2], kind.partition(".")[0]) for kind in live.KINDS}
 
 
@@ -180,6 +183,43 @@ def test_the_cron_job_is_nobody_special() -> None:
     flags = re.findall(r"--[a-z-]+", container["args"][0])
     assert flags
     assert [flag for flag in flags if flag not in helped] == []
+
+
+def test_the_parts_of_the_fleet_job_are_the_whole(tmp_path: Path) -> None:
+    """What its pods run, index by index, leaves nothing to ask for the one that makes the table."""
+    (job,) = _documents("fleet-job.yaml")
+    pod = job["spec"]["template"]["spec"]
+    assert pod["securityContext"]["runAsNonRoot"]
+    (container,) = pod["containers"]
+    (tmp_path / "clusters").mkdir()
+    for number in range(12):
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{number}", "labels": {ZONE: "a"}}}
+        (tmp_path / "clusters" / f"c{number:02}.json").write_text(json.dumps(node))
+    (tmp_path / "clusters" / "broken.yaml").write_text("[")
+    (tmp_path / "planner").write_text(f'#!/bin/sh\nexec {sys.executable} -c "{RUN}" "$@"\n')
+    (tmp_path / "planner").chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    for index in range(job["spec"]["completions"]):
+        environment = {
+            **os.environ,
+            "PATH": path,
+            "PYTHONPATH": str(ROOT),
+            "JOB_COMPLETION_INDEX": str(index),
+        }
+        subprocess.run([*container["command"], *container["args"]], cwd=tmp_path, env=environment, check=True)
+    kept = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "answers").iterdir()}
+    assert len(kept) == 12
+    words = shlex.split(container["args"][0].partition(" --part")[0])
+    table = subprocess.run(
+        [sys.executable, "-c", RUN, *words[1:], "-o", "jsonl"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert (table.returncode, len(table.stdout.splitlines())) == (3, 13)
+    assert {file.name: file.stat().st_mtime_ns for file in (tmp_path / "answers").iterdir()} == kept
 
 
 def test_the_image_is_small_and_nobody_in_it_is_root() -> None:

@@ -54,19 +54,19 @@ def page(
         parts.append({"title": "Step by step", "parts": [{"kind": "play", **play["shown"]}]})
     parts.append(_nodes(drawn, tables, moved=moved))
     data = {"tables": [_plain(table) for table in tables], "play": play["data"] if play else None}
-    style, script = _file("report.css"), _file("report.js")
-    text: str = _template().render(
+    css, script = style(), _file("report.js")
+    text: str = template().render(
         command=command,
-        title=f"planner {command}: {_headline(verdict)}",
-        verdict=_headline(verdict),
+        title=f"planner {command}: {headline(verdict)}",
+        verdict=headline(verdict),
         tone=verdict.tone,
         facts=facts,
         notes=[shown(note) for note in document.notes],
         sections=parts,
-        style=_trusted(style),
-        script=_trusted(script),
-        style_hash=_hash(style),
-        script_hash=_hash(script),
+        style=trusted(css),
+        script=trusted(script),
+        style_hash=hash_of(css),
+        script_hash=hash_of(script),
         document=_script(document.to_dict()),
         tables=_script(data),
         version=version("kubernetes-placement-planner"),
@@ -74,7 +74,7 @@ def page(
     return text
 
 
-def _headline(verdict: VerdictBlock) -> str:
+def headline(verdict: VerdictBlock) -> str:
     """The verdict as it stands above a page."""
     return shown(verdict.text).removesuffix(":")
 
@@ -204,7 +204,7 @@ def _changes(
 
 def _script(data: object) -> dict[str, Any]:
     kind, text = embedded(data)
-    return {"kind": kind, "text": _trusted(text)}
+    return {"kind": kind, "text": trusted(text)}
 
 
 @cache
@@ -212,21 +212,27 @@ def _file(name: str) -> str:
     return (_FOLDER / name).read_text("utf-8")
 
 
-def _hash(text: str) -> str:
+def hash_of(text: str) -> str:
     """What a content security policy calls a text by."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _trusted(text: str) -> Any:
+def trusted(text: str) -> Any:
     """Text of our own, or JSON without any sign that means something to HTML."""
     from markupsafe import Markup
 
     return Markup(text)
 
 
+def style() -> str:
+    """The style of all pages."""
+    return _file("report.css")
+
+
 @cache
-def _template() -> Any:
+def template(name: str = "page.html.j2") -> Any:
+    """A page to be filled; every text that is put into it is escaped."""
     from jinja2 import Environment, StrictUndefined
 
     made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return made.from_string(_file("page.html.j2"))
+    return made.from_string(_file(name))

@@ -27,6 +27,7 @@ def sections(document: Capacity, page: Page) -> Iterator[Section]:
         if row.message:
             lead = Sentence(f"Replica {row.replicas + row.more + 1} of {row.workload} in {row.namespace}:")
             yield section("", lead, Sentence(f"  {row.message}"))
+    yield from _sets(document)
     yield from _autoscalers(document)
 
 
@@ -37,6 +38,12 @@ def names(document: Capacity) -> Iterator[str]:
 
 
 def _verdict(document: Capacity) -> VerdictBlock:
+    if document.sets is not None and not document.autoscalers:
+        copies = "copy" if document.sets.more == 1 else "copies"
+        when = f" when {document.sets.lost} is lost" if document.sets.lost else ""
+        found = document.sets
+        text = f"There is room for {found.more or 'no'} {copies} of {counted(found.pods, 'pod')} each{when}."
+        return VerdictBlock(text, "good" if document.sets.more else "warning")
     if document.autoscalers:
         short = sum(bool(row.pending) for row in document.autoscalers)
         if short:
@@ -70,6 +77,14 @@ def _row(document: Capacity, row: WorkloadCapacity) -> list[Words]:
     best = [str(v) if v is not None else "?" for v in (row.best, row.bound)] if "BEST" in columns else []
     more = Cell(str(row.more), "plain" if row.more else "warning")
     return [row.namespace, row.workload, str(row.replicas), more, *lost, *best, ", ".join(row.limited_by)]
+
+
+def _sets(document: Capacity) -> Iterator[Section]:
+    """What stops the next copy."""
+    found = document.sets
+    if found is not None and found.message:
+        lead = Sentence(f"Of copy {found.more + 1} {found.pod} has no node ({', '.join(found.limited_by)}):")
+        yield section("", lead, Sentence(f"  {found.message}"))
 
 
 def _autoscalers(document: Capacity) -> Iterator[Section]:

@@ -186,6 +186,42 @@ def test_a_runtime_class_that_nobody_could_see_is_unknown_not_missing() -> None:
     assert not admitted(new_pod(runtimeClassName="nope"), _KATA).refusal
 
 
+@pytest.mark.parametrize("field", ["serviceAccountName", "serviceAccount"])
+def test_an_account_that_is_missing_refuses_a_pod(field: str) -> None:
+    """In the API server's words, where all accounts are known; every namespace gets an account `default`."""
+    all_known = {**_ORIGIN, "kinds": ["serviceaccounts"]}
+    robot = {"kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "default"}}
+    given = robot, all_known, _created("default")
+    line = 'forbidden: error looking up service account default/nope: serviceaccount "nope" not found'
+    assert refusal(new_pod(**{field: "nope"}), *given) == line
+    assert not refusal(new_pod(**{field: "robot"}), *given)
+    assert not refusal(new_pod(**{field: "default"}), *given)
+    assert not refusal(new_pod(**{field: "nope"}), robot, _created("default"))
+
+
+def test_an_account_is_needed_where_pods_show_that_the_plugin_is_on() -> None:
+    """It gives every pod an account but static ones."""
+    all_known = {**_ORIGIN, "kinds": ["serviceaccounts"]}
+    wanted = new_pod(serviceAccountName="nope")
+    assert not refusal(wanted, all_known)
+    assert not refusal(wanted, all_known, _created("default"), _created(""))
+    static = _created("")
+    static["metadata"] |= {"name": "static", "annotations": {"kubernetes.io/config.mirror": "x"}}
+    assert refusal(wanted, all_known, _created("default"), static)
+
+
+def _created(account: str) -> Object:
+    running = new_pod(nodeName="n1", serviceAccountName=account)
+    running["metadata"] |= {"name": f"old-{account}", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    return running
+
+
+def refusal(pod: Object, *objects: Object) -> str:
+    """The API server's words on the last of a cluster's pods."""
+    nodes = [{"kind": "Node", "metadata": {"name": "n1"}}]
+    return Cluster.from_objects([*nodes, *objects, pod]).pods[-1].refusal
+
+
 def test_a_namespaces_node_selector_counts_where_running_pods_have_it() -> None:
     """The plugin is off by default; pods that run in the namespace show that it is on."""
     told = {"scheduler.alpha.kubernetes.io/node-selector": "pool=a"}

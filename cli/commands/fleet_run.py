@@ -1,0 +1,302 @@
+"""A sweep or a fleet from its clusters to its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import typer
+
+from cli.commands.asking import CommandLine, TakeSnapshot, ValuesIn
+from cli.commands.steps import searching
+from cli.input.clusters import ClusterSource
+from cli.input.fleet_options import FleetOutput, Shared
+from cli.input.options import Output
+from cli.output.outcome import Exit, say, write_lines
+from cli.output.page import Page
+from cli.output.render import show
+from models import InputError
+from models.reading.manifests import STDIN
+from planner.clock import is_stop_requested, report_best
+from planner.documents.fleet import Fleet, FleetRow, FleetTotals, Sweep
+from planner.fleet.engine import STOPPED, Progress, Row, answers
+from planner.fleet.kept import Kept, digest_of, key_of
+from planner.fleet.summary import badness
+from planner.fleet.tasks import WELL, Ask, Reply, Task
+from planner.fleet.variations import Scenario, Variation, scenarios, variations
+from planner.fleet.workers import Processes, Workers
+
+_MIB = 1 << 20
+_ENDED = (Exit.WELL, Exit.FINDINGS)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One question, with all that says how it is asked and shown."""
+
+    kind: Literal["Sweep", "Fleet"]
+    own: Shared
+    words: tuple[str, ...]
+    vary: Sequence[str]
+
+    def give(self, clusters: Sequence[ClusterSource]) -> None:
+        """Ask, tell, and end with the worst exit code."""
+        asked = variations(self.vary)
+        kept = None if self.own.resume is None else Kept.at(self.own.resume)
+        with (
+            _own_pipes(),
+            tempfile.TemporaryDirectory(prefix="planner-") as folder,
+            self._workers() as workers,
+            searching("answers") as (_, stop_requested),
+        ):
+            asking = _Asking(self, workers, kept, stop_requested, Path(folder))
+            rows, peak = self._collect(asking.rows(clusters, asked))
+            stopped = is_stop_requested(stop_requested)
+        if kept is not None and kept.full:
+            say(f"note: --resume {self.own.resume}: not all answers are kept: {kept.full}")
+        if stopped:
+            hint = "the same command goes on" if kept is not None else "with --resume DIR it could go on"
+            done = sum(row.error != STOPPED for row in rows)
+            say(f"stopped with {done} of {len(rows)} answers; {hint}")
+        self._show(rows, workers, peak)
+        raise typer.Exit(max((_outcome(row) for row in rows), default=Exit.WELL))
+
+    def _collect(self, found: Iterator[Row]) -> tuple[list[FleetRow], int]:
+        """The rows, without documents where nobody asked for them; JSON lines are written as rows come."""
+        whole = self.own.report is not None or self.own.output in {FleetOutput.JSON, FleetOutput.YAML}
+        rows, peak = [], 0
+        for row in found:
+            peak = max(peak, row.reply.peak)
+            if self.own.output == FleetOutput.JSONL:
+                write_lines([_row(row, whole=True).model_dump_json(by_alias=True)])
+            rows.append(_row(row, whole=whole))
+        return rows, peak
+
+    def _show(self, rows: list[FleetRow], workers: Workers, peak: int) -> None:
+        rows.sort(key=_worst_first)
+        document = (Sweep if self.kind == "Sweep" else Fleet)(
+            command=" ".join(("planner", *self.words)), rows=tuple(rows), totals=_totals(rows)
+        )
+        if self.own.report is not None:
+            from cli.output.report.matrix import write_matrix
+
+            write_matrix(self.own.report, document)
+        if self.own.metrics is not None:
+            from cli.output.fleet_metrics import write_fleet_metrics
+
+            write_fleet_metrics(self.own.metrics, document, time.time())
+        if self.own.output == FleetOutput.JSONL:
+            return
+        form = None if self.own.output is None else Output(self.own.output.value)
+        page = Page.of(form, self.own.verbose)
+        show(document, page)
+        if page.for_a_person and peak and isinstance(workers, Processes):
+            least = f"{workers.at_once} processes, the largest with {peak // _MIB:,} MiB"
+            say(f"{least} of at most {workers.memory // _MIB:,}" if workers.memory else least)
+
+    @contextmanager
+    def _workers(self) -> Iterator[Workers]:
+        if self.own.dask is not None:
+            from cli.input.dask_cluster import dask_workers
+
+            if self.own.jobs is not None or self.own.memory is not None:
+                raise InputError(["--dask has workers of its own: no --jobs, no --memory"])
+            with dask_workers(self.own.dask) as found:
+                yield found
+            return
+        jobs = self.own.jobs or len(os.sched_getaffinity(0))
+        memory = self.own.memory * _MIB if self.own.memory else _memory() // jobs
+        with closing(
+            Processes(jobs, memory, ("cli.commands.asking", "cli.main", "cli.commands.steps", "planner"))
+        ) as processes:
+            yield processes
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """The stages of a run: live clusters to files, the scenarios of each cluster, and the answers."""
+
+    run: Run
+    workers: Workers
+    kept: Kept | None
+    stop_event: threading.Event
+    folder: Path
+
+    def rows(self, clusters: Sequence[ClusterSource], asked: Sequence[Variation]) -> Iterator[Row]:
+        """One for each cluster and scenario; a cluster that cannot be asked has one with its error."""
+        failed: list[Row] = []
+        clusters = self._read(clusters, failed)
+        contents = {cluster.name: self._content(cluster) for cluster in clusters}
+        found = self._scenarios(clusters, asked, contents, failed)
+        if self.run.kind == "Sweep" and failed and failed[0].reply.exit_code == Exit.BAD_INPUT:
+            raise InputError(failed[0].reply.error.split("; "))
+        tasks = [
+            self._task(cluster, scenario, contents[cluster.name])
+            for cluster in clusters
+            for scenario in found.get(cluster.name, ())
+        ]
+        yield from failed
+        yield from self._answers(tasks, self.kept)
+
+    def _answers(self, tasks: Sequence[Task], kept: Kept | None = None) -> Iterator[Row]:
+        return answers(
+            tasks, self.workers, kept=kept, stop_event=self.stop_event, progress=_Told(time.monotonic())
+        )
+
+    def _read(self, clusters: Sequence[ClusterSource], failed: list[Row]) -> list[ClusterSource]:
+        """The same with live clusters and standard input in files, which all questions read alike."""
+        live = [
+            (cluster, self.folder / f"{number}.json")
+            for number, cluster in enumerate(clusters)
+            if not cluster.files
+        ]
+        tasks = [self._first(cluster.name, TakeSnapshot(cluster, path)) for cluster, path in live]
+        missing = set()
+        for row, (cluster, _) in zip(self._answers(tasks), live, strict=True):
+            if row.reply.exit_code != WELL:
+                failed.append(row)
+                missing.add(cluster.name)
+        written = {cluster.name: (str(path),) for cluster, path in live}
+        return [
+            self._piped(replace(cluster, files=written.get(cluster.name, cluster.files)))
+            for cluster in clusters
+            if cluster.name not in missing
+        ]
+
+    def _piped(self, cluster: ClusterSource) -> ClusterSource:
+        if STDIN not in cluster.files:
+            return cluster
+        target = self.folder / "stdin"
+        target.write_bytes(sys.stdin.buffer.read())
+        return replace(cluster, files=tuple(str(target) if name == STDIN else name for name in cluster.files))
+
+    def _content(self, cluster: ClusterSource) -> str:
+        """What the answers depend on beside the question; empty where it cannot be read.
+
+        Where nothing is kept it only tells a worker that has been here before whether files have changed.
+        """
+        files = [*map(Path, cluster.files), *(Path(word) for word in self.run.words if Path(word).exists())]
+        try:
+            if self.kept is None:
+                return " ".join(f"{file.stat().st_mtime_ns}/{file.stat().st_size}" for file in files)
+            return digest_of(files)
+        except OSError:
+            return ""
+
+    def _scenarios(
+        self,
+        clusters: Sequence[ClusterSource],
+        asked: Sequence[Variation],
+        contents: dict[str, str],
+        failed: list[Row],
+    ) -> dict[str, list[Scenario]]:
+        """By cluster; those that depend on what is in it are asked for by a worker."""
+        if not any(one.needs_cluster for one in asked):
+            return dict.fromkeys((cluster.name for cluster in clusters), scenarios(asked))
+        specs = tuple(self.run.vary)
+        tasks = [self._first(c.name, ValuesIn(c, specs, contents[c.name])) for c in clusters]
+        found = {}
+        for row in self._answers(tasks):
+            if row.reply.document is None:
+                failed.append(row)
+                continue
+            values = json.loads(row.reply.document)
+            found[row.cluster] = scenarios(
+                [replace(one, values=tuple(own)) for one, own in zip(asked, values, strict=True)]
+            )
+        return found
+
+    def _first(self, name: str, ask: Ask) -> Task:
+        return Task(name, "", ask, "", self.run.own.timeout)
+
+    def _task(self, cluster: ClusterSource, scenario: Scenario, content: str) -> Task:
+        command, *flags = self.run.words
+        question = (command, *flags, *scenario.flags)
+        named = "--snapshot" if command == "rollout" else "-f"
+        where = [word for name in cluster.files for word in (named, self._path(name))]
+        recursive = ["-R"] if cluster.recursive else []
+        words = (command, *where, *recursive, *flags, *scenario.flags, "-o", "json")
+        key = key_of(content, question) if content else ""
+        return Task(cluster.name, scenario.name, CommandLine(words, content), key, self.run.own.timeout)
+
+    def _path(self, name: str) -> str:
+        """As it was typed, unless workers may stand in another folder."""
+        return str(Path(name).absolute()) if self.run.own.dask is not None else name
+
+
+@dataclass
+class _Told:
+    """The line about progress."""
+
+    start: float
+
+    def __call__(self, progress: Progress) -> None:
+        """How many are done, the slowest of them, and when the rest may be."""
+        text = f"{progress.done:,} of {progress.total:,}, {progress.running} running"
+        seconds, name = progress.slowest
+        if name:
+            text += f", slowest {name} {seconds:.1f} s"
+        if progress.done:
+            each = (time.monotonic() - self.start) / progress.done
+            text += f", about {each * (progress.total - progress.done):.0f} s left"
+        report_best(text)
+
+
+@contextmanager
+def _own_pipes() -> Iterator[None]:
+    """A pipe to a worker that has ended is an error to be handled; standard output still ends as usual."""
+    usual = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        yield
+    except BrokenPipeError:
+        signal.signal(signal.SIGPIPE, usual)
+        signal.raise_signal(signal.SIGPIPE)
+        raise
+    finally:
+        signal.signal(signal.SIGPIPE, usual)
+
+
+def _row(row: Row, *, whole: bool) -> FleetRow:
+    reply: Reply = row.reply
+    return FleetRow(
+        cluster=row.cluster,
+        scenario=row.scenario,
+        exit_code=reply.exit_code,
+        summary=dict(reply.figures),
+        error=reply.error,
+        document=json.loads(reply.document) if whole and reply.document is not None else None,
+    )
+
+
+def _worst_first(row: FleetRow) -> tuple[bool, int, tuple[float, ...]]:
+    """Without an answer first, then findings by their figures; rows alike stay in their order."""
+    answered = row.exit_code in _ENDED
+    return answered, -row.exit_code, tuple(-figure for figure in badness(row.summary))
+
+
+def _totals(rows: Sequence[FleetRow]) -> FleetTotals:
+    codes = [row.exit_code for row in rows]
+    well, findings = codes.count(Exit.WELL), codes.count(Exit.FINDINGS)
+    return FleetTotals(rows=len(rows), well=well, findings=findings, unanswered=len(rows) - well - findings)
+
+
+def _outcome(row: FleetRow) -> int:
+    return row.exit_code if row.exit_code in _ENDED else Exit.NO_ANSWER
+
+
+def _memory() -> int:
+    """The memory of this machine, or the limit of this container."""
+    limit = Path("/sys/fs/cgroup/memory.max")
+    text = limit.read_text().strip() if limit.is_file() else "max"
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(machine, int(text)) if text.isdigit() else machine

@@ -1,0 +1,109 @@
+"""How many times a whole set of manifests fits: copy after copy, each in namespaces of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from typing import Any
+
+from models import Cluster
+from models.controllers.apply import applied
+from models.controllers.expand import MOST_NEW_PODS
+from models.controllers.reconcile import reconcile
+from models.objects.base import KubeObject, NamespacedObject
+from models.objects.workload import Namespace
+from models.snapshot import Snapshot
+from planner.capacity.replicas import limits
+from planner.documents.capacity import SetCapacity
+from planner.errors import InputError
+from planner.problem.problem import Problem
+from planner.scheduler.scheduler import Scheduler
+
+#: So many copies are tried at first, and so many times more where all of them were placed.
+_FIRST, _MORE = 4, 4
+#: What all copies would share, or be in the way of each other with.
+_NOT_COPIED = ("nodes", "persistent_volumes", "csi_nodes", "volume_attachments")
+
+
+def count_sets(cluster: Cluster, manifests: Snapshot) -> SetCapacity:
+    """How many whole copies are placed one after the other, none of which evicts a pod."""
+    _refuse(manifests)
+    copies = _FIRST
+    while True:
+        found, pods = _placed(cluster, manifests, copies)
+        if found is not None:
+            return found
+        if copies * pods >= MOST_NEW_PODS:
+            return SetCapacity(pods=pods, more=copies)
+        copies *= _MORE
+
+
+def _refuse(manifests: Snapshot) -> None:
+    """What makes no pods, or cannot be there twice."""
+    kinds = {type(item).__name__ for field in _NOT_COPIED for item in getattr(manifests, field)}
+    if kinds:
+        raise InputError(
+            [f"--set: {', '.join(sorted(kinds))} cannot be part of a set that is there several times"]
+        )
+
+
+def _placed(cluster: Cluster, manifests: Snapshot, copies: int) -> tuple[SetCapacity | None, int]:
+    """The answer where a copy does not fit, and the pods of one copy."""
+    more, own = cluster, list[set[str]]()
+    for number in range(copies):
+        copy = copied(manifests, number + 1)
+        more = applied(more, copy)
+        own.append(_namespaces(copy))
+    more = reconcile(more)
+    problem = Problem(more)
+    number_of = {name: number for number, names in enumerate(own) for name in names}
+    scheduler = Scheduler(problem)
+    scheduler.restore_nominations(scheduler.queue)
+    turns: list[list[int]] = [[] for _ in range(copies + 1)]
+    for pod in scheduler.queue:
+        turns[number_of.get(problem.pods[pod].namespace, -1) + 1].append(pod)
+    if not turns[1]:
+        raise InputError(["--set: the manifests make no pods"])
+    for number, pods in enumerate(turns):
+        for pod in pods:
+            decision = scheduler.take(pod)
+            scheduler.state.forget_history()
+            if number and (decision.node is None or decision.victims):
+                limited = limits(scheduler, decision)
+                name = problem.pods[pod].key
+                found = SetCapacity(
+                    pods=len(pods), more=number - 1, pod=name, message=decision.message, limited_by=limited
+                )
+                return found, len(pods)
+    return None, len(turns[1])
+
+
+def copied(manifests: Snapshot, number: int) -> Snapshot:
+    """The manifests with every namespace under another name, `shop` as `shop-3`."""
+    changed: dict[str, Any] = {
+        field.name: tuple(_renamed(item, number) for item in found)
+        for field in fields(manifests)
+        if isinstance(found := getattr(manifests, field.name), tuple) and field.name != "notes"
+    }
+    return replace(manifests, **changed, notes=())
+
+
+def _renamed(item: KubeObject, number: int) -> KubeObject:
+    if isinstance(item, NamespacedObject):
+        update = {"namespace": f"{item.metadata.namespace}-{number}"}
+    elif isinstance(item, Namespace):
+        update = {"name": f"{item.metadata.name}-{number}"}
+    else:
+        return item
+    return item.model_copy(update={"metadata": item.metadata.model_copy(update=update)})
+
+
+def _namespaces(copy: Snapshot) -> set[str]:
+    return {item.metadata.namespace for item in _namespaced(copy)}
+
+
+def _namespaced(copy: Snapshot) -> Iterator[NamespacedObject]:
+    for field in fields(copy):
+        found = getattr(copy, field.name)
+        if isinstance(found, tuple):
+            yield from (item for item in found if isinstance(item, NamespacedObject))

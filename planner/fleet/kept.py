@@ -1,0 +1,85 @@
+"""Replies kept in a folder by all that they depend on, so that nothing is asked twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from planner.errors import InputError
+from planner.fleet.summary import figures
+from planner.fleet.tasks import Reply
+
+_CHUNK = 1 << 20
+#: The exit codes of answers; whatever else happened is asked again.
+_ANSWERED = (0, 1)
+
+
+def digest_of(files: Iterable[Path]) -> str:
+    """The content of files, and of all files in folders, as a short text."""
+    found = hashlib.blake2b(digest_size=16)
+    for path in files:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                found.update(f"\0{file.relative_to(path)}\0".encode())
+                with file.open("rb") as stream:
+                    while chunk := stream.read(_CHUNK):
+                        found.update(chunk)
+    return found.hexdigest()
+
+
+def key_of(content: str, arguments: Sequence[str]) -> str:
+    """The name of an answer: the cluster's content, the question, and the release that answers."""
+    parts = [version("kubernetes-placement-planner"), content, *arguments]
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+
+
+@dataclass
+class Kept:
+    """A folder of replies; `full` says why nothing more is kept, once something could not be."""
+
+    folder: Path
+    full: str = ""
+
+    @classmethod
+    def at(cls, name: str) -> Kept:
+        """The folder of this name, made if need be."""
+        folder = Path(name)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError([f"--resume {name}: {(error.strerror or str(error)).lower()}"]) from None
+        return cls(folder)
+
+    def get(self, key: str) -> Reply | None:
+        """What was kept, if it is whole."""
+        try:
+            found = json.loads((self.folder / f"{key}.json").read_bytes())
+            return Reply(found["exitCode"], found["document"], "", figures(json.loads(found["document"])))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def put(self, key: str, reply: Reply) -> None:
+        """Keep an answer, whole or not at all."""
+        if self.full or reply.exit_code not in _ANSWERED or reply.document is None:
+            return
+        text = json.dumps({"exitCode": reply.exit_code, "document": reply.document})
+        try:
+            self._write(self.folder / f"{key}.json", text)
+        except OSError as error:
+            self.full = (error.strerror or str(error)).lower()
+
+    def _write(self, path: Path, text: str) -> None:
+        handle, beside = tempfile.mkstemp(dir=self.folder, prefix=".")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(beside, path)
+        except OSError:
+            Path(beside).unlink(missing_ok=True)
+            raise

@@ -1,0 +1,146 @@
+"""A document in a few figures, the one that counts most first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Found = dict[str, Any]
+Figures = Mapping[str, int | float | str]
+
+
+def figures(document: Found) -> dict[str, int | float | str]:
+    """The figures of a document; of one of several answers their sums."""
+    kind = str(document["kind"])
+    if kind == "SurvivalList":
+        return _added([figures(item) for item in document["items"]])
+    if kind == "Capacity" and document["sets"]:
+        return {"copies": int(document["sets"]["more"])}
+    return {name: figure(document) for name, figure in _FIGURES[kind].items()}
+
+
+def badness(found: Figures) -> tuple[float, ...]:
+    """What rows are ordered by: a row with more of the first figure is worse."""
+    return tuple(
+        -float(value) if name in _LESS_IS_WORSE else float(value)
+        for name, value in found.items()
+        if not isinstance(value, str)
+    )
+
+
+def _added(parts: list[dict[str, int | float | str]]) -> dict[str, int | float | str]:
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {name: sum(v for part in parts if not isinstance(v := part.get(name, 0), str)) for name in names}
+
+
+def _length(field: str) -> Callable[[Found], int]:
+    return lambda document: len(document[field])
+
+
+def _pods(field: str) -> Callable[[Found], int]:
+    return lambda document: sum(row["pods"] for row in document[field])
+
+
+def _count(field: str, test: Callable[[Found], bool]) -> Callable[[Found], int]:
+    return lambda document: sum(map(test, document[field]))
+
+
+def _balance(field: str) -> Callable[[Found], int]:
+    return lambda document: int(document["after"][field])
+
+
+def _waves(document: Found) -> int:
+    return max((step["wave"] for step in document["steps"]), default=0)
+
+
+def _evictions(document: Found) -> int:
+    return sum(len(step["evictions"]) for step in document["steps"])
+
+
+def _at_risk(document: Found) -> int:
+    return len(
+        {row["workload"] for loss in document["domains"] for row in loss["workloads"] if not row["ok"]}
+    )
+
+
+def _lost_pending(document: Found) -> int:
+    return max((sum(row["pods"] for row in loss["pending"]) for loss in document["domains"]), default=0)
+
+
+def _least_more(document: Found) -> int:
+    return min((row["more"] for row in document["workloads"]), default=0)
+
+
+_SIMULATED: Mapping[str, Callable[[Found], int | float | str]] = {
+    "pending": _pods("pending"),
+    "placed": _count("decisions", lambda row: row["node"] is not None),
+}
+#: By kind of document: the heads of columns, and what is in them.
+_FIGURES: Mapping[str, Mapping[str, Callable[[Found], int | float | str]]] = {
+    "CheckReport": {
+        "violations": lambda found: int(found["violations"]),
+        "hardExcess": lambda found: int(found["hardExcess"]),
+        "pending": lambda found: int(found["pending"]),
+    },
+    "Survival": {
+        "failures": lambda found: int(found["failures"]),
+        "workloads": _at_risk,
+        "pending": _lost_pending,
+    },
+    "Simulation": _SIMULATED,
+    "PlacementPlan": {
+        "unplaced": _length("unplaced"),
+        "steps": _length("steps"),
+        "status": lambda found: str(found["status"]),
+    },
+    "MovePlan": {
+        "hardExcess": _balance("hardExcess"),
+        "softExcess": _balance("softExcess"),
+        "pending": _balance("pending"),
+        "moves": _length("steps"),
+        "waves": _waves,
+        "status": lambda found: str(found["status"]),
+    },
+    "DrainPlan": {
+        "blocked": _length("blocked"),
+        "pending": _pods("pending"),
+        "hardExcess": _balance("hardExcess"),
+        "evictions": _evictions,
+        "waves": _waves,
+    },
+    "Rollout": {
+        "incomplete": lambda found: found["replays"]["runs"] - found["replays"]["completed"],
+        "broken": lambda found: found["replays"]["runs"] - found["replays"]["held"],
+        "workloads": _length("workloads"),
+    },
+    "Trajectory": {
+        "rebalance": lambda found: int(found["rebalance"]),
+        "runs": lambda found: int(found["runs"]),
+    },
+    "ScaleDown": {
+        "hardExcess": lambda found: int(found["best"]["hardExcess"]),
+        "softExcess": lambda found: int(found["best"]["softExcess"]),
+        "victims": lambda found: len(found["best"]["victims"]),
+    },
+    "ExplanationList": {
+        "pending": lambda found: sum(1 + len(item["alike"]) for item in found["items"]),
+        "withoutFix": _count("items", lambda item: not item["fixes"]),
+    },
+    "Comparison": {
+        "notPlaced": lambda found: len(found["optimal"]["unplaced"]),
+        "placedMore": lambda found: int(found["difference"]["placed"]),
+    },
+    "Capacity": {
+        "autoscalersPending": _count("autoscalers", lambda row: row["pending"] > 0),
+        "withoutRoom": _count("workloads", lambda row: row["more"] == 0),
+        "leastMore": _least_more,
+        "workloads": _length("workloads"),
+    },
+    "ConsolidationPlan": {
+        "cost": lambda found: float(found["cost"]["after"]),
+        "saved": lambda found: round(found["cost"]["before"] - found["cost"]["after"], 6),
+        "removed": _length("removed"),
+        "moves": _length("steps"),
+    },
+}
+_LESS_IS_WORSE = {"placed", "leastMore", "copies"}

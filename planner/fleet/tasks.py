@@ -1,0 +1,78 @@
+"""Tasks, and the replies to them; both travel between processes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from models import Cluster
+from planner.documents.plan import Document
+from planner.fleet.held import held
+from planner.fleet.summary import figures
+
+#: The exit codes of a reply: all is well, and no answer in time or no worker.
+WELL, NO_ANSWER = 0, 3
+#: How long a task may take where nothing else is said.
+SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to a task: a document as its command prints it in JSON, or why there is none."""
+
+    exit_code: int
+    document: str | None = None
+    error: str = ""
+    figures: Mapping[str, int | float | str] = field(default_factory=dict)
+    #: The most memory that its worker has had so far, in bytes.
+    peak: int = 0
+
+    @classmethod
+    def of(cls, document: str, exit_code: int = WELL) -> Reply:
+        """The reply that a document is."""
+        return cls(exit_code, document, "", figures(json.loads(document)))
+
+    @classmethod
+    def none(cls, error: str) -> Reply:
+        """There is no answer, and this is why."""
+        return cls(NO_ANSWER, None, error)
+
+
+class Ask(Protocol):
+    """What a worker does for a task; it can be pickled."""
+
+    def __call__(self) -> Reply:
+        """The answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One question about one cluster in one scenario.
+
+    `key` names the answer by all that it depends on; empty: it is not kept. Tasks of one `cluster` that
+    follow each other are asked by one worker where there are enough clusters for all workers.
+    """
+
+    cluster: str
+    scenario: str
+    ask: Ask
+    key: str = ""
+    seconds: float = SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A function of the planner asked about the cluster in some files, after changes to it."""
+
+    function: Callable[[Cluster], Document]
+    files: tuple[str, ...]
+    changes: tuple[Callable[[Cluster], Cluster], ...] = ()
+
+    def __call__(self) -> Reply:
+        """Read, change and ask; the same files are read once by each worker."""
+        cluster = held(0, self.files, lambda: Cluster.load(*self.files))
+        for change in self.changes:
+            cluster = change(cluster)
+        return Reply.of(self.function(cluster).to_json())

@@ -1,0 +1,160 @@
+"""`--vary`: what scenarios there are, as the flags that a command takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from models import Cluster
+from planner.errors import InputError
+
+_RANGE = re.compile(r"(.*?)(\d+)\.\.(?:.*\.)?(\d+)", re.ASCII)
+_NUMBER = re.compile(r"\d+", re.ASCII)
+#: More scenarios of one cluster are a slip of the finger.
+_MOST = 100_000
+_EXPECTED = (
+    "expected lose=KEY, drain=each, scale=KIND/NAME=1..50, add-nodes=NODE=0..10 or kubernetes=1.34..1.37"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One value for everything that is varied."""
+
+    #: What is varied and its value, one pair for each --vary.
+    values: tuple[tuple[str, str], ...]
+    flags: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """`lose=topology.kubernetes.io/zone=a kubernetes=1.36`."""
+        return " ".join(f"{what}={value}" for what, value in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """One --vary: what is varied, and either its values or what they are called in a cluster."""
+
+    what: str
+    values: tuple[str, ...]
+    flag: Callable[[str], Sequence[str]]
+
+    @property
+    def needs_cluster(self) -> bool:
+        """Whether only the cluster tells the values."""
+        return not self.values
+
+    def of(self, cluster: Cluster) -> Variation:
+        """The same with the values that this cluster has."""
+        return (
+            self if self.values else Variation(self.what, tuple(_in_cluster(cluster, self.what)), self.flag)
+        )
+
+
+def variations(specs: Sequence[str]) -> tuple[Variation, ...]:
+    """What each --vary asks for; an InputError names the one that cannot be used."""
+    found = []
+    for spec in specs:
+        try:
+            found.append(_variation(spec))
+        except InputError as error:
+            raise InputError(f"--vary {spec}: {problem}" for problem in error.problems) from None
+    twice = {one.what for one in found if sum(other.what == one.what for other in found) > 1}
+    if twice:
+        raise InputError(
+            [f"--vary {sorted(twice)[0]}: given twice; one --vary takes several values: 1.35,1.36"]
+        )
+    return tuple(found)
+
+
+def scenarios(asked: Sequence[Variation]) -> list[Scenario]:
+    """All combinations, the last one varied first."""
+    count = 1
+    for one in asked:
+        count *= len(one.values)
+    if count > _MOST:
+        raise InputError([f"--vary: {count:,} scenarios, and {_MOST:,} are the most"])
+    found = []
+    for values in product(*(one.values for one in asked)):
+        pairs = tuple(zip((one.what for one in asked), values, strict=True))
+        flags = [word for one, value in zip(asked, values, strict=True) for word in one.flag(value)]
+        found.append(Scenario(pairs, tuple(flags)))
+    return found
+
+
+def _variation(spec: str) -> Variation:
+    kind, _, rest = spec.partition("=")
+    make = _KINDS.get(kind)
+    if make is None or not rest:
+        raise InputError([_EXPECTED])
+    return make(rest)
+
+
+def _lose(key: str) -> Variation:
+    return Variation(f"lose={key}", (), lambda domain: ("--remove-node", f"{key}={domain}"))
+
+
+def _drain(which: str) -> Variation:
+    if which != "each":
+        raise InputError(["expected drain=each; --drain NODE is for one node in all scenarios"])
+    return Variation("drain", (), lambda node: ("--drain", node))
+
+
+def _scale(rest: str) -> Variation:
+    workload, _, numbers = rest.partition("=")
+    values = tuple(_values(numbers, _NUMBER))
+    return Variation(f"scale={workload}", values, lambda number: ("--scale", f"{workload}={number}"))
+
+
+def _add_nodes(rest: str) -> Variation:
+    node, _, numbers = rest.partition("=")
+    values = tuple(_values(numbers, _NUMBER))
+
+    def flags(number: str) -> Sequence[str]:
+        return ("--add-nodes", f"{number}={node}") if int(number) else ()
+
+    return Variation(f"add-nodes={node}", values, flags)
+
+
+def _kubernetes(rest: str) -> Variation:
+    values = tuple(_values(rest, re.compile(r"v?\d+(\.\d+)+", re.ASCII)))
+    return Variation("kubernetes", values, lambda version: ("--kubernetes", version))
+
+
+def _values(text: str, form: re.Pattern[str]) -> Iterator[str]:
+    """`1..3,7` as 1, 2, 3, 7; `1.34..1.36` as 1.34, 1.35, 1.36."""
+    for part in text.split(","):
+        ends = _RANGE.fullmatch(part)
+        if ends is None:
+            if not form.fullmatch(part):
+                raise InputError([f"{part or 'nothing'} is no value; {_EXPECTED}"])
+            yield part
+            continue
+        before, first, last = ends[1], int(ends[2]), int(ends[3])
+        if not form.fullmatch(f"{before}{first}") or last < first or last - first >= _MOST:
+            raise InputError([f"{part} is no range; {_EXPECTED}"])
+        yield from (f"{before}{number}" for number in range(first, last + 1))
+
+
+def _in_cluster(cluster: Cluster, what: str) -> Sequence[str]:
+    kind, _, key = what.partition("=")
+    if kind == "drain":
+        found = sorted(node.name for node in cluster.nodes)
+    else:
+        found = sorted({node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels})
+    if not found:
+        raise InputError(
+            [f"--vary {what}: no node has the label {key}" if key else f"--vary {what}: no nodes"]
+        )
+    return found
+
+
+_KINDS: Mapping[str, Callable[[str], Variation]] = {
+    "lose": _lose,
+    "drain": _drain,
+    "scale": _scale,
+    "add-nodes": _add_nodes,
+    "kubernetes": _kubernetes,
+}

@@ -1,0 +1,124 @@
+"""Who answers: the processes of this machine, or any executor that is given."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import resource
+import signal
+import threading
+from collections.abc import Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from typing import Protocol
+
+from planner.fleet.tasks import Reply, Task
+from planner.fleet.worker import work
+
+Answering = Future[list[Reply]]
+
+
+class Workers(Protocol):
+    """Where tasks are sent to."""
+
+    @property
+    def at_once(self) -> int:
+        """How many pieces of work are under way at the same time."""
+
+    def submit(self, tasks: Sequence[Task]) -> Answering:
+        """Have them answered."""
+
+    def renew(self) -> None:
+        """Go on with other workers: one of these has ended or does not answer."""
+
+    def close(self) -> None:
+        """Nothing more is asked."""
+
+
+@dataclass
+class Given:
+    """An executor that somebody else made and ends; broken, it stays so."""
+
+    executor: Executor
+    at_once: int
+    #: What it raises where it takes nothing more.
+    ended: tuple[type[Exception], ...] = (BrokenExecutor, RuntimeError, OSError)
+
+    def submit(self, tasks: Sequence[Task]) -> Answering:
+        """Have them answered; an executor that takes nothing more is told as a failed answer."""
+        try:
+            return self.executor.submit(work, tuple(tasks))
+        except self.ended as error:
+            failed: Answering = Future()
+            failed.set_exception(error)
+            return failed
+
+    def renew(self) -> None:
+        """There is no other executor."""
+
+    def close(self) -> None:
+        """It is not ours to end."""
+
+
+@dataclass
+class Processes:
+    """Processes of this machine, each with a limit of memory in bytes; 0: none."""
+
+    at_once: int
+    memory: int = 0
+    #: What all of them need is imported once, by the process that they are forked from.
+    imports: Sequence[str] = ("planner",)
+    _pool: ProcessPoolExecutor | None = field(default=None, init=False)
+
+    def submit(self, tasks: Sequence[Task]) -> Answering:
+        """Have them answered by a process that has nothing to do."""
+        if self._pool is None:
+            context = multiprocessing.get_context("forkserver")
+            context.set_forkserver_preload(list(self.imports))
+            self._pool = ProcessPoolExecutor(
+                self.at_once,
+                mp_context=context,
+                initializer=_begin,
+                initargs=(self.memory,),
+            )
+        try:
+            return self._pool.submit(work, tuple(tasks))
+        except BrokenExecutor as error:
+            failed: Answering = Future()
+            failed.set_exception(error)
+            return failed
+
+    def renew(self) -> None:
+        """End the processes; the next task gets new ones."""
+        self.close()
+
+    def close(self) -> None:
+        """End the processes at once, whatever they do."""
+        if self._pool is None:
+            return
+        own = [process for process in (self._pool._processes or {}).values()]
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in own:
+            process.kill()
+        for process in own:
+            process.join()
+        self._pool = None
+
+
+def _begin(memory: int) -> None:
+    """A process that Ctrl-C leaves to the one that asks, with its limit of memory."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    gc.set_threshold(100_000, 50, 50)
+    if memory:
+        resource.setrlimit(resource.RLIMIT_AS, (memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
+def _end_with_parent() -> None:
+    """Nobody waits for an answer once the process that asked is gone."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

@@ -1,0 +1,360 @@
+"""`planner sweep` and `planner fleet` from the shell: rows, forms, faults, and going on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.input.clusters import QUESTIONS
+from planner.documents.fleet import Fleet, Sweep
+from tests.cli.api_server import serving, write_kubeconfig
+from tests.cli.conftest import Planner
+from tests.cli.manifests import deployment, lopsided, node, write
+
+ZONE = "topology.kubernetes.io/zone"
+SECONDS = 60
+
+
+@pytest.fixture
+def clusters(tmp_path: Path) -> Path:
+    """One that is well, one with a broken constraint, and a file that is no snapshot."""
+    folder = tmp_path / "clusters"
+    folder.mkdir()
+    write(folder / "well.json", node("a1", "a"), node("b1", "b"), deployment("web", 2))
+    write(folder / "lopsided.json", *lopsided())
+    (folder / "broken.yaml").write_text("kind: [")
+    return folder
+
+
+@pytest.fixture
+def zones(tmp_path: Path) -> str:
+    """Three zones of one small node, and a Deployment."""
+    objects = [*(node(f"{zone}1", zone, cpu="1") for zone in "abc"), deployment("web", 3)]
+    return write(tmp_path / "zones.json", *objects)
+
+
+def rows_of(text: str) -> list[dict[str, Any]]:
+    """The rows of a document."""
+    rows: list[dict[str, Any]] = json.loads(text)["rows"]
+    return rows
+
+
+def test_every_cluster_has_a_row_the_worst_first(planner: Planner, clusters: Path) -> None:
+    """What cannot be read is a row with its error, and the exit code says so."""
+    ended = planner("fleet", "check", "--snapshots", str(clusters))
+    assert ended.code == 3
+    assert ended.verdict == "3 answers: 1 well, 1 with findings, 1 without an answer."
+    told = [
+        line.split()[0] for line in ended.out.splitlines() if re.match(r"\w+ +(no answer|find|well)", line)
+    ]
+    assert told == ["broken", "lopsided", "well"]
+    assert "broken YAML: did not find" in " ".join(ended.out.split())
+
+
+@pytest.mark.parametrize("question", [("check",), ("check", "--survive", ZONE), ("simulate",), ("capacity",)])
+def test_an_answer_is_that_of_the_command_alone(
+    planner: Planner, clusters: Path, question: tuple[str, ...]
+) -> None:
+    """Its document, figure by figure in the same order, and its exit code."""
+    rows = rows_of(planner("fleet", *question, "--snapshots", str(clusters), "-o", "json").out)
+    for row in rows:
+        if row["cluster"] == "broken":
+            continue
+        alone = planner(*question, "-f", str(clusters / f"{row['cluster']}.json"), "-o", "json")
+        assert alone.code == row["exitCode"]
+        if alone.code < 2:
+            assert json.dumps(row["document"], indent=2) == json.dumps(json.loads(alone.out), indent=2)
+        else:
+            assert row["error"] in alone.err
+
+
+def test_the_bytes_are_the_same_with_any_number_of_workers(planner: Planner, zones: str) -> None:
+    """JSON and JSON lines."""
+    asked = (
+        "sweep",
+        "simulate",
+        "-f",
+        zones,
+        "--vary",
+        f"lose={ZONE}",
+        "--vary",
+        "scale=deploy/web.shop=1..6",
+    )
+    for form in ("json", "jsonl"):
+        outs = {planner(*asked, "--jobs", jobs, "-o", form).out for jobs in ("1", "2", "3")}
+        assert len(outs) == 1
+
+
+def test_a_sweep_is_all_combinations(planner: Planner, zones: str) -> None:
+    """Each is what the flags of the command say."""
+    asked = (
+        "--vary",
+        f"lose={ZONE}",
+        "--vary",
+        "scale=deploy/web.shop=1..2,9",
+        "--vary",
+        "kubernetes=1.35..1.36",
+    )
+    ended = planner("sweep", "simulate", "-f", zones, *asked, "-o", "json")
+    document = Sweep.model_validate(json.loads(ended.out))
+    assert len(document.rows) == 3 * 3 * 2 == document.totals.rows
+    row = next(
+        r for r in document.rows if r.scenario == f"lose={ZONE}=b scale=deploy/web.shop=9 kubernetes=1.35"
+    )
+    flags = ("--remove-node", f"{ZONE}=b", "--scale", "deploy/web.shop=9", "--kubernetes", "1.35")
+    alone = planner("simulate", "-f", zones, *flags, "-o", "json")
+    assert (json.loads(alone.out), alone.code) == (row.document, row.exit_code)
+
+
+def test_many_rows_are_told_by_what_they_have_in_common(planner: Planner, zones: str) -> None:
+    """From which value on it is not well any more; -v has every row."""
+    varied = ("--vary", f"lose={ZONE}", "--vary", "scale=deploy/web.shop=1..40")
+    asked = ("sweep", "simulate", "-f", zones, *varied)
+    ended = planner(*asked)
+    head, *groups = ended.out.split("\n\n")[1].splitlines()
+    assert head.endswith("NOT WELL FROM SCALE deploy/web.shop")
+    rows = rows_of(planner(*asked, "-o", "json").out)
+    for line in groups:
+        zone, *_, number = line.split()
+        failing = [row["scenario"] for row in rows if f"={zone} " in row["scenario"] and row["exitCode"]]
+        assert int(number) == min(int(name.rpartition("=")[2]) for name in failing)
+    assert len(planner(*asked, "-v").out.splitlines()) > 120 > len(ended.out.splitlines())
+
+
+def test_json_lines_validate_row_by_row(planner: Planner, clusters: Path) -> None:
+    """One for every cluster, in their order."""
+    lines = planner("fleet", "check", "--snapshots", str(clusters), "-o", "jsonl").out.splitlines()
+    assert [json.loads(line)["cluster"] for line in lines] == ["broken", "lopsided", "well"]
+
+
+def test_names_are_what_is_not_well(planner: Planner, clusters: Path) -> None:
+    """For the next command."""
+    ended = planner("fleet", "check", "--snapshots", str(clusters), "-o", "name")
+    assert ended.out.splitlines() == ["broken", "lopsided"]
+
+
+def test_nothing_leaks_from_one_cluster_into_the_next(planner: Planner, tmp_path: Path) -> None:
+    """One worker, clusters with the same names of everything and other numbers."""
+    folder = tmp_path / "alike"
+    folder.mkdir()
+    for replicas in range(1, 13):
+        write(folder / f"c{replicas:02}.json", node("a1", "a"), node("b1", "b"), deployment("web", replicas))
+    asked = ("--snapshots", str(folder), "--vary", "scale=deploy/web.shop=3,1", "--jobs", "1", "-o", "json")
+    plain = ("--snapshots", str(folder), "--jobs", "1", "-o", "json")
+    rows = rows_of(planner("fleet", "capacity", *plain).out)
+    assert {row["cluster"]: row["document"]["workloads"][0]["replicas"] for row in rows} == {
+        f"c{replicas:02}": replicas for replicas in range(1, 13)
+    }
+    changed = rows_of(planner("fleet", "capacity", *asked).out)
+    assert {
+        row["document"]["workloads"][0]["replicas"] for row in changed if row["scenario"].endswith("=3")
+    } == {3}
+
+
+def test_only_what_is_missing_is_asked_again(planner: Planner, zones: str, tmp_path: Path) -> None:
+    """Answers are kept by content: one more scenario is one more file, another cluster is another answer."""
+    kept = tmp_path / "kept"
+    asked = ("sweep", "check", "-f", zones, "--resume", str(kept), "-o", "json", "--vary")
+    first = planner(*asked, "scale=deploy/web.shop=1..3").out
+    before = {path.name: path.stat().st_mtime_ns for path in kept.iterdir()}
+    assert len(before) == 3
+    assert planner(*asked, "scale=deploy/web.shop=1..3").out == first
+    planner(*asked, "scale=deploy/web.shop=1..4")
+    after = {path.name: path.stat().st_mtime_ns for path in kept.iterdir()}
+    assert {name: after[name] for name in before} == before
+    assert len(after) == 4
+    write(Path(zones), node("a1", "a"), deployment("web", 3))
+    planner(*asked, "scale=deploy/web.shop=1..3")
+    assert len([*kept.iterdir()]) == 7
+
+
+def test_a_context_that_refuses_is_a_row(planner: Planner, tmp_path: Path) -> None:
+    """The others are answered."""
+    kubeconfig = tmp_path / "kubeconfig"
+    with serving({"nodes": [node("a1")]}) as server:
+        write_kubeconfig(kubeconfig, server.server_port, "here")
+        config = json.loads(kubeconfig.read_text())
+        config["clusters"].append({"name": "d", "cluster": {"server": "http://127.0.0.1:1"}})
+        config["contexts"].append({"name": "gone", "context": {"cluster": "d", "user": "u"}})
+        kubeconfig.write_text(json.dumps(config))
+        ended = planner("fleet", "check", "--all-contexts", "--kubeconfig", str(kubeconfig), "-o", "json")
+    rows = {row["cluster"]: row for row in rows_of(ended.out)}
+    assert ended.code == 3
+    assert rows["here"]["exitCode"] == 0
+    assert rows["gone"]["document"] is None
+    assert "127.0.0.1:1" in rows["gone"]["error"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("sweep", "snapshot"), "no question about a cluster"),
+        (("sweep", "check", "--frobnicate"), "No such option"),
+        (("sweep", "check", "--watch"), "of no use"),
+        (("sweep", "check", "--vary", "lose"), "expected lose=KEY"),
+        (("sweep", "check", "--vary", "lose=no/such"), "no node has the label no/such"),
+        (("sweep", "check", "--vary", "scale=deploy/web=5..1"), "5..1 is no range"),
+        (("sweep", "check", "--vary", "kubernetes=1.34", "--vary", "kubernetes=1.35"), "given twice"),
+        (("sweep", "check", "--resume", "{file}"), "file exists"),
+        (("fleet", "check"), "which clusters?"),
+        (("fleet", "check", "--snapshots", "{empty}"), "nothing is in it"),
+        (("fleet", "check", "--snapshots", "{clusters}", "--part", "4/4"), "expected K/N"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(
+    planner: Planner, clusters: Path, zones: str, words: tuple[str, ...], said: str
+) -> None:
+    """Exit code 2, before anything is asked many times."""
+    empty = clusters.parent / "empty"
+    empty.mkdir()
+    places = {"clusters": str(clusters), "empty": str(empty), "file": zones}
+    source = ("-f", zones) if words[0] == "sweep" else ()
+    ended = planner(*(word.format(**places) for word in words), *source)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_parts_are_all_clusters_once(planner: Planner, clusters: Path) -> None:
+    """For Indexed Jobs."""
+    names = []
+    for part in ("0/2", "1/2"):
+        asked = ("fleet", "check", "--snapshots", str(clusters), "--part", part, "-o", "jsonl")
+        names += [json.loads(line)["cluster"] for line in planner(*asked).out.splitlines()]
+    assert sorted(names) == ["broken", "lopsided", "well"]
+
+
+def test_flags_of_the_same_name_are_told_apart(planner: Planner, clusters: Path) -> None:
+    """`--jobs` of rebalance is a flag, that of the fleet has a number."""
+    ended = planner("fleet", "rebalance", "--jobs", "--snapshots", str(clusters), "--jobs", "1", "-o", "json")
+    document = Fleet.model_validate(json.loads(ended.out))
+    assert document.command == "planner rebalance --jobs"
+    assert document.totals.unanswered == 1
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_question_has_figures(planner: Planner, zones: str, question: str) -> None:
+    """No command whose document has no summary."""
+    more = {
+        "scale-down": ["deploy/web.shop=1"],
+        "drain": ["a1"],
+        "rollout": ["--scale", "deploy/web.shop=4,2"],
+    }.get(question, [])
+    source = "--snapshot" if question == "rollout" else "-f"
+    rows = rows_of(planner("sweep", question, *more, source, zones, "--jobs", "1", "-o", "json").out)
+    assert [row["error"] for row in rows] == [""]
+    assert rows[0]["summary"]
+
+
+def test_the_page_opens_every_answer(planner: Planner, zones: str, tmp_path: Path) -> None:
+    """A matrix whose cells lead to what the command alone shows."""
+    page = tmp_path / "page.html"
+    asked = ("--vary", f"lose={ZONE}", "--vary", "kubernetes=1.35,1.36", "--report", str(page))
+    planner("sweep", "check", "-f", zones, *asked)
+    text = page.read_text()
+    links = re.findall(r'href="#(answer-\d+)"', text)
+    assert sorted(links) == sorted(2 * re.findall(r'id="(answer-\d+)"', text))
+    assert len(set(links)) == 6
+    assert "kubernetes=1.36" in text
+    assert "<script" not in text
+
+
+def test_metrics_name_the_cluster(planner: Planner, clusters: Path, tmp_path: Path) -> None:
+    """A figure of each, and how each ended."""
+    file = tmp_path / "fleet.prom"
+    planner("fleet", "check", "--snapshots", str(clusters), "--metrics", str(file))
+    lines = file.read_text().splitlines()
+    assert 'planner_fleet_exit_code{cluster="broken"} 2' in lines
+    assert 'planner_fleet_violations{cluster="well"} 0' in lines
+
+
+def test_a_full_disk_costs_no_row(clusters: Path, tmp_path: Path) -> None:
+    """What cannot be kept is said, the answers are there."""
+    limited = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)); "
+        "from cli.main import main; main()"
+    )
+    words = [
+        "fleet",
+        "check",
+        "--snapshots",
+        str(clusters),
+        "--resume",
+        str(tmp_path / "kept"),
+        "-o",
+        "jsonl",
+    ]
+    ended = subprocess.run(
+        [sys.executable, "-c", limited, *words], capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert len(ended.stdout.splitlines()) == 3
+    assert "not all answers are kept: file too large" in ended.stderr.replace("\n  ", " ")
+    assert not [*(tmp_path / "kept").iterdir()]
+
+
+def test_ctrl_c_prints_what_there_is(zones: str, tmp_path: Path) -> None:
+    """And says how to go on; no process is left."""
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from cli.main import main; main()"
+    )
+    kept = tmp_path / "kept"
+    words = ["sweep", "check", "-f", zones, "--vary", "scale=deploy/web.shop=1..4000", "--resume", str(kept)]
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *words, "-o", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    ) as process:
+        until = time.monotonic() + SECONDS
+        while not (kept.exists() and any(kept.iterdir())) and time.monotonic() < until:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=SECONDS)
+    assert out, err
+    document = Sweep.model_validate(json.loads(out))
+    assert process.returncode == 3
+    assert len(document.rows) == 4000
+    assert 0 < document.totals.well < 4000
+    assert "the same command goes on" in err
+    while _is_left(process.pid):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def _is_left(group: int) -> bool:
+    """Whether a process of this group runs."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_killed_planner_leaves_no_worker(zones: str, tmp_path: Path) -> None:
+    """Nobody waits for their answers."""
+    kept = tmp_path / "kept"
+    words = ["sweep", "check", "-f", zones, "--vary", "scale=deploy/web.shop=1..4000", "--resume", str(kept)]
+    with subprocess.Popen(
+        [sys.executable, "-c", "from cli.main import main; main()", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as process:
+        until = time.monotonic() + SECONDS
+        while not (kept.exists() and any(kept.iterdir())) and time.monotonic() < until:
+            time.sleep(0.05)
+        process.kill()
+    while _is_left(process.pid):
+        assert time.monotonic() < until
+        time.sleep(0.05)

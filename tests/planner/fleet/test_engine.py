@@ -1,0 +1,131 @@
+"""Every task gets its row, whatever happens to the worker that has it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from planner.fleet import Given, Task, answers
+from planner.fleet.engine import STOPPED, Progress, Row
+from planner.fleet.kept import Kept, key_of
+from planner.fleet.tasks import Ask
+from planner.fleet.workers import Processes
+from tests.planner.fleet.asks import Computes, Fails, Grows, Kills, Refuses, Says, Sleeps
+
+
+@pytest.fixture
+def processes() -> Iterator[Processes]:
+    """Two of them."""
+    with closing(Processes(2, 8 << 30)) as found:
+        yield found
+
+
+def tasks(*asks: Ask, seconds: float = 60.0) -> list[Task]:
+    """Each about a cluster of its own."""
+    return [Task(f"c{number}", "", ask, "", seconds) for number, ask in enumerate(asks)]
+
+
+def told(rows: Sequence[Row]) -> list[str | None]:
+    """Documents, or how errors begin."""
+    return [row.reply.document or row.reply.error.partition(",")[0] for row in rows]
+
+
+def test_rows_are_in_the_order_of_tasks(processes: Processes) -> None:
+    """However long each takes."""
+    asked = tasks(Sleeps(0.4), *(Says(str(number)) for number in range(20)))
+    assert told([*answers(asked, processes)]) == ["awake", *map(str, range(20))]
+
+
+def test_rows_come_as_soon_as_those_before_are_there(processes: Processes) -> None:
+    """Not only when all are there."""
+    rows = answers(tasks(Says("first"), Sleeps(30)), processes)
+    assert next(rows).reply.document == "first"
+
+
+def test_a_worker_that_ends_costs_a_second_try(processes: Processes, tmp_path: Path) -> None:
+    """The answers around it are all right."""
+    asked = tasks(Says("a"), Kills(tmp_path / "once"), *(Says(str(n)) for n in range(8)))
+    assert told([*answers(asked, processes)]) == ["a", "survived", *map(str, range(8))]
+
+
+def test_a_task_that_always_ends_its_worker_is_an_error_and_no_other_is(processes: Processes) -> None:
+    """Those that were under way at the same time are answered."""
+    asked = tasks(*(Says(str(n)) for n in range(4)), Kills(), Sleeps(0.3), Kills(), Says("last"))
+    rows = [*answers(asked, processes)]
+    end = "no answer in two tries"
+    assert told(rows) == ["0", "1", "2", "3", end, "awake", end, "last"]
+    assert {row.reply.exit_code for row in rows if row.reply.error} == {3}
+
+
+@pytest.mark.parametrize("ask", [Sleeps(30), Computes()])
+def test_the_limit_of_a_task(processes: Processes, ask: Ask) -> None:
+    """It has no answer; the worker goes on with the next."""
+    rows = [*answers(tasks(ask, Says("next"), Says("last"), seconds=0.5), processes)]
+    assert told(rows) == ["no answer within 0.5 s (--timeout)", "next", "last"]
+
+
+@pytest.mark.parametrize("ask", [Sleeps(0.8), Computes()])
+def test_the_limit_in_a_thread(ask: Ask) -> None:
+    """Workers of other engines are threads, which get no signals."""
+    with ThreadPoolExecutor(2) as pool:
+        rows = [*answers(tasks(ask, Says("next"), seconds=0.3), Given(pool, 2))]
+    assert told(rows) == ["no answer within 0.3 s (--timeout)", "next"]
+
+
+def test_what_cannot_be_used_is_said(processes: Processes) -> None:
+    """Input, mistakes of the planner, and memory; each is the row of its own task alone."""
+    rows = [*answers(tasks(Refuses(), Fails(), Grows(), Says("well")), processes)]
+    assert told(rows)[0] == "this is wrong; and that"
+    assert "a mistake" in rows[1].reply.error
+    assert told(rows)[2:] == ["the memory of the worker is not enough", "well"]
+    assert [row.reply.exit_code for row in rows] == [2, 3, 3, 0]
+
+
+def test_an_executor_that_breaks_leaves_no_task_without_a_row() -> None:
+    """An executor of somebody else is not made anew."""
+    with ProcessPoolExecutor(1) as pool:
+        rows = [*answers(tasks(Says("first"), Kills(), Says("never")), Given(pool, 1))]
+    assert told(rows) == ["first", "no answer in two tries", "no answer in two tries"]
+
+
+def test_stopped_tasks_have_rows_too(processes: Processes) -> None:
+    """What is there is there, the rest says why not."""
+    stop = threading.Event()
+
+    def at_the_first(progress: Progress) -> None:
+        if progress.done:
+            stop.set()
+
+    asked = tasks(Says("first"), *(Sleeps(30) for _ in range(6)))
+    rows = [*answers(asked, processes, stop_event=stop, progress=at_the_first)]
+    assert told(rows) == ["first", *[STOPPED] * 6]
+
+
+def test_what_is_kept_is_not_asked_again(tmp_path: Path) -> None:
+    """Only what is missing, or was no answer."""
+    log, kept = tmp_path / "log", Kept.at(str(tmp_path / "kept"))
+    document = '{"kind": "CheckReport", "violations": 0, "hardExcess": 0, "pending": 0}'
+    asked = [Task(f"c{n}", "", Says(document, log), key_of(f"c{n}", ())) for n in range(4)]
+    for through, count in ((asked[:3], 3), (asked, 4), (asked, 4)):
+        with ThreadPoolExecutor(1) as pool:
+            rows = [*answers(through, Given(pool, 1), kept=kept)]
+        assert [row.reply.document for row in rows] == [document] * len(through)
+        assert len(log.read_text().splitlines()) == count
+    first = next((tmp_path / "kept").iterdir())
+    first.write_text(first.read_text()[:-5])
+    with ThreadPoolExecutor(1) as pool:
+        assert len([*answers(asked, Given(pool, 1), kept=kept)]) == 4
+    assert len(log.read_text().splitlines()) == 5
+
+
+def test_errors_are_not_kept(tmp_path: Path) -> None:
+    """What was no answer is asked again."""
+    kept = Kept.at(str(tmp_path / "kept"))
+    with ThreadPoolExecutor(1) as pool:
+        rows = [*answers([Task("c", "", Refuses(), "key")], Given(pool, 1), kept=kept)]
+    assert (rows[0].reply.exit_code, kept.get("key")) == (2, None)
