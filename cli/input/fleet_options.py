@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -97,5 +98,5 @@ class Outer(Command):
 
 
 def _shielded(args: Sequence[str]) -> Iterator[str]:
-    for word, after in zip(args, [*args[1:], ""], strict=True):
+    for word, after in itertools.zip_longest(args, args[1:], fillvalue=""):
         yield _SHIELDED if word == _FLAG and not re.fullmatch(r"-?\d+", after) else word

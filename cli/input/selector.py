@@ -2,6 +2,8 @@
 
 import re
 
+from pydantic import ValidationError
+
 from models import InputError
 from models.objects.selectors import LabelSelector, LabelSelectorRequirement
 
@@ -34,7 +36,9 @@ def _requirement(part: str, text: str) -> LabelSelectorRequirement:
         found = form.fullmatch(part)
         if found:
             values = () if bare else tuple(value.strip() for value in found["values"].split(","))
-            return LabelSelectorRequirement.model_validate(
-                {"key": found["key"], "operator": _OPERATORS[found["operator"]], "values": values}
-            )
+            asked = {"key": found["key"], "operator": _OPERATORS[found["operator"]], "values": values}
+            try:
+                return LabelSelectorRequirement.model_validate(asked)
+            except ValidationError:
+                break
     raise InputError([f"-l {text!r}: {part!r} is not a condition on a label (for example app=web)"])

@@ -37,7 +37,7 @@ def count(scheduler: Scheduler, pods: Sequence[int], most: int) -> Found | None:
     mark = scheduler.state.mark()
     try:
         for placed, pod in enumerate(pods):
-            if placed == REPLICAS_ONE_BY_ONE and not order_matters(_plan(scheduler, pod)):
+            if placed and placed % REPLICAS_ONE_BY_ONE == 0 and not order_matters(_plan(scheduler, pod)):
                 return _in_bulk(scheduler, pod, placed, most)
             # All pods are alike: what holds the first of them back holds all of them.
             decision = scheduler.decide(pod) if placed else scheduler.take(pod)

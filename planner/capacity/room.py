@@ -2,7 +2,8 @@
 
 Where resources alone decide, every node takes as many as fit.  With one DoNotSchedule constraint the
 emptiest domain always takes one more while it has room, so the minimum ends at the domain that is full first,
-and every other domain holds at most maxSkew more than that.
+and every other domain holds at most maxSkew more than that.  A constraint over single nodes whose emptiest
+node has no room left is no more than a number for each node: its minimum cannot rise.
 """
 
 from __future__ import annotations
@@ -31,18 +32,43 @@ def at_most(plan: Plan) -> int:
 def order_matters(plan: Plan) -> bool:
     """Whether it may matter in which order the replicas come, and to which node of a domain."""
     known = all(isinstance(plugin, NodeResourcesFit | PodTopologySpread) for plugin in plan.changing)
-    return plan.refusal is not None or not known or len(_hard_rules(plan)) > 1
+    return plan.refusal is not None or not known or len(_room_and_rules(plan)[1]) > 1
 
 
 def in_any_order(plan: Plan) -> Ints:
     """By node, how many fit where the order does not matter; within a domain any node will do."""
-    room, rules = _by_node(plan), _hard_rules(plan)
+    room, rules = _room_and_rules(plan)
     return _spread(rules[0], plan, room) if rules else room
 
 
-def _hard_rules(plan: Plan) -> list[Rule]:
+def _room_and_rules(plan: Plan) -> tuple[Ints, list[Rule]]:
+    """How many every node takes, and the constraints that say more than that."""
+    room, rules = _by_node(plan), list[Rule]()
     spread = (plugin for plugin in plan.changing if isinstance(plugin, PodTopologySpread))
-    return [rule for plugin in spread for rule in plugin.hard(plan.template)]
+    for rule in (rule for plugin in spread for rule in plugin.hard(plan.template)):
+        limit = _fixed_limit(rule, plan, room)
+        if limit is None:
+            rules.append(rule)
+        else:
+            room = np.minimum(room, limit)
+    return room, rules
+
+
+def _fixed_limit(rule: Rule, plan: Plan, room: Ints) -> Ints | None:
+    """What a constraint lets every node take whatever comes, where its domains are nodes and that is certain.
+
+    `room` has no less than what comes to a node at most.
+    """
+    codes, counts = rule.column.codes, rule.counts
+    here = counts.padded()[codes]
+    single = np.count_nonzero(codes >= 0) == len(rule.column.values)
+    if not single or plan.template.index not in rule.tally.members:
+        return None
+    uncounted = (room > 0) & (codes >= 0) & ~counts.eligible
+    emptiest = counts.eligible & (here == rule.minimum())
+    if uncounted.any() or not (rule.few_domains or (emptiest & (room == 0)).any()):
+        return None
+    return np.where(codes >= 0, np.maximum(rule.allowed() - here, 0), 0)
 
 
 def _by_node(plan: Plan) -> Ints:

@@ -152,7 +152,7 @@ def _deployment(item: Deployment, known: ClusterFacts, slots: Slots) -> Maker:
     old = [found for found in sets if found.key != new.key]
     most = item.spec.replicas + Margins.of(item.spec.strategy, item.spec.replicas).surge
     live = {found.key: [p for p in known.pods.of(found) if is_live(p)] for found in (*old, new)}
-    more = {found.key: most - len(live[found.key]) for found in old if live[found.key]}
+    more = {found.key: _may_come(found, most) - len(live[found.key]) for found in old}
     more[new.key] = _TURNOVER * most
     exists = bool(alike)
     members = {}
@@ -175,6 +175,11 @@ def _deployment(item: Deployment, known: ClusterFacts, slots: Slots) -> Maker:
         return DeploymentRun(item, before, revision(new, index, later), exists=exists)
 
     return Maker(item, run, () if exists else (new,))
+
+
+def _may_come(old: ReplicaSet, most: int) -> int:
+    """How many pods an old ReplicaSet may have on the way: none when it is asked for none."""
+    return max(most, old.spec.replicas) if old.spec.replicas else 0
 
 
 def _annotated(found: ReplicaSet, key: str) -> int | None:

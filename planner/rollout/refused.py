@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from models.controllers.apply import ROLLED_OUT
+from models.controllers.owners import ByController, is_live
+from models.controllers.templates import usable
 from models.objects.custom_workload import is_custom
-from models.objects.pod import PodTemplateSpec
+from models.objects.pod import Pod, PodTemplateSpec
 from models.objects.share import Share, pods_of_share
 from models.objects.storage import PersistentVolumeClaim
 from models.objects.workload import (
@@ -15,6 +17,7 @@ from models.objects.workload import (
     Deployment,
     Job,
     ReplicaSet,
+    ReplicationController,
     StatefulSet,
     UpdateStrategy,
     Workload,
@@ -35,23 +38,32 @@ _HUNDRED = 100
 
 def refusals(cluster: Snapshot, manifests: Snapshot) -> Iterator[str]:
     """The workloads that would not be applied, each with what the API server has against it."""
+    pods = ByController(filter(is_live, cluster.pods))
     for field in ROLLED_OUT:
         there = {(item.kind, item.key): item for item in getattr(cluster, field)}
         for item in getattr(manifests, field):
             if not is_custom(item):
-                for why in _against(item, there.get((item.kind, item.key))):
+                for why in _against(item, there.get((item.kind, item.key)), pods):
                     yield f"{item.kind} {item.key}: {why}"
 
 
-def _against(item: Workload, before: Workload | None) -> Iterator[str]:
+def _against(item: Workload, before: Workload | None, pods: ByController[Pod]) -> Iterator[str]:
     if item.name and not _NAME.fullmatch(item.name):
         yield f'metadata.name: Invalid value: "{item.name}": a lowercase RFC 1123 subdomain is asked for'
     if isinstance(item, Deployment) and _stands_still(item.spec.strategy):
         yield (
             "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0"
         )
+    if not (usable(item.spec.template) or (before and _abridged(item, before, pods.of(before)))):
+        yield "spec.template.spec.containers: Required value"
     if before is not None:
         yield from _changed(item, before)
+
+
+def _abridged(item: Workload, before: Workload, there: Sequence[Pod]) -> bool:
+    """Whether the snapshot itself has no template, and nothing asks for it."""
+    kept = isinstance(item, ReplicaSet | ReplicationController) and len(there) >= item.spec.replicas
+    return kept and usable(before.spec.template) is None
 
 
 def _stands_still(strategy: UpdateStrategy) -> bool:

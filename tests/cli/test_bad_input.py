@@ -88,7 +88,7 @@ def test_usage(planner: Planner, arguments: list[str], told: str) -> None:
     assert line.endswith("(--help shows how)")
 
 
-@pytest.mark.parametrize("selector", ["a===b", "in (a)", "a in b", ",", "a=b,,c", "a b"])
+@pytest.mark.parametrize("selector", ["a===b", "in (a)", "a in b", ",", "a=b,,c", "a b", "deploy/", "a=-b"])
 def test_a_bad_selector(planner: Planner, good: str, selector: str) -> None:
     """The part that is no condition is quoted."""
     (line,) = _lines(planner, "check", "-f", good, "-l", selector)

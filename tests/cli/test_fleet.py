@@ -205,6 +205,7 @@ def test_a_context_that_refuses_is_a_row(planner: Planner, tmp_path: Path) -> No
         (("sweep", "check", "--vary", "scale=deploy/web=5..1"), "5..1 is no range"),
         (("sweep", "check", "--vary", "kubernetes=1.34", "--vary", "kubernetes=1.35"), "given twice"),
         (("sweep", "check", "--resume", "{file}"), "file exists"),
+        (("fleet",), "Missing argument"),
         (("fleet", "check"), "which clusters?"),
         (("fleet", "check", "--snapshots", "{empty}"), "nothing is in it"),
         (("fleet", "check", "--snapshots", "{clusters}", "--part", "4/4"), "expected K/N"),

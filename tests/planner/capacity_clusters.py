@@ -7,7 +7,7 @@ from collections import defaultdict
 from random import Random
 from typing import Any
 
-from tests.builders import HOST, ZONE, Object, labelled, node, replica, revision, scaled, spread, term
+from tests.builders import HOST, ZONE, Object, labelled, node, pod, replica, revision, scaled, spread, term
 from tests.tiny import tiny
 
 
@@ -57,6 +57,33 @@ def mixed(seed: int) -> list[Object]:
     if draw.random() < 0.25:
         hard = draw.choice(({"pods": draw.randint(1, 12)}, {"requests.cpu": draw.choice(("3", "6", "12"))}))
         objects.append(_quota(hard))
+    return objects
+
+
+def two_constraints(seed: int) -> list[Object]:
+    """Nodes of which some are full, and workloads that spread over nodes and something else."""
+    draw = Random(seed)
+    machines = [_node(draw, f"n{number}") for number in range(draw.randint(3, 8))]
+    objects: list[Object] = [*machines]
+    for machine in machines:
+        if draw.random() < 0.4:
+            name = f"fills-{machine['metadata']['name']}"
+            room = machine["status"]["allocatable"]["cpu"]
+            objects.append(pod(name, on=machine["metadata"]["name"], cpu=room, owner=f"ReplicaSet/{name}"))
+    for number in range(draw.randint(1, 2)):
+        name = f"w{number}"
+        keys = draw.choice(((HOST,), (ZONE, HOST), (ZONE, HOST), (HOST, "disk")))
+        rules = [spread(key, draw.randint(1, 4), draw.choice((name, name, "w0"))) for key in keys]
+        for rule in rules:
+            rule.update(draw.choice(({}, {}, {"minDomains": draw.randint(1, 4)})))
+            rule.update(draw.choice(({}, {"nodeTaintsPolicy": "Honor"}, {"nodeAffinityPolicy": "Ignore"})))
+        words: dict[str, Any] = {"only_on": [labelled("disk", "In", "ssd")]} if draw.random() < 0.3 else {}
+        owner = scaled("ReplicaSet", name, 0, cpu=draw.choice(("250m", "500m")), spread=rules, **words)
+        there = draw.randint(0, 4)
+        owner["spec"]["replicas"] = there
+        nodes = [machine["metadata"]["name"] for machine in machines]
+        made = [replica(owner, f"{name}-{index}", draw.choice(nodes)) for index in range(there)]
+        objects += [owner, *made]
     return objects
 
 

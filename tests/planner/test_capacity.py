@@ -17,7 +17,7 @@ from planner.documents.plan import Decision
 from planner.whatif import remove_nodes, scale
 from tests import seeds
 from tests.builders import HOST, ZONE, Object, cluster, node, pod, spread
-from tests.planner.capacity_clusters import mixed, workloads
+from tests.planner.capacity_clusters import mixed, two_constraints, workloads
 
 ROOM = sys.modules["planner.capacity.replicas"]
 
@@ -44,14 +44,17 @@ def test_more_is_exact_with_the_line_of_the_scheduler(
             assert decision.message == row.message
 
 
+@pytest.mark.parametrize("make", [workloads, mixed, two_constraints])
 @pytest.mark.parametrize("number", [14, None])
-def test_counting_in_bulk_is_the_same(number: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counting_in_bulk_is_the_same(
+    number: int | None, make: Callable[[int], list[Object]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where resources or one constraint decide, the sum over nodes is what placing one by one comes to."""
     for seed in [number] if number is not None else seeds.seeds(40):
-        found = Cluster.from_objects(workloads(seed))
+        found = Cluster.from_objects(make(seed))
         one_by_one = {row.workload: row.more for row in capacity(found).workloads}
         with monkeypatch.context() as patch:
-            patch.setattr(ROOM, "REPLICAS_ONE_BY_ONE", 0)
+            patch.setattr(ROOM, "REPLICAS_ONE_BY_ONE", 1)
             assert {row.workload: row.more for row in capacity(found).workloads} == one_by_one
 
 

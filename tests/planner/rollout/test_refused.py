@@ -46,6 +46,26 @@ def test_a_deployment_that_would_not_be_applied(changed: Object, words: str) -> 
     assert applied(there, web(2), replays=1).completes
 
 
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"])
+@pytest.mark.parametrize("template", [None, {"metadata": {"labels": {"app": "web"}}, "spec": {}}])
+def test_a_workload_needs_containers(kind: str, template: Object | None) -> None:
+    """Whether it is new or not; without them there is nothing to make pods from."""
+    for there in (zones("ab"), running(web(2, kind=kind), ["a1", "b1"], *zones("ab"))):
+        lacks = web(2, kind=kind)
+        lacks["spec"]["template"] = template
+        with pytest.raises(InputError, match=r"spec\.template\.spec\.containers: Required value"):
+            applied(there, lacks)
+
+
+def test_an_old_revision_may_have_no_pods_yet() -> None:
+    """Asked for some it has none, as after a quota has gone: they come, until the new one has its own."""
+    owner = web(2)
+    owner["metadata"]["uid"] = "web"
+    old = revision(owner)
+    old["spec"]["template"]["spec"]["containers"][0]["image"] = "before"
+    assert applied([*zones("ab"), owner, old], owner).completes
+
+
 def test_a_name_that_the_api_server_refuses() -> None:
     """Capitals and underscores are in no name."""
     wrong = web(1)
