@@ -58,7 +58,7 @@ class EvictionSearch:
         return best
 
     def _better(self, removed: Mask, best: Evicted | None, repairs: int) -> Evicted | None:
-        """What a set leads to where that is cheaper than, or as cheap as, the best; nodes may be given back."""
+        """What a set leads to where that is at most as dear as the best; nodes may be given back."""
         removed = removed.copy()
         size = self._size * self._draw.uniform(0.8, 1.25, len(self._size)) if best else self._size
         for _ in range(repairs):

@@ -447,8 +447,8 @@ WITHOUT_MACHINES = 0.5
 RECREATED_NODES, PRICE_OF_RECREATION, PRICE_OF_PLACED = 6, 2e-4, 5e-5
 #: The part of the search for that.
 RECREATION_SHARE = 0.4
-#: By evictions alone: the part of the work for sets of nodes that are judged by where scores send pods, and the
-#: work for a pod; so often some nodes are given back from a first set, and from one of those after it.
+#: By evictions alone: the part of the work for sets of nodes that are judged by where scores send pods, and
+#: the work for a pod; so often some nodes are given back from a first set, and from one of those after it.
 EVICTION_SHARE, PRICE_OF_EVICTION, EVICTION_REPAIRS, EVICTION_REPAIRS_AFTER = 0.25, 8e-5, 20, 2
 #: Points of a frontier, and the part of the limit for the search of each.
 FRONTIER_POINTS, FRONTIER_SHARE = 6, 0.05
