@@ -1,6 +1,7 @@
 """Whole consolidation plans of the given clusters: cost against greedy and bound, moves, time, and replays.
 
-    python benchmarks/consolidate.py FOLDER KIND [--pin] [--limit SECONDS] [--replays N] [--only NAME]
+    python benchmarks/consolidate.py FOLDER KIND [--pin] [--catalogue]
+        [--limit SECONDS] [--replays N] [--only NAME]
 
 FOLDER has KIND.jsonl.gz with a cluster a line, its `greedy` and its `bound`.
 """
@@ -15,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from consolidation_replay import failure
+from consolidation_replay import failure, grown
 
 from models import Cluster
 from planner import consolidate
@@ -36,12 +37,32 @@ def clusters(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
+def types(folder: Path) -> list[dict[str, str]]:
+    """The machine types of the given clusters as a catalogue, with the label that pods select."""
+    found: dict[str, dict[str, str]] = {}
+    for case in clusters(folder, "small"):
+        for item in case["cluster"]["items"]:
+            if item["kind"] == "Node":
+                name = item["metadata"]["labels"]["node.kubernetes.io/instance-type"]
+                found[name] = {"name": name, "price": str(PRICES[name]), "pool": "ssd"}
+                found[name] |= item["status"]["allocatable"]
+    return [found[name] for name in sorted(found)]
+
+
+def karpenter(folder: Path, *, replace: bool) -> dict[str, float]:
+    """What Karpenter's consolidation reaches, by name: with replacement, or by deletions alone."""
+    kind = "replace" if replace else "deleteOnly"
+    rows = map(json.loads, (folder / "karpenter.jsonl").read_text().splitlines())
+    return {row["name"]: row[kind]["cost"] for row in rows}
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """A line a cluster, and the sums."""
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("folder", type=Path)
     reader.add_argument("kind")
     reader.add_argument("--pin", action="store_true")
+    reader.add_argument("--catalogue", action="store_true", help="the five machine types may be added")
     reader.add_argument("--limit", type=float, default=30.0)
     reader.add_argument("--replays", type=int, default=20)
     reader.add_argument("--only", default="")
@@ -52,12 +73,23 @@ def main(words: Sequence[str] | None = None) -> None:
             continue
         found = Cluster.from_objects(case["cluster"]["items"])
         start, cpu = time.monotonic(), time.process_time()
-        plan = consolidate(found, prices=PRICES, pins=given.pin, time_limit=given.limit)
+        catalogue = types(given.folder) if given.catalogue else None
+        plan = consolidate(found, prices=PRICES, catalogue=catalogue, pins=given.pin, time_limit=given.limit)
         took, work = time.monotonic() - start, time.process_time() - cpu
+        found = grown(found, plan, catalogue or ())
         failed = sum(failure(found, plan, seed) is not None for seed in range(given.replays))
         rows.append((case, plan))
-        print(line(case, plan), f"{took:.1f} s, cpu {work:.1f} s, {failed} replays failed", flush=True)
-    print(total(rows))
+        other = karpenter(given.folder, replace=given.catalogue)[case["name"]]
+        print(
+            line(case, plan),
+            f"Karpenter {other:.3f}, {len(plan.added)} added;",
+            f"{took:.1f} s, cpu {work:.1f} s, {failed} replays failed",
+            flush=True,
+        )
+    every = karpenter(given.folder, replace=given.catalogue)
+    theirs = [(plan.cost.after, every[case["name"]]) for case, plan in rows]
+    above = sum(cost > other + 1e-9 for cost, other in theirs)
+    print(total(rows), f"Karpenter {sum(other for _, other in theirs):.3f}, {above} above it", sep="\n")
 
 
 def line(case: dict[str, Any], plan: ConsolidationPlan) -> str:

@@ -17,6 +17,14 @@ Prices = Annotated[
     str | None,
     typer.Option("--prices", metavar="FILE", help="A CSV file: name,price. Without it a node costs 1."),
 ]
+CatalogueFile = Annotated[
+    str | None,
+    typer.Option(
+        "--catalogue",
+        metavar="FILE",
+        help="Machines that may be added, CSV: name,price,cpu,memory, more resources, labels.",
+    ),
+]
 PriceLabel = Annotated[
     str,
     typer.Option("--price-label", metavar="KEY", help="The node label that has the name of a price."),
@@ -51,6 +59,7 @@ def consolidate(
     filename: options.Filename = None,
     recursive: options.Recursive = False,
     prices: Prices = None,
+    catalogue: CatalogueFile = None,
     price_label: PriceLabel = "node.kubernetes.io/instance-type",
     nodes: Nodes = None,
     keep: Keep = None,
@@ -77,6 +86,11 @@ def consolidate(
     Pods move as with `rebalance`. A node that holds any other pod stays, and the answer says which pod;
     pods of DaemonSets and static pods go with their node. Control-plane nodes stay unless --nodes names them.
 
+    With --catalogue machines may be added where that makes the whole cheaper: they come first, with the pods
+    of their DaemonSets. A row is a type, in every zone of the cluster or in that of its column
+    topology.kubernetes.io/zone; its nodes have the labels that all nodes share. Without --prices its prices
+    are those of the nodes. A script needs machines that are there: add them, and plan again.
+
     -o script prints a shell script that cordons the nodes, evicts wave by wave, sees that they are empty, and
     leaves them cordoned and marked; interrupted, or where a wave does not end, it opens them again.
 
@@ -84,7 +98,7 @@ def consolidate(
     """
     from cli.commands.steps import cluster_asked
     from cli.input.again import again
-    from cli.input.prices import read_prices, share
+    from cli.input.prices import read_catalogue, read_prices, share
     from cli.output.interrupt import stop_event
     from cli.output.progress import search
     from cli.output.render import Page, show, show_lines
@@ -98,6 +112,7 @@ def consolidate(
             cluster,
             prices=by_type,
             price_label=price_label,
+            catalogue=None if catalogue is None else read_catalogue(catalogue),
             choice=_choice(cluster, nodes, keep or ()),
             reserve=share(reserve),
             max_moves=max_moves,

@@ -1,14 +1,15 @@
-"""Prices of machine types from a CSV file, and shares in per cent."""
+"""Prices of machine types and machines to add from CSV files, and shares in per cent."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from models.errors import InputError
 
 _HEAD = ("name", "price")
+_MACHINE = (*_HEAD, "cpu", "memory")
 
 
 def read_prices(file: str) -> dict[str, str]:
@@ -22,7 +23,16 @@ def read_prices(file: str) -> dict[str, str]:
     return found
 
 
-def _rows(file: str) -> Iterator[tuple[int, dict[str, str]]]:
+def read_catalogue(file: str) -> list[dict[str, str]]:
+    """The machine types of a CSV file, a text for every column."""
+    rows = _rows(file, _MACHINE)
+    found = [{key: (text or "").strip() for key, text in row.items() if key} for _, row in rows]
+    if not found:
+        raise InputError([f"{file}: expected a line for every machine type, and found none"])
+    return found
+
+
+def _rows(file: str, head: Sequence[str] = _HEAD) -> Iterator[tuple[int, dict[str, str]]]:
     try:
         text = Path(file).read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -30,8 +40,9 @@ def _rows(file: str) -> Iterator[tuple[int, dict[str, str]]]:
     except UnicodeDecodeError:
         raise InputError([f"{file}: not a text in UTF-8"]) from None
     reader = csv.DictReader(text.splitlines())
-    if missing := [column for column in _HEAD if column not in (reader.fieldnames or ())]:
-        raise InputError([f"{file}: expected a first line with name,price, and found no column {missing[0]}"])
+    if missing := [column for column in head if column not in (reader.fieldnames or ())]:
+        wanted = f"expected a first line with {','.join(head)}"
+        raise InputError([f"{file}: {wanted}, and found no column {missing[0]}"])
     for row in reader:
         if any(row[column] is None for column in _HEAD):
             raise InputError([f"{file}, line {reader.line_num}: expected a name and a price"])

@@ -51,7 +51,7 @@ EXAMPLES: Mapping[str, Sequence[tuple[str, str]]] = {
     "consolidate": (
         ("planner consolidate --prices prices.csv", "Which nodes can go, and what is saved?"),
         ("planner consolidate --reserve 10% --keep node-1", "With free room left, and a node that stays."),
-        ("planner consolidate --max-moves 20 --curve", "What would twenty moves achieve, and what fewer?"),
+        ("planner consolidate --catalogue types.csv --pin", "Would other machines be cheaper altogether?"),
     ),
     "capacity": (
         ("planner capacity", "How many more replicas of each workload fit, and what stops the next?"),

@@ -30,7 +30,7 @@ def pods_of_daemon_set(
         return
     spec = _as_daemon(template.spec)
     labels = {REVISION_LABEL: revision_of(pods) or stand_in_hash(owner, template)}
-    served = {_node_of(pod) for pod in pods if is_live(pod)}
+    served = {node_meant(pod) for pod in pods if is_live(pod)}
     names = free_names(owner.name, owner.namespace, taken)
     for node in nodes:
         if node.name not in served and _should_run(spec, node):
@@ -75,7 +75,7 @@ def _bound_to(spec: PodSpec, node_name: str) -> PodSpec:
     return spec.model_copy(update={"affinity": affinity.model_copy(update={"node_affinity": node_affinity})})
 
 
-def _node_of(pod: Pod) -> str | None:
+def node_meant(pod: Pod) -> str | None:
     """The node of a daemon pod: where it is bound, or where its affinity wants it."""
     if pod.spec.node_name:
         return pod.spec.node_name

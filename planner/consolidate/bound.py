@@ -25,10 +25,14 @@ from planner.proof.meter import Meter
 
 @dataclass(frozen=True, slots=True)
 class CostBound:
-    """The least cost of all nodes, and nodes that are not kept where the relaxation reaches it."""
+    """The least cost of all nodes, and nodes that are not kept where the relaxation reaches it.
+
+    `complete` where the nodes of the problem are all that a plan could keep or add.
+    """
 
     cost: int
     order: Sequence[int] = ()
+    complete: bool = True
 
 
 def cost_bound(

@@ -77,14 +77,20 @@ class CertainMoves:
         return waiting
 
     def sweep(
-        self, pods: dict[int, list[int]], bystanders: Sequence[Move], is_over: Callable[[], bool]
+        self,
+        pods: dict[int, list[int]],
+        bystanders: Sequence[Move],
+        is_over: Callable[[], bool],
+        order: Sequence[int] = (),
     ) -> list[int]:
         """Move all pods, whichever can be next; returns the nodes that do not end empty.
 
-        What kube-scheduler places comes last: then few nodes have room.
+        What kube-scheduler places comes last: then few nodes have room.  Pods of an order come in that order.
         """
         others, left = [*bystanders], [(pod, node) for node, several in pods.items() for pod in several]
         left.sort(key=lambda one: (self._is_chosen_for(one[0]), self._largest_first(one[0])))
+        place = {pod: number for number, pod in enumerate(order)}
+        left.sort(key=lambda one: place.get(one[0], len(place)))
         while (left or others) and not is_over():
             before = len(left), len(others)
             others = [move for move in others if is_over() or not self._moves_aside(move)]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 import numpy as np
 
 from planner.consolidate.emptying import Emptied, lost_domains
 from planner.consolidate.prices import NodePrices
-from planner.consolidate.removable import Removable
 from planner.consolidate.search import FoundLayout
+from planner.consolidate.setting import Setting
 from planner.documents.consolidation import (
+    AddedNode,
     ConsolidationPlan,
     FrontierPoint,
     KeptNode,
@@ -26,17 +29,21 @@ _ASSUMES = frozenset({Assumption.PROTECTED_STAY, Assumption.NOTHING_WORSE})
 
 
 def document(  # noqa: PLR0913 - what a plan consists of
-    removable: Removable,
-    prices: NodePrices,
+    setting: Setting,
     layout: FoundLayout,
     emptied: Emptied,
     *,
+    least_cost: Decimal | None,
     frontier: Sequence[FrontierPoint],
-    modelled: bool,
     notes: Sequence[str],
 ) -> ConsolidationPlan:
-    """The plan; bounds are claimed only where the models speak of all plans."""
-    problem, trial = emptied.trial.problem, emptied.trial
+    """The plan; `least_cost` is the bound where the models speak of all plans."""
+    problem, trial, removable, prices = (
+        emptied.trial.problem,
+        emptied.trial,
+        setting.removable,
+        setting.prices,
+    )
     node_of = problem.node_of.astype(np.intp).copy()
     for wave in emptied.waves:
         for landing in wave:
@@ -50,8 +57,8 @@ def document(  # noqa: PLR0913 - what a plan consists of
         Measured("pinned", emptied.pinned, largest=False),
         Measured("softExcess", after.balance.soft_excess, largest=False),
     ]
-    stages = [*judge(measured, [*_claims(layout)] if modelled else [])]
-    every = removable.cost(np.zeros_like(removable.mask))
+    claims = [] if least_cost is None else [*_claims(layout, math.ceil(least_cost / prices.unit))]
+    stages = [*judge(measured, claims)]
     reasons = [[_reason(emptied, landing.move.source) for landing in wave] for wave in emptied.waves]
     return ConsolidationPlan(
         # Pins and soft spread are told, and not minimised for their own sake.
@@ -59,12 +66,13 @@ def document(  # noqa: PLR0913 - what a plan consists of
         objective=tuple(stage.objective() for stage in stages),
         price_unit=float(prices.unit),
         cost=NodeCost(
-            before=prices.cost(every),
+            before=prices.cost(removable.cost(setting.added)),
             after=prices.cost(measured[0].value),
-            bound=prices.cost(layout.least_cost) if modelled else None,
+            bound=None if least_cost is None else float(least_cost),
         ),
         removed=tuple(_removed(prices, emptied)),
-        kept=tuple(_kept(removable, prices, emptied)),
+        added=tuple(_added(setting)),
+        kept=tuple(_kept(setting, emptied)),
         cordoned_meanwhile=tuple(_names(emptied)),
         steps=tuple(steps(trial, emptied.waves, reasons)),
         frontier=tuple(frontier),
@@ -77,11 +85,11 @@ def document(  # noqa: PLR0913 - what a plan consists of
     )
 
 
-def _claims(layout: FoundLayout) -> Iterator[Claim]:
-    yield Claim("cost", Bound(layout.least_cost, "the model of nodes that are kept", _ASSUMES))
+def _claims(layout: FoundLayout, least_cost: int) -> Iterator[Claim]:
+    yield Claim("cost", Bound(least_cost, "the model of nodes that are kept", _ASSUMES))
     if layout.least_moves is not None:
         moves = Bound(layout.least_moves, "the model of nodes that are kept", _ASSUMES)
-        yield Claim("moves", moves, {"cost": layout.least_cost})
+        yield Claim("moves", moves, {"cost": least_cost})
 
 
 def _reason(emptied: Emptied, source: int) -> str:
@@ -112,10 +120,15 @@ def _removed(prices: NodePrices, emptied: Emptied) -> Iterator[RemovedNode]:
         )
 
 
-def _kept(removable: Removable, prices: NodePrices, emptied: Emptied) -> Iterator[KeptNode]:
-    problem = emptied.trial.problem
-    for node in np.flatnonzero(~emptied.removed).tolist():
-        why = removable.kept.get(node) or emptied.given_back.get(node)
+def _added(setting: Setting) -> Iterator[AddedNode]:
+    for name, machine in sorted(setting.machines.items()):
+        yield AddedNode(name=name, type=machine.name, price=float(machine.price), zone=machine.zone)
+
+
+def _kept(setting: Setting, emptied: Emptied) -> Iterator[KeptNode]:
+    problem, prices = emptied.trial.problem, setting.prices
+    for node in np.flatnonzero(~emptied.removed & ~setting.added).tolist():
+        why = setting.removable.kept.get(node) or emptied.given_back.get(node)
         yield KeptNode(
             node=problem.nodes.names[node],
             type=prices.types[node],

@@ -89,11 +89,16 @@ class Emptying:
         self._before = before
         self._meter = meter
         self._pins = pins
+        self._pod_order: Sequence[int] = ()
         self._hard = trial.ledger.excess(hard=True)
         self._findings = sum(1 for _ in findings_of(self._problem, trial.state))
 
-    def of(self, layout: Layout, cost: Callable[[Mask], int]) -> Emptied:
-        """The cheapest of a few plans that empty nodes of a layout, each with more of them given back."""
+    def of(self, layout: Layout, cost: Callable[[Mask], int], order: Sequence[int] = ()) -> Emptied:
+        """The cheapest of a few plans that empty nodes of a layout, each with more of them given back.
+
+        Pods are tried in an `order`, if there is one, else the largest first.
+        """
+        self._pod_order = order
         best = self._without_moves(layout)
         for bystanders, at_once in _WAYS if self._pins else _WAYS_BY_EVICTIONS:
             found = self._of(layout, best, cost, bystanders=bystanders, at_once=at_once)
@@ -157,7 +162,7 @@ class Emptying:
         timeline = EvictionTimeline.of_all(trial, leaving)
         sequence = CertainMoves(timeline, pin_policy, moves if self._pins else (), cordoned)
         if at_once:
-            left = sequence.sweep(pods, others, self._meter.over)
+            left = sequence.sweep(pods, others, self._meter.over, self._pod_order)
         else:
             left = sequence.run(pods, others, self._order(pods), self._meter.over)
         empty = removed.copy()

@@ -6,39 +6,52 @@ more pods too many.  What differs is the order in which nodes are tried.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.consolidate.layout import Limits, shares
+from planner.consolidate.layout import Layout, Limits, read, shares
 from planner.consolidate.removable import Removable
 from planner.moves.constraint_counts import excesses
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
-from planner.problem.nodes import Mask
+from planner.problem.nodes import Ints, Mask
 from planner.proof.meter import Meter
 
 
 class NodeRemoval:
     """Takes nodes away on a trial cluster, whose state follows."""
 
-    def __init__(
-        self, trial: TrialCluster, movable: Movable, removable: Removable, limits: Limits, meter: Meter
+    def __init__(  # noqa: PLR0913, PLR0917 - what a removal is about
+        self,
+        trial: TrialCluster,
+        movable: Movable,
+        removable: Removable,
+        limits: Limits,
+        meter: Meter,
+        removed: Mask | None = None,
+        before: Layout | None = None,
     ) -> None:
-        """Nodes go as far as the limits allow."""
+        """Nodes go as far as the limits allow; those of `removed`, empty ones, are gone to begin with.
+
+        Moves are counted from `before`, else from the state that the trial cluster has now.
+        """
         self._trial = trial
         self._removable = removable
         self._meter = meter
         self._limits = limits
         self._detour: NDArray[np.float64] = np.zeros(len(removable.mask))
-        self._lost = np.zeros(len(trial.problem.allocatable), np.int64)
-        self._before = trial.state.node_of.copy()
+        self.removed: Mask = trial.problem.nodes.none.copy() if removed is None else removed.copy()
+        self._before = read(trial, movable, self.removed) if before is None else before
+        self._movers = movable
         self._movable = movable.weights > 0
+        self._dear: NDArray[np.float64] = np.ones(len(removable.mask))
         self._hard = [found for found in trial.ledger.constraints if found.hard]
         self._most = excesses(self._hard)
         self._size: NDArray[np.float64] = shares(trial.problem)
-        self.removed: Mask = trial.problem.nodes.none.copy()
+        self._lost = self._lost_with(self.removed)
 
     def run(self, order: Iterable[int] = (), *, fixed_first: bool = True) -> None:
         """Try the nodes of an order, then the emptiest one again and again until none goes.
@@ -53,6 +66,58 @@ class NodeRemoval:
             self.take_away(node)
         while self._once_through():
             pass
+
+    def run_together(self, nodes: Sequence[int], *, scarce_first: bool) -> None:
+        """Close nodes all at once, open again those without which a pod has no place, then go on as `run`.
+
+        With `scarce_first` pods come first whose template needs most of the nodes that accept it.
+        """
+        self._detour = np.where(self._removable.mask, 2.0, 0.0)
+        state, mark = self._trial.state, self._trial.state.mark()
+        before = self.removed.copy()
+        self.removed[[*nodes]] = True
+        pods = [pod for node in nodes for pod in state.pods_on[node] if self._movable[pod]]
+        for pod in pods:
+            state.unbind(pod)
+        ordered = self._largest_first(pods)
+        if scarce_first:
+            scarce = self._scarcity(pods)
+            ordered.sort(key=lambda pod: -scarce[self._trial.template(pod)])
+        placed = all(self._place(pod) or self._place_on_opened(pod) for pod in ordered)
+        self._lost = self._lost_with(self.removed)
+        if placed and self._is_no_worse() and self._are_few_moves() and not self._lacks_room():
+            while self._once_through():
+                pass
+            return
+        state.rollback(mark)
+        self.removed, self._lost = before, self._lost_with(before)
+
+    def _scarcity(self, pods: Sequence[int]) -> dict[int, float]:
+        """For every template how many of its pods come to a node that could accept them, on average."""
+        number = Counter(self._trial.template(pod) for pod in pods)
+        return {
+            template: pods / max(1, int(self._trial.ever_open(template).sum()))
+            for template, pods in number.items()
+        }
+
+    def _place_on_opened(self, pod: int) -> bool:
+        """Open the cheapest of the closed nodes that accept a pod, and bind it there."""
+        trial = self._trial
+        nodes = np.flatnonzero(trial.open_to(trial.template(pod)) & self.removed)
+        if not nodes.size or self._meter.over():
+            return False
+        node = int(nodes[np.argmin(self._removable.prices[nodes] * self._dear[nodes])])
+        self.removed[node] = False
+        trial.state.bind(pod, node)
+        return True
+
+    def _lost_with(self, removed: Mask) -> Ints:
+        reserve = self._limits.reserve
+        return np.zeros(1, np.int64) if reserve is None else reserve.brings[:, removed].sum(axis=1)
+
+    def _lacks_room(self) -> bool:
+        reserve = self._limits.reserve
+        return reserve is not None and bool((self._lost > reserve.spare).any())
 
     def _once_through(self) -> bool:
         """Whether any node went; every node is tried, as one that goes changes what the others hold."""
@@ -115,4 +180,6 @@ class NodeRemoval:
 
     def _are_few_moves(self) -> bool:
         most = self._limits.most_moves
-        return most is None or int((self._trial.state.node_of != self._before).sum()) <= most
+        if most is None:
+            return True
+        return read(self._trial, self._movers, self.removed).moves(self._before) <= most

@@ -27,35 +27,42 @@ class NodePrices:
 
     @classmethod
     def of(
-        cls, problem: Problem, by_type: Mapping[str, float | str | Decimal] | None, label: str
+        cls,
+        problem: Problem,
+        by_type: Mapping[str, float | str | Decimal] | None,
+        label: str,
+        by_node: Mapping[str, Decimal] | None = None,
     ) -> NodePrices:
-        """Prices by the value of a label; without any every node costs 1."""
+        """Prices by the value of a label, or of a node by its name; without any every node costs 1."""
         types = tuple(node.metadata.labels.get(label, "") for node in problem.nodes.nodes)
         if by_type is None:
             return cls(types, np.ones(problem.nodes.size, np.int64))
-        known = {name: _price(name, price) for name, price in by_type.items()}
+        known, own = {name: price_of(name, price) for name, price in by_type.items()}, by_node or {}
         for node, found in zip(problem.nodes.names, types, strict=True):
-            if found not in known:
+            if found not in known and node not in own:
                 what = f"of type {found!r}, which has no price" if found else f"without the label {label}"
                 raise InputError([f"prices: node {node} is {what}"])
-        decimals = max((-_exponent(price) for price in known.values()), default=0)
+        decimals = max((-_exponent(price) for price in (*known.values(), *own.values())), default=0)
         unit = Decimal(1).scaleb(-max(0, decimals))
-        return cls(types, np.array([int(known[name] / unit) for name in types], np.int64), unit)
+        names = zip(problem.nodes.names, types, strict=True)
+        prices = [int((own[node] if node in own else known[found]) / unit) for node, found in names]
+        return cls(types, np.array(prices, np.int64), unit)
 
     def cost(self, units: int) -> float:
         """So many units as a price."""
         return float(units * self.unit)
 
 
-def _price(name: str, price: float | str | Decimal) -> Decimal:
+def price_of(name: str, price: float | str | Decimal, source: str = "prices") -> Decimal:
+    """A price as an exact number; `source` is where it was read."""
     try:
         found = Decimal(str(price))
     except InvalidOperation:
-        raise InputError([f"prices: {name}: {str(price)!r} is not a number"]) from None
+        raise InputError([f"{source}: {name}: {str(price)!r} is not a number"]) from None
     if not found.is_finite() or not 0 <= found <= _LARGEST:
-        raise InputError([f"prices: {name}: expected a price from 0 to {_LARGEST:,}, found {price}"])
+        raise InputError([f"{source}: {name}: expected a price from 0 to {_LARGEST:,}, found {price}"])
     if -_exponent(found) > _DECIMALS:
-        raise InputError([f"prices: {name}: expected up to {_DECIMALS} decimals, found {price}"])
+        raise InputError([f"{source}: {name}: expected up to {_DECIMALS} decimals, found {price}"])
     return found
 
 

@@ -33,10 +33,12 @@ class NodeChoice:
     keep: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
     selector: LabelSelector | None = None
+    #: Machines that may be added, or not.
+    machines: frozenset[str] = frozenset()
 
     def looks_at(self, node: Node) -> bool:
         """Whether a node may be chosen to go."""
-        if node.name in self.named:
+        if node.name in self.named or node.name in self.machines:
             return True
         if self.selector is None:
             return not self.named

@@ -12,15 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.consolidate.bound import cost_bound
+from planner.consolidate.bound import CostBound, cost_bound
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, Limits, first_layout, read, shares
+from planner.consolidate.recreation import Recreation
 from planner.consolidate.regions import Region, Regions
 from planner.consolidate.removable import Removable
 from planner.cpsat.kept import COST, LOAD, MOVES
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
-from planner.problem.nodes import Mask
+from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
 from planner.proof.meter import Meter
 
@@ -36,35 +37,57 @@ class FoundLayout:
     least_moves: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Addable:
+    """Machines of a catalogue among the nodes, removed in `before`; `kinds` is -1 of other nodes."""
+
+    before: Layout
+    bound: CostBound
+    kinds: Codes
+
+
 class ConsolidationSearch:
     """Looks for the layout with the least cost, and among those for the fewest moves."""
 
-    def __init__(
-        self, trial: TrialCluster, movable: Movable, removable: Removable, limits: Limits, meter: Meter
+    def __init__(  # noqa: PLR0913, PLR0917 - what a search is about
+        self,
+        trial: TrialCluster,
+        movable: Movable,
+        removable: Removable,
+        limits: Limits,
+        meter: Meter,
+        machines: Addable | None = None,
     ) -> None:
+        """Nodes go, and `machines` may be added."""
         self._trial = trial
         self._movable = movable
         self._removable = removable
         self._limits = limits
         self._meter = meter
-        self.before = first_layout(trial.problem, movable)
+        self._machines = machines
+        self.before = first_layout(trial.problem, movable) if machines is None else machines.before
         self._regions = Regions(trial, movable, removable, self.before, limits)
         self._sizes = shares(trial.problem)
         self._draw = np.random.default_rng(1)
 
     def run(self) -> FoundLayout:
-        tries = [self._removal((), fixed_first=first) for first in (True, False)]
-        share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
-        bound = cost_bound(self._trial, self._movable, self._removable, self.before, share)
+        tries = [self._removal((), fixed_first=first, removed=self.before.removed) for first in (True, False)]
+        bound = self._least() if self._machines is None else self._machines.bound
         tries += [self._removal([*bound.order], fixed_first=first) for first in (True, False)]
+        tries += [self._together(bound.order, scarce_first=first) for first in (True, False)]
         removals = sorted(tries, key=self._key)
         first = removals[0]
         self._set(first)
         least_cost = bound.cost
         pairs = len(self._templates()) * self._trial.problem.nodes.size
         if pairs <= effort.KEPT_AT_ONCE:
-            return self._whole(removals, least_cost)
-        return FoundLayout(self.before, removals, self._improve(first, least_cost), least_cost)
+            return self._whole(removals, bound)
+        layout = self._improve(self._recreated(first, least_cost), least_cost)
+        return FoundLayout(self.before, removals, layout, least_cost)
+
+    def _least(self) -> CostBound:
+        share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
+        return cost_bound(self._trial, self._movable, self._removable, self.before, share)
 
     def _templates(self) -> Sequence[int]:
         return [*self._movable.templates]
@@ -72,13 +95,30 @@ class ConsolidationSearch:
     def _key(self, layout: Layout) -> tuple[int, int]:
         return self._removable.cost(layout.removed), layout.moves(self.before)
 
-    def _removal(self, order: Sequence[int], *, fixed_first: bool) -> Layout:
+    def _removal(self, order: Sequence[int], *, fixed_first: bool, removed: Mask | None = None) -> Layout:
         mark = self._trial.state.mark()
-        removal = NodeRemoval(self._trial, self._movable, self._removable, self._limits, self._meter)
+        removal = NodeRemoval(self._trial, self._movable, self._removable, self._limits, self._meter, removed)
         removal.run(order, fixed_first=fixed_first)
         layout = read(self._trial, self._movable, removal.removed)
         self._trial.state.rollback(mark)
         return layout
+
+    def _together(self, nodes: Sequence[int], *, scarce_first: bool) -> Layout:
+        mark = self._trial.state.mark()
+        removal = NodeRemoval(self._trial, self._movable, self._removable, self._limits, self._meter)
+        removal.run_together(nodes, scarce_first=scarce_first)
+        layout = read(self._trial, self._movable, removal.removed)
+        self._trial.state.rollback(mark)
+        return layout
+
+    def _recreated(self, layout: Layout, least_cost: int) -> Layout:
+        """A layout improved on the trial cluster, which has it, by placing pods of some nodes anew."""
+        share = self._meter.part(self._meter.left() * effort.RECREATION_SHARE)
+        found = Recreation(
+            self._trial, self._movable, self._removable, self._limits, share, layout.removed, self.before
+        ).improve(least_cost)
+        self._set(found)
+        return found
 
     def _set(self, layout: Layout) -> None:
         """Bring the trial cluster to a layout."""
@@ -92,8 +132,8 @@ class ConsolidationSearch:
                 state.bind(pod, node)
         state.forget_history()
 
-    def _whole(self, removals: Sequence[Layout], least_cost: int) -> FoundLayout:
-        first = removals[0]
+    def _whole(self, removals: Sequence[Layout], known: CostBound) -> FoundLayout:
+        first, least_cost = removals[0], known.cost
         every = self._trial.problem.nodes.every
         fixed = self._removable.fixed_cost
         work = {
@@ -103,8 +143,9 @@ class ConsolidationSearch:
         layout, found = self._regions.solve(first, Region(every, work, least_cost - fixed), self._meter)
         if found is None:
             return FoundLayout(self.before, removals, first, least_cost)
-        bound = max(least_cost, fixed + found.bounds[COST])
-        moves = found.bounds.get(MOVES) if self._key(layout)[0] == bound else None
+        bound = max(least_cost, fixed + found.bounds[COST]) if known.complete else least_cost
+        proved = known.complete and self._key(layout)[0] == bound
+        moves = found.bounds.get(MOVES) if proved else None
         best = min((first, layout), key=self._key)
         return FoundLayout(self.before, removals, best, bound, moves)
 
@@ -150,11 +191,20 @@ class ConsolidationSearch:
         few = nodes[np.argsort(load, kind="stable")][: effort.KEPT_TARGETS]
         return int(self._draw.choice(few))
 
+    def _left_aside(self, layout: Layout, kinds: Codes) -> Codes:
+        """Machines that are not used: of a kind all but one, and every other time all of them."""
+        idle = np.flatnonzero(layout.removed & (kinds >= 0))
+        if self._draw.random() < effort.WITHOUT_MACHINES:
+            return idle
+        return np.setdiff1d(idle, idle[np.unique(kinds[idle], return_index=True)[1]])
+
     def _region(self, layout: Layout, target: int, size: float) -> Mask:
         """Nodes of a region: some that could go, those that hold least for their price more often."""
         problem = self._trial.problem
         chances = self._draw.random(problem.nodes.size)
         chances[layout.removed] **= 2.0
+        if self._machines is not None:
+            chances[self._left_aside(layout, self._machines.kinds)] = -1.0
         chances[target] = 1.0
         nodes = np.argsort(-chances)[: int(size)]
         mask = problem.nodes.none.copy()

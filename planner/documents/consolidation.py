@@ -21,6 +21,19 @@ class RemovedNode(DocumentPart):
     """The wave after which it is empty; 0 when it is from the beginning."""
 
 
+class AddedNode(DocumentPart):
+    """A machine of the catalogue that is added before anything moves."""
+
+    name: str
+    """The name that its node has in this plan."""
+    type: str
+    """Its type: its name in the catalogue."""
+    price: float
+    """Its price."""
+    zone: str
+    """Its zone; empty where the cluster has none."""
+
+
 class KeptNode(DocumentPart):
     """A node that is kept, why, and the pod that holds it where one does."""
 
@@ -42,7 +55,7 @@ class NodeCost(DocumentPart):
     before: float
     """Of all nodes."""
     after: float
-    """Of those that are kept."""
+    """Of those that are kept, and of those that are added."""
     bound: float | None
     """What no set of nodes that holds every pod costs less than; null where nothing is known."""
 
@@ -81,6 +94,8 @@ class ConsolidationPlan(SearchDocument):
     """What all nodes cost."""
     removed: tuple[RemovedNode, ...]
     """Nodes that go, cordoned first, in the order in which they are empty."""
+    added: tuple[AddedNode, ...] = ()
+    """Machines of the catalogue that are added before anything moves."""
     kept: tuple[KeptNode, ...]
     """Nodes that stay."""
     cordoned_meanwhile: tuple[str, ...] = ()

@@ -436,6 +436,20 @@ EMPTYING_TARGETS = 4
 EMPTYING_CORDONED = 512
 #: Nodes are taken away afresh so often while some of them are not emptied.
 EMPTYING_REPAIRS = 3
+#: Machines of a catalogue that the relaxation chooses from, of all types together.
+MOST_MACHINES = 4_000
+#: A search may add so many more machines of a type than the relaxation does, or for so large a share of the
+#: nodes; of types that the relaxation does not add only where there are few types.
+SPARE_MACHINES, SPARE_MACHINES_SHARE, FEW_MACHINE_TYPES = 2, 1 / 15, 30
+#: So large a share of the regions is solved without new machines: they are quicker, and nodes go, too.
+WITHOUT_MACHINES = 0.5
+#: Up to so many nodes are closed at once and their pods placed anew; the work for that, and for each pod.
+RECREATED_NODES, PRICE_OF_RECREATION, PRICE_OF_PLACED = 6, 2e-4, 5e-5
+#: The part of the search for that.
+RECREATION_SHARE = 0.4
+#: By evictions alone: the part of the work for sets of nodes that are judged by where scores send pods, and
+#: the work for a pod; so often some nodes are given back from a first set, and from one of those after it.
+EVICTION_SHARE, PRICE_OF_EVICTION, EVICTION_REPAIRS, EVICTION_REPAIRS_AFTER = 0.25, 8e-5, 20, 2
 #: Points of a frontier, and the part of the limit for the search of each.
 FRONTIER_POINTS, FRONTIER_SHARE = 6, 0.05
 

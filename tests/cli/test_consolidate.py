@@ -75,6 +75,7 @@ def test_the_document(planner: Planner, snapshot: str) -> None:
         ("", (), "FILE: expected a first line with name,price, and found no column name"),
         (None, ("--reserve", "120%"), "--reserve 120%: expected a percentage from 0% to below 100%"),
         (None, ("--reserve", "0.1"), "--reserve 0.1: expected a percentage from 0% to below 100%"),
+        (None, ("--catalogue", "/nowhere.csv"), "/nowhere.csv: no such file or directory"),
         (None, ("--keep", "n9"), "there is no node n9"),
         (None, ("--nodes", "pool=x"), "--nodes pool=x: no node has this name or such labels"),
         (None, ("--prices", "/nowhere.csv"), "/nowhere.csv: no such file or directory"),
@@ -95,3 +96,50 @@ def test_what_cannot_be_used_is_2_with_one_line(  # noqa: PLR0913, PLR0917 - fix
     lines = ended.err.splitlines()
     assert len(lines) == 1
     assert lines[0].endswith(said.replace("FILE", file or ""))
+
+
+MACHINES = "name,price,cpu,memory,pods,colour\n"
+
+
+def test_machines_that_come_instead(planner: Planner, snapshot: str, tmp_path: Path) -> None:
+    """One small machine for two nodes; a column that is no resource and no label is named."""
+    file = prices(tmp_path, f"{MACHINES}m,0.35,8,32Gi,110,red\nsmall,0.1,2,4Gi,110,blue\n")
+    ended = planner("consolidate", "-f", snapshot, "--catalogue", file)
+    assert ended.out.startswith("2 of 2 nodes can go when 1 machine comes: cost 0.7 -> 0.1; 2 moves in")
+    assert ["small-2", "small", "<none>", "0.1"] in [line.split() for line in ended.out.splitlines()]
+    assert "catalogue: columns that are not read: colour" in ended.said
+    found = json.loads(planner("consolidate", "-f", snapshot, "--catalogue", file, "-o", "json").out)
+    assert found["added"] == [{"name": "small-2", "type": "small", "price": 0.1, "zone": ""}]
+    assert (found["cost"], found["kept"]) == ({"before": 0.7, "after": 0.1, "bound": 0.1}, [])
+    script = planner("consolidate", "-f", snapshot, "--catalogue", file, "-o", "script")
+    assert (script.code, script.out) == (2, "")
+    assert "-o script: it begins with 1 machine to add: add what is needed, and plan again" in script.err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "name,price,memory\nm,1,4Gi\n",
+            "FILE: expected a first line with name,price,cpu,memory, and found no column cpu",
+        ),
+        (MACHINES, "FILE: expected a line for every machine type, and found none"),
+        (f"{MACHINES}m,1,,4Gi,110,\n", "catalogue: m: expected an amount of cpu, and found none"),
+        (f"{MACHINES}m,1,x,4Gi,110,\n", "catalogue: m: cpu: 'x' is not a quantity"),
+        (f"{MACHINES}m,1,-4,4Gi,110,\n", "catalogue: m: cpu: expected no negative amount, found -4"),
+        (f"{MACHINES}m,-1,4,4Gi,110,\n", "catalogue: m: expected a price from 0 to 1,000,000, found -1"),
+        (f"{MACHINES}m,x,4,4Gi,110,\n", "catalogue: m: 'x' is not a number"),
+        (f"{MACHINES},1,4,4Gi,110,\n", "catalogue: expected the name of a machine type, and found none"),
+        (f"{MACHINES}m,1,4,4Gi,110,\nm,2,4,4Gi,110,\n", "catalogue: m: named twice with the same labels"),
+        (f"{MACHINES}x,1,4,4Gi,110,\n", "prices: node n1 is of type 'm', which has no price"),
+    ],
+)
+def test_a_catalogue_that_cannot_be_used_is_2_with_one_line(
+    planner: Planner, snapshot: str, tmp_path: Path, text: str, said: str
+) -> None:
+    """Which type and which column, what was expected, and what was found."""
+    file = prices(tmp_path, text)
+    ended = planner("consolidate", "-f", snapshot, "--catalogue", file)
+    assert (ended.code, ended.out) == (2, "")
+    (line,) = ended.err.splitlines()
+    assert line.endswith(said.replace("FILE", file))

@@ -14,6 +14,7 @@ from planner.documents.consolidation import ConsolidationPlan
 def sections(document: ConsolidationPlan, page: Page) -> Iterator[Section]:
     """The plan as a person reads it."""
     yield section("", _verdict(document), *_bound(document))
+    yield section("Machines to add", _added(document, page))
     yield section("Nodes that go", _removed(document, page))
     yield section("Moves", moves_table(document.steps, page))
     yield section("", *_waves(document), *_meanwhile(document))
@@ -36,7 +37,9 @@ def _verdict(document: ConsolidationPlan) -> VerdictBlock:
         return VerdictBlock(f"No node goes: all of them cost {cost.after:g}.")
     every = counted(number + len(document.kept), "node")
     waves = max((step.wave for step in document.steps), default=0)
-    what = f"{number} of {every} can go: cost {cost.before:g} -> {cost.after:g}"
+    come = "comes" if len(document.added) == 1 else "come"
+    instead = f" when {counted(len(document.added), 'machine')} {come}" if document.added else ""
+    what = f"{number} of {every} can go{instead}: cost {cost.before:g} -> {cost.after:g}"
     if not document.steps:
         return VerdictBlock(f"{what}; no pod has to move.", "good")
     how = f"{counted(len(document.steps), 'move')} in {counted(waves, 'wave')}"
@@ -54,6 +57,12 @@ def _bound(document: ConsolidationPlan) -> Iterator[Block]:
         yield Sentence("Proved: no plan leaves cheaper nodes; fewer moves are not ruled out.")
     else:
         yield Sentence(f"Nodes that hold every pod cost {cost.bound:g} at least.")
+
+
+def _added(document: ConsolidationPlan, page: Page) -> Table:
+    rows = [[row.name, row.type, row.zone or "<none>", f"{row.price:g}"] for row in document.added]
+    most = None if page.all_rows else MANY_ROWS
+    return Table(("NODE", "TYPE", "ZONE", "PRICE"), rows_of(rows), noun="machine", most=most, source="added")
 
 
 def _removed(document: ConsolidationPlan, page: Page) -> Table:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cli.output.page import counted
 from cli.output.views.scripts.frame import Frame, checked, command, script
 from cli.output.views.scripts.moves import rows
+from models.errors import InputError
 from models.snapshot import Snapshot
 from planner.documents.consolidation import ConsolidationPlan
 
@@ -15,6 +16,9 @@ def lines(
     document: ConsolidationPlan, snapshot: Snapshot, again: str, *, delete_nodes: bool = False
 ) -> Iterator[str]:
     """The script; `again` is the command line that plans once more."""
+    if document.added:
+        what = counted(len(document.added), "machine")
+        raise InputError([f"-o script: it begins with {what} to add: add what is needed, and plan again"])
     waves = document.steps[-1].wave if document.steps else 0
     moves = f"{counted(len(document.steps), 'move')} in {counted(waves, 'wave')}"
     title = f"{counted(len(document.removed), 'node')} emptied by {moves}, planned by `planner consolidate`."

@@ -1,0 +1,121 @@
+"""Which machines of a catalogue a search chooses from, and how many of each.
+
+Of types that all pods see as one, a type that is no cheaper and no larger than another is left out.  The
+relaxation over kinds chooses among as many machines as could pay; a search, node by node, gets those that
+the relaxation takes and a few more of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.consolidate.bound import CostBound, cost_bound
+from planner.consolidate.catalogue import Catalogue, MachineType
+from planner.consolidate.regions import cells
+from planner.consolidate.removable import Removable
+from planner.consolidate.setting import Question, Setting, named
+from planner.problem.nodes import HOSTNAME
+from planner.proof import effort
+from planner.proof.meter import Meter
+
+_Counts = Sequence[tuple[MachineType, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """A cluster with the machines that a search chooses from, and the bound on the cost."""
+
+    setting: Setting
+    bound: CostBound
+    #: Whether the bound speaks of all sets of machines.
+    claimed: bool
+
+
+def candidates(question: Question, catalogue: Catalogue, meter: Meter) -> Candidates:
+    """The machines of a catalogue that may pay in a cluster."""
+    useful = _useful(question, catalogue)
+    counts, complete = _that_pay(question, useful)
+    most = Setting.of(question, named(question, counts))
+    claimed = complete and _is_known(most)
+    bound = cost_bound(most.trial, most.movable, most.removable, most.before, meter)
+    if not claimed:
+        bound = CostBound(most.removable.fixed_cost, bound.order, complete=False)
+    pairs = len([*most.movable.templates]) * most.problem.nodes.size
+    if pairs <= effort.KEPT_AT_ONCE or not bound.order:
+        return Candidates(most, bound, claimed)
+    few, taken = _few(most, bound)
+    names, index = most.problem.nodes.names, few.problem.nodes.index
+    left_out = {names[node] for node in bound.order} - most.machines.keys() | few.machines.keys() - taken
+    order = sorted(index[name] for name in left_out)
+    return Candidates(few, CostBound(bound.cost, order, complete=False), claimed)
+
+
+def _useful(question: Question, catalogue: Catalogue) -> list[MachineType]:
+    """The types that hold their DaemonSets' pods, and that no other type makes superfluous."""
+    setting = Setting.of(question, named(question, [(machine, 1) for machine in catalogue.types]))
+    problem, machines = setting.problem, setting.machines
+    every = Removable(problem.nodes.none, setting.removable.prices)
+    alike = cells(setting.trial, [*setting.movable.templates], every).of
+    asked = np.array([t.requests for t in problem.templates]).reshape(-1, len(problem.allocatable))
+    free = (problem.allocatable - setting.trial.state.used)[asked.any(axis=0)]
+    keys = {found.rule.column.key for found in setting.trial.ledger.constraints} - {HOSTNAME}
+    kept: list[int] = []
+    nodes = [problem.nodes.index[name] for name in machines]
+    larger_first = sorted(nodes, key=lambda node: (int(every.prices[node]), *(-free[:, node]).tolist()))
+    domains = {node: tuple(problem.nodes.column(key).codes[node] for key in sorted(keys)) for node in nodes}
+    for node in larger_first:
+        others = [other for other in kept if alike[other] == alike[node] and domains[other] == domains[node]]
+        beaten = bool(others) and bool((free[:, others] >= free[:, [node]]).all(axis=0).any())
+        if not beaten and (free[:, node] >= 0).all():
+            kept.append(node)
+    return [machines[problem.nodes.names[node]] for node in sorted(kept)]
+
+
+def _that_pay(question: Question, types: Sequence[MachineType]) -> tuple[_Counts, bool]:
+    """How many machines of each type a cheaper set could have; whether so many are allowed."""
+    alone = Setting.of(question, {})
+    most = float((alone.removable.cost(alone.added) - alone.removable.fixed_cost) * alone.prices.unit)
+    pods = int((alone.movable.weights > 0).sum())
+    counts = [
+        (machine, pods if not machine.price else min(pods, int(most / float(machine.price) + 1e-9)))
+        for machine in types
+    ]
+    allowed = max(1, effort.MOST_MACHINES // max(1, len(types)))
+    complete = all(number <= allowed for _, number in counts)
+    return [(machine, min(number, allowed)) for machine, number in counts], complete
+
+
+def _is_known(setting: Setting) -> bool:
+    """Whether machines that are not added are no domains of their own in the models.
+
+    The models count the domains of all nodes; a hostname, or a zone that only the catalogue has, is
+    a domain once a machine is added.
+    """
+    before = ~setting.added
+    for found in setting.trial.ledger.constraints:
+        column = found.rule.column
+        if found.hard and (
+            column.key == HOSTNAME or set(column.codes.tolist()) > set(column.codes[before].tolist())
+        ):
+            return False
+    return True
+
+
+def _few(most: Setting, bound: CostBound) -> tuple[Setting, set[str]]:
+    """The cluster with as many machines as the relaxation takes, named too, and some more of each type."""
+    left_out = {most.problem.nodes.names[node] for node in bound.order}
+    of_type: dict[int, list[str]] = {}
+    for name, machine in most.machines.items():
+        of_type.setdefault(id(machine), []).append(name)
+    more = max(effort.SPARE_MACHINES, int(len(most.question.cluster.nodes) * effort.SPARE_MACHINES_SHARE))
+    is_few = len(of_type) <= effort.FEW_MACHINE_TYPES
+    kept, taken = most.problem.nodes.none.copy(), set[str]()
+    for names in of_type.values():
+        used = sum(name not in left_out for name in names)
+        taken |= {*names[:used]}
+        spare = more if used or is_few else 0
+        kept[[most.problem.nodes.index[name] for name in names[: used + spare]]] = True
+    return most.only(kept), taken

@@ -1,0 +1,108 @@
+"""Layouts carried out in the cluster with the machines that they add, and repaired where waves fail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from planner.consolidate.emptying import Emptied, Emptying
+from planner.consolidate.eviction_search import EvictionSearch
+from planner.consolidate.greedy import NodeRemoval
+from planner.consolidate.layout import Layout, Limits, Reserve, read
+from planner.consolidate.setting import Setting
+from planner.moves.trial_cluster import TrialCluster
+from planner.problem.nodes import Mask
+from planner.proof import effort
+from planner.proof.meter import Meter
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedOut:
+    """The waves of a layout, and the cluster with the machines that it adds."""
+
+    setting: Setting
+    emptied: Emptied
+
+    @property
+    def cost(self) -> Decimal:
+        """What all nodes that are kept or added cost."""
+        return self.setting.removable.cost(self.emptied.removed) * self.setting.prices.unit
+
+    @property
+    def key(self) -> tuple[Decimal, int, int]:
+        """The cheapest is the best, then the one with the fewest moves, then the one with the fewest pins."""
+        return self.cost, self.emptied.moves, self.emptied.pinned
+
+
+@dataclass(frozen=True, slots=True)
+class CarryingOut:
+    """How layouts are carried out: with pins or without, and so many thousandths of all room free."""
+
+    pins: bool
+    thousandths: int
+    meter: Meter
+
+    def limits(self, setting: Setting, most_moves: int | None) -> Limits:
+        """The limits of a search in a setting."""
+        room = self.thousandths
+        return Limits(Reserve.of(setting.problem, setting.movable, room) if room else None, most_moves)
+
+    def of(self, setting: Setting, layout: Layout, order: Sequence[int] = ()) -> CarriedOut:
+        """The waves of a layout; machines that are not used in the end are not added.
+
+        An `order` of pods holds in every setting: the pods of new machines come after all others.
+        """
+        fewer = setting.only(~layout.removed)
+        layout = setting.translated(layout, fewer)
+        emptying = Emptying(fewer.trial, fewer.movable, fewer.before, self.meter, pins=self.pins)
+        found = emptying.of(layout, fewer.removable.cost, order)
+        reached = _reached(fewer, found)
+        idle = fewer.added & (reached.counts.sum(axis=0) == 0)
+        if not idle.any():
+            return CarriedOut(fewer, found)
+        return self.of(fewer, Layout(reached.counts, found.removed | idle), order)
+
+    def by_evictions(
+        self, setting: Setting, starts: Sequence[Layout], most_moves: int | None, meter: Meter
+    ) -> CarriedOut | None:
+        """The cheapest plan of sets of nodes judged by where scores send pods; None when there is none."""
+        fewer = setting.only(~starts[0].removed)
+        limits = self.limits(fewer, most_moves)
+        search = EvictionSearch(TrialCluster(fewer.problem), fewer.movable, fewer.removable, limits, meter)
+        used = [start for start in starts if not (~start.removed & setting.added & starts[0].removed).any()]
+        found = search.run(setting.translated(start, fewer).removed for start in used)
+        return None if found is None else self.of(fewer, found.layout, found.order)
+
+    def repaired(self, best: CarriedOut, most_moves: int | None) -> CarriedOut:
+        """The cheapest plan when nodes that were not emptied are kept, and others go as autoscalers do it."""
+        setting, kept = best.setting, dict(best.emptied.given_back)
+        for _ in range(effort.EMPTYING_REPAIRS):
+            if self.meter.over():
+                break
+            trial, removable = TrialCluster(setting.problem), setting.removable.without(kept)
+            limits = self.limits(setting, most_moves)
+            removal = NodeRemoval(trial, setting.movable, removable, limits, self.meter)
+            removal.run(np.flatnonzero(best.emptied.removed).tolist())
+            found = self.of(setting, read(trial, setting.movable, removal.removed))
+            best = min(best, found, key=lambda one: one.key)
+            given_back = found.emptied.given_back.keys()
+            if found.setting is not setting or given_back <= kept.keys():
+                break
+            kept |= found.emptied.given_back
+        return best
+
+
+def _reached(setting: Setting, found: Emptied) -> Layout:
+    """Where pods are after all waves."""
+    counts, problem = setting.before.counts.copy(), setting.problem
+    for wave in found.waves:
+        for landing in wave:
+            move = landing.move
+            template = problem.template_of[move.pod]
+            counts[template, move.source] -= 1
+            counts[template, move.target] += 1
+    removed: Mask = found.removed
+    return Layout(counts, removed)

@@ -1,0 +1,77 @@
+"""Nodes closed, and their pods placed anew, again and again: what is no dearer is kept.
+
+Every turn takes some nodes, those that hold little for their price more often, and unbinds their pods.
+The pods come back, the largest first, into the tightest gaps; where there is none the node opens that
+costs least, closed ones and new machines alike.  A turn takes milliseconds where the solver takes a second.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.consolidate.greedy import NodeRemoval
+from planner.consolidate.layout import Layout, read
+from planner.problem.nodes import Mask
+from planner.proof import effort
+
+
+class Recreation(NodeRemoval):
+    """Improves the layout that a trial cluster has; its state follows."""
+
+    def improve(self, least_cost: int) -> Layout:
+        """The cheapest layout that was found within the meter's work."""
+        draw = np.random.default_rng(1)
+        best = self._measure()
+        while not self._meter.over() and self._cost() > least_cost:
+            mark, removed = self._trial.state.mark(), self.removed.copy()
+            found = self._measure() if self._turn(draw) else None
+            if found is None or found > best:
+                self._trial.state.rollback(mark)
+                self.removed = removed
+            else:
+                best = found
+                self._trial.state.forget_history()
+        return read(self._trial, self._movers, self.removed)
+
+    def _cost(self) -> int:
+        return self._removable.cost(self.removed)
+
+    def _measure(self) -> tuple[int, float]:
+        """The cost, and how even the loads of the nodes are: the more uneven, the sooner one is empty."""
+        kept = self._removable.mask & ~self.removed
+        load = self._load(kept)
+        return self._cost(), -float((load * load * self._removable.prices[kept]).sum())
+
+    def _load(self, nodes: Mask) -> NDArray[np.float64]:
+        """The largest share that is taken of each of some nodes."""
+        room = np.maximum(self._trial.problem.allocatable[:, nodes], 1)
+        return np.asarray((self._trial.state.used[:, nodes] / room).max(axis=0, initial=0.0))
+
+    def _turn(self, draw: np.random.Generator) -> bool:
+        """Whether all pods of some nodes found a place by the rules."""
+        state = self._trial.state
+        nodes = self._drawn(draw)
+        pods = [pod for node in nodes for pod in state.pods_on[node] if self._movable[pod]]
+        self._meter.spend(effort.PRICE_OF_RECREATION + effort.PRICE_OF_PLACED * len(pods))
+        for pod in pods:
+            state.unbind(pod)
+        closed = [node for node in nodes if self._removable.mask[node]]
+        self.removed[closed] = True
+        noise = dict(zip(pods, draw.uniform(0.7, 1.3, len(pods)).tolist(), strict=True))
+        size, template_of = self._size, self._trial.problem.template_of
+        ordered = sorted(pods, key=lambda pod: -float(size[template_of[pod]]) * noise[pod])
+        self._dear = draw.uniform(0.8, 1.2, len(self.removed))
+        placed = all(self._place(pod) or self._place_on_opened(pod) for pod in ordered)
+        self._lost = self._lost_with(self.removed)
+        return placed and self._is_no_worse() and self._are_few_moves() and not self._lacks_room()
+
+    def _drawn(self, draw: np.random.Generator) -> list[int]:
+        """Some nodes, few or many; of those that may go the emptiest for their price more often."""
+        kept = np.flatnonzero(~self.removed)
+        load = np.ones(len(kept))
+        may_go = self._removable.mask[kept]
+        load[may_go] = self._load(self._removable.mask & ~self.removed)
+        chances = draw.random(len(kept)) ** (0.3 + load)
+        number = int(draw.integers(2, min(len(kept), effort.RECREATED_NODES) + 1)) if len(kept) > 1 else 1
+        return [int(node) for node in kept[np.argsort(-chances)[:number]]]

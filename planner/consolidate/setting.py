@@ -1,0 +1,139 @@
+"""What a consolidation is about: a cluster with some machines that may be added, prices, and what may go.
+
+A machine of the catalogue is a node of the cluster here, empty but for pods of DaemonSets; until it is
+added it is one of the nodes that are removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+import numpy as np
+
+from models import Cluster
+from models.collector import collector_paused
+from models.controllers.daemons import node_meant
+from planner.consolidate.catalogue import MachineType
+from planner.consolidate.layout import Layout, first_layout, moves_to
+from planner.consolidate.prices import INSTANCE_TYPE, NodePrices
+from planner.consolidate.removable import NodeChoice, Removable
+from planner.eviction.budgets import Budgets
+from planner.eviction.protections import protections_of
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import TrialCluster
+from planner.problem.nodes import Codes, Mask
+from planner.problem.problem import Problem
+from planner.whatif.eviction import is_daemon, without_pods
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the user asks about: prices by type and the label that names the type, and the nodes looked at."""
+
+    cluster: Cluster
+    prices: Mapping[str, float | str | Decimal] | None = None
+    price_label: str = INSTANCE_TYPE
+    choice: NodeChoice = field(default_factory=NodeChoice)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A cluster with machines, and everything that is known of it before a search."""
+
+    question: Question
+    machines: Mapping[str, MachineType]
+    trial: TrialCluster
+    movable: Movable
+    removable: Removable
+    prices: NodePrices
+
+    @classmethod
+    def of(cls, question: Question, machines: Mapping[str, MachineType]) -> Setting:
+        """The cluster of a question with some machines, by the names of their nodes."""
+        problem = Problem(with_machines(question.cluster, machines))
+        own = {name: machine.price for name, machine in machines.items()}
+        prices = NodePrices.of(problem, question.prices, question.price_label, own)
+        movable = Movable(problem, protections_of(problem.cluster), Budgets(problem))
+        choice = replace(question.choice, machines=frozenset(machines))
+        removable = Removable.of(problem, movable, prices.prices, choice)
+        return cls(question, machines, TrialCluster(problem), movable, removable, prices)
+
+    @property
+    def problem(self) -> Problem:
+        """The cluster compiled."""
+        return self.trial.problem
+
+    @property
+    def added(self) -> Mask:
+        """The nodes that are machines of the catalogue."""
+        return np.isin(self.problem.nodes.names, [*self.machines])
+
+    @property
+    def kinds(self) -> Codes:
+        """A number for the type and zone of every machine; -1 of other nodes."""
+        numbers = {id(machine): number for number, machine in enumerate(self.machines.values())}
+        found = [self.machines.get(name) for name in self.problem.nodes.names]
+        return np.array([-1 if one is None else numbers[id(one)] for one in found], np.intp)
+
+    @property
+    def before(self) -> Layout:
+        """The snapshot's layout: no node goes, and no machine is added."""
+        return replace(first_layout(self.problem, self.movable), removed=self.added)
+
+    def only(self, nodes: Mask) -> Setting:
+        """The same with those machines alone that are in a mask."""
+        names = {self.problem.nodes.names[node] for node in np.flatnonzero(nodes).tolist()}
+        machines = {name: machine for name, machine in self.machines.items() if name in names}
+        return self if len(machines) == len(self.machines) else Setting.of(self.question, machines)
+
+    def translated(self, layout: Layout, to: Setting) -> Layout:
+        """A layout of this setting in another one that has all machines that the layout uses."""
+        if to is self:
+            return layout
+        names, index, pods = self.problem.nodes.names, to.problem.nodes.index, to.problem.pod_index
+        counts = to.before.counts.copy()
+        for move in moves_to(self.problem, self.movable, self.before, layout):
+            template = to.problem.template_of[pods[self.problem.pods[move.pod].key]]
+            counts[template, index[names[move.source]]] -= 1
+            counts[template, index[names[move.target]]] += 1
+        removed = to.added
+        for node, gone in enumerate(layout.removed.tolist()):
+            if names[node] in index:
+                removed[index[names[node]]] = gone
+        return Layout(counts, removed)
+
+
+def named(question: Question, counts: Sequence[tuple[MachineType, int]]) -> dict[str, MachineType]:
+    """So many nodes of each type, by names that no node has."""
+    taken, found = {node.name for node in question.cluster.nodes}, dict[str, MachineType]()
+    last: dict[str, int] = {}
+    for machine, number in counts:
+        for _ in range(number):
+            suffix = last.get(machine.prefix, 0) + 1
+            while f"{machine.prefix}-{suffix}" in taken:
+                suffix += 1
+            last[machine.prefix] = suffix
+            found[f"{machine.prefix}-{suffix}"] = machine
+    return found
+
+
+def with_machines(cluster: Cluster, machines: Mapping[str, MachineType]) -> Cluster:
+    """The cluster with the nodes of some machines, the pods of DaemonSets on them."""
+    if not machines:
+        return cluster
+    with collector_paused():
+        nodes = tuple(machine.node(name) for name, machine in machines.items())
+        known = {pod.key for pod in cluster.pods}
+        grown = without_pods(replace(cluster, nodes=cluster.nodes + nodes), ())
+        pods = []
+        for pod in grown.pods:
+            only = node_meant(pod) if pod.key not in known and is_daemon(pod) else None
+            if only in machines:
+                spec = pod.spec.model_copy(update={"node_name": only})
+                status = pod.status.model_copy(update={"phase": "Running"})
+                pods.append(pod.model_copy(update={"spec": spec, "status": status}))
+            else:
+                pods.append(pod)
+        return replace(grown, pods=tuple(pods))

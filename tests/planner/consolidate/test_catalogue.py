@@ -1,0 +1,145 @@
+"""Machines of a catalogue: the cheapest set of nodes altogether, and what becomes of it in the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner import consolidate
+from planner.clock import Clock
+from planner.consolidate.candidates import candidates
+from planner.consolidate.catalogue import Catalogue
+from planner.consolidate.setting import Question
+from planner.documents.consolidation import ConsolidationPlan
+from planner.proof.meter import Meter
+from tests import seeds
+from tests.builders import HOST, ZONE, cluster, node, replica, scaled, spread
+from tests.planner.consolidate.drawn import Drawn, cases
+from tests.planner.consolidate.test_plan import owned, priced
+
+BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
+TYPE = "node.kubernetes.io/instance-type"
+#: Machines of two zones, cheaper for their size than some nodes that are drawn.
+ROWS = [
+    {"name": "large", "price": "3", "cpu": "8", "memory": "32Gi", ZONE: "a"},
+    {"name": "small", "price": "1", "cpu": "6", "memory": "32Gi", ZONE: "b"},
+]
+
+
+@pytest.fixture(autouse=True)
+def _benchmarks_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+
+
+def few(first: int, number: int) -> Iterator[Drawn]:
+    """Drawn clusters with four pods at most."""
+    for case in cases(first, 4 * number):
+        if len(case.pods) <= 4 and number:
+            number -= 1
+            yield case
+
+
+def with_every_machine(case: Drawn) -> Drawn:
+    """The same with as many machines of each type as there are pods."""
+    more = len(case.pods)
+    return replace(
+        case,
+        zones=[*case.zones, *"a" * more, *"b" * more],
+        cpu=[*case.cpu, *[8] * more, *[6] * more],
+        prices=[*case.prices, *[3] * more, *[1] * more],
+    )
+
+
+def planned(case: Drawn, **words: object) -> ConsolidationPlan:
+    """The plan for a drawn cluster with its prices and the two types."""
+    found = case.cluster()
+    return consolidate(found, prices=priced(case), price_label="type", catalogue=ROWS, **words)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", [31, None])
+def test_the_cost_is_that_of_all_placements_tried(seed: int | None) -> None:
+    """Bounds are never above the truth; what is proved is the truth, with the fewest moves."""
+    seed = seeds.fresh() if seed is None else seed
+    proved, added = 0, 0
+    for case in few(seed, seeds.tries(10)):
+        plan, (cost, moves) = planned(case, pins=True, time_limit=20), with_every_machine(case).least()
+        assert plan.cost.bound is not None
+        assert plan.cost.bound <= cost <= plan.cost.after, case
+        paid = [row.price for row in plan.kept] + [row.price for row in plan.added]
+        assert plan.cost.after == pytest.approx(sum(paid))
+        added += len(plan.added)
+        if plan.status == "Optimal":
+            assert (plan.cost.after, len(plan.steps)) == (cost, moves), case
+            proved += 1
+    assert proved >= 4
+    assert added or seed != 31
+
+
+@pytest.mark.parametrize("seed", [32, None])
+@pytest.mark.parametrize("pins", [False, True])
+def test_every_order_and_every_tie_empties_the_nodes(seed: int | None, pins: bool) -> None:
+    """The cluster with the machines that are added, replayed: nothing pending, no constraint worse."""
+    from consolidation_replay import failure, grown
+
+    seed = seeds.fresh() if seed is None else seed
+    for case in cases(seed, seeds.tries(8)):
+        plan = planned(case, time_limit=4, pins=pins)
+        found = grown(case.cluster(), plan, ROWS)
+        assert len(found.nodes) == len(case.zones) + len(plan.added)
+        assert {row.name for row in plan.added} <= {step.node for step in plan.steps}
+        assert [failure(found, plan, draw) for draw in range(5)] == [None] * 5, (case, plan.steps)
+
+
+def test_pods_of_daemon_sets_take_their_part_of_a_machine() -> None:
+    """Two cpu of a machine are left for two pods of one cpu where the DaemonSet takes the other two."""
+    daemon = scaled("DaemonSet", "agent", 0, cpu="2")
+    words: Any = {"prices": {"old": 1, "new": 0.1}, "pins": True}
+    pods = [owned(f"web-{number}", f"n{number}") for number in range(3)]
+    nodes = [node(f"n{number}", cpu="8", labels={TYPE: "old"}) for number in range(3)]
+    rows = [{"name": "new", "price": "0.1", "cpu": "4", "memory": "8Gi"}]
+    plan = consolidate(cluster(*nodes, *pods), catalogue=rows, **words)
+    assert [row.type for row in plan.added] == ["new"]
+    on_old = [replica(daemon, f"agent-{number}", f"n{number}") for number in range(3)]
+    plan = consolidate(cluster(*nodes, *pods, *on_old, daemon), catalogue=rows, **words)
+    assert [row.type for row in plan.added] == ["new", "new"]
+    assert plan.cost.after == pytest.approx(0.2)
+    large = [{"name": "new", "price": "0.1", "cpu": "1", "memory": "8Gi"}]
+    plan = consolidate(cluster(*nodes, *pods, *on_old, daemon), catalogue=large, **words)
+    assert plan.added == ()
+
+
+def test_a_row_without_a_zone_is_a_machine_in_every_zone() -> None:
+    """And only a column of zones makes it one in a single zone; names are valid for nodes."""
+    found = cluster(node("n1", "a", labels={TYPE: "x"}), node("n2", "b", labels={TYPE: "x"}))
+    row = {"name": "Standard_D4", "price": "1", "cpu": "4", "memory": "8Gi"}
+    types = Catalogue.of(found, [row, {**row, "name": "z", ZONE: "c"}], TYPE).types
+    assert [(one.name, one.zone) for one in types] == [("Standard_D4", "a"), ("Standard_D4", "b"), ("z", "c")]
+    assert types[0].prefix == "standard-d4-a"
+    assert types[0].labels[TYPE] == "Standard_D4"
+
+
+def test_types_that_another_makes_superfluous_are_left_out() -> None:
+    """No cheaper and no larger in what pods ask for; one that only some pods may use is not compared."""
+    found = cluster(node("n1", labels={TYPE: "x"}), owned("web-1", "n1"))
+    rows = [
+        {"name": "x", "price": "1", "cpu": "4", "memory": "8Gi"},
+        {"name": "dear", "price": "2", "cpu": "4", "memory": "8Gi"},
+        {"name": "half", "price": "0.6", "cpu": "2", "memory": "4Gi"},
+    ]
+    question = Question(found, {"x": "1"})
+    tried = candidates(question, Catalogue.of(found, rows, TYPE), Meter(5.0, Clock(10)))
+    assert {machine.name for machine in tried.setting.machines.values()} == {"x", "half"}
+
+
+def test_no_bound_where_machines_would_be_domains() -> None:
+    """To a spread over hostnames a machine is a domain once it is there, which the models do not see."""
+    pods = [owned(f"web-{n}", f"n{n}", spread=[spread(HOST, 1)]) for n in range(2)]
+    nodes = [node(f"n{n}", labels={TYPE: "x"}) for n in range(2)]
+    rows = [{"name": "x", "price": "1", "cpu": "8", "memory": "32Gi"}]
+    plan = consolidate(cluster(*nodes, *pods), catalogue=rows)
+    assert plan.cost.bound is None
+    assert any("machines are domains" in note for note in plan.notes)
