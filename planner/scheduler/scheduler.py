@@ -13,6 +13,7 @@ from functools import cached_property
 from planner.constraints.dynamic_resources import GIVEN_BACK
 from planner.problem.nodes import Feasible, Ints, Mask
 from planner.problem.problem import Problem
+from planner.problem.requests import MOST
 from planner.scheduler.draws import Draws
 from planner.scheduler.framework import Diagnosis, Framework, Plan
 from planner.scheduler.nominations import Nominations
@@ -138,6 +139,24 @@ class Scheduler:
             return SchedulingDecision(pod, None, failure, explanation=explanation)
         self._bind(pod, node)
         return SchedulingDecision(pod, node, explanation=explanation)
+
+    def places(self, pod: int) -> bool:
+        """Decide a pod where only that matters: whether it gets a node.
+
+        Why it gets none is not asked when there is no pod that it could evict.
+        """
+        template = self.problem.template(pod)
+        framework = self.framework_of(pod)
+        if template.priority <= self._least_priority and framework.bind_failure(template) is None:
+            found = self._find(framework, framework.plan(template), pod)
+            if found is not None:
+                self._bind(pod, found[0])
+            return found is not None
+        return self.decide(pod).node is not None
+
+    @cached_property
+    def _least_priority(self) -> int:
+        return int(self.problem.priorities.min(initial=MOST))
 
     def _for_nothing(self, name: str) -> tuple[Framework, Preemption | None]:
         """A profile for pods that cannot be bound: only the API server refuses them, after all is decided."""
