@@ -89,9 +89,7 @@ class Trials:
         """
         coming = [*self._coming(candidate)]
         if _edits(candidate):
-            bench = Bench(
-                self._static, self._changed_nodes(candidate), [self._variant(candidate), *coming]
-            )
+            bench = Bench(self._static, self._changed_nodes(candidate), [self._variant(candidate), *coming])
             return self._decide(bench, len(self._static.problem.pods), candidate)
         nodes = self._changed_nodes(candidate) if _of_cluster(candidate) else None
         key = self._key(candidate, nodes, coming)

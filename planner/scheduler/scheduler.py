@@ -63,6 +63,8 @@ class Scheduler:
         self._preemptions: dict[str, Preemption] = {}
         self._preempts = preemption
         self._in_vain: dict[str, tuple[Framework, Preemption | None]] = {}
+        #: For templates the state's version when a pod of it was refused, and the message.
+        self._refused: dict[int, tuple[int, str]] = {}
         for name in profiles_of(problem.cluster.scheduler_config):
             self._frameworks[name], preemptor = self._made(name)
             if preemptor is not None:
@@ -123,7 +125,20 @@ class Scheduler:
         return None if waits is None else SchedulingDecision(pod, None, f"not looked at: {waits}")
 
     def decide(self, pod: int) -> SchedulingDecision:
-        """One scheduling cycle: bind the pod to the best node, or say why not and make room."""
+        """One scheduling cycle: bind the pod to the best node, or say why not and make room.
+
+        A pod like the last one of its template, which was refused before anything changed, is refused, too.
+        """
+        template = int(self.problem.template_of[pod])
+        version, message = self._refused.get(template, (-1, ""))
+        if version == self.state.version and not self._nominations:
+            return SchedulingDecision(pod, None, message)
+        found = self._decided(pod)
+        if found.explanation is None and found.node is None and found.nominated is None:
+            self._refused[template] = self.state.version, found.message
+        return found
+
+    def _decided(self, pod: int) -> SchedulingDecision:
         name = self._scheduler_name(pod)
         framework, preemption = self._frameworks[name], self._preemptions.get(name)
         template = self.problem.template(pod)
