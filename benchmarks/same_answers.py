@@ -1,8 +1,8 @@
 """Whether this checkout gives the same answers as another one, byte for byte, and how long both take.
 
 `python benchmarks/same_answers.py --base ../other [--clusters N] [--seed S] [--ask survive|drain|explain]`:
-drawn clusters that run, with spread, budgets, DaemonSets and volumes, tiny ones as for benchmarks/truth.py, and
-the recorded ones. Every checkout answers in a process of its own, with its own Python. `--nodes` and
+drawn clusters that run, with spread, budgets, DaemonSets and volumes, tiny ones as for benchmarks/truth.py,
+and the recorded ones. Every checkout answers in a process of its own, with its own Python. `--nodes` and
 `--pods` draw larger clusters, and then only those.
 """
 
