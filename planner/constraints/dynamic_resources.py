@@ -47,7 +47,7 @@ class DynamicResources(Filter, Score):
         self._extended = problem.extended_rows
         self._users: dict[str, dict[int, int]] = {}
         for template in problem.templates:
-            for claim in self._claims(template):
+            for claim in () if template.plain else self._claims(template):
                 if template.pod.metadata.uid not in {user.uid for user in claim.status.reserved_for}:
                     self._users.setdefault(claim.key, {})[template.index] = 1
 

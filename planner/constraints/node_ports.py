@@ -42,7 +42,8 @@ class NodePorts(Filter):
     def __init__(self, problem: Problem, state: State) -> None:
         super().__init__(problem, state)
         self._wanted: list[tuple[HostPort, ...]] = [
-            tuple(dict.fromkeys(template.pod.spec.host_ports())) for template in problem.templates
+            () if template.plain else tuple(dict.fromkeys(template.pod.spec.host_ports()))
+            for template in problem.templates
         ]
         self._users: dict[HostPort, dict[int, int]] = defaultdict(dict)
         for number, ports in enumerate(self._wanted):

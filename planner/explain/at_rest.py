@@ -86,6 +86,11 @@ class AtRest:
         """Whether the scheduler does not come to look at a pod."""
         return pod in self.left and bool(self.problem.held_back(pod))
 
+    @property
+    def promised(self) -> list[int]:
+        """The pods that are left to which the snapshot promises a node."""
+        return [pod for pod in self.left if self.problem.pods[pod].status.nominated_node_name]
+
     def ahead_of(self, pod: int) -> list[int]:
         """The pods ahead of a pod in the queue, one for each template that is left."""
         before = self.left[: self.left.index(pod)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, islice
 
@@ -49,7 +49,7 @@ class _NodeNeed:
 
 def like(case: PendingCase, number: int = 1) -> Iterator[ClusterChange]:
     """So many nodes like each kind that there is, with what the pod needs besides."""
-    for position in _kinds(case):
+    for position in case.problem.nodes.kinds:
         node = case.problem.nodes.nodes[position]
         yield _order(case, position, _need(case, node, position), number)
 
@@ -60,7 +60,7 @@ def in_new_domain(case: PendingCase, rule: Rule) -> Iterator[ClusterChange]:
     if not rule.few_domains or key == HOSTNAME:
         return
     value = f"{key.rpartition('/')[2]}-{len(rule.column.values) + 1}"
-    for position in _kinds(case)[:2]:
+    for position in case.problem.nodes.kinds[:2]:
         need = _need(case, case.problem.nodes.nodes[position], position)
         yield _order(case, position, _NodeNeed(need.taints, {**need.labels, key: value}, need.room))
 
@@ -76,16 +76,6 @@ def _order(case: PendingCase, position: int, need: _NodeNeed, number: int = 1) -
         new_nodes=tuple(need.on(node_copy(node, name)) for name in names),
         like=position,
     )
-
-
-def _kinds(case: PendingCase) -> list[int]:
-    """One node for each set of labels, taints and room; what only one node has is its name."""
-    kinds: dict[Hashable, int] = {}
-    for position, node in enumerate(case.problem.nodes.nodes):
-        own = tuple(sorted((k, v) for k, v in node.metadata.labels.items() if v != node.name))
-        room = tuple(sorted(node.status.allocatable.items()))
-        kinds.setdefault((own, node.spec.taints, room), position)
-    return list(kinds.values())
 
 
 def _free_names(case: PendingCase, name: str) -> Iterator[str]:

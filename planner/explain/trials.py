@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from models.objects.node import Node
 from models.objects.pod import Pod
 from planner.explain.at_rest import AtRest
+from planner.explain.bench import Bench, Benches
 from planner.explain.change import Candidate, edited
 from planner.problem.nodes import HOSTNAME
-from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 
 
@@ -26,33 +27,42 @@ class TrialResult:
 class Trials:
     """What becomes of one pod when something is changed in a cluster at rest."""
 
-    def __init__(self, static: AtRest, pod: int) -> None:
+    def __init__(self, static: AtRest, pod: int, benches: Benches) -> None:
         self._static = static
         self._pod = pod
-        self._ahead = static.ahead_of(pod)
+        self._benches = benches
+
+    @cached_property
+    def _ahead(self) -> list[list[int]]:
+        """The pods ahead in the queue, those alike together."""
+        template_of, left = self._static.problem.template_of, self._static.left
+        alike: dict[int, list[int]] = {}
+        for pod in left[: left.index(self._pod)]:
+            alike.setdefault(int(template_of[pod]), []).append(pod)
+        return [alike[int(template_of[first])] for first in self._static.ahead_of(self._pod)]
 
     def run(
         self, candidates: Sequence[Candidate], wanted: Callable[[Candidate], bool]
     ) -> Iterator[tuple[Candidate, TrialResult | None]]:
         """Try those still wanted out, in their order; what leaves the nodes alone shares a problem."""
-        light = [found for found in candidates if not _of_cluster(found)]
+        light = [found for found in candidates if _edits(found) and not _of_cluster(found)]
         variant_of = {id(found): number for number, found in enumerate(light)}
-        bench = None
+        own = None
         for candidate in candidates:
             if not wanted(candidate):
                 continue
-            if _of_cluster(candidate):
-                yield candidate, self._alone(candidate)
+            if id(candidate) not in variant_of:
+                yield candidate, self._changed(candidate)
                 continue
-            if bench is None:
-                bench = self._scheduler(None, [self._variant(found) for found in light])
-                first = len(bench.problem.pods) - len(light)
-            yield candidate, self._decide(bench, first + variant_of[id(candidate)], candidate)
+            if own is None:
+                own = Bench(self._static, None, [self._variant(found) for found in light])
+                first = len(own.scheduler.problem.pods) - len(light)
+            yield candidate, self._decide(own, first + variant_of[id(candidate)], candidate)
 
     def together(self, candidate: Candidate, pods: Sequence[int]) -> int:
         """How many of some pods alike get a node when all of them have the changes, in the queue's order."""
         nodes, more = self._changed_nodes(candidate), [self._variant(candidate, pod) for pod in pods]
-        scheduler = self._scheduler(nodes, [*more, *self._coming(candidate)])
+        scheduler = Bench(self._static, nodes, [*more, *self._coming(candidate)]).scheduler
         first = len(self._static.problem.pods)
         variant_of = {pod: number for number, pod in enumerate(pods, start=first)}
         left = self._static.left
@@ -72,11 +82,26 @@ class Trials:
         pod = self._static.problem.pods[self._pod if number is None else number]
         return pod.model_copy(update={"spec": edited(pod.spec, candidate)})
 
-    def _alone(self, candidate: Candidate) -> TrialResult | None:
-        """A trial that changes nodes, or brings pods that have a node."""
-        nodes, more = self._changed_nodes(candidate), [self._variant(candidate), *self._coming(candidate)]
-        scheduler = self._scheduler(nodes, more)
-        return self._decide(scheduler, len(scheduler.problem.pods) - len(more), candidate)
+    def _changed(self, candidate: Candidate) -> TrialResult | None:
+        """A trial that changes nodes, brings pods that have a node, or deletes pods.
+
+        Where the pod itself stays as it is, the state is shared with all pods that ask for the same.
+        """
+        coming = [*self._coming(candidate)]
+        if _edits(candidate):
+            bench = Bench(self._static, self._changed_nodes(candidate), [self._variant(candidate), *coming])
+            return self._decide(bench, len(self._static.problem.pods), candidate)
+        nodes = self._changed_nodes(candidate) if _of_cluster(candidate) else None
+        key = self._key(candidate, nodes, coming)
+        bench = self._benches.get(key, lambda: Bench(self._static, nodes, coming))
+        return self._decide(bench, self._pod, candidate)
+
+    def _key(self, candidate: Candidate, nodes: Sequence[Node] | None, coming: Iterable[Pod]) -> Hashable:
+        """Equal for changes that lead to the same nodes and pods."""
+        known = self._static.problem.nodes
+        places = {change.node for change in candidate if change.node is not None and nodes is not None}
+        changed = [] if nodes is None else [*(nodes[place] for place in sorted(places)), *nodes[known.size :]]
+        return tuple(found.model_dump_json() for found in (*changed, *coming))
 
     def _coming(self, candidate: Candidate) -> Iterator[Pod]:
         """Pods that come with the changes, each with a node."""
@@ -100,25 +125,20 @@ class Trials:
             if owner is not None and owner.kind == "DaemonSet":
                 yield daemon_copy(pod, new)
 
-    def _scheduler(self, nodes: Iterable[Node] | None, more: Sequence[Pod]) -> Scheduler:
-        node_of, claiming = self._static.places
-        base: Problem = self._static.problem
-        problem = base.varied(node_of, nodes, more)
-        scheduler = Scheduler(problem, preemption=self._static.preemption)
-        for pod, node in claiming:
-            scheduler.state.bind(pod, problem.nodes.index[base.nodes.names[node]])
-        return scheduler
-
-    def _decide(self, scheduler: Scheduler, variant: int, candidate: Candidate) -> TrialResult | None:
-        """Try the pod after all ahead of it; the state is as before afterwards."""
-        state = scheduler.state
-        mark = state.mark()
-        scheduler.restore_nominations([*(pod for pod in self._static.left if pod != self._pod), variant])
+    def _decide(self, bench: Bench, variant: int, candidate: Candidate) -> TrialResult | None:
+        """Try the pod after all ahead of it; the pod's own trial is undone afterwards."""
+        scheduler = bench.scheduler
         gone = list(dict.fromkeys(pod for change in candidate for pod in change.gone))
+        if gone or not _of_cluster(candidate):
+            mark = bench.rest()
+        bench.restore_promises(self._pod, variant)
         for pod in gone:
-            state.unbind(pod)
-        if gone or _of_cluster(candidate):
-            self._let_others_go_first(scheduler)
+            scheduler.state.unbind(pod)
+        if gone:
+            for group in self._ahead:
+                bench.try_until_refused(group)
+        elif _of_cluster(candidate):
+            mark = bench.let_go_first(self._ahead)
         back = [pod for pod in gone if _comes_back(scheduler.problem.pods[pod])]
         own = scheduler.problem.pods[variant].priority
         sooner = [pod for pod in back if scheduler.problem.pods[pod].priority > own]
@@ -131,17 +151,8 @@ class Trials:
             replaced = tuple(places[pod] for pod in back)
             landing = TrialResult(scheduler.problem.nodes.names[decision.node], victims, replaced)
         scheduler.forget_nominations([variant])
-        state.rollback(mark)
+        scheduler.state.rollback(mark)
         return landing
-
-    def _let_others_go_first(self, scheduler: Scheduler) -> None:
-        alike: dict[int, list[int]] = {}
-        for pod in self._static.left[: self._static.left.index(self._pod)]:
-            alike.setdefault(int(self._static.problem.template_of[pod]), []).append(pod)
-        for first in self._ahead:
-            for pod in alike[int(self._static.problem.template_of[first])]:
-                if scheduler.decide(pod).node is None:
-                    break
 
 
 def _count_placed(scheduler: Scheduler, queue: Sequence[int], variant_of: Mapping[int, int]) -> int:
@@ -153,7 +164,7 @@ def _count_placed(scheduler: Scheduler, queue: Sequence[int], variant_of: Mappin
         kind = -1 if pod in variant_of else int(scheduler.problem.template_of[pod])
         if kind in refused:
             continue
-        if scheduler.decide(variant_of.get(pod, pod)).node is None:
+        if not scheduler.places(variant_of.get(pod, pod)):
             refused.add(kind)
         else:
             placed += kind < 0
@@ -171,6 +182,11 @@ def _place(scheduler: Scheduler, pod: int) -> str | None:
         return None
     node = scheduler.decide(pod).node
     return None if node is None else scheduler.problem.nodes.names[node]
+
+
+def _edits(candidate: Candidate) -> bool:
+    """Whether the pod itself is another one afterwards."""
+    return any(change.edit is not None for change in candidate)
 
 
 def _of_cluster(candidate: Candidate) -> bool:

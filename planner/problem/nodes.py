@@ -5,7 +5,7 @@ Nodes stand in name order, so the first of several equal maxima is the smallest 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -56,10 +56,21 @@ class Column:
         return table[self.codes]
 
 
+def _in_order(values: Mapping[str, int], codes: Codes) -> tuple[dict[str, int], Codes]:
+    """The same column with its values in the order in which nodes have them, and no others."""
+    used, first = np.unique(codes[codes >= 0], return_index=True)
+    order = used[np.argsort(first)]
+    renumbered = np.full(len(values) + 1, -1, np.intp)
+    renumbered[order] = np.arange(len(order))
+    names = [*values]
+    return {names[code]: number for number, code in enumerate(order.tolist())}, renumbered[codes]
+
+
 class NodeAxis:
     """All nodes in name order, with every question about labels and taints answered as an array."""
 
-    def __init__(self, nodes: Iterable[Node]) -> None:
+    def __init__(self, nodes: Iterable[Node], before: NodeAxis | None = None) -> None:
+        """The nodes; what is known of those that are `before`, just as they are, is not read again."""
         self.nodes = tuple(sorted(nodes, key=lambda node: node.name))
         self.names = tuple(node.name for node in self.nodes)
         self.index = {name: position for position, name in enumerate(self.names)}
@@ -69,6 +80,8 @@ class NodeAxis:
         for shared in (self.none, self.every):
             shared.setflags(write=False)
         self._columns: dict[str, Column] = {}
+        self._before = before
+        self._places: Codes | None = None
 
     def same_as(self, others: NodeAxis) -> Codes:
         """For each of the other nodes its position here, -1 where it is not here or was changed."""
@@ -83,13 +96,34 @@ class NodeAxis:
         return found
 
     def _read_column(self, key: str) -> Column:
-        values: dict[str, int] = {}
-        codes = np.empty(self.size, np.intp)
-        for position, node in enumerate(self.nodes):
-            value = node.metadata.labels.get(key)
+        values, codes, unread = self._column_before(key)
+        for position in unread:
+            value = self.nodes[position].metadata.labels.get(key)
             codes[position] = -1 if value is None else values.setdefault(value, len(values))
+        if self._before is not None:
+            values, codes = _in_order(values, codes)
         present = codes >= 0
         return Column(key, tuple(values), values, codes, present, bool(present.all()))
+
+    def _column_before(self, key: str) -> tuple[dict[str, int], Codes, Iterable[int]]:
+        """A column as far as it is known, and the positions that are to be read."""
+        if self._before is None:
+            return {}, np.empty(self.size, np.intp), range(self.size)
+        if self._places is None:
+            self._places = self._before.same_as(self)
+        known = self._before.column(key)
+        codes: Codes = np.append(known.codes, -1)[self._places].astype(np.intp)
+        return dict(known.code_of), codes, np.flatnonzero(self._places < 0).tolist()
+
+    @cached_property
+    def kinds(self) -> tuple[int, ...]:
+        """One node for each set of labels, taints and room; what only one node has is its name."""
+        kinds: dict[Hashable, int] = {}
+        for position, node in enumerate(self.nodes):
+            own = tuple(sorted((k, v) for k, v in node.metadata.labels.items() if v != node.name))
+            room = tuple(sorted(node.status.allocatable.items()))
+            kinds.setdefault((own, node.spec.taints, room), position)
+        return tuple(kinds.values())
 
     def with_keys(self, keys: Iterable[str]) -> Mask:
         """The nodes that carry every one of the labels `keys`."""

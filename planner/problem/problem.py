@@ -38,7 +38,7 @@ from planner.problem.requests import (
     pod_requests,
 )
 from planner.problem.selection import PLACE_LABELS, LabelIndex, Members, PlacedLabels, Selection
-from planner.problem.templates import Grouping, Template, selected_keys
+from planner.problem.templates import Grouping, Template, is_plain, selected_keys
 
 #: Why a plan is not proved.
 _FOLLOWING = (
@@ -111,14 +111,15 @@ class Problem:
         varied._forget_templates()
         if nodes is not None:
             varied.cluster = replace(self.cluster, nodes=tuple(nodes))
-            varied.nodes = NodeAxis(nodes)
+            varied.nodes = NodeAxis(nodes, self.nodes)
             varied.allocatable = varied._read_allocatable(self)
             moved = [varied.nodes.index[name] for name in self.nodes.names]
             positions: Codes = np.array([*moved, -1], np.int32)
             varied.node_of = positions[node_of]
         else:
             varied.node_of = node_of
-        varied._add(more)
+        if more:
+            varied._add(more)
         return varied
 
     def _forget_templates(self) -> None:
@@ -220,6 +221,7 @@ class Problem:
             asked_key=asked.tobytes(),
             eligibility=self._number("eligibility", affinity_part(pod)),
             tolerations=self._number("tolerations", pod.spec.tolerations),
+            plain=is_plain(pod.spec),
         )
 
     def _number(self, kind: str, part: Hashable) -> int:

@@ -60,6 +60,8 @@ class Template:
     """Equal for templates whose nodeSelector and required node affinity are equal."""
     tolerations: int
     """Equal for templates whose tolerations are equal."""
+    plain: bool = False
+    """Whether it has no volumes, no claims, no host ports, and no affinity for pods or against them."""
 
 
 class Grouping:
@@ -103,6 +105,14 @@ class Grouping:
                 exclude={**_NOT_IN_KEY, **_NOT_OF_CONTAINERS}
             )
         return found
+
+
+def is_plain(spec: PodSpec) -> bool:
+    """Whether a spec has no volumes, no claims, no host ports, and no affinity for pods or against them."""
+    if spec.volumes or spec.resource_claims or next(iter(spec.host_ports()), None) is not None:
+        return False
+    affinity = spec.affinity
+    return affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None)
 
 
 def selected_keys(cluster: Cluster) -> frozenset[str]:

@@ -25,6 +25,10 @@ class Nominations:
         self._node_of: dict[int, int] = {}
         self._waiting: dict[int, list[int]] = defaultdict(list)
 
+    def __bool__(self) -> bool:
+        """Whether any node is promised to a pod."""
+        return bool(self._node_of)
+
     def restore(self, pod: int) -> None:
         """Take over the nomination that the snapshot shows."""
         name = self._problem.pods[pod].status.nominated_node_name

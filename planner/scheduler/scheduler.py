@@ -13,6 +13,7 @@ from functools import cached_property
 from planner.constraints.dynamic_resources import GIVEN_BACK
 from planner.problem.nodes import Feasible, Ints, Mask
 from planner.problem.problem import Problem
+from planner.problem.requests import MOST
 from planner.scheduler.draws import Draws
 from planner.scheduler.framework import Diagnosis, Framework, Plan
 from planner.scheduler.nominations import Nominations
@@ -62,6 +63,8 @@ class Scheduler:
         self._preemptions: dict[str, Preemption] = {}
         self._preempts = preemption
         self._in_vain: dict[str, tuple[Framework, Preemption | None]] = {}
+        #: For templates the state's version when a pod of it was refused, and the message.
+        self._refused: dict[int, tuple[int, str]] = {}
         for name in profiles_of(problem.cluster.scheduler_config):
             self._frameworks[name], preemptor = self._made(name)
             if preemptor is not None:
@@ -122,7 +125,20 @@ class Scheduler:
         return None if waits is None else SchedulingDecision(pod, None, f"not looked at: {waits}")
 
     def decide(self, pod: int) -> SchedulingDecision:
-        """One scheduling cycle: bind the pod to the best node, or say why not and make room."""
+        """One scheduling cycle: bind the pod to the best node, or say why not and make room.
+
+        A pod like the last one of its template, which was refused before anything changed, is refused, too.
+        """
+        template = int(self.problem.template_of[pod])
+        version, message = self._refused.get(template, (-1, ""))
+        if version == self.state.version and not self._nominations:
+            return SchedulingDecision(pod, None, message)
+        found = self._decided(pod)
+        if found.explanation is None and found.node is None and found.nominated is None:
+            self._refused[template] = self.state.version, found.message
+        return found
+
+    def _decided(self, pod: int) -> SchedulingDecision:
         name = self._scheduler_name(pod)
         framework, preemption = self._frameworks[name], self._preemptions.get(name)
         template = self.problem.template(pod)
@@ -138,6 +154,24 @@ class Scheduler:
             return SchedulingDecision(pod, None, failure, explanation=explanation)
         self._bind(pod, node)
         return SchedulingDecision(pod, node, explanation=explanation)
+
+    def places(self, pod: int) -> bool:
+        """Decide a pod where only that matters: whether it gets a node.
+
+        Why it gets none is not asked when there is no pod that it could evict.
+        """
+        template = self.problem.template(pod)
+        framework = self.framework_of(pod)
+        if template.priority <= self._least_priority and framework.bind_failure(template) is None:
+            found = self._find(framework, framework.plan(template), pod)
+            if found is not None:
+                self._bind(pod, found[0])
+            return found is not None
+        return self.decide(pod).node is not None
+
+    @cached_property
+    def _least_priority(self) -> int:
+        return int(self.problem.priorities.min(initial=MOST))
 
     def _for_nothing(self, name: str) -> tuple[Framework, Preemption | None]:
         """A profile for pods that cannot be bound: only the API server refuses them, after all is decided."""

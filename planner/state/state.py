@@ -7,6 +7,7 @@ changed; `epoch` grows when the log is cut, and a cache that missed a cut starts
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ class State:
         """The snapshot's own placement, or the given one: a node for every pod, -1 for pending."""
         self.problem = problem
         self.node_of = np.full(len(problem.pods), -1, np.intp)
-        self.pods_on: list[list[int]] = [[] for _ in range(problem.nodes.size)]
+        self.pods_on: list[list[int]] = []
         self.claims = Claims(problem.cluster, problem.nodes, problem.pods)
         self.log: list[int] = []
         self.epoch = 0
@@ -64,8 +65,9 @@ class State:
         bound = np.flatnonzero(node_of >= 0)
         nodes, templates = node_of[bound], problem.template_of[bound]
         self.node_of[bound] = nodes
-        for pod, node in zip(bound.tolist(), nodes.tolist(), strict=True):
-            self.pods_on[node].append(pod)
+        pods = bound[np.argsort(nodes, kind="stable")].tolist()
+        edges = [0, *np.cumsum(np.bincount(nodes, minlength=size)).tolist()]
+        self.pods_on = [pods[start:end] for start, end in pairwise(edges)]
         self._table = _columns(self._requests, len(problem.resources))
         self.used: Ints = _summed(self._table[:, templates], nodes, size)
         self.scored: Ints = _summed(_columns(self._scored, 2)[:, templates], nodes, size)

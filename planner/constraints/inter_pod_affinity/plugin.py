@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from models.objects.scheduler_config import InterPodAffinityArgs
 from planner.constraints.family import MAX_SCORE, PLENTY, Filter, Rejects, Score, Verdict, Violation
 from planner.constraints.inter_pod_affinity.encoding import anti_affinity, like, need, need_at_its_turn
-from planner.constraints.inter_pod_affinity.terms import Reader, TermOwners, TermPreferences
+from planner.constraints.inter_pod_affinity.terms import NO_TERMS, Reader, TermOwners, TermPreferences
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import ALL, Column, Feasible, Ints, Mask, Where
 from planner.problem.problem import Problem
@@ -74,11 +74,14 @@ class InterPodAffinity(Filter, Score):
         super().__init__(problem, state)
         self._args = args or InterPodAffinityArgs()
         reader = Reader(problem)
-        self._terms = [reader.read(template) for template in problem.templates]
+        self._terms = [
+            NO_TERMS if template.plain else reader.read(template) for template in problem.templates
+        ]
         self._anti_affinity_owners = TermOwners(self.name, "anti-affinity")
         self._affinity_owners = TermOwners(self.name, "like", self._args.hard_pod_affinity_weight)
         for number, terms in enumerate(self._terms):
-            self._register(number, terms)
+            if terms is not NO_TERMS:
+                self._register(number, terms)
         self._rules: ArrayCache[AffinityRules] = ArrayCache(self.nodes.size)
         self._weights: ArrayCache[tuple[Around, ...]] = ArrayCache(self.nodes.size)
 

@@ -37,7 +37,7 @@ class TermPreferences(NamedTuple):
         return bool(self.needs or self.anti_affinity)
 
 
-_NO_TERMS = TermPreferences((), (), (), ())
+NO_TERMS = TermPreferences((), (), (), ())
 
 
 class Reader:
@@ -48,8 +48,8 @@ class Reader:
 
     def read(self, template: Template) -> TermPreferences:
         affinity = template.pod.spec.affinity
-        if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
-            return _NO_TERMS
+        if template.plain or affinity is None:
+            return NO_TERMS
         near, apart = (
             affinity.pod_affinity or PodAffinity(),
             affinity.pod_anti_affinity or PodAffinity(),

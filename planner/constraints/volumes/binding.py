@@ -37,9 +37,10 @@ class VolumeBinding(Filter):
     def __init__(self, problem: Problem, state: State) -> None:
         super().__init__(problem, state)
         self._users: Counter[str] = Counter()
-        for template, pods in zip(problem.templates, problem.pods_per_template.tolist(), strict=True):
-            for use in claims_of(template.pod):
-                self._users[use.key] += pods
+        for template in problem.templates:
+            if not template.plain:
+                for use in claims_of(template.pod):
+                    self._users[use.key] += int(problem.pods_per_template[template.index])
 
     def concerns(self, template: Template) -> bool:
         return any(claims_of(template.pod))

@@ -38,10 +38,12 @@ class VolumeRestrictions(Filter):
 
     def __init__(self, problem: Problem, state: State) -> None:
         super().__init__(problem, state)
-        self._disks = [dict(_disks(template.pod)) for template in problem.templates]
+        self._disks = [{} if template.plain else dict(_disks(template.pod)) for template in problem.templates]
         self._users: dict[tuple[Hashable, bool], dict[int, int]] = defaultdict(dict)
         self._holders: dict[str, dict[int, int]] = defaultdict(dict)
         for number, template in enumerate(problem.templates):
+            if template.plain:
+                continue
             for disk, shared in self._disks[number].items():
                 self._users[disk, shared][number] = 1
             for use in claims_of(template.pod):
