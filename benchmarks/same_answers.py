@@ -240,7 +240,7 @@ def _with_volumes(dice: random.Random, found: Sequence[Object]) -> Iterator[Obje
             "spec": {**claim, "volumeName": f"pv-{number}"},
             "status": {"phase": "Bound"},
         }
-        term = {"key": ZONE, "operator": "In", "values": [zones[node]]}
+        term: Object = {"key": ZONE, "operator": "In", "values": [zones[node]]}
         yield {
             "apiVersion": "v1",
             "kind": "PersistentVolume",

@@ -38,6 +38,9 @@ NO_BUDGETS = {
     "_ROUNDING",
     "_SEEDS",
     "_SOON",
+    # How many states are kept for the next question.
+    "_NODES_KEPT",
+    "_LEAST_KEPT",
 }
 
 
