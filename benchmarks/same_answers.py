@@ -217,7 +217,7 @@ def _with_volumes(dice: random.Random, found: Sequence[Object]) -> Iterator[Obje
     labels, owner = {"app": "db"}, {"kind": "StatefulSet", "name": "db", "uid": "db", "controller": True}
     replicas = dice.randint(2, 6)
     spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}}}]}
-    claim = {"accessModes": ["ReadWriteOnce"], "storageClassName": "zonal"}
+    claim: Object = {"accessModes": ["ReadWriteOnce"], "storageClassName": "zonal"}
     claim = {**claim, "resources": {"requests": {"storage": "1Gi"}}}
     yield {
         "apiVersion": "apps/v1",
