@@ -41,6 +41,12 @@ Reserve = Annotated[
     str,
     typer.Option("--reserve", metavar="PERCENT", help="Of every resource so much stays free: 10%."),
 ]
+Survive = Annotated[
+    str | None,
+    typer.Option(
+        "--survive", metavar="KEY", help="Everything still fits when a domain of this label is lost."
+    ),
+]
 MaxMoves = Annotated[
     int | None,
     typer.Option("--max-moves", metavar="N", min=0, help="The best use of so many moves."),
@@ -64,6 +70,7 @@ def consolidate(
     nodes: Nodes = None,
     keep: Keep = None,
     reserve: Reserve = "0%",
+    survive: Survive = None,
     max_moves: MaxMoves = None,
     pin: Pin = False,
     curve: Curve = False,
@@ -91,6 +98,9 @@ def consolidate(
     topology.kubernetes.io/zone; its nodes have the labels that all nodes share. Without --prices its prices
     are those of the nodes. A script needs machines that are there: add them, and plan again.
 
+    With --survive KEY enough stays for the loss of any one domain of KEY: of the pods that are made again
+    kube-scheduler leaves no more without a node than it would now, as `planner check --survive` simulates it.
+
     -o script prints a shell script that cordons the nodes, evicts wave by wave, sees that they are empty, and
     leaves them cordoned and marked; interrupted, or where a wave does not end, it opens them again.
 
@@ -115,6 +125,7 @@ def consolidate(
             catalogue=None if catalogue is None else read_catalogue(catalogue),
             choice=_choice(cluster, nodes, keep or ()),
             reserve=share(reserve),
+            survive=survive,
             max_moves=max_moves,
             pins=pin,
             curve=curve,

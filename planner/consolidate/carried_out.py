@@ -12,6 +12,7 @@ from planner.consolidate.emptying import Emptied, Emptying
 from planner.consolidate.eviction_search import EvictionSearch
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, Limits, Reserve, read
+from planner.consolidate.loss import Losses
 from planner.consolidate.setting import Setting
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Mask
@@ -39,16 +40,25 @@ class CarriedOut:
 
 @dataclass(frozen=True, slots=True)
 class CarryingOut:
-    """How layouts are carried out: with pins or without, and so many thousandths of all room free."""
+    """How layouts are carried out: with pins or without, and so many thousandths of all room free.
+
+    With `losses` a search has so many thousandths to spare when a domain is lost.
+    """
 
     pins: bool
     thousandths: int
     meter: Meter
+    losses: Losses | None = None
+    to_spare: int = 0
 
     def limits(self, setting: Setting, most_moves: int | None) -> Limits:
         """The limits of a search in a setting."""
-        room = self.thousandths
-        return Limits(Reserve.of(setting.problem, setting.movable, room) if room else None, most_moves)
+        problem, movable, room = setting.problem, setting.movable, self.thousandths
+        reserve = Reserve.of(problem, movable, room) if room else None
+        if self.losses is not None:
+            other = self.losses.room(problem, movable, setting.added, self.to_spare)
+            reserve = other if reserve is None else reserve.with_(other)
+        return Limits(reserve, most_moves)
 
     def of(self, setting: Setting, layout: Layout, order: Sequence[int] = ()) -> CarriedOut:
         """The waves of a layout; machines that are not used in the end are not added.
@@ -57,7 +67,9 @@ class CarryingOut:
         """
         fewer = setting.only(~layout.removed)
         layout = setting.translated(layout, fewer)
-        emptying = Emptying(fewer.trial, fewer.movable, fewer.before, self.meter, pins=self.pins)
+        emptying = Emptying(
+            fewer.trial, fewer.movable, fewer.before, self.meter, pins=self.pins, losses=self.losses
+        )
         found = emptying.of(layout, fewer.removable.cost, order)
         reached = _reached(fewer, found)
         idle = fewer.added & (reached.counts.sum(axis=0) == 0)

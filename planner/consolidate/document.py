@@ -35,6 +35,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
     *,
     least_cost: Decimal | None,
     frontier: Sequence[FrontierPoint],
+    survive: str | None,
     notes: Sequence[str],
 ) -> ConsolidationPlan:
     """The plan; `least_cost` is the bound where the models speak of all plans."""
@@ -65,6 +66,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
         status=status_of(stages[:2]),
         objective=tuple(stage.objective() for stage in stages),
         price_unit=float(prices.unit),
+        survive=survive,
         cost=NodeCost(
             before=prices.cost(removable.cost(setting.added)),
             after=prices.cost(measured[0].value),

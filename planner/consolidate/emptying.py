@@ -17,6 +17,7 @@ from models import Cluster
 from planner.audit.findings import findings_of
 from planner.consolidate.certain_moves import CertainMoves
 from planner.consolidate.layout import Layout, moves_to
+from planner.consolidate.loss import Losses
 from planner.consolidate.removable import KeptNode
 from planner.consolidate.wave_order import WaveOrder
 from planner.errors import InternalError
@@ -35,6 +36,7 @@ from planner.whatif.nodes import cordon
 
 UNSAFE = "no safe wave empties it"
 WORSE = "a constraint would be worse without it"
+UNSURVIVED = "without it pods would find no node when a domain is lost"
 
 
 #: Whether pods of kept nodes move, too, and whether all nodes are emptied at once.
@@ -79,16 +81,27 @@ class _Attempt:
 class Emptying:
     """Plans the waves of layouts of a cluster."""
 
-    def __init__(
-        self, trial: TrialCluster, movable: Movable, before: Layout, meter: Meter, *, pins: bool
+    def __init__(  # noqa: PLR0913 - what a plan of waves is about
+        self,
+        trial: TrialCluster,
+        movable: Movable,
+        before: Layout,
+        meter: Meter,
+        *,
+        pins: bool,
+        losses: Losses | None = None,
     ) -> None:
-        """With `pins` replacements may be pinned, else nothing but evictions leads there."""
+        """With `pins` replacements may be pinned, else nothing but evictions leads there.
+
+        With `losses` no more pods may be without a node than now when a domain is lost.
+        """
         self._trial = trial
         self._problem = trial.problem
         self._movable = movable
         self._before = before
         self._meter = meter
         self._pins = pins
+        self._losses = losses
         self._pod_order: Sequence[int] = ()
         self._hard = trial.ledger.excess(hard=True)
         self._findings = sum(1 for _ in findings_of(self._problem, trial.state))
@@ -127,9 +140,10 @@ class Emptying:
             ]
             attempt = _Attempt(moves, removed, cordoned, given_back)
             found = self._planned(attempt, at_once=at_once)
-            if not self._is_worse(found):
+            worse = self._why_worse(found)
+            if not worse:
                 best = min(best, found, key=lambda one: (cost(one.removed), one.moves))
-            kept = self._kept(found, removed)
+            kept = self._kept(found, removed, worse)
             if not kept or self._meter.over():
                 break
             removed[[*kept]] = False
@@ -141,7 +155,7 @@ class Emptying:
         """The nodes of a layout that are empty from the beginning."""
         idle = layout.removed & (self._before.counts.sum(axis=0) == 0)
         found = Emptied(self._cordoned(idle), idle)
-        return Emptied(self._trial, self._problem.nodes.none) if self._is_worse(found) else found
+        return Emptied(self._trial, self._problem.nodes.none) if self._why_worse(found) else found
 
     def _cordoned(self, nodes: Mask) -> TrialCluster:
         """The cluster with some nodes cordoned, and its constraints."""
@@ -184,29 +198,31 @@ class Emptying:
         if failure is not None:
             raise InternalError(f"a plan did not hold when it was played through: {failure}")
 
-    def _kept(self, found: Emptied, removed: Mask) -> Mapping[int, KeptNode]:
+    def _kept(self, found: Emptied, removed: Mask, worse: str) -> Mapping[int, KeptNode]:
         """Nodes that are given back before the waves are planned again; none where the plan does all."""
         stuck = np.flatnonzero(removed & ~found.removed).tolist()
-        fullest = self._order({node: () for node in stuck})[len(stuck) // 2 :]
-        if fullest or not self._is_worse(found):
-            return {node: KeptNode(UNSAFE) for node in fullest}
-        nodes = self._last_of_domains(found.removed) or np.flatnonzero(found.removed).tolist()
-        return {node: KeptNode(WORSE) for node in nodes}
+        if stuck or not worse:
+            return {node: KeptNode(UNSAFE) for node in self._fuller_half(stuck)}
+        gone = np.flatnonzero(found.removed).tolist()
+        if worse == UNSURVIVED:
+            return {node: KeptNode(worse) for node in self._fuller_half(gone)}
+        return {node: KeptNode(worse) for node in self._last_of_domains(found.removed) or gone}
 
-    def _is_worse(self, found: Emptied) -> bool:
-        """Whether the cluster is worse than before when the nodes are empty, or when they are deleted."""
+    def _fuller_half(self, nodes: Sequence[int]) -> list[int]:
+        return self._order({node: () for node in nodes})[len(nodes) // 2 :]
+
+    def _why_worse(self, found: Emptied) -> str:
+        """Why the cluster is worse than before when the nodes are empty, or deleted; empty if it is not."""
         places = {
             self._problem.pods[landing.move.pod].key: self._problem.nodes.names[landing.move.target]
             for wave in found.waves
             for landing in wave
         }
-        return any(
-            self._has_more(cluster)
-            for cluster in (
-                moved(found.trial.problem.cluster, places),
-                deleted(moved(self._problem.cluster, places), self._names(found.removed)),
-            )
-        )
+        emptied = moved(found.trial.problem.cluster, places)
+        end = deleted(moved(self._problem.cluster, places), self._names(found.removed))
+        if self._has_more(emptied) or self._has_more(end):
+            return WORSE
+        return UNSURVIVED if self._losses is not None and self._losses.is_worse(end) else ""
 
     def _has_more(self, cluster: Cluster) -> bool:
         trial = TrialCluster(Problem(cluster))

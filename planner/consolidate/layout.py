@@ -42,6 +42,13 @@ class Reserve:
         usable = (1000 - thousandths) * problem.allocatable
         return cls((usable - 1000 * used).sum(axis=1), usable - 1000 * going)
 
+    def with_(self, other: Reserve | None) -> Reserve:
+        """Both of two demands."""
+        if other is None:
+            return self
+        spare, brings = (self.spare, other.spare), (self.brings, other.brings)
+        return Reserve(np.concatenate(spare), np.concatenate(brings))
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -16,6 +16,8 @@ from planner.consolidate.candidates import candidates
 from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
+from planner.consolidate.emptying import UNSURVIVED
+from planner.consolidate.loss import Losses
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
 from planner.consolidate.search import Addable, ConsolidationSearch, FoundLayout
@@ -36,6 +38,7 @@ def consolidate(  # noqa: PLR0913 - the options of the command
     catalogue: Sequence[Mapping[str, str]] | None = None,
     choice: NodeChoice | None = None,
     reserve: float = 0.0,
+    survive: str | None = None,
     max_moves: int | None = None,
     pins: bool = False,
     curve: bool = False,
@@ -47,7 +50,8 @@ def consolidate(  # noqa: PLR0913 - the options of the command
     `prices` by the value of the node label `price_label`; without any every node costs 1.  `catalogue` has
     the machines that may be added: a row each with `name`, `price`, amounts of resources, and labels; where
     no prices are given, its own are those of the nodes.  `choice` says which nodes are looked at.  `reserve`
-    is the part of every resource of the kept nodes that stays free.
+    is the part of every resource of the kept nodes that stays free.  With `survive` no more pods than now are
+    left without a node when any one domain of that key is lost, and kube-scheduler places the others.
     By evictions alone, unless `pins` lets replacements be pinned.  `curve` adds what fewer moves achieve.
     """
     thousandths = _thousandths(reserve)
@@ -57,17 +61,18 @@ def consolidate(  # noqa: PLR0913 - the options of the command
     if catalogue is not None:
         read = Catalogue.of(cluster, catalogue, price_label)
         question = replace(question, prices=read.prices if prices is None else prices)
-    wishes = _Wishes(thousandths, _least(max_moves, protections_of(cluster).most), time_limit)
+    wishes = _Wishes(thousandths, _least(max_moves, protections_of(cluster).most), survive, time_limit)
     clock = Clock(time_limit * effort.CONSOLIDATION_SEARCH, stop_event)
     return _Consolidation(question, read, wishes, clock).plan(pins=pins, curve=curve)
 
 
 @dataclass(frozen=True, slots=True)
 class _Wishes:
-    """Thousandths of the kept nodes' room that stay free, the most moves, and the time limit."""
+    """Thousandths of the kept nodes' room that stay free, the most moves, a key, and the time limit."""
 
     thousandths: int
     max_moves: int | None
+    survive: str | None
     seconds: float
 
 
@@ -87,6 +92,9 @@ class _Consolidation:
         self._meter = Meter(self._work * effort.CONSOLIDATION_SHARE, clock)
         #: The cluster as it is; `_setting` has the machines of the catalogue that may be added.
         self._alone = Setting.of(question, {})
+        self._losses: Losses | None = None
+        if wishes.survive is not None:
+            self._losses = Losses.of(self._alone.problem, self._alone.movable, wishes.survive)
         self._alone_modelled = is_modelled(self._alone.trial, self._alone.movable)
         self._modelled = self._alone_modelled
         self._setting = self._alone
@@ -108,12 +116,30 @@ class _Consolidation:
             best.emptied,
             least_cost=layout.least_cost * self._setting.prices.unit if self._modelled else None,
             frontier=frontier,
+            survive=self._wishes.survive,
             notes=(*self._notes(), *self._with_pins(layout, best, pins=pins)),
         ).cut_while(self._meter.cut or self._wave_meter.cut)
 
     def _best(self, max_moves: int | None, meter: Meter, *, pins: bool) -> tuple[FoundLayout, CarriedOut]:
+        """The cheapest plan; with more and more to spare where a lost domain would leave pods without a node.
+
+        The bound is that of the first search, in which nothing is to spare.
+        """
+        share = meter if self._losses is None else meter.part(meter.left() * effort.SURVIVAL_FIRST_SHARE)
+        layout, best = self._cheapest(self._carrying(pins=pins), max_moves, share)
+        for to_spare in effort.SURVIVAL_TO_SPARE if self._losses is not None else ():
+            if UNSURVIVED not in {kept.reason for kept in best.emptied.given_back.values()}:
+                break
+            share = meter.part(meter.left() / 2)
+            found = self._cheapest(self._carrying(pins=pins, to_spare=to_spare), max_moves, share)[1]
+            best = min(best, found, key=lambda one: one.key)
+        return layout, best
+
+    def _cheapest(
+        self, carrying: CarryingOut, max_moves: int | None, meter: Meter
+    ) -> tuple[FoundLayout, CarriedOut]:
         """The cheapest plan of the layouts that the search comes by."""
-        setting, carrying = self._setting, self._carrying(pins=pins)
+        setting = self._setting
         search = ConsolidationSearch(
             TrialCluster(setting.problem),
             setting.movable,
@@ -126,7 +152,7 @@ class _Consolidation:
         best = carrying.of(setting, found.layout)
         if best.emptied.given_back:
             best = carrying.repaired(best, max_moves)
-        if best.emptied.given_back and not pins:
+        if best.emptied.given_back and not carrying.pins:
             starts = (found.layout, *found.removals, setting.before)
             share = Meter(self._work * effort.EVICTION_SHARE, self._clock)
             other = carrying.by_evictions(setting, starts, max_moves, share)
@@ -137,8 +163,8 @@ class _Consolidation:
                 best = min(best, carrying.of(setting, layout), key=lambda one: one.key)
         return found, best
 
-    def _carrying(self, *, pins: bool) -> CarryingOut:
-        return CarryingOut(pins, self._wishes.thousandths, self._wave_meter)
+    def _carrying(self, *, pins: bool, to_spare: int = 0) -> CarryingOut:
+        return CarryingOut(pins, self._wishes.thousandths, self._wave_meter, self._losses, to_spare)
 
     def _frontier(self, found: CarriedOut, *, pins: bool) -> Iterator[FrontierPoint]:
         """Plans with fewer moves, each at least as cheap as those before it."""
@@ -173,6 +199,8 @@ class _Consolidation:
 
     def _notes(self) -> Iterator[str]:
         problem = self._alone.problem
+        if self._losses is not None:
+            yield from self._losses.notes()
         yield from unmodelled(problem.cluster.descheduler_policy)
         if self._catalogue is not None and self._catalogue.unread:
             yield f"catalogue: columns that are not read: {', '.join(self._catalogue.unread)}"

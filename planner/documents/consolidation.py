@@ -90,6 +90,8 @@ class ConsolidationPlan(SearchDocument):
     """`cost` (in multiples of `priceUnit`), `moves`, `pinned`, `softExcess`."""
     price_unit: float
     """The smallest decimal of the prices."""
+    survive: str | None = None
+    """The topology key of which any one domain may be lost; null without --survive."""
     cost: NodeCost
     """What all nodes cost."""
     removed: tuple[RemovedNode, ...]

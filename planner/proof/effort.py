@@ -450,6 +450,9 @@ RECREATION_SHARE = 0.4
 #: By evictions alone: the part of the work for sets of nodes that are judged by where scores send pods, and
 #: the work for a pod; so often some nodes are given back from a first set, and from one of those after it.
 EVICTION_SHARE, PRICE_OF_EVICTION, EVICTION_REPAIRS, EVICTION_REPAIRS_AFTER = 0.25, 8e-5, 20, 2
+#: With --survive: the part of the search in which a lost domain's pods need room in sum and no more, and how
+#: many thousandths of all room are to spare in those after it; each has half of the work that is left.
+SURVIVAL_FIRST_SHARE, SURVIVAL_TO_SPARE = 0.5, (30, 100, 250)
 #: Points of a frontier, and the part of the limit for the search of each.
 FRONTIER_POINTS, FRONTIER_SHARE = 6, 0.05
 

@@ -143,3 +143,15 @@ def test_a_catalogue_that_cannot_be_used_is_2_with_one_line(
     assert (ended.code, ended.out) == (2, "")
     (line,) = ended.err.splitlines()
     assert line.endswith(said.replace("FILE", file))
+
+
+def test_a_domain_may_be_lost(planner: Planner, snapshot: str) -> None:
+    """The second of two nodes stays for the loss of the first; a key that no node has is refused."""
+    key = "kubernetes.io/hostname"
+    ended = planner("consolidate", "-f", snapshot, "--survive", key)
+    assert ended.out.startswith("No node goes: all of them cost 2.\n")
+    assert f"Whichever domain of {key} is lost, no more pods than now are left without a node" in " ".join(
+        ended.out.split()
+    )
+    refused = planner("consolidate", "-f", snapshot, "--survive", "rack")
+    assert (refused.code, refused.err) == (2, "error: survive: no node has the label rack\n")

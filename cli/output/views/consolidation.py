@@ -13,7 +13,7 @@ from planner.documents.consolidation import ConsolidationPlan
 
 def sections(document: ConsolidationPlan, page: Page) -> Iterator[Section]:
     """The plan as a person reads it."""
-    yield section("", _verdict(document), *_bound(document))
+    yield section("", _verdict(document), *_bound(document), *_survives(document))
     yield section("Machines to add", _added(document, page))
     yield section("Nodes that go", _removed(document, page))
     yield section("Moves", moves_table(document.steps, page))
@@ -57,6 +57,14 @@ def _bound(document: ConsolidationPlan) -> Iterator[Block]:
         yield Sentence("Proved: no plan leaves cheaper nodes; fewer moves are not ruled out.")
     else:
         yield Sentence(f"Nodes that hold every pod cost {cost.bound:g} at least.")
+
+
+def _survives(document: ConsolidationPlan) -> Iterator[Block]:
+    if document.survive is not None:
+        yield Sentence(
+            f"Whichever domain of {document.survive} is lost, no more pods than now are left without a node: "
+            "`planner check --survive` on the new cluster."
+        )
 
 
 def _added(document: ConsolidationPlan, page: Page) -> Table:

@@ -1,0 +1,110 @@
+"""`--survive KEY`: whichever domain of a key is lost, kube-scheduler places every pod that is made again.
+
+A plan is judged by the simulation that `planner check --survive` makes.  A search knows less: that the nodes
+outside each domain have room for all pods that are made again, in sum of every resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from models import Cluster
+from planner.consolidate.layout import Reserve
+from planner.consolidate.removable import goes_with_its_node
+from planner.errors import InputError
+from planner.explain.at_rest import AtRest
+from planner.moves.movable import Movable
+from planner.problem.nodes import Ints, Mask
+from planner.problem.problem import Problem
+from planner.whatif.eviction import without_pods
+from planner.whatif.nodes import remove_nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """How many pods find no node when a domain of a key is lost, as the cluster is now."""
+
+    key: str
+    left: Mapping[str, int]
+    #: Whether controllers make every pod again that may move: some do not where there are too many.
+    all_come_again: bool
+
+    @classmethod
+    def of(cls, problem: Problem, movable: Movable, key: str) -> Losses:
+        """The domains of a key that some node has."""
+        if not problem.nodes.column(key).values:
+            raise InputError([f"survive: no node has the label {key}"])
+        return cls(key, _left_over(problem.cluster, key), _all_come_again(problem, movable))
+
+    def is_worse(self, cluster: Cluster) -> bool:
+        """Whether more pods than now find no node when a domain is lost that this cluster still has."""
+        left = _left_over(cluster, self.key)
+        return any(number > self.left.get(domain, 0) for domain, number in left.items())
+
+    def notes(self) -> Iterator[str]:
+        """The domains whose loss leaves pods without a node already."""
+        for domain, number in self.left.items():
+            if number:
+                pods = "1 pod finds" if number == 1 else f"{number} pods find"
+                yield f"when {self.key} {domain} is lost {pods} no node as the cluster is now; no more will"
+
+    def room(self, problem: Problem, movable: Movable, added: Mask, thousandths: int) -> Reserve | None:
+        """For each domain that may be lost now what may go of the nodes outside it, with so much to spare.
+
+        Machines that are not added yet are none that have to stay.
+        """
+        column = problem.nodes.column(self.key)
+        lost = [
+            column.codes == column.code_of[domain]
+            for domain, number in self.left.items()
+            if not number and self.all_come_again
+        ]
+        if not lost:
+            return None
+        usable = (1000 - thousandths) * problem.allocatable
+        going, again, stays = _requests(problem, movable)
+        rows = [np.where(inside, 0, usable - 1000 * going) for inside in lost]
+        needs = [1000 * (again + np.where(inside, 0, stays)).sum(axis=1) for inside in lost]
+        spare = [
+            np.maximum(row.sum(axis=1) - need, row[:, added].sum(axis=1))
+            for row, need in zip(rows, needs, strict=True)
+        ]
+        return Reserve(np.concatenate(spare), np.concatenate(rows))
+
+
+def _left_over(cluster: Cluster, key: str) -> dict[str, int]:
+    """For every domain how many pods find no node when it is lost, without those that wait already."""
+    before = AtRest.of(cluster, preemption=True)
+    waiting = {before.problem.pods[pod].key for pod in before.left}
+    running = before.cluster()
+    found = {}
+    for domain in sorted(
+        {node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels}
+    ):
+        after = AtRest.of(remove_nodes(running, f"{key}={domain}"), preemption=True)
+        found[domain] = sum(after.problem.pods[pod].key not in waiting for pod in after.left)
+    return found
+
+
+def _all_come_again(problem: Problem, movable: Movable) -> bool:
+    cluster = problem.cluster
+    gone = [problem.pods[pod] for pod in np.flatnonzero(movable.weights).tolist()]
+    return len(without_pods(cluster, gone, returning=gone).pods) == len(cluster.pods)
+
+
+def _requests(problem: Problem, movable: Movable) -> tuple[Ints, Ints, Ints]:
+    """By resource and node what pods ask for that go with their node, that are made again, and all others."""
+    going, again, stays = (np.zeros_like(problem.allocatable) for _ in range(3))
+    for pod in np.flatnonzero(problem.node_of >= 0).tolist():
+        if problem.pods[pod].metadata.controller is not None and not goes_with_its_node(problem, pod):
+            kind = again
+        elif not movable.weights[pod]:
+            kind = going if goes_with_its_node(problem, pod) else stays
+        else:
+            # It may end in the lost domain, and nothing makes it again.
+            continue
+        kind[:, problem.node_of[pod]] += problem.template(pod).requests
+    return going, again, stays

@@ -1,0 +1,124 @@
+"""`survive`: whichever zone is lost, what is kept holds the pods that are made again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, combinations, product
+
+import pytest
+
+from models import Cluster, InputError
+from planner import consolidate, survive
+from planner.consolidate.emptying import deleted, moved
+from planner.documents.consolidation import ConsolidationPlan
+from planner.documents.survival import Survival
+from tests import seeds
+from tests.builders import ZONE, cluster, node, pod
+from tests.planner.consolidate.drawn import Drawn, cases
+
+
+def end_of(found: Cluster, plan: ConsolidationPlan) -> Cluster:
+    """The cluster when the nodes that go are deleted."""
+    after = moved(found, {step.pod: step.node for step in plan.steps})
+    return deleted(after, frozenset(row.node for row in plan.removed))
+
+
+def left_over(found: Survival) -> dict[str, int]:
+    """The pods without a node by lost domain."""
+    return {loss.domain: sum(row.pods for row in loss.pending) for loss in found.domains}
+
+
+def small(seed: int, number: int) -> Iterator[Drawn]:
+    """Clusters of so few nodes and pods that all placements can be tried, the loss of zones, too."""
+    found = (case for case in cases(seed, 40 * number) if len(case.zones) <= 4 and len(case.pods) <= 5)
+    return (case for case, _ in zip(found, range(number), strict=False))
+
+
+def holds_without(case: Drawn, places: tuple[int, ...], kept: frozenset[int], zone: str) -> bool:
+    """Whether the pods of a zone have places on other nodes that are kept; those without controller end."""
+    rest = sorted(number for number in kept if case.zones[number] != zone)
+    pods = [(one, on) for one, on in zip(case.pods, places, strict=True) if on in rest or not one.stays]
+    # The nodes of the lost zone are no domain any more.
+    numbers = {number: place for place, number in enumerate(rest)}
+    left = replace(
+        case,
+        zones=[case.zones[number] for number in rest],
+        cpu=[case.cpu[number] for number in rest],
+        pods=[one for one, _ in pods],
+    )
+    choices = [(numbers[on],) if on in numbers else range(len(rest)) for _, on in pods]
+    return any(left.holds(nodes) for nodes in product(*choices)) if rest else not pods
+
+
+def least(case: Drawn, zones: list[str]) -> int:
+    """The least cost of nodes that hold all pods, and hold them when any one of some zones is lost."""
+    every = range(len(case.zones))
+    found = []
+    for places in product(*([one.on] if one.stays else every for one in case.pods)):
+        if case.holds(places):
+            empty = [number for number in every if number not in places]
+            for more in chain.from_iterable(combinations(empty, n) for n in range(len(empty) + 1)):
+                kept = frozenset((*places, *more))
+                found.append((sum(case.prices[number] for number in kept), places, kept))
+    ordered = sorted(found, key=lambda one: one[0])
+    return next(
+        cost
+        for cost, places, kept in ordered
+        if all(holds_without(case, places, kept, zone) for zone in zones)
+    )
+
+
+@pytest.mark.parametrize("seed", [21, None])
+def test_every_zone_may_be_lost_and_no_proof_is_false(seed: int | None) -> None:
+    """By `survive` no lost zone leaves more pods than before; no set that is tried is below the bound."""
+    seed = seeds.fresh() if seed is None else seed
+    proved = 0
+    for case in small(seed, seeds.tries(12)):
+        found = case.cluster()
+        prices = {f"t{price}": float(price) for price in case.prices}
+        plan = consolidate(found, prices=prices, price_label="type", pins=True, survive=ZONE, time_limit=6)
+        before, after = left_over(survive(found, ZONE)), left_over(survive(end_of(found, plan), ZONE))
+        assert all(number <= before[zone] for zone, number in after.items()), (case, plan.removed)
+        safe = [zone for zone, number in before.items() if not number]
+        truth = least(case, safe)
+        assert plan.cost.bound is not None
+        assert plan.cost.bound <= truth, case
+        if plan.status == "Optimal":
+            assert plan.cost.after == truth, case
+            proved += 1
+    assert proved
+
+
+def two_zones() -> Cluster:
+    """Two nodes in each of two zones, and a pod on each that needs half a node."""
+    nodes = [node(name, name[0], cpu="4") for name in ("a1", "a2", "b1", "b2")]
+    pods = [pod(f"web-{n.lower()}", n, app="web", cpu="2", owner="ReplicaSet/web") for n in ("a1", "b1")]
+    return cluster(*nodes, *pods)
+
+
+def test_a_node_in_another_zone_is_kept_for_the_loss() -> None:
+    """One node would hold both pods; a lost zone would take it."""
+    assert len(consolidate(two_zones(), pins=True, time_limit=5).removed) == 3
+    plan = consolidate(two_zones(), pins=True, survive=ZONE, time_limit=5)
+    assert {row.node[0] for row in plan.kept} == {"a", "b"}
+    assert (len(plan.removed), plan.survive) == (2, ZONE)
+
+
+def test_what_is_lost_already_is_said() -> None:
+    """A pod that nothing holds when its zone is lost does not keep all nodes; a note names the domain."""
+    found = cluster(
+        node("a1", "a", cpu="8"),
+        node("a2", "a", cpu="8"),
+        node("b1", "b", cpu="2"),
+        pod("web-0", "a1", app="web", cpu="4", owner="ReplicaSet/web"),
+    )
+    plan = consolidate(found, pins=True, survive=ZONE, time_limit=5)
+    assert any("a is lost 1 pod finds no node" in note for note in plan.notes)
+    assert plan.removed
+
+
+def test_a_key_that_no_node_has() -> None:
+    """One line says so."""
+    with pytest.raises(InputError, match="no node has the label rack"):
+        consolidate(two_zones(), survive="rack")
