@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -55,6 +57,12 @@ Pin = Annotated[
     bool, typer.Option("--pin", help="Replacements may be pinned to nodes, where evictions do not do.")
 ]
 Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics", metavar="FILE", help="Also write the figures for Prometheus: costs, nodes and moves."
+    ),
+]
 DeleteNodes = Annotated[
     bool,
     typer.Option("--delete-nodes", help="With -o script: in the end it prints how the nodes are deleted."),
@@ -77,6 +85,8 @@ def consolidate(
     time_limit: options.TimeLimit = 60.0,
     delete_nodes: DeleteNodes = False,
     output: options.ScriptFormat = None,
+    report: options.Report = None,
+    metrics: Metrics = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
@@ -106,12 +116,11 @@ def consolidate(
 
     `-o name` prints the nodes that go.
     """
-    from cli.commands.steps import cluster_asked
-    from cli.input.again import again
+    from cli.commands.steps import Answer, cluster_asked
     from cli.input.prices import read_catalogue, read_prices, share
+    from cli.output.consolidation_metrics import write_consolidation_metrics
     from cli.output.interrupt import stop_event
     from cli.output.progress import search
-    from cli.output.render import Page, show, show_lines
     from cli.output.views.scripts import consolidation as script
     from planner import consolidate as plan_nodes
 
@@ -132,10 +141,11 @@ def consolidate(
             time_limit=time_limit,
             stop_event=stop_requested,
         )
-    if output == options.ScriptOutput.SCRIPT:
-        show_lines(plan, script.lines(plan, cluster, again(cluster), delete_nodes=delete_nodes))
-    else:
-        show(plan, Page.of(options.plain(output), verbose))
+    if metrics is not None:
+        write_consolidation_metrics(metrics, plan, time.time())
+    answer = Answer(output=output, verbose=verbose, report=report)
+    lines = partial(script.lines, delete_nodes=delete_nodes)
+    answer.give("consolidate", plan, cluster, findings=False, script=lines)
 
 
 def _choice(cluster: Cluster, nodes: str | None, keep: list[str] | tuple[str, ...]) -> NodeChoice:

@@ -12,6 +12,8 @@ class NodeUse(DocumentPart):
     zone: str
     pods: tuple[int, int]
     percent: dict[str, tuple[int, int]]
+    removed: bool = False
+    """Whether it is there no more after all steps."""
 
 
 class SpreadStep(DocumentPart):

@@ -43,6 +43,21 @@ def test_names_are_those_of_the_nodes_that_go(planner: Planner, snapshot: str) -
     assert planner("consolidate", "-f", snapshot, "-o", "name", "--nodes", "pool=n1").out == "node/n1\n"
 
 
+def test_metrics_have_costs_nodes_and_moves(planner: Planner, snapshot: str, tmp_path: Path) -> None:
+    """As the document has them, in the format of Prometheus."""
+    target = tmp_path / "c.prom"
+    ended = planner("consolidate", "-f", snapshot, "-o", "json", "--metrics", str(target))
+    plan = json.loads(ended.out)
+    text = target.read_text()
+    for state, field in (("now", "before"), ("after", "after"), ("bound", "bound")):
+        assert f'planner_nodes_cost{{state="{state}"}} {plan["cost"][field]}\n' in text
+    assert f'planner_consolidate_nodes{{state="removed"}} {len(plan["removed"])}\n' in text
+    assert f"planner_consolidate_moves {len(plan['steps'])}\n" in text
+    assert "planner_consolidate_proved 1\n" in text
+    missing = planner("consolidate", "-f", snapshot, "--metrics", str(tmp_path / "no" / "c.prom"))
+    assert (missing.code, missing.out) == (2, "")
+
+
 def test_a_reserve_keeps_nodes(planner: Planner, snapshot: str) -> None:
     """Two cpu of four are in use on one node: half of it is free, and no more."""
     assert planner("consolidate", "-f", snapshot, "-o", "name", "--reserve", "50%").out

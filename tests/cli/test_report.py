@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+from cli.input.prices import read_catalogue
 from cli.output.report.embedded import embedded, extracted
 from cli.output.report.publish import html
 from models import Cluster
-from planner import check, compare, rebalance, solve
+from planner import check, compare, consolidate, rebalance, solve
 from planner.audit.picture import picture
 from planner.documents.plan import Document
 from tests.cli.conftest import Planner
@@ -31,6 +32,7 @@ REPORTS = {
     "rebalance": ("rebalance", "-f", "examples/43-budget-and-waves"),
     "explain": ("explain", "-f", "examples/30-stuck-by-an-empty-zone"),
     "drain": ("drain", "pool=old", "-f", "examples/51-drain-a-pool"),
+    "consolidate": ("consolidate", "-f", "examples/52-consolidate", "--curve"),
     "rollout": ("rollout", "--snapshot", "examples/50-rollout-half-way", "-f", "{next}"),
 }
 
@@ -165,6 +167,36 @@ def test_the_nodes_are_those_of_the_cluster() -> None:
     assert {row[0]: (int(row[2]), int(row[3])) for row in rows} == {
         name: (now[name], after[name]) for name in now if name
     }
+
+
+def test_nodes_that_go_are_drawn_now_and_not_after() -> None:
+    """The pods of the others are those after the moves; the plot has a point a plan, and the bound."""
+    cluster = Cluster.load(ROOT / "examples" / "52-consolidate")
+    plan = consolidate(cluster, curve=True)
+    text = html("consolidate", plan, cluster)
+    rows = {row[0]: row for row in Page(text).tables["Nodes by use, the fullest first"][1:]}
+    gone = {row.node for row in plan.removed}
+    assert gone
+    assert {name for name, row in rows.items() if row[3] == ""} == gone
+    assert all(row[2] for row in rows.values())
+    after = sum(int(row[3]) for name, row in rows.items() if name not in gone)
+    assert after == len(cluster.pods)
+    points = {0: plan.cost.before, len(plan.steps): plan.cost.after}
+    points |= {point.moves: point.cost for point in plan.frontier}
+    assert all(f"<title>cost {cost:g} with " in text for cost in points.values())
+    assert text.count("<circle ") == len(points)
+    assert f"no plan costs less than {plan.cost.bound:g}" in text
+
+
+def test_a_machine_to_come_is_not_drawn() -> None:
+    """What goes there leaves the nodes that are drawn."""
+    folder = ROOT / "examples" / "55-fewer-larger-machines"
+    cluster = Cluster.load(folder / "nodes.yaml", folder / "running.yaml")
+    catalogue = read_catalogue(str(folder / "catalogue.csv"))
+    plan = consolidate(cluster, catalogue=catalogue, pins=True)
+    assert plan.added
+    rows = Page(html("consolidate", plan, cluster)).tables["Nodes by use, the fullest first"][1:]
+    assert sorted(row[0] for row in rows) == sorted(item.name for item in cluster.nodes)
 
 
 @pytest.mark.parametrize("example", ["40-scale-down-repaired", "42-full-zone", "43-budget-and-waves"])

@@ -40,15 +40,19 @@ def page(
     drawn: Picture,
     told: Sequence[Told] = (),
     facts: Sequence[str] = (),
+    plot: Mapping[str, Any] | None = None,
 ) -> str:
-    """The HTML of a report, which needs nothing beside it."""
+    """The HTML of a report, which needs nothing beside it; a plot of costs stands before everything else."""
     verdict = next(
         block for section in sections for block in section.blocks if isinstance(block, VerdictBlock)
     )
     moved = bool(told)
-    found = _titled([*sections_of(_without(sections, verdict))])
+    lead = "In the scheduler's words" if plot is None else "Cost"
+    found = _titled([*sections_of(_without(sections, verdict))], lead)
     tables: list[HtmlTable] = []
     parts = [_section(section, tables) for section in found]
+    if plot is not None:
+        parts[0]["parts"].insert(0, plot)
     play = _play(drawn, told)
     if play is not None:
         parts.append({"title": "Step by step", "parts": [{"kind": "play", **play["shown"]}]})
@@ -85,12 +89,12 @@ def _without(sections: Iterable[Section], verdict: VerdictBlock) -> Iterator[Sec
         yield Section(section.title, tuple(block for block in section.blocks if block is not verdict))
 
 
-def _titled(sections: Sequence[HtmlSection]) -> list[HtmlSection]:
-    """Sections that have a title, with all that follows them and has none."""
+def _titled(sections: Sequence[HtmlSection], lead: str) -> list[HtmlSection]:
+    """Sections that have a title, with all that follows them and has none; the first may get its own."""
     found: list[HtmlSection] = []
     for section in sections:
         if section.title or not found:
-            found.append(HtmlSection(section.title or "In the scheduler's words", section.parts))
+            found.append(HtmlSection(section.title or lead, section.parts))
         else:
             found[-1] = HtmlSection(found[-1].title, found[-1].parts + section.parts)
     return found

@@ -12,6 +12,7 @@ from cli.output.progress import doing
 from cli.output.screen import Screen
 from cli.output.views.placement_plan import STEPS
 from planner.documents.comparison import Comparison
+from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import Document, PlacementPlan
 from planner.documents.rollout import Rollout
@@ -42,17 +43,19 @@ def publish(target: str | None, command: str, document: Document, cluster: Clust
 
 def html(command: str, document: Document, cluster: Cluster) -> str:
     """The page of a document about a cluster."""
+    from cli.output.report.cost_plot import cost_plot
     from cli.output.report.page import page
     from planner.audit.picture import picture
 
     steps, told = _steps(document)
-    drawn = picture(cluster, steps)
+    drawn = picture(cluster, steps, _removed(document))
     found = [*_sections(document)]
     # Long lists come last.
     steps_at = next((place for place, one in enumerate(found) if one.title == STEPS), len(found))
     more = [*_fixes(document, cluster), *_spread(document, drawn)]
     sections = [*found[:steps_at], *more, *found[steps_at:]]
-    return page(command, document, sections, drawn, told, [*_facts(document, cluster, drawn)])
+    plot = cost_plot(document) if isinstance(document, ConsolidationPlan) else None
+    return page(command, document, sections, drawn, told, [*_facts(document, cluster, drawn)], plot)
 
 
 def _sections(document: Document) -> Iterator[Section]:
@@ -99,8 +102,10 @@ def _steps(document: Document) -> tuple[Sequence[Step], Sequence[Told]]:
     """What a plan does to pods, and how each step is called."""
     from cli.output.report.page import Told
 
-    if isinstance(document, MovePlan):
-        moves = [(step.pod, step.source, step.node) for step in document.steps]
+    if isinstance(document, MovePlan | ConsolidationPlan):
+        # Machines to come are not among the nodes that are drawn: what goes there only leaves.
+        come = {row.name for row in document.added} if isinstance(document, ConsolidationPlan) else set()
+        moves = [(s.pod, s.source, None if s.node in come else s.node) for s in document.steps]
         return moves, [Told(s.wave, f"{s.pod} from {s.source} to {s.node}") for s in document.steps]
     if isinstance(document, PlacementPlan):
         binds: list[Step] = []
@@ -112,6 +117,13 @@ def _steps(document: Document) -> tuple[Sequence[Step], Sequence[Told]]:
             words.append(Told(0, to))
         return binds, words
     return (), ()
+
+
+def _removed(document: Document) -> frozenset[str]:
+    """The nodes that are not there after a plan."""
+    if isinstance(document, ConsolidationPlan):
+        return frozenset(row.node for row in document.removed)
+    return frozenset()
 
 
 def _facts(document: Document, cluster: Cluster, drawn: Picture) -> Iterator[str]:
