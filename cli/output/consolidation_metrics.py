@@ -23,6 +23,7 @@ def _lines(document: ConsolidationPlan, now: float) -> Iterator[str]:
     nodes = (({"state": state}, value) for state, value in numbers.items())
     yield from gauge("consolidate_nodes", "Nodes that can go, that have to come, and that are kept.", nodes)
     yield from gauge("consolidate_moves", "Pods that move.", iter([({}, len(document.steps))]))
-    proved = iter([({}, int(document.status == "Optimal"))])
-    yield from gauge("consolidate_proved", "1 when no plan leaves cheaper nodes with as few moves.", proved)
+    is_proved = int(document.status == "Optimal")
+    says = "1 when no plan is cheaper, nor as cheap with fewer moves."
+    yield from gauge("consolidate_proved", says, iter([({}, is_proved)]))
     yield from gauge("consolidate_timestamp_seconds", "When this was found.", iter([({}, round(now))]))
