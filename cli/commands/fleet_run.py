@@ -72,7 +72,7 @@ class Run:
         raise typer.Exit(max((_outcome(row) for row in rows), default=Exit.WELL))
 
     def _collect(self, found: Iterator[Row]) -> tuple[list[FleetRow], int]:
-        """The rows, without documents where nobody asked for them; JSON lines are written as rows come."""
+        """The rows, without documents where they were not asked for; JSON lines are written as rows come."""
         whole = self.own.report is not None or self.own.output in {FleetOutput.JSON, FleetOutput.YAML}
         rows, peak = [], 0
         for row in found:

@@ -59,7 +59,7 @@ def compare(
 
     Without pending pods: what Descheduler does with the running ones, beside the plan of `rebalance`.
     With `afresh` all pods that a controller makes again are taken as pending, and compared with today.
-    Whoever draws runs once with ties going by the name, and `replays` times with draws: kube-scheduler with
+    Each of them runs once with ties going by the name, and `replays` times with draws: kube-scheduler with
     nodes sampled and ties drawn, Descheduler in other orders.
     `columns` are those to show besides the ones that the question shows: `kubeScheduler`, `descheduler`.
     `time_limit` is for all together; two runs of each kind are there in any case.  `progress` is told about

@@ -88,6 +88,6 @@ def domains(problem: Problem, constraint: Constraint, node_of: Codes, taken: Mas
     return found
 
 
-def has_wishes(template: Template) -> bool:
+def has_preferences(template: Template) -> bool:
     """Whether the pod names nodes, by nodeSelector or by affinity: such pods are evicted last."""
     return bool(template.pod.spec.node_selector) or affinity_of(template.pod) is not None

@@ -15,7 +15,7 @@ import numpy as np
 
 from models.objects.descheduler import DefaultEvictorArgs, DeschedulerPolicy, TopologySpreadArgs
 from planner.descheduler.balance import given, is_balanced
-from planner.descheduler.domains import Constraint, constraints, domains, has_wishes
+from planner.descheduler.domains import Constraint, constraints, domains, has_preferences
 from planner.descheduler.evictable import Evictable
 from planner.descheduler.room import Room
 from planner.eviction.budgets import Budgets
@@ -86,7 +86,7 @@ class Descheduler:
 
     def _rank(self, pod: int) -> tuple[bool, int]:
         """Pods without node affinity go before those with; of these the highest priority goes first."""
-        return not has_wishes(self._problem.template(pod)), self._problem.pods[pod].priority
+        return not has_preferences(self._problem.template(pod)), self._problem.pods[pod].priority
 
     def _granted(self, chosen: list[int], state: State) -> Iterator[int]:
         """The evictions within the limits of the policy and of the budgets."""

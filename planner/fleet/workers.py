@@ -117,7 +117,7 @@ def _begin(memory: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """Nobody waits for an answer once the process that asked is gone."""
+    """End with the process that asked: no answer is of use after it."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

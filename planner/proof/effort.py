@@ -378,11 +378,11 @@ SCARCE_FEW, SCARCE_SEARCHES = 0.05, 2
 #: So many of them are tried together: of more than that too many stand in each other's way.
 SCARCE_TOGETHER = 6
 #: How many possible counts are kept apart then: nearly every replacement may land on several nodes.
-SCARCE_TABLEAUS = 4096
+HISTOGRAMS_KEPT = 4096
 #: Up to so many moves times nodes, moves that cannot share a wave are planned one after the other:
 #: more waves than that would take too long to carry out.
-SINGLE_FILE = 20_000
-#: Where an --evict-only plan leaves something broken that moves mend, others begin with up to so many single
+ONE_MOVE_A_WAVE_MOST = 20_000
+#: Where an --evict-only plan leaves something broken that moves repair, others begin with so many single
 #: evictions for each constraint, so many times.
 SINGLE_EVICTIONS, PLANS_WITH_EVICTIONS_FIRST = 6, 2
 #: So many such sequences are kept at a time, with so many ends each as ties may break, and so many ends

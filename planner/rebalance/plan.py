@@ -105,7 +105,7 @@ def rebalance(  # noqa: PLR0913 - the options of the command
         movable, restricted = movable.without(overdrawn, JOB_FAILS), True
     misjudged = _failure(trial, planned_waves, protections)
     if misjudged is not None:
-        planned_waves = WavePlanner(trial, rules, wave_meter).single_file(found.moves)
+        planned_waves = WavePlanner(trial, rules, wave_meter).one_move_a_wave(found.moves)
         if (still := _failure(trial, planned_waves, protections)) is not None:
             raise InternalError(f"a plan did not hold when it was played through: {still}")
     left = UnscheduledMoves(trial, unscheduled, rules, wave_meter)

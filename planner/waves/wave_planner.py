@@ -93,8 +93,8 @@ class WavePlanner:
         self.meter.look_for("a safe wave for every move")
         if best.left or best.misses(planned):
             best = min(best, self._one_by_one(moves, planned, self.rules), key=lambda one: one.key)
-        if (best.left or best.misses(planned)) and self._size(moves) <= effort.SINGLE_FILE:
-            best = min(best, self.single_file(moves), key=lambda one: one.key)
+        if (best.left or best.misses(planned)) and self._size(moves) <= effort.ONE_MOVE_A_WAVE_MOST:
+            best = min(best, self.one_move_a_wave(moves), key=lambda one: one.key)
         return best
 
     def _size(self, moves: Sequence[Move]) -> int:
@@ -104,7 +104,7 @@ class WavePlanner:
         """Whether planning takes so long that it is done once."""
         return self._size(moves) > effort.PLANNED_ONCE
 
-    def single_file(self, moves: Sequence[Move]) -> WavePlan:
+    def one_move_a_wave(self, moves: Sequence[Move]) -> WavePlan:
         """The moves one after the other, one per wave."""
         timeline = EvictionTimeline(self.trial.problem, moves, self.trial)
         found = self._plan_with(timeline, OneByOne(timeline, moves, self.rules), self.meter.over)

@@ -38,9 +38,14 @@ SOLVE_PATHS: Mapping[str, Effort] = {
 PATHS: Mapping[str, Mapping[str, int]] = {
     "regions": {"EXHAUSTED_PODS": 0},
     "chains": {"EXHAUSTED_PODS": 0, "REGION_VARIABLES": 0},
-    "scarce waves": {"EXHAUSTED_PODS": 0, "PLANNED_ONCE": 0, "SINGLE_FILE": 0},
-    "large repair": {"EXHAUSTED_PODS": 0, "REGION_VARIABLES": 0, "PLANNED_ONCE": 0, "SINGLE_FILE": 0},
-    "all pinned": {"JUDGED_WITH_CARE": 0, "PLANNED_ONCE": 0, "SINGLE_FILE": 0},
+    "scarce waves": {"EXHAUSTED_PODS": 0, "PLANNED_ONCE": 0, "ONE_MOVE_A_WAVE_MOST": 0},
+    "large repair": {
+        "EXHAUSTED_PODS": 0,
+        "REGION_VARIABLES": 0,
+        "PLANNED_ONCE": 0,
+        "ONE_MOVE_A_WAVE_MOST": 0,
+    },
+    "all pinned": {"JUDGED_WITH_CARE": 0, "PLANNED_ONCE": 0, "ONE_MOVE_A_WAVE_MOST": 0},
 }
 
 

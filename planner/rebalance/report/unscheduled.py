@@ -105,7 +105,7 @@ class UnscheduledMoves:
     def _scheduled_with_pins(self, left: Sequence[Move]) -> Sequence[Landing]:
         """The landings of the moves that could follow the plan one by one if every pod could be pinned."""
         every = PinPolicy(frozenset(range(len(self.trial.problem.templates))))
-        return self._single_file(left, replace(self.rules, pin_policy=every)) if self._unpinnable else ()
+        return self._one_by_one(left, replace(self.rules, pin_policy=every)) if self._unpinnable else ()
 
     def _scheduled_with_preemption(self) -> Sequence[Move]:
         """The moves that could follow the plan only if their replacements might preempt."""
@@ -113,14 +113,14 @@ class UnscheduledMoves:
         left = self.plan.left
         if not any(risk.is_possible(self.trial.template(move.pod)) for move in left):
             return ()
-        known = {landing.move for landing in self._single_file(left, self.rules)}
-        loose = self._single_file(left, replace(self.rules, lets_preempt=True))
+        known = {landing.move for landing in self._one_by_one(left, self.rules)}
+        loose = self._one_by_one(left, replace(self.rules, lets_preempt=True))
         return [landing.move for landing in loose if landing.move not in known]
 
-    def _single_file(self, left: Sequence[Move], rules: WaveRules) -> Sequence[Landing]:
+    def _one_by_one(self, left: Sequence[Move], rules: WaveRules) -> Sequence[Landing]:
         """The landings of the moves that can follow the plan one by one; none in a large cluster."""
         trial = self.trial
-        if len(left) * trial.problem.nodes.size > effort.SINGLE_FILE:
+        if len(left) * trial.problem.nodes.size > effort.ONE_MOVE_A_WAVE_MOST:
             return ()
         done = [landing.move for wave in self.plan.waves for landing in wave]
         stage = EvictionTimeline(trial.problem, [*done, *left], trial)
