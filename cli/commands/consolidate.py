@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -55,6 +56,10 @@ Pin = Annotated[
     bool, typer.Option("--pin", help="Replacements may be pinned to nodes, where evictions do not do.")
 ]
 Curve = Annotated[bool, typer.Option("--curve", help="Also what fewer moves would achieve.")]
+Metrics = Annotated[
+    str | None,
+    typer.Option("--metrics", metavar="FILE", help="Also write figures that Prometheus collects."),
+]
 DeleteNodes = Annotated[
     bool,
     typer.Option("--delete-nodes", help="With -o script: in the end it prints how the nodes are deleted."),
@@ -77,6 +82,8 @@ def consolidate(
     time_limit: options.TimeLimit = 60.0,
     delete_nodes: DeleteNodes = False,
     output: options.ScriptFormat = None,
+    report: options.Report = None,
+    metrics: Metrics = None,
     verbose: options.Verbose = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
@@ -109,20 +116,24 @@ def consolidate(
     from cli.commands.steps import cluster_asked
     from cli.input.again import again
     from cli.input.prices import read_catalogue, read_prices, share
+    from cli.output.consolidation_metrics import write_consolidation_metrics
     from cli.output.interrupt import stop_event
     from cli.output.progress import search
     from cli.output.render import Page, show, show_lines
+    from cli.output.report.publish import publish
     from cli.output.views.scripts import consolidation as script
     from planner import consolidate as plan_nodes
+    from planner.consolidate.setting import with_added
 
     cluster = cluster_asked(filename, recursive, context, kubeconfig, changes)
     by_type = None if prices is None else read_prices(prices)
+    machines = None if catalogue is None else read_catalogue(catalogue)
     with search("nodes that can go", stoppable=True), stop_event() as stop_requested:
         plan = plan_nodes(
             cluster,
             prices=by_type,
             price_label=price_label,
-            catalogue=None if catalogue is None else read_catalogue(catalogue),
+            catalogue=machines,
             choice=_choice(cluster, nodes, keep or ()),
             reserve=share(reserve),
             survive=survive,
@@ -132,6 +143,9 @@ def consolidate(
             time_limit=time_limit,
             stop_event=stop_requested,
         )
+    publish(report, "consolidate", plan, with_added(cluster, plan.added, machines or (), price_label))
+    if metrics is not None:
+        write_consolidation_metrics(metrics, plan, time.time())
     if output == options.ScriptOutput.SCRIPT:
         show_lines(plan, script.lines(plan, cluster, again(cluster), delete_nodes=delete_nodes))
     else:

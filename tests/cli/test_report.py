@@ -29,6 +29,7 @@ REPORTS = {
     "solve": ("solve", "-f", "examples/12-uneven-zones"),
     "compare": ("compare", "-f", "examples/13-rack-grid", "--replays", "1"),
     "rebalance": ("rebalance", "-f", "examples/43-budget-and-waves"),
+    "consolidate": ("consolidate", "-f", "examples/52-consolidate", "--curve"),
     "explain": ("explain", "-f", "examples/30-stuck-by-an-empty-zone"),
     "drain": ("drain", "pool=old", "-f", "examples/51-drain-a-pool"),
     "rollout": ("rollout", "--snapshot", "examples/50-rollout-half-way", "-f", "{next}"),

@@ -40,6 +40,7 @@ def page(
     drawn: Picture,
     told: Sequence[Told] = (),
     facts: Sequence[str] = (),
+    plots: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """The HTML of a report, which needs nothing beside it."""
     verdict = next(
@@ -48,7 +49,8 @@ def page(
     moved = bool(told)
     found = _titled([*sections_of(_without(sections, verdict))])
     tables: list[HtmlTable] = []
-    parts = [_section(section, tables) for section in found]
+    parts = [{"title": plot["title"], "parts": [plot]} for plot in plots]
+    parts += [_section(section, tables) for section in found]
     play = _play(drawn, told)
     if play is not None:
         parts.append({"title": "Step by step", "parts": [{"kind": "play", **play["shown"]}]})

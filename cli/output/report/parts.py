@@ -202,9 +202,11 @@ def nodes_table(picture: Picture, *, moved: bool) -> HtmlTable:
         (
             (shown(node.name), ""),
             (shown(node.zone), ""),
-            *((str(node.pods[state]), "") for state in range(len(states))),
+            *((str(node.pods[state]) if node.there[state] else "", "") for state in range(len(states))),
             *(
                 (f"{node.percent[name][state]}%", f"u{min(node.percent[name][state] // 5, 20)}")
+                if node.there[state]
+                else ("", "")
                 for name in resources
                 for state in range(len(states))
             ),
@@ -227,5 +229,5 @@ def buckets(picture: Picture, resource: str, *, moved: bool) -> tuple[Bucket, ..
     counts = [[0, 0] for _ in range(10)]
     for node in picture.nodes:
         for state, percent in enumerate(node.percent[resource]):
-            counts[min(percent // 10, 9)][state] += 1
+            counts[min(percent // 10, 9)][state] += node.there[state]
     return tuple(Bucket(10 * place, tuple(found[: 2 if moved else 1])) for place, found in enumerate(counts))

@@ -12,6 +12,7 @@ from cli.output.progress import doing
 from cli.output.screen import Screen
 from cli.output.views.placement_plan import STEPS
 from planner.documents.comparison import Comparison
+from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import Document, PlacementPlan
 from planner.documents.rollout import Rollout
@@ -42,17 +43,22 @@ def publish(target: str | None, command: str, document: Document, cluster: Clust
 
 def html(command: str, document: Document, cluster: Cluster) -> str:
     """The page of a document about a cluster."""
+    from cli.output.report.cost_plot import cost_plot, nodes_there
     from cli.output.report.page import page
     from planner.audit.picture import picture
 
     steps, told = _steps(document)
     drawn = picture(cluster, steps)
+    plots = []
+    if isinstance(document, ConsolidationPlan):
+        drawn = nodes_there(drawn, document)
+        plots.append(cost_plot(document))
     found = [*_sections(document)]
     # Long lists come last.
     steps_at = next((place for place, one in enumerate(found) if one.title == STEPS), len(found))
     more = [*_fixes(document, cluster), *_spread(document, drawn)]
     sections = [*found[:steps_at], *more, *found[steps_at:]]
-    return page(command, document, sections, drawn, told, [*_facts(document, cluster, drawn)])
+    return page(command, document, sections, drawn, told, [*_facts(document, cluster, drawn)], plots)
 
 
 def _sections(document: Document) -> Iterator[Section]:
@@ -99,7 +105,7 @@ def _steps(document: Document) -> tuple[Sequence[Step], Sequence[Told]]:
     """What a plan does to pods, and how each step is called."""
     from cli.output.report.page import Told
 
-    if isinstance(document, MovePlan):
+    if isinstance(document, MovePlan | ConsolidationPlan):
         moves = [(step.pod, step.source, step.node) for step in document.steps]
         return moves, [Told(s.wave, f"{s.pod} from {s.source} to {s.node}") for s in document.steps]
     if isinstance(document, PlacementPlan):
@@ -120,6 +126,7 @@ def _facts(document: Document, cluster: Cluster, drawn: Picture) -> Iterator[str
     if origin is not None and origin.context:
         yield f"cluster {origin.context}"
     pods = sum(node.pods[0] for node in drawn.nodes)
-    yield f"{counted(len(drawn.nodes), 'node')}, {counted(pods, 'pod')} on nodes"
+    nodes = sum(node.there[0] for node in drawn.nodes)
+    yield f"{counted(nodes, 'node')}, {counted(pods, 'pod')} on nodes"
     if document.kubernetes is not None:
         yield f"as kube-scheduler {document.kubernetes.version} decides"
