@@ -16,10 +16,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from consolidation_replay import failure, grown
+from consolidation_replay import failure
 
 from models import Cluster
 from planner import consolidate
+from planner.consolidate.prices import INSTANCE_TYPE
+from planner.consolidate.setting import with_added
 from planner.documents.consolidation import ConsolidationPlan
 
 PRICES = {
@@ -76,7 +78,7 @@ def main(words: Sequence[str] | None = None) -> None:
         catalogue = types(given.folder) if given.catalogue else None
         plan = consolidate(found, prices=PRICES, catalogue=catalogue, pins=given.pin, time_limit=given.limit)
         took, work = time.monotonic() - start, time.process_time() - cpu
-        found = grown(found, plan, catalogue or ())
+        found = with_added(found, plan.added, catalogue or (), INSTANCE_TYPE)
         failed = sum(failure(found, plan, seed) is not None for seed in range(given.replays))
         rows.append((case, plan))
         other = karpenter(given.folder, replace=given.catalogue)[case["name"]]

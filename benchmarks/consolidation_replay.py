@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from models import Cluster
 from planner.audit.findings import findings_of
-from planner.consolidate.catalogue import Catalogue
-from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import goes_with_its_node
-from planner.consolidate.setting import with_machines
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.move_plan import MoveStep, OnNodes
 from planner.moves.constraint_counts import excesses, worse
@@ -29,14 +26,6 @@ def failure(cluster: Cluster, plan: ConsolidationPlan, seed: int) -> str | None:
     for name in names:
         cluster = cordon(cluster, name)
     return _Replay(Problem(cluster), plan, random.Random(seed)).failure()
-
-
-def grown(cluster: Cluster, plan: ConsolidationPlan, rows: Sequence[Mapping[str, str]]) -> Cluster:
-    """The cluster with the machines that a plan adds from a catalogue."""
-    if not plan.added:
-        return cluster
-    types = {(found.name, found.zone): found for found in Catalogue.of(cluster, rows, INSTANCE_TYPE).types}
-    return with_machines(cluster, {row.name: types[row.type, row.zone] for row in plan.added})
 
 
 class _Replay:

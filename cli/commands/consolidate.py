@@ -121,17 +121,20 @@ def consolidate(
     from cli.output.consolidation_metrics import write_consolidation_metrics
     from cli.output.interrupt import stop_event
     from cli.output.progress import search
+    from cli.output.report.publish import publish
     from cli.output.views.scripts import consolidation as script
     from planner import consolidate as plan_nodes
+    from planner.consolidate.setting import with_added
 
     cluster = cluster_asked(filename, recursive, context, kubeconfig, changes)
     by_type = None if prices is None else read_prices(prices)
+    machines = None if catalogue is None else read_catalogue(catalogue)
     with search("nodes that can go", stoppable=True), stop_event() as stop_requested:
         plan = plan_nodes(
             cluster,
             prices=by_type,
             price_label=price_label,
-            catalogue=None if catalogue is None else read_catalogue(catalogue),
+            catalogue=machines,
             choice=_choice(cluster, nodes, keep or ()),
             reserve=share(reserve),
             survive=survive,
@@ -143,7 +146,8 @@ def consolidate(
         )
     if metrics is not None:
         write_consolidation_metrics(metrics, plan, time.time())
-    answer = Answer(output=output, verbose=verbose, report=report)
+    publish(report, "consolidate", plan, with_added(cluster, plan.added, machines or (), price_label))
+    answer = Answer(output=output, verbose=verbose)
     lines = partial(script.lines, delete_nodes=delete_nodes)
     answer.give("consolidate", plan, cluster, findings=False, script=lines)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -23,7 +23,7 @@ Step = tuple[str, str | None, str | None]
 _MOST_STEPS = 5_000
 
 
-def picture(cluster: Cluster, steps: Sequence[Step] = (), removed: Collection[str] = frozenset()) -> Picture:
+def picture(cluster: Cluster, steps: Sequence[Step] = ()) -> Picture:
     """Every node with what is requested of it, and every constraint that the steps change."""
     problem = Problem(cluster)
     node_of = problem.node_of.copy()
@@ -36,10 +36,7 @@ def picture(cluster: Cluster, steps: Sequence[Step] = (), removed: Collection[st
     ]
     found = [left for left, _ in pairs]
     return Picture(
-        nodes=tuple(
-            node.model_copy(update={"removed": node.name in removed})
-            for node in _nodes(problem, (now, after), (problem.node_of, node_of))
-        ),
+        nodes=tuple(_nodes(problem, (now, after), (problem.node_of, node_of))),
         spread=tuple(change_of(left, right) for left, right in pairs),
         steps=tuple(_steps(problem, found, steps)) if len(steps) <= _MOST_STEPS else (),
     )

@@ -15,10 +15,11 @@ import numpy as np
 from models import Cluster
 from models.collector import collector_paused
 from models.controllers.daemons import node_meant
-from planner.consolidate.catalogue import MachineType
+from planner.consolidate.catalogue import Catalogue, MachineType
 from planner.consolidate.layout import Layout, first_layout, moves_to
 from planner.consolidate.prices import INSTANCE_TYPE, NodePrices
 from planner.consolidate.removable import NodeChoice, Removable
+from planner.documents.consolidation import AddedNode
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable
@@ -117,6 +118,16 @@ def named(question: Question, counts: Sequence[tuple[MachineType, int]]) -> dict
             last[machine.prefix] = suffix
             found[f"{machine.prefix}-{suffix}"] = machine
     return found
+
+
+def with_added(
+    cluster: Cluster, added: Sequence[AddedNode], rows: Sequence[Mapping[str, str]], price_label: str
+) -> Cluster:
+    """The cluster with the machines that a plan adds from a catalogue."""
+    if not added:
+        return cluster
+    types = {(found.name, found.zone): found for found in Catalogue.of(cluster, rows, price_label).types}
+    return with_machines(cluster, {row.name: types[row.type, row.zone] for row in added})
 
 
 def with_machines(cluster: Cluster, machines: Mapping[str, MachineType]) -> Cluster:

@@ -6,14 +6,16 @@ from planner.documents.plan import DocumentPart, SpreadChange
 
 
 class NodeUse(DocumentPart):
-    """A node, and in per cent what pods request of it, now and after all steps: by resource."""
+    """A node, and in per cent what pods request of it, now and after all steps: by resource.
+
+    `there` says whether it is there now, and after all steps.
+    """
 
     name: str
     zone: str
     pods: tuple[int, int]
     percent: dict[str, tuple[int, int]]
-    removed: bool = False
-    """Whether it is there no more after all steps."""
+    there: tuple[bool, bool] = (True, True)
 
 
 class SpreadStep(DocumentPart):

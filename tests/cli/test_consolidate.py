@@ -170,3 +170,27 @@ def test_a_domain_may_be_lost(planner: Planner, snapshot: str) -> None:
     )
     refused = planner("consolidate", "-f", snapshot, "--survive", "rack")
     assert (refused.code, refused.err) == (2, "error: survive: no node has the label rack\n")
+
+
+def test_the_page_draws_cost_against_moves(planner: Planner, snapshot: str, tmp_path: Path) -> None:
+    """Now and after, the bound as a line; a node that goes counts among the nodes now and not after."""
+    page = tmp_path / "page.html"
+    assert planner("consolidate", "-f", snapshot, "--report", str(page)).code == 0
+    text = page.read_text()
+    assert "now 2, after the plan 1, and no set of nodes that holds every pod costs less than 1." in text
+    assert "<title>no moves: cost 2</title>" in text
+    assert "<title>1 move: cost 1</title>" in text
+    assert '<line class="least"' in text
+    assert "2 nodes from 20 % of cpu, now" in text
+    assert "1 node from 50 % of cpu, after" in text
+    assert "no nodes from 0 % of cpu, after" in text
+
+
+def test_a_page_with_machines_that_are_added(planner: Planner, tmp_path: Path) -> None:
+    """New machines are on the page, and not among the nodes that are there now."""
+    folder, page = "examples/55-fewer-larger-machines", tmp_path / "page.html"
+    words = ("-f", folder, "--catalogue", f"{folder}/catalogue.csv", "--pin", "--report", str(page))
+    assert planner("consolidate", *words).code == 0
+    text = page.read_text()
+    assert "large-zone-a-" in text
+    assert "6 nodes, 6 pods on nodes" in text

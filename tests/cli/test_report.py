@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from cli.input.prices import read_catalogue
 from cli.output.report.embedded import embedded, extracted
 from cli.output.report.publish import html
 from models import Cluster
@@ -30,9 +29,9 @@ REPORTS = {
     "solve": ("solve", "-f", "examples/12-uneven-zones"),
     "compare": ("compare", "-f", "examples/13-rack-grid", "--replays", "1"),
     "rebalance": ("rebalance", "-f", "examples/43-budget-and-waves"),
+    "consolidate": ("consolidate", "-f", "examples/52-consolidate", "--curve"),
     "explain": ("explain", "-f", "examples/30-stuck-by-an-empty-zone"),
     "drain": ("drain", "pool=old", "-f", "examples/51-drain-a-pool"),
-    "consolidate": ("consolidate", "-f", "examples/52-consolidate", "--curve"),
     "rollout": ("rollout", "--snapshot", "examples/50-rollout-half-way", "-f", "{next}"),
 }
 
@@ -183,20 +182,9 @@ def test_nodes_that_go_are_drawn_now_and_not_after() -> None:
     assert after == len(cluster.pods)
     points = {0: plan.cost.before, len(plan.steps): plan.cost.after}
     points |= {point.moves: point.cost for point in plan.frontier}
-    assert all(f"<title>cost {cost:g} with " in text for cost in points.values())
+    assert all(f": cost {cost:g}</title>" in text for cost in points.values())
     assert text.count("<circle ") == len(points)
-    assert f"no plan costs less than {plan.cost.bound:g}" in text
-
-
-def test_a_machine_to_come_is_not_drawn() -> None:
-    """What goes there leaves the nodes that are drawn."""
-    folder = ROOT / "examples" / "55-fewer-larger-machines"
-    cluster = Cluster.load(folder / "nodes.yaml", folder / "running.yaml")
-    catalogue = read_catalogue(str(folder / "catalogue.csv"))
-    plan = consolidate(cluster, catalogue=catalogue, pins=True)
-    assert plan.added
-    rows = Page(html("consolidate", plan, cluster)).tables["Nodes by use, the fullest first"][1:]
-    assert sorted(row[0] for row in rows) == sorted(item.name for item in cluster.nodes)
+    assert f"at least {plan.cost.bound:g}</title>" in text
 
 
 @pytest.mark.parametrize("example", ["40-scale-down-repaired", "42-full-zone", "43-budget-and-waves"])

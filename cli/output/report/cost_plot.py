@@ -1,46 +1,70 @@
-"""What nodes cost by the moves that are made: now, the plans of a frontier, the plan, and the bound below."""
+"""What a consolidation saves: cost against moves, as a plot, and which nodes are there before and after."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from cli.output.page import counted
-from planner.documents.consolidation import ConsolidationPlan
+from planner.documents.consolidation import ConsolidationPlan, FrontierPoint
+from planner.documents.picture import Picture
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 60.0, 620.0, 30.0, 160.0
+_LEFT, _RIGHT, _TOP, _FLOOR = 80.0, 620.0, 16.0, 208.0
+_TICKS = 4
 
 
 def cost_plot(document: ConsolidationPlan) -> dict[str, Any]:
-    """What the page draws."""
-    cost, moves = document.cost, len(document.steps)
-    points = {0: cost.before, **{point.moves: point.cost for point in document.frontier}, moves: cost.after}
-    bound, highest = cost.bound, max(*points.values(), 1e-9)
+    """The frontier, or only now and after; dashed what no set of nodes costs less than."""
+    points, cost = _points(document), document.cost
+    most_moves = max(point.moves for point in points) or 1
+    most = max(cost.before, *(point.cost for point in points)) or 1.0
 
-    def across(number: int) -> float:
-        return round(_LEFT + (_RIGHT - _LEFT) * number / max(*points, 1), 1)
+    def x(moves: int) -> float:
+        return round(_LEFT + (_RIGHT - _LEFT) * moves / most_moves, 1)
 
-    def down(value: float) -> float:
-        return round(_BOTTOM - (_BOTTOM - _TOP) * value / highest, 1)
+    def y(price: float) -> float:
+        return round(_FLOOR - (_FLOOR - _TOP) * price / most, 1)
 
-    drawn = [
-        {
-            "x": across(number),
-            "y": down(value),
-            "label": f"cost {value:g} with {counted(number, 'move')}",
-            "text": f"{value:g}",
-        }
-        for number, value in sorted(points.items())
-    ]
-    low = "" if bound is None else f"; no plan costs less than {bound:g}"
-    label = f"Cost by moves. {'; '.join(str(point['label']) for point in drawn)}{low}"
+    path = []
+    for before, point in zip([points[0], *points], points, strict=False):
+        path += [f"{x(point.moves)},{y(before.cost)}", f"{x(point.moves)},{y(point.cost)}"]
+    bound = None if cost.bound is None else {"y": y(cost.bound), "text": f"at least {cost.bound:g}"}
     return {
         "kind": "plot",
-        "label": label,
-        "points": drawn,
-        "line": " ".join(f"{point['x']},{point['y']}" for point in drawn),
-        "bound": None if bound is None else {"y": down(bound), "text": f"no plan costs less than {bound:g}"},
-        "moves": [(across(number), number) for number in sorted({0, moves})],
-        "left": _LEFT,
-        "right": _RIGHT,
-        "bottom": _BOTTOM,
+        "text": _text(document),
+        "ticks": [{"y": y(most * n / _TICKS), "text": f"{most * n / _TICKS:.4g}"} for n in range(_TICKS + 1)],
+        "path": " ".join(path),
+        "points": [
+            {
+                "x": x(p.moves),
+                "y": y(p.cost),
+                "moves": p.moves,
+                "text": f"{counted(p.moves, 'move')}: cost {p.cost:g}",
+            }
+            for p in points
+        ],
+        "bound": bound,
     }
+
+
+def _points(document: ConsolidationPlan) -> list[FrontierPoint]:
+    now = FrontierPoint(nodes=0, moves=0, cost=document.cost.before)
+    moves, nodes = len(document.steps), len(document.removed)
+    after = FrontierPoint(nodes=nodes, moves=moves, cost=document.cost.after)
+    return [now, *(point for point in document.frontier or (after,) if point.moves)]
+
+
+def _text(document: ConsolidationPlan) -> str:
+    cost, least = document.cost, ""
+    if cost.bound is not None:
+        least = f", and no set of nodes that holds every pod costs less than {cost.bound:g}"
+    return f"Cost by moves: now {cost.before:g}, after the plan {cost.after:g}{least}."
+
+
+def nodes_there(drawn: Picture, document: ConsolidationPlan) -> Picture:
+    """The picture, in which machines that are added are not there now, and nodes that go not after."""
+    gone, new = {row.node for row in document.removed}, {row.name for row in document.added}
+    nodes = tuple(
+        node.model_copy(update={"there": (node.name not in new, node.name not in gone)})
+        for node in drawn.nodes
+    )
+    return drawn.model_copy(update={"nodes": nodes})

@@ -20,7 +20,7 @@ from cli.output.blocks import (
 )
 from cli.output.forms.spreads import by_key, changes, is_listed, over, short_key, summed_up
 from cli.output.table import JOINT, harmless
-from planner.documents.picture import NodeUse, Picture
+from planner.documents.picture import Picture
 
 #: (text, class) of a cell; most have no class.
 HtmlCell = tuple[str, str]
@@ -202,12 +202,11 @@ def nodes_table(picture: Picture, *, moved: bool) -> HtmlTable:
         (
             (shown(node.name), ""),
             (shown(node.zone), ""),
-            *((_unless_removed(node, state, str(node.pods[state])), "") for state in range(len(states))),
+            *((str(node.pods[state]) if node.there[state] else "", "") for state in range(len(states))),
             *(
-                (
-                    _unless_removed(node, state, f"{node.percent[name][state]}%"),
-                    f"u{min(node.percent[name][state] // 5, 20)}",
-                )
+                (f"{node.percent[name][state]}%", f"u{min(node.percent[name][state] // 5, 20)}")
+                if node.there[state]
+                else ("", "")
                 for name in resources
                 for state in range(len(states))
             ),
@@ -215,10 +214,6 @@ def nodes_table(picture: Picture, *, moved: bool) -> HtmlTable:
         for node in order
     )
     return HtmlTable("Nodes by use, the fullest first", tuple(heads), rows, "use")
-
-
-def _unless_removed(node: NodeUse, state: int, text: str) -> str:
-    return "" if state and node.removed else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,5 +229,5 @@ def buckets(picture: Picture, resource: str, *, moved: bool) -> tuple[Bucket, ..
     counts = [[0, 0] for _ in range(10)]
     for node in picture.nodes:
         for state, percent in enumerate(node.percent[resource]):
-            counts[min(percent // 10, 9)][state] += not (state and node.removed)
+            counts[min(percent // 10, 9)][state] += node.there[state]
     return tuple(Bucket(10 * place, tuple(found[: 2 if moved else 1])) for place, found in enumerate(counts))

@@ -43,18 +43,20 @@ def publish(target: str | None, command: str, document: Document, cluster: Clust
 
 def html(command: str, document: Document, cluster: Cluster) -> str:
     """The page of a document about a cluster."""
-    from cli.output.report.cost_plot import cost_plot
+    from cli.output.report.cost_plot import cost_plot, nodes_there
     from cli.output.report.page import page
     from planner.audit.picture import picture
 
     steps, told = _steps(document)
-    drawn = picture(cluster, steps, _removed(document))
+    drawn = picture(cluster, steps)
+    plot = None
+    if isinstance(document, ConsolidationPlan):
+        drawn, plot = nodes_there(drawn, document), cost_plot(document)
     found = [*_sections(document)]
     # Long lists come last.
     steps_at = next((place for place, one in enumerate(found) if one.title == STEPS), len(found))
     more = [*_fixes(document, cluster), *_spread(document, drawn)]
     sections = [*found[:steps_at], *more, *found[steps_at:]]
-    plot = cost_plot(document) if isinstance(document, ConsolidationPlan) else None
     return page(command, document, sections, drawn, told, [*_facts(document, cluster, drawn)], plot)
 
 
@@ -103,9 +105,7 @@ def _steps(document: Document) -> tuple[Sequence[Step], Sequence[Told]]:
     from cli.output.report.page import Told
 
     if isinstance(document, MovePlan | ConsolidationPlan):
-        # Machines to come are not among the nodes that are drawn: what goes there only leaves.
-        come = {row.name for row in document.added} if isinstance(document, ConsolidationPlan) else set()
-        moves = [(s.pod, s.source, None if s.node in come else s.node) for s in document.steps]
+        moves = [(step.pod, step.source, step.node) for step in document.steps]
         return moves, [Told(s.wave, f"{s.pod} from {s.source} to {s.node}") for s in document.steps]
     if isinstance(document, PlacementPlan):
         binds: list[Step] = []
@@ -119,19 +119,13 @@ def _steps(document: Document) -> tuple[Sequence[Step], Sequence[Told]]:
     return (), ()
 
 
-def _removed(document: Document) -> frozenset[str]:
-    """The nodes that are not there after a plan."""
-    if isinstance(document, ConsolidationPlan):
-        return frozenset(row.node for row in document.removed)
-    return frozenset()
-
-
 def _facts(document: Document, cluster: Cluster, drawn: Picture) -> Iterator[str]:
     """Which cluster it is about, how large it is, and whose decisions are copied."""
     origin = getattr(cluster, "origin", None)
     if origin is not None and origin.context:
         yield f"cluster {origin.context}"
     pods = sum(node.pods[0] for node in drawn.nodes)
-    yield f"{counted(len(drawn.nodes), 'node')}, {counted(pods, 'pod')} on nodes"
+    nodes = sum(node.there[0] for node in drawn.nodes)
+    yield f"{counted(nodes, 'node')}, {counted(pods, 'pod')} on nodes"
     if document.kubernetes is not None:
         yield f"as kube-scheduler {document.kubernetes.version} decides"

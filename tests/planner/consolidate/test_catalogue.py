@@ -13,7 +13,7 @@ from planner import consolidate
 from planner.clock import Clock
 from planner.consolidate.candidates import candidates
 from planner.consolidate.catalogue import Catalogue
-from planner.consolidate.setting import Question
+from planner.consolidate.setting import Question, with_added
 from planner.documents.consolidation import ConsolidationPlan
 from planner.proof.meter import Meter
 from tests import seeds
@@ -83,12 +83,12 @@ def test_the_cost_is_that_of_all_placements_tried(seed: int | None) -> None:
 @pytest.mark.parametrize("pins", [False, True])
 def test_every_order_and_every_tie_empties_the_nodes(seed: int | None, pins: bool) -> None:
     """The cluster with the machines that are added, replayed: nothing pending, no constraint worse."""
-    from consolidation_replay import failure, grown
+    from consolidation_replay import failure
 
     seed = seeds.fresh() if seed is None else seed
     for case in cases(seed, seeds.tries(8)):
         plan = planned(case, time_limit=4, pins=pins)
-        found = grown(case.cluster(), plan, ROWS)
+        found = with_added(case.cluster(), plan.added, ROWS, "type")
         assert len(found.nodes) == len(case.zones) + len(plan.added)
         assert {row.name for row in plan.added} <= {step.node for step in plan.steps}
         assert [failure(found, plan, draw) for draw in range(5)] == [None] * 5, (case, plan.steps)
