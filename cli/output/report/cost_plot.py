@@ -50,7 +50,7 @@ def _points(document: ConsolidationPlan) -> list[FrontierPoint]:
     now = FrontierPoint(nodes=0, moves=0, cost=document.cost.before)
     moves, nodes = len(document.steps), len(document.removed)
     after = FrontierPoint(nodes=nodes, moves=moves, cost=document.cost.after)
-    return [now, *(point for point in document.frontier or (after,) if point.moves)]
+    return list(dict.fromkeys((now, *(document.frontier or (after,)))))
 
 
 def _text(document: ConsolidationPlan) -> str:
