@@ -23,7 +23,7 @@ class NodeGroups:
         self.nodes_in: Ints = np.bincount(of, minlength=self.size)
         self.first: Codes = np.unique(of, return_index=True)[1].astype(np.intp)
         #: Whether every node is the cell of its own number.
-        self.single = self.size == len(of)
+        self.single = bool((of == np.arange(len(of))).all())
 
     @classmethod
     def single_nodes(cls, size: int) -> NodeGroups:

@@ -378,7 +378,7 @@ SCARCE_FEW, SCARCE_SEARCHES = 0.05, 2
 #: So many of them are tried together: of more than that too many stand in each other's way.
 SCARCE_TOGETHER = 6
 #: How many possible counts are kept apart then: nearly every replacement may land on several nodes.
-HISTOGRAMS_KEPT = 4096
+SCARCE_HISTOGRAMS_KEPT = 4096
 #: Up to so many moves times nodes, moves that cannot share a wave are planned one after the other:
 #: more waves than that would take too long to carry out.
 ONE_MOVE_A_WAVE_MOST = 20_000

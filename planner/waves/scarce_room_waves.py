@@ -26,7 +26,7 @@ from planner.waves.open_waves import OpenWaves, RetryHints, WaveRules
 class ScarceRoomWaves(OpenWaves):
     """Plans waves for moves and carries them out on a timeline."""
 
-    _histograms_kept = effort.HISTOGRAMS_KEPT
+    _histograms_kept = effort.SCARCE_HISTOGRAMS_KEPT
 
     def __init__(
         self,

@@ -51,3 +51,11 @@ def test_single_nodes_leave_amounts_as_they_are() -> None:
     assert cells.sums(np.array([4, 5, 6])).tolist() == [4, 5, 6]
     assert cells.single
     assert cells.tells(np.array([1, 2, 1]))
+
+
+def test_nodes_by_themselves_in_another_order_are_not_single() -> None:
+    """Only where the cell has the number of its node amounts of nodes are those of cells."""
+    cells = NodeGroups(np.array([2, 0, 1], np.intp))
+    assert not cells.single
+    assert cells.sums(np.array([10, 20, 30])).tolist() == [20, 30, 10]
+    assert NodeGroups(np.arange(3)).single
