@@ -16,10 +16,11 @@ from planner.audit.findings import findings_of
 from planner.consolidate.layout import Layout
 from planner.consolidate.regions import cells, profiles, room_of
 from planner.consolidate.removable import Removable
-from planner.cpsat.kept import COST, Demands, Keepable, Kept
+from planner.cpsat.kept import COST, Demands, Keepable, Kept, Site
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.node_groups import NodeGroups
+from planner.proof import effort
 from planner.proof.meter import Meter
 
 
@@ -60,11 +61,24 @@ def cost_bound(
     }
     touched = [(found, most) for found, most in hard if not found.members.isdisjoint(wanted)]
     model = KeepModel(batch, profiles(trial, batch), keepable, touched, Demands())
+    if len(wanted) * len(kinds.first) > effort.BOUND_HINTED:
+        model.hint(_as_it_is(kinds, before))
     found = model.solve({COST: meter.left()}, meter)
     trial.state.rollback(mark)
     if found is None:
         return CostBound(fixed)
     return CostBound(fixed + found.bounds[COST], [*_not_kept(kinds, found, load)])
+
+
+def _as_it_is(kinds: NodeGroups, before: Layout) -> Kept:
+    """The cluster as it is: what is not removed is kept, and every pod stays."""
+    size = len(kinds.first)
+    kept = np.bincount(kinds.of[~before.removed], minlength=size)
+    staying: dict[Site, int] = {}
+    for template, node in np.argwhere(before.counts).tolist():
+        site = template, int(kinds.of[node])
+        staying[site] = staying.get(site, 0) + int(before.counts[template, node])
+    return Kept({}, staying, dict(enumerate(kept.tolist())))
 
 
 def _not_kept(kinds: NodeGroups, found: Kept, load: NDArray[np.float64]) -> list[int]:

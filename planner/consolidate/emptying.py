@@ -40,8 +40,8 @@ UNSURVIVED = "without it pods would find no node when a domain is lost"
 
 
 #: Whether pods of kept nodes move, too, and whether all nodes are emptied at once.
-_WAYS = ((True, True), (True, False), (False, False))
-_WAYS_BY_EVICTIONS = ((False, True), (False, False))
+_WAYS: tuple[tuple[bool, bool], ...] = ((True, True), (True, False), (False, False))
+_WAYS_BY_EVICTIONS: tuple[tuple[bool, bool], ...] = ((False, True), (False, False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,7 @@ class Emptying:
         self._pins = pins
         self._losses = losses
         self._pod_order: Sequence[int] = ()
+        self._reasons: dict[int, KeptNode] = {}
         self._hard = trial.ledger.excess(hard=True)
         self._findings = sum(1 for _ in findings_of(self._problem, trial.state))
 
@@ -112,14 +113,19 @@ class Emptying:
         Pods are tried in an `order`, if there is one, else the largest first.
         """
         self._pod_order = order
+        self._reasons.clear()
         best = self._without_moves(layout)
-        for bystanders, at_once in _WAYS if self._pins else _WAYS_BY_EVICTIONS:
+        ways = _WAYS if self._pins else _WAYS_BY_EVICTIONS
+        if layout.moves(self._before) > effort.SWEPT_AT_MOST:
+            ways = ways[-1:]
+        for bystanders, at_once in ways:
             found = self._of(layout, best, cost, bystanders=bystanders, at_once=at_once)
             best = min(best, found, key=lambda one: (cost(one.removed), one.moves))
             if (best.removed == layout.removed).all() or self._meter.over():
                 break
         self._check(best)
-        return best
+        kept = np.flatnonzero(layout.removed & ~best.removed).tolist()
+        return replace(best, given_back={node: self._reasons.get(node, KeptNode(UNSAFE)) for node in kept})
 
     def _of(
         self,
@@ -149,6 +155,7 @@ class Emptying:
             removed[[*kept]] = False
             cordoned[[*kept]] = False
             given_back |= kept
+            self._reasons |= kept
         return best
 
     def _without_moves(self, layout: Layout) -> Emptied:

@@ -71,15 +71,17 @@ class ConsolidationSearch:
         self._draw = np.random.default_rng(1)
 
     def run(self) -> FoundLayout:
-        tries = [self._removal((), fixed_first=first, removed=self.before.removed) for first in (True, False)]
+        pairs = len(self._templates()) * self._trial.problem.nodes.size
+        ways = (True, False) if pairs <= effort.REMOVALS_AT_MOST else (True,)
+        tries = [self._removal((), fixed_first=first, removed=self.before.removed) for first in ways]
         bound = self._least() if self._machines is None else self._machines.bound
-        tries += [self._removal([*bound.order], fixed_first=first) for first in (True, False)]
-        tries += [self._together(bound.order, scarce_first=first) for first in (True, False)]
+        if pairs <= effort.REMOVALS_AT_MOST:
+            tries += [self._removal([*bound.order], fixed_first=first) for first in (True, False)]
+            tries += [self._together(bound.order, scarce_first=first) for first in (True, False)]
         removals = sorted(tries, key=self._key)
         first = removals[0]
         self._set(first)
         least_cost = bound.cost
-        pairs = len(self._templates()) * self._trial.problem.nodes.size
         if pairs <= effort.KEPT_AT_ONCE:
             return self._whole(removals, bound)
         layout = self._improve(self._recreated(first, least_cost), least_cost)

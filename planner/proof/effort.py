@@ -418,14 +418,20 @@ CONSOLIDATION_SHARE = 0.5
 DUAL_FUNCTIONS = 6
 #: The part of the search for the bound over kinds of nodes; it is nearly always near its end by then.
 BOUND_OF_COST_SHARE = 0.15
+#: Of so many pairs of a template and a kind the solver finds no solution by itself, and so no bound.
+BOUND_HINTED = 5_000
 #: Up to so many pairs of a template and a node the model has all nodes at once.
 KEPT_AT_ONCE = 700
+#: Up to so many pairs nodes are taken away in six ways; on more in one, which takes 20 s on 5,000 nodes.
+REMOVALS_AT_MOST = 1_000_000
 #: Nodes of the first region of a larger cluster, of the smallest one, and how the next one grows or shrinks.
 KEPT_REGION_NODES, KEPT_LEAST_NODES, KEPT_REGION_GROWTH = 10, 6, 1.2
 #: The work on a region, the part of it for the cost, and of an exact model that for fewer moves.
 KEPT_REGION_WORK, KEPT_COST_SHARE, KEPT_MOVES_SHARE = 0.6, 0.6, 0.2
 #: A region is to empty one of so many nodes that hold least for their price.
 KEPT_TARGETS = 4
+#: More moves than these are planned node by node: where the limit ends that, some nodes are empty.
+SWEPT_AT_MOST = 10_000
 #: The waves that empty nodes are planned so often, each time with more nodes given back.
 EMPTYING_ROUNDS = 4
 #: The part of the time limit after which nodes are no longer chosen, and waves are planned.

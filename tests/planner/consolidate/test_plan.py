@@ -232,3 +232,17 @@ def test_the_last_wave_empties_a_node_that_goes(seed: int | None) -> None:
         gone = {row.node for row in plan.removed}
         last = max((step.wave for step in plan.steps), default=0)
         assert not plan.steps or any(step.source in gone for step in plan.steps if step.wave == last)
+
+
+def test_what_pins_would_add_is_said_where_no_node_goes() -> None:
+    """Two nodes are equally good for every replacement: none is certain, and a note says what --pin saves."""
+    nodes = [node(name, name[0], cpu="4") for name in ("a1", "a2", "b1", "b2", "c1")]
+    words = {"app": "web", "spread": [spread(ZONE, 1, "web")]}
+    pods = [
+        pod(f"web-{n}", n, cpu="1", owner="ReplicaSet/web", **words) for n in ("a1", "a2", "b1", "b2", "c1")
+    ]
+    plan = consolidate(cluster(*nodes, *pods), time_limit=5)
+    assert plan.removed == ()
+    assert "2 nodes that could go are kept: by evictions alone no safe waves were found" in plan.notes[0]
+    assert plan.notes[1].startswith("--pin saves 2 more")
+    assert sum(row.reason == "no safe wave empties it" for row in plan.kept) == 2
