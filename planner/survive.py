@@ -12,10 +12,10 @@ from planner.clock import report_best
 from planner.documents.survival import DomainLoss, LostPending, Survival, WorkloadLoss
 from planner.errors import InputError
 from planner.explain.at_rest import AtRest
-from planner.explain.bench import Benches
 from planner.explain.blockers import PendingCase
 from planner.explain.report import fix_of
 from planner.explain.search import FixSearch
+from planner.explain.trial_states import TrialStates
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, Effort
 from planner.whatif.nodes import lose_contact, remove_nodes
@@ -113,7 +113,7 @@ def _workload(static: AtRest, owners: Owners, pod: int) -> Workload:
 def _pending(after: AtRest, left: list[int]) -> Iterator[LostPending]:
     """Pods that find no node, pods alike together, with the cheapest change that helps the first of them."""
     owners = Owners(after.problem.cluster)
-    benches = Benches(after)
+    states = TrialStates(after)
     groups: dict[int, list[int]] = {}
     for pod in left:
         groups.setdefault(int(after.problem.template_of[pod]), []).append(pod)
@@ -121,7 +121,7 @@ def _pending(after: AtRest, left: list[int]) -> Iterator[LostPending]:
         first = pods[0]
         namespace, workload = _workload(after, owners, first)
         case = PendingCase.of(after, first)
-        found = FixSearch(case, benches=benches).run().fixes if number < after.effort.losses_explained else ()
+        found = FixSearch(case, states=states).run().fixes if number < after.effort.losses_explained else ()
         yield LostPending(
             namespace=namespace,
             workload=workload,

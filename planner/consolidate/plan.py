@@ -61,13 +61,13 @@ def consolidate(  # noqa: PLR0913 - the options of the command
     if catalogue is not None:
         read = Catalogue.of(cluster, catalogue, price_label)
         question = replace(question, prices=read.prices if prices is None else prices)
-    wishes = _Wishes(thousandths, _least(max_moves, protections_of(cluster).most), survive, time_limit)
+    limits = _Limits(thousandths, _least(max_moves, protections_of(cluster).most), survive, time_limit)
     clock = Clock(time_limit * effort.CONSOLIDATION_SEARCH, stop_event)
-    return _Consolidation(question, read, wishes, clock).plan(pins=pins, curve=curve)
+    return _Consolidation(question, read, limits, clock).plan(pins=pins, curve=curve)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wishes:
+class _Limits:
     """Thousandths of the kept nodes' room that stay free, the most moves, a key, and the time limit."""
 
     thousandths: int
@@ -80,21 +80,21 @@ class _Consolidation:
     """One question about one cluster."""
 
     def __init__(
-        self, question: Question, catalogue: Catalogue | None, wishes: _Wishes, clock: Clock
+        self, question: Question, catalogue: Catalogue | None, limits: _Limits, clock: Clock
     ) -> None:
         self._catalogue = catalogue
-        self._wishes = wishes
-        self._work = wishes.seconds * effort.WORK_PER_SECOND
+        self._limits = limits
+        self._work = limits.seconds * effort.WORK_PER_SECOND
         self._clock = clock
         #: Waves are planned in steps of fixed size; only the time limit ends that early.  A request to stop
         #: ends the search, and what it found is carried out.
-        self._wave_meter = Meter(math.inf, Clock(wishes.seconds))
+        self._wave_meter = Meter(math.inf, Clock(limits.seconds))
         self._meter = Meter(self._work * effort.CONSOLIDATION_SHARE, clock)
         #: The cluster as it is; `_setting` has the machines of the catalogue that may be added.
         self._alone = Setting.of(question, {})
         self._losses: Losses | None = None
-        if wishes.survive is not None:
-            self._losses = Losses.of(self._alone.problem, self._alone.movable, wishes.survive)
+        if limits.survive is not None:
+            self._losses = Losses.of(self._alone.problem, self._alone.movable, limits.survive)
         self._alone_modelled = is_modelled(self._alone.trial, self._alone.movable)
         self._modelled = self._alone_modelled
         self._setting = self._alone
@@ -108,7 +108,7 @@ class _Consolidation:
 
     def plan(self, *, pins: bool, curve: bool) -> ConsolidationPlan:
         """The best plan that was found, and what is known about others."""
-        layout, best = self._best(self._wishes.max_moves, self._meter, pins=pins)
+        layout, best = self._best(self._limits.max_moves, self._meter, pins=pins)
         frontier = [*self._frontier(best, pins=pins)] if curve else []
         return document(
             best.setting,
@@ -116,7 +116,7 @@ class _Consolidation:
             best.emptied,
             least_cost=layout.least_cost * self._setting.prices.unit if self._modelled else None,
             frontier=frontier,
-            survive=self._wishes.survive,
+            survive=self._limits.survive,
             notes=(*self._notes(), *self._with_pins(layout, best, pins=pins)),
         ).cut_while(self._meter.cut or self._wave_meter.cut)
 
@@ -164,7 +164,7 @@ class _Consolidation:
         return found, best
 
     def _carrying(self, *, pins: bool, to_spare: int = 0) -> CarryingOut:
-        return CarryingOut(pins, self._wishes.thousandths, self._wave_meter, self._losses, to_spare)
+        return CarryingOut(pins, self._limits.thousandths, self._wave_meter, self._losses, to_spare)
 
     def _frontier(self, found: CarriedOut, *, pins: bool) -> Iterator[FrontierPoint]:
         """Plans with fewer moves, each at least as cheap as those before it."""

@@ -17,11 +17,11 @@ from planner.documents.explanation import Conflict, Explanation, ExplanationList
 from planner.documents.explanation import Fix as FixDocument
 from planner.errors import InputError
 from planner.explain.at_rest import AtRest
-from planner.explain.bench import Benches
 from planner.explain.blockers import PendingCase
 from planner.explain.conflict import conflict
 from planner.explain.report import explanation
 from planner.explain.search import FixSearch
+from planner.explain.trial_states import TrialStates
 from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
 
@@ -103,7 +103,7 @@ def _explanations(
     static: AtRest, wanted: set[str] | None, owners: Owners, stop_event: threading.Event | None
 ) -> Iterator[Explanation]:
     """One for each template, for the first pod in the queue asked about; last those that only wait."""
-    problem, benches = static.problem, Benches(static)
+    problem, states = static.problem, TrialStates(static)
     groups: dict[int, list[int]] = {}
     for pod in static.left:
         if wanted is None or problem.pods[pod].key in wanted:
@@ -114,7 +114,7 @@ def _explanations(
             yield _not_created(static, pod, alike, owners)
             continue
         case = PendingCase.of(static, pod)
-        yield explanation(case, FixSearch(case, stop_event, alike, benches).run(), alike, owners)
+        yield explanation(case, FixSearch(case, stop_event, alike, states).run(), alike, owners)
     for pod, node in static.late.items():
         if wanted is None or problem.pods[pod].key in wanted:
             yield _waiting(static, pod, node, owners)

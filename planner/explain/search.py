@@ -21,10 +21,10 @@ from planner.clock import is_stop_requested, report_best
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.eviction.budgets import Budgets
 from planner.explain import new_nodes, pod_affinity_changes, spread_rules
-from planner.explain.bench import Benches
 from planner.explain.blockers import Blocker, PendingCase
 from planner.explain.by_plugin import blockers_of
 from planner.explain.change import Candidate, ClusterChange, Cost, cost_of, without_repetition
+from planner.explain.trial_states import TrialStates
 from planner.explain.trials import TrialResult, Trials
 from planner.problem.nodes import Ints
 from planner.problem.problem import GATED
@@ -65,18 +65,18 @@ class FixSearch:
         case: PendingCase,
         stop_event: threading.Event | None = None,
         alike: Sequence[int] = (),
-        benches: Benches | None = None,
+        states: TrialStates | None = None,
     ) -> None:
         """When `stop_event` is set, nothing more is tried out; `alike` are further pods of the template.
 
-        Searches in the same cluster at rest may share their `benches`.
+        Searches in the same cluster at rest may share their `states`.
         """
         self._case = case
         self._effort = case.static.effort
         self._alike = [case.pod, *alike]
         self._budgets = Budgets(case.problem)
         self._stop_event = stop_event
-        self._trials = Trials(case.static, case.pod, benches or Benches(case.static))
+        self._trials = Trials(case.static, case.pod, states or TrialStates(case.static))
         self._blockers = blockers_of(case)
         self._preempts = case.static.preemption and bool(
             (case.problem.priorities < case.template.priority).any()

@@ -9,8 +9,8 @@ from functools import cached_property
 from models.objects.node import Node
 from models.objects.pod import Pod
 from planner.explain.at_rest import AtRest
-from planner.explain.bench import Bench, Benches
 from planner.explain.change import Candidate, edited
+from planner.explain.trial_states import TrialState, TrialStates
 from planner.problem.nodes import HOSTNAME
 from planner.scheduler.scheduler import Scheduler
 
@@ -27,10 +27,10 @@ class TrialResult:
 class Trials:
     """What becomes of one pod when something is changed in a cluster at rest."""
 
-    def __init__(self, static: AtRest, pod: int, benches: Benches) -> None:
+    def __init__(self, static: AtRest, pod: int, states: TrialStates) -> None:
         self._static = static
         self._pod = pod
-        self._benches = benches
+        self._states = states
 
     @cached_property
     def _ahead(self) -> list[list[int]]:
@@ -55,14 +55,14 @@ class Trials:
                 yield candidate, self._changed(candidate)
                 continue
             if own is None:
-                own = Bench(self._static, None, [self._variant(found) for found in light])
+                own = TrialState(self._static, None, [self._variant(found) for found in light])
                 first = len(own.scheduler.problem.pods) - len(light)
             yield candidate, self._decide(own, first + variant_of[id(candidate)], candidate)
 
     def together(self, candidate: Candidate, pods: Sequence[int]) -> int:
         """How many of some pods alike get a node when all of them have the changes, in the queue's order."""
         nodes, more = self._changed_nodes(candidate), [self._variant(candidate, pod) for pod in pods]
-        scheduler = Bench(self._static, nodes, [*more, *self._coming(candidate)]).scheduler
+        scheduler = TrialState(self._static, nodes, [*more, *self._coming(candidate)]).scheduler
         first = len(self._static.problem.pods)
         variant_of = {pod: number for number, pod in enumerate(pods, start=first)}
         left = self._static.left
@@ -89,12 +89,14 @@ class Trials:
         """
         coming = [*self._coming(candidate)]
         if _edits(candidate):
-            bench = Bench(self._static, self._changed_nodes(candidate), [self._variant(candidate), *coming])
-            return self._decide(bench, len(self._static.problem.pods), candidate)
+            state = TrialState(
+                self._static, self._changed_nodes(candidate), [self._variant(candidate), *coming]
+            )
+            return self._decide(state, len(self._static.problem.pods), candidate)
         nodes = self._changed_nodes(candidate) if _of_cluster(candidate) else None
         key = self._key(candidate, nodes, coming)
-        bench = self._benches.get(key, lambda: Bench(self._static, nodes, coming))
-        return self._decide(bench, self._pod, candidate)
+        state = self._states.get(key, lambda: TrialState(self._static, nodes, coming))
+        return self._decide(state, self._pod, candidate)
 
     def _key(self, candidate: Candidate, nodes: Sequence[Node] | None, coming: Iterable[Pod]) -> Hashable:
         """Equal for changes that lead to the same nodes and pods."""
@@ -125,20 +127,20 @@ class Trials:
             if owner is not None and owner.kind == "DaemonSet":
                 yield daemon_copy(pod, new)
 
-    def _decide(self, bench: Bench, variant: int, candidate: Candidate) -> TrialResult | None:
+    def _decide(self, state: TrialState, variant: int, candidate: Candidate) -> TrialResult | None:
         """Try the pod after all ahead of it; the pod's own trial is undone afterwards."""
-        scheduler = bench.scheduler
+        scheduler = state.scheduler
         gone = list(dict.fromkeys(pod for change in candidate for pod in change.gone))
         if gone or not _of_cluster(candidate):
-            mark = bench.rest()
-        bench.restore_promises(self._pod, variant)
+            mark = state.rest()
+        state.restore_nominations(self._pod, variant)
         for pod in gone:
             scheduler.state.unbind(pod)
         if gone:
             for group in self._ahead:
-                bench.try_until_refused(group)
+                state.try_until_refused(group)
         elif _of_cluster(candidate):
-            mark = bench.let_go_first(self._ahead)
+            mark = state.place_first(self._ahead)
         back = [pod for pod in gone if _comes_back(scheduler.problem.pods[pod])]
         own = scheduler.problem.pods[variant].priority
         sooner = [pod for pod in back if scheduler.problem.pods[pod].priority > own]

@@ -33,7 +33,7 @@ class _Gone:
         return tried == self.pods and (self.refused or len(group) == len(tried))
 
 
-class Bench:
+class TrialState:
     """A scheduler over a cluster at rest, with other nodes or more pods; trials are undone."""
 
     def __init__(self, static: AtRest, nodes: Iterable[Node] | None, more: Sequence[Pod]) -> None:
@@ -44,13 +44,13 @@ class Bench:
         state = self.scheduler.state
         for pod, node in claiming:
             state.bind(pod, problem.nodes.index[base.nodes.names[node]])
-        self._promised = static.promised
+        self._nominated = static.promised
         self._first = state.mark()
         self._gone: list[_Gone] = []
 
-    def restore_promises(self, pod: int, variant: int) -> None:
+    def restore_nominations(self, pod: int, variant: int) -> None:
         """Take over what the snapshot promises to pending pods; the variant stands for its pod."""
-        promised = [*(other for other in self._promised if other != pod), variant]
+        promised = [*(other for other in self._nominated if other != pod), variant]
         self.scheduler.restore_nominations(promised)
 
     def rest(self) -> int:
@@ -58,10 +58,10 @@ class Bench:
         self._back_to(0)
         return self._first
 
-    def let_go_first(self, groups: Sequence[Sequence[int]]) -> int:
+    def place_first(self, groups: Sequence[Sequence[int]]) -> int:
         """Try the pods of each group until one is refused; the mark of the state after that."""
         kept = 0
-        if not self._promised:
+        if not self._nominated:
             while kept < min(len(self._gone), len(groups)) and self._gone[kept].stands_for(groups[kept]):
                 kept += 1
         self._back_to(kept)
@@ -84,14 +84,14 @@ class Bench:
             del self._gone[kept:]
 
 
-class Benches:
+class TrialStates:
     """The states with the changes that were tried last; what was changed is known by its key."""
 
     def __init__(self, static: AtRest) -> None:
-        self._kept: OrderedDict[Hashable, Bench] = OrderedDict()
+        self._kept: OrderedDict[Hashable, TrialState] = OrderedDict()
         self._most = max(_LEAST_KEPT, _NODES_KEPT // max(1, static.problem.nodes.size))
 
-    def get(self, key: Hashable, make: Callable[[], Bench]) -> Bench:
+    def get(self, key: Hashable, make: Callable[[], TrialState]) -> TrialState:
         """The state under a key, made when it is not there (any more)."""
         found = self._kept.get(key)
         if found is None:
