@@ -60,6 +60,7 @@ _SAID = {"namespace", "parallelism", "preemption_policy", "replicas", "status"}
 #: Fields whose texts are words of Kubernetes, of a vendor, keys or identities.
 _FIXED = {
     "action",
+    "api_groups",
     "api_version",
     "attacher",
     "cluster",
@@ -79,10 +80,12 @@ _FIXED = {
     "medium",
     "min_pod_age",
     "mismatch_label_keys",
+    "operations",
     "phase",
     "provisioner",
     "reason",
     "resource",
+    "resources",
     "scope_name",
     "scopes",
     "restart_policy",
@@ -92,6 +95,7 @@ _FIXED = {
     "topology_keys",
     "type",
     "uid",
+    "validation_actions",
 }
 _FIXED_NAMES = (CSINodeDriver, Plugin, PluginConfig, PolicyPluginConfig, ResourceWeight)
 _MEANINGS = {

@@ -60,6 +60,24 @@ def test_anonymized_names_tell_nothing(planner: Planner, dump: str, tmp_path: Pa
     assert (one.code, len(one.out.splitlines())) == (other.code, len(other.out.splitlines()))
 
 
+def test_rules_of_admission_stay_as_they_are(planner: Planner, dump: str, tmp_path: Path) -> None:
+    """Names are others, what a policy is about is not: a rollout names it all the same."""
+    rule = {"apiGroups": ["apps"], "operations": ["UPDATE"], "resources": ["deployments"]}
+    group = {"apiVersion": "admissionregistration.k8s.io/v1"}
+    policy = {"kind": "ValidatingAdmissionPolicy", "metadata": {"name": "owners-only"}, **group}
+    policy |= {"spec": {"matchConstraints": {"resourceRules": [rule]}}}
+    binding = {"kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "bound"}, **group}
+    binding |= {"spec": {"policyName": "owners-only", "validationActions": ["Deny"]}}
+    more, path = write(tmp_path / "more.json", policy, binding), tmp_path / "snapshot.json"
+    assert planner("snapshot", "-f", dump, "-f", more, "--anonymize", "-o", str(path)).code == 0
+    assert "owners-only" not in path.read_text()
+    items = json.loads(path.read_text())["items"]
+    changed = next(item for item in items if item["kind"] == "Deployment")
+    changed["spec"]["template"]["spec"]["nodeSelector"] = {"pool": "other"}
+    told = planner("rollout", "-f", write(tmp_path / "new.json", changed), "--snapshot", str(path))
+    assert "may refuse Deployment" in told.err
+
+
 def test_files_or_a_live_cluster(planner: Planner, dump: str) -> None:
     """Not both."""
     assert planner("snapshot", "-f", dump, "--context", "x").code == 2
