@@ -121,7 +121,11 @@ def _pending(after: AtRest, left: list[int]) -> Iterator[LostPending]:
         first = pods[0]
         namespace, workload = _workload(after, owners, first)
         case = PendingCase.of(after, first)
-        found = FixSearch(case, states=states).run().fixes if number < after.effort.losses_explained else ()
+        found = (
+            FixSearch(case, states=states, best_only=True).run().fixes
+            if number < after.effort.losses_explained
+            else ()
+        )
         yield LostPending(
             namespace=namespace,
             workload=workload,

@@ -66,11 +66,15 @@ class FixSearch:
         stop_event: threading.Event | None = None,
         alike: Sequence[int] = (),
         states: TrialStates | None = None,
+        *,
+        best_only: bool = False,
     ) -> None:
         """When `stop_event` is set, nothing more is tried out; `alike` are further pods of the template.
 
-        Searches in the same cluster at rest may share their `states`.
+        Searches in the same cluster at rest may share their `states`.  With `best_only` nothing is tried that
+        costs as much as what was found and needs no eviction.
         """
+        self._best_only = best_only
         self._case = case
         self._effort = case.static.effort
         self._alike = [case.pod, *alike]
@@ -119,8 +123,15 @@ class FixSearch:
         fixes, risky = self._best(self._fixes), self._best(self._risky)
         return FoundFixes(tuple(fixes), tuple(risky), self._tried, done and not stopped)
 
+    def _least(self) -> tuple[int, int] | None:
+        """With `best_only` what the cheapest fix without evictions costs."""
+        costs = (cost_of(fix.changes) for fix in self._fixes if not fix.landing.victims)
+        return min(costs, default=None) if self._best_only else None
+
     def _enough(self, size: int) -> bool:
-        return len(self._fixes) >= (self._effort.fixes_wanted if size == 1 else 1)
+        return self._least() is not None or len(self._fixes) >= (
+            self._effort.fixes_wanted if size == 1 else 1
+        )
 
     def _best(self, found: list[TestedFix]) -> list[TestedFix]:
         by_cost = sorted(found, key=lambda fix: (bool(fix.landing.victims), cost_of(fix.changes)))
@@ -249,6 +260,9 @@ class FixSearch:
         """Whether another fix of this kind is wanted, and nothing smaller is part of it."""
         most = 1 if any(change.subject for change in candidate) else self._effort.fixes_alike
         if len(self._fixes) >= self._effort.fixes_looked_for or self._kinds[_kind(candidate)] >= most:
+            return False
+        least = self._least()
+        if least is not None and cost_of(candidate) >= least:
             return False
         summaries = {change.summary for change in candidate}
         return not any({c.summary for c in fix.changes} <= summaries for fix in (*self._fixes, *self._risky))
