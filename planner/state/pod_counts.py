@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from planner.problem.nodes import Column, Ints, Mask
+from planner.problem.nodes import Codes, Column, Ints, Mask
 
 
 class PodCounts:
@@ -36,6 +36,17 @@ class PodCounts:
         self.total += amount
         self.version += 1
         self.log.append((node, amount))
+        self._cut()
+
+    def add_each(self, nodes: Codes, amount: int) -> None:
+        """Count `amount` more pods on each of these nodes, as often as it is there."""
+        np.add.at(self.counts, nodes, amount)
+        self.total += amount * len(nodes)
+        self.version += 1
+        self.log += [(node, amount) for node in nodes.tolist()]
+        self._cut()
+
+    def _cut(self) -> None:
         if len(self.log) > self._limit:
             self.log.clear()
             self.epoch += 1
@@ -62,6 +73,10 @@ class CountsWhere:
         """Count `amount` more pods where they belong."""
         if self._where[node]:
             self._tally.add(node, amount)
+
+    def add_each(self, nodes: Codes, amount: int) -> None:
+        """Count `amount` more pods on each of these nodes where they belong."""
+        self._tally.add_each(nodes[self._where[nodes]], amount)
 
     def add_many(self, amounts: Ints) -> None:
         """Count so many more pods on every node where they belong."""
