@@ -161,7 +161,8 @@ class Pending:
             most = plugin.most(plan.template, wanted)
             if most is not None:
                 room = np.minimum(room, most)
-        return np.minimum(room, wanted[number])
+        # There is one for every template: half the size is a gigabyte less for 2,000 of 100,000 nodes.
+        return np.minimum(room, wanted[number]).astype(np.int32)
 
     def is_capped(self, number: int) -> bool:
         """Whether a rule allows fewer pods of a template on some node than it has room for."""

@@ -10,6 +10,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -83,12 +84,28 @@ class CountsWhere:
         self._tally.add_many(np.where(self._where, amounts, 0))
 
 
+class CountedNodes:
+    """Over which nodes, and into which domains of a label, pods are counted; shared by all that count so."""
+
+    def __init__(self, column: Column, eligible: Mask | None = None) -> None:
+        self.column = column
+        self.codes = column.codes if eligible is None else np.where(eligible, column.codes, -1)
+        self.eligible: Mask = self.codes >= 0
+        #: Which domains have at least one eligible node.
+        self.domains: Mask = np.bincount(self.codes[self.eligible], minlength=len(column.values)) > 0
+
+    @cached_property
+    def code_list(self) -> list[int]:
+        """The codes as plain numbers."""
+        found: list[int] = self.codes.tolist()
+        return found
+
+
 class DomainCounts:
     """A tally summed over the domains of a label, counting only the eligible nodes."""
 
     __slots__ = (
-        "_code_list",
-        "_codes",
+        "_counted",
         "_epoch",
         "_padded",
         "_position",
@@ -100,19 +117,15 @@ class DomainCounts:
         "version",
     )
 
-    def __init__(self, tally: PodCounts, column: Column, eligible: Mask | None = None) -> None:
-        size = len(column.values)
+    def __init__(self, tally: PodCounts, counted: CountedNodes) -> None:
         self.tally = tally
-        self.column = column
-        self._codes = column.codes if eligible is None else np.where(eligible, column.codes, -1)
-        #: The codes as plain numbers, once a pod has come or gone.
-        self._code_list: list[int] | None = None
-        self.eligible: Mask = self._codes >= 0
-        #: Which domains have at least one eligible node.
-        self.domains: Mask = np.bincount(self._codes[self._codes >= 0], minlength=size) > 0
+        self.column = counted.column
+        self._counted = counted
+        self.eligible = counted.eligible
+        self.domains = counted.domains
         self._epoch = -1
         self._position = 0
-        self._padded: Ints = np.zeros(size + 1, np.int64)
+        self._padded: Ints = np.zeros(len(counted.domains) + 1, np.int64)
         self._sums: Ints = self._padded[:-1]
         #: The tally's version when a sum last changed; equal versions mean equal sums, even for
         #: another count of the same tally over the same nodes.
@@ -124,10 +137,9 @@ class DomainCounts:
         if self._epoch != tally.epoch:
             self._rebuild()
         elif self._position < len(tally.log):
-            if self._code_list is None:
-                self._code_list = self._codes.tolist()
+            codes = self._counted.code_list
             for node, amount in tally.log[self._position :]:
-                code = self._code_list[node]
+                code = codes[node]
                 if code >= 0:
                     self._sums[code] += amount
                     self.version = tally.version
@@ -140,8 +152,8 @@ class DomainCounts:
         return self._padded
 
     def _rebuild(self) -> None:
-        inside = self._codes >= 0
-        sums = np.bincount(self._codes[inside], weights=self.tally.counts[inside], minlength=len(self._sums))
+        codes = self._counted.codes[self.eligible]
+        sums = np.bincount(codes, weights=self.tally.counts[self.eligible], minlength=len(self._sums))
         self._sums[:] = sums
         self._epoch, self._position = self.tally.epoch, len(self.tally.log)
         self.version = self.tally.version

@@ -18,7 +18,7 @@ from planner.problem.nodes import Codes, Column, Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.selection import Members
 from planner.problem.volume_claims import Claims
-from planner.state.pod_counts import CountsWhere, DomainCounts, PodCounts
+from planner.state.pod_counts import CountedNodes, CountsWhere, DomainCounts, PodCounts
 
 
 class JournalEntry(NamedTuple):
@@ -60,6 +60,7 @@ class State:
         self._journal: list[JournalEntry | JournalOfMany] = []
         self._tallies: dict[Hashable, PodCounts] = {}
         self._domain_counts: ArrayCache[DomainCounts] = ArrayCache(problem.nodes.size)
+        self._counted: ArrayCache[CountedNodes] = ArrayCache(problem.nodes.size)
         self._tallies_of: list[list[tuple[PodCounts | CountsWhere, int]]] = [[] for _ in problem.templates]
         self._template_of: list[int] = problem.template_of.tolist()
         self._requests = [template.requests for template in problem.templates]
@@ -128,8 +129,11 @@ class State:
         """A tally summed per domain over the eligible nodes; `part` says what made them eligible."""
         return self._domain_counts.get(
             (id(tally), column.key, part),
-            lambda: DomainCounts(tally, column, eligible),
+            lambda: DomainCounts(tally, self._counted_nodes(column, eligible, part)),
         )
+
+    def _counted_nodes(self, column: Column, eligible: Mask | None, part: Hashable) -> CountedNodes:
+        return self._counted.get((column.key, part), lambda: CountedNodes(column, eligible))
 
     def bind(self, pod: int, node: int) -> None:
         """Put a pod on a node, whether it fits or not; its claims are bound with it."""
