@@ -95,6 +95,21 @@ class CountedNodes:
         self.domains: Mask = np.bincount(self.codes[self.eligible], minlength=len(column.values)) > 0
 
     @cached_property
+    def _inside(self) -> tuple[Codes, bool]:
+        """The domains of the eligible nodes, and whether each has one of its own."""
+        codes = self.codes[self.eligible]
+        return codes, len(codes) == int(self.domains.sum())
+
+    def add_up(self, counts: Ints, sums: Ints) -> None:
+        """Set the sums to what the eligible nodes of every domain hold together."""
+        codes, one_each = self._inside
+        inside = counts[self.eligible]
+        if one_each:
+            sums[codes] = inside
+        else:
+            sums[:] = np.bincount(codes, weights=inside, minlength=len(sums))
+
+    @cached_property
     def code_list(self) -> list[int]:
         """The codes as plain numbers."""
         found: list[int] = self.codes.tolist()
@@ -152,8 +167,6 @@ class DomainCounts:
         return self._padded
 
     def _rebuild(self) -> None:
-        codes = self._counted.codes[self.eligible]
-        sums = np.bincount(codes, weights=self.tally.counts[self.eligible], minlength=len(self._sums))
-        self._sums[:] = sums
+        self._counted.add_up(self.tally.counts, self._sums)
         self._epoch, self._position = self.tally.epoch, len(self.tally.log)
         self.version = self.tally.version

@@ -76,6 +76,10 @@ class Rule:
         sums = self.counts.sums()
         return int((sums if self._every_domain else sums[self.counts.domains]).min())
 
+    def _emptiest(self) -> int:
+        """How many domains hold no more than the global minimum."""
+        return int(np.count_nonzero(self.counts.domains & (self.counts.sums() <= self.minimum())))
+
     def allowed(self) -> int:
         """The most matching pods that a domain may hold now."""
         return self.minimum() + self.constraint.max_skew
@@ -156,7 +160,7 @@ class Rule:
     def _minimum_in_turn(self, codes: Codes, amount: int) -> Ints:
         """The global minimum before each pod that comes to the next of these domains, and after the last."""
         minimum = np.full(len(codes) + 1, self.minimum(), np.int64)
-        if self.few_domains or not len(codes):
+        if self.few_domains or self._emptiest() > len(codes):
             return minimum
         sums, coming = self.counts.sums(), np.bincount(codes, minlength=len(self.column.values))
         order = np.argsort(codes, kind="stable")
