@@ -3,6 +3,9 @@
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+
+_OLD_LEFT_ALONE: ContextVar[bool] = ContextVar("old_left_alone", default=False)
 
 
 @contextmanager
@@ -16,7 +19,20 @@ def collector_paused() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.freeze()
-        gc.unfreeze()
+        if not _OLD_LEFT_ALONE.get():
+            gc.freeze()
+            gc.unfreeze()
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def old_left_alone() -> Iterator[None]:
+    """Meanwhile `gc.collect` looks at what was made since alone: quick, however much there was before."""
+    token = _OLD_LEFT_ALONE.set(True)
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        _OLD_LEFT_ALONE.reset(token)

@@ -20,6 +20,9 @@ from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
 from planner.scheduler.order import Step
 
+#: The limit where none is asked for: so many seconds, and one for every so many pods where that is more.
+_LEAST_SECONDS, _PODS_A_SECOND = 30.0, 5_000
+
 #: The seconds that are kept for checking the plan: for every pod, and what part of the limit at most.
 _CHECK = 0.0003
 _MOST_CHECK = 0.2
@@ -28,7 +31,7 @@ _MOST_CHECK = 0.2
 def solve(
     cluster: Cluster,
     *,
-    time_limit: float = 30.0,
+    time_limit: float | None = None,
     final_state: bool = False,
     prefer: str = "spread",
     allow_moves: bool = False,
@@ -45,6 +48,7 @@ def solve(
     With `allow_moves` running pods may be evicted to let others in, and are bound elsewhere where they
     can be: as few as possible, after the pods placed and instead of what `prefer` asks for.  With `jobs`
     those of Jobs are among them, where the Job survives it.
+    Without a limit of yours there are 30 seconds, and for more than 150,000 pods one for every 5,000.
     `watch` is told the pods placed so far and the bound; when `stop_event` is set, the best plan so far is
     the answer.  `effort` says how far each engine goes.
     """
@@ -54,10 +58,10 @@ def solve(
         raise InputError(["--jobs says which pods --allow-moves may evict: it needs that"])
     if allow_moves:
         movable = Pending(Problem(cluster), moves=True, jobs=jobs)
-        meter = Meter.of(time_limit, stop_event, effort=effort)
+        meter = Meter.of(_limit(movable, time_limit), stop_event, effort=effort)
         return move_document(movable, EvictionSearch(movable, meter, watch).run()).cut_while(meter.cut)
     pending = Pending(Problem(cluster))
-    meter = _meter(pending, time_limit, stop_event, effort)
+    meter = _meter(pending, _limit(pending, time_limit), stop_event, effort)
     search = BatchSearch(pending, meter, PlanShape(prefer), watch)
     found = search.final_state() if final_state else search.sequence()
     return document(pending, found, final_state=final_state).cut_while(meter.cut)
@@ -79,6 +83,11 @@ def solve_from(
     meter = _meter(pending, time_limit, stop_event, STANDARD)
     found = BatchSearch(pending, meter, PlanShape.SPREAD, watch, known).sequence()
     return document(pending, found, final_state=False).cut_while(meter.cut)
+
+
+def _limit(pending: Pending, asked: float | None) -> float:
+    """The limit in seconds that was asked for, or what a batch of this size gets."""
+    return max(_LEAST_SECONDS, sum(pending.wanted.values()) / _PODS_A_SECOND) if asked is None else asked
 
 
 def _meter(pending: Pending, time_limit: float, stop_event: threading.Event | None, effort: Effort) -> Meter:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from models import Cluster
+from models.collector import old_left_alone
 from models.objects.pod import Pod
 from planner.audit.spread_counts import Owners
 from planner.clock import report_best
@@ -31,10 +33,15 @@ def survive(cluster: Cluster, key: str, *, preemption: bool = True, effort: Effo
     before = AtRest.of(cluster, preemption, effort.explain)
     waiting = {before.problem.pods[pod].key for pod in before.left}
     running = before.cluster()
-    losses = tuple(_lose(running, key, domain, waiting, before) for domain in _told(domains))
+    losses = []
+    with old_left_alone():
+        for domain in _told(domains):
+            losses.append(_lose(running, key, domain, waiting, before))
+            # A cluster at rest has circles of references, and of one domain nothing is needed for the next.
+            gc.collect()
     return Survival(
         topology_key=key,
-        domains=losses,
+        domains=tuple(losses),
         failures=sum(not row.ok for loss in losses for row in loss.workloads),
         kubernetes=before.problem.kubernetes.document,
         notes=(*cluster.notes, *before.problem.notes),

@@ -13,7 +13,7 @@ def solve(
     allow_moves: options.AllowMoves = False,
     jobs: options.Jobs = False,
     prefer: options.Prefer = options.Shape.SPREAD,
-    time_limit: options.TimeLimit = 30.0,
+    time_limit: options.BatchLimit = None,
     output: options.ScriptFormat = None,
     report: options.Report = None,
     verbose: options.Verbose = False,

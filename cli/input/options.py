@@ -179,6 +179,15 @@ TimeLimit = Annotated[
     float,
     typer.Option("--time-limit", metavar="SECONDS", min=0.0, help="When to stop looking for a better plan."),
 ]
+BatchLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit",
+        metavar="SECONDS",
+        min=0.0,
+        help="When to stop looking for a better plan: 30, and a second for every 5,000 pods beyond 150,000.",
+    ),
+]
 Metrics = Annotated[
     str | None,
     typer.Option(

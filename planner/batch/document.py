@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+import numpy as np
 
 from planner.audit.findings import count_violations
 from planner.batch.pending import Pending
@@ -46,11 +49,14 @@ def document(pending: Pending, found: Result, *, final_state: bool) -> plan.Plac
 def _replay(pending: Pending, binds: Sequence[tuple[int, int]]) -> bool:
     """Bind one after the other; whether the filters accepted each of them."""
     accepted = True
-    for pod, node in binds:
-        number = int(pending.problem.template_of[pod])
-        framework = pending.framework(number)
-        accepted = accepted and framework.fits(framework.plan(pending.template(number)), node)
-        pending.state.bind(pod, node)
+    for number, alike in groupby(binds, key=lambda bind: int(pending.problem.template_of[bind[0]])):
+        framework, some = pending.framework(number), list(alike)
+        plan_of = framework.plan(pending.template(number))
+        pods, nodes = [pod for pod, _ in reversed(some)], np.array([node for _, node in some], np.intp)
+        bound = framework.bind_in_turn(plan_of, pods, nodes)
+        for pod, node in some[bound:]:
+            accepted = accepted and framework.fits(plan_of, node)
+            pending.state.bind(pod, node)
     return accepted
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -160,7 +161,8 @@ class Pending:
             most = plugin.most(plan.template, wanted)
             if most is not None:
                 room = np.minimum(room, most)
-        return np.minimum(room, wanted[number])
+        # There is one for every template: half the size is a gigabyte less for 2,000 of 100,000 nodes.
+        return np.minimum(room, wanted[number]).astype(np.int32)
 
     def is_capped(self, number: int) -> bool:
         """Whether a rule allows fewer pods of a template on some node than it has room for."""
@@ -193,8 +195,13 @@ class Pending:
 
     def placed(self, placement: Placement | Iterable[Step]) -> tuple[int, ...]:
         """The pods placed of every priority, the highest first."""
+        counts: Counter[int] = Counter()
+        if isinstance(placement, Mapping):
+            for (template, _), pods in placement.items():
+                counts[template] += pods
+        else:
+            counts.update(map(itemgetter(0), placement))
         placed = dict.fromkeys(self.priorities, 0)
-        steps = placement.items() if isinstance(placement, Mapping) else ((step, 1) for step in placement)
-        for (template, _), pods in steps:
+        for template, pods in counts.items():
             placed[self.priority(template)] += pods
         return tuple(placed.values())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.problem.array_cache import ArrayCache
-from planner.problem.nodes import ALL, Feasible, Ints, Mask, Where
+from planner.problem.nodes import ALL, Codes, Feasible, Ints, Mask, Where
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.state.pod_counts import DomainCounts, PodCounts
@@ -83,6 +83,13 @@ class Filter(Family):
     def admits(self, template: Template, node: int) -> bool:
         """Whether one node is not refused."""
         return bool(self.reject(template, np.array([node]))[0] == 0)
+
+    def accepted(self, template: Template, nodes: Codes) -> int:
+        """How many pods of a template, each going to the next of these nodes, it is sure to accept in turn.
+
+        Each counts the pods before it; 0 where only asking about one after the other can tell.
+        """
+        return 0
 
     def stamp(self, template: Template) -> Hashable:
         """Equal stamps mean that `reject`, just asked about all nodes, gave the same answer."""

@@ -22,9 +22,10 @@ import numpy as np
 from models.objects.scheduler_config import NodeResourcesFitArgs, UtilizationShapePoint
 from planner.constraints.family import MAX_SCORE, PLENTY, Filter, Rejects, Score, Verdict, Violation
 from planner.problem.array_cache import ArrayCache
-from planner.problem.nodes import ALL, Feasible, Ints, Mask, Where
+from planner.problem.nodes import ALL, Codes, Feasible, Ints, Mask, Where
 from planner.problem.problem import Problem
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_words
+from planner.problem.sequences import length_of_start, rank_among_equals
 from planner.problem.templates import Template
 from planner.state.formulas import any_of, at, at_least_0, divisors, no_more_than, positive, quotient
 from planner.state.load_arrays import LoadArray
@@ -75,6 +76,12 @@ class NodeResourcesFit(Filter, Score):
     def admits(self, template: Template, node: int) -> bool:
         return not self._judge(template, node)
 
+    def accepted(self, template: Template, nodes: Codes) -> int:
+        if len(self._rows(template)) > _MOST_BITS:
+            return 0
+        used = self.state.used[:, nodes] + np.outer(template.requests, rank_among_equals(nodes))
+        return length_of_start(self._judge(template, ALL, used, self.problem.allocatable[:, nodes]) == 0)
+
     def _judged(self, template: Template) -> LoadArray:
         return self._rejects.get(
             template.requests_key,
@@ -105,12 +112,14 @@ class NodeResourcesFit(Filter, Score):
         """The answer for every node if so much less were used there; a row for every resource."""
         return np.asarray(self._judge(template, ALL, self.state.used - gone))
 
-    def _judge(self, template: Template, where: Where, used: Ints | None = None) -> Any:
+    def _judge(
+        self, template: Template, where: Where, used: Ints | None = None, room: Ints | None = None
+    ) -> Any:
         """A bit for every resource that is short, the first for pod slots."""
         used = self.state.used if used is None else used
         if len(self._rows(template)) > _MOST_BITS:
             return self._judge_in_full(template, where, used)
-        room = self.problem.allocatable
+        room = self.problem.allocatable if room is None else room
         codes = (at(used, self._pods_row, where) >= at(room, self._pods_row, where)) * 1
         for bit, row in enumerate(self._rows(template), start=1):
             request, offered = template.amounts[row], at(room, row, where)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,12 +66,17 @@ class NodeGroups:
         """Amounts of nodes added up for each cell."""
         if self.single:
             return amounts
-        total = np.zeros(self.size, np.int64)
-        np.add.at(total, self.of, amounts)
+        order, edges = self._in_order
+        total: Ints = np.add.reduceat(amounts[order], edges[:-1]) if self.size else np.zeros(0, np.int64)
         return total
 
     def members(self) -> list[Codes]:
         """The nodes of every cell."""
-        order = np.argsort(self.of, kind="stable").astype(np.intp)
-        edges = np.searchsorted(self.of[order], np.arange(self.size + 1))
+        order, edges = self._in_order
         return [order[edges[cell] : edges[cell + 1]] for cell in range(self.size)]
+
+    @cached_property
+    def _in_order(self) -> tuple[Codes, Codes]:
+        """The nodes cell by cell, and where each cell begins; the end stands last."""
+        order = np.argsort(self.of, kind="stable").astype(np.intp)
+        return order, np.searchsorted(self.of[order], np.arange(self.size + 1))

@@ -361,14 +361,10 @@ class Problem:
     def queue(self) -> list[int]:
         """The pending pods in the order the scheduler takes them: priority, age, appearance."""
         pending = [p for p in np.flatnonzero(self.node_of < 0).tolist() if not self.pods[p].is_terminating]
-        return sorted(
-            pending,
-            key=lambda p: (
-                -self.pods[p].priority,
-                self.pods[p].metadata.creation_timestamp or _NOT_CREATED,
-                p,
-            ),
-        )
+        created = {p: self.pods[p].metadata.creation_timestamp or _NOT_CREATED for p in pending}
+        by_age = np.array(sorted(pending, key=created.__getitem__), np.intp)
+        queue: list[int] = by_age[np.argsort(-self.priorities[by_age], kind="stable")].tolist()
+        return queue
 
 
 def _resource_names(cluster: Cluster, requests: Iterable[Mapping[str, int]]) -> tuple[str, ...]:

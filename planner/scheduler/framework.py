@@ -13,6 +13,7 @@ from planner.constraints.family import Filter, Score, Verdict
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import ALL, Codes, Feasible, Ints, Mask
 from planner.problem.problem import Problem
+from planner.problem.sequences import length_of_start
 from planner.problem.templates import Template
 from planner.scheduler.profile import Profile
 from planner.state.state import State
@@ -23,6 +24,9 @@ _NOT_NAMED = Verdict(("node(s) didn't satisfy plugin(s) [NodeAffinity]",), unres
 
 #: How many sets of feasible nodes a template keeps.
 _REMEMBERED = 16
+
+#: From so many binds on, asking about all of them at once is cheaper than asking one by one.
+_WORTH_ARRAYS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +158,25 @@ class Framework:
         if not plan.static[node]:
             return False
         return all(plugin.admits(plan.template, node) for plugin in plan.changing)
+
+    def accepted(self, plan: Plan, nodes: Codes) -> int:
+        """How many pods of a template, each going to the next of these nodes, all filters accept in turn.
+
+        At least so many: where a filter can only be asked about one after the other, it is 0.
+        """
+        sure = length_of_start(plan.static[nodes])
+        for plugin in plan.changing:
+            sure = plugin.accepted(plan.template, nodes[:sure]) if sure else 0
+        return sure
+
+    def bind_in_turn(self, plan: Plan, pods: list[int], nodes: Codes) -> int:
+        """Take pods from the end of a list and bind each to the next of these nodes while that is sure to be
+        accepted; how many were bound.
+        """
+        sure = self.accepted(plan, nodes) if len(nodes) >= _WORTH_ARRAYS else 0
+        if sure:
+            self.state.bind_all([pods.pop() for _ in range(sure)], nodes[:sure])
+        return sure
 
     def rejection(self, plan: Plan, node: int) -> Rejection | None:
         """Which plugin refuses one node now, if any does."""

@@ -16,6 +16,7 @@ import numpy as np
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.problem.nodes import Codes, Ints
 from planner.problem.problem import Problem
+from planner.problem.sequences import rank_among_equals
 from planner.problem.templates import Template
 from planner.proof.meter import Meter
 from planner.scheduler.framework import Framework
@@ -53,7 +54,10 @@ class Orderer:
             template = self._problem.templates[number]
             framework = self._framework(template)
             plan = framework.plan(template)
-            for node in _level(framework, template, nodes):
+            order = _level(framework, template, nodes)
+            bound = framework.bind_in_turn(plan, pods[number], order)
+            yield from ((number, node) for node in order[:bound].tolist())
+            for node in order[bound:].tolist():
                 if framework.fits(plan, node):
                     self._state.bind(pods[number].pop(), node)
                     yield number, node
@@ -236,7 +240,7 @@ def _by_template(placement: Placement) -> dict[int, Counter[int]]:
     return dict(left)
 
 
-def _level(framework: Framework, template: Template, wanted: Mapping[int, int]) -> list[int]:
+def _level(framework: Framework, template: Template, wanted: Mapping[int, int]) -> Codes:
     """The nodes in an order that keeps the domains of the template's constraints level
 
     For every constraint, the finest first, a pod's level is how many its domain holds when it comes.
@@ -246,21 +250,9 @@ def _level(framework: Framework, template: Template, wanted: Mapping[int, int]) 
     rules = [rule for plugin in framework.profile.of(PodTopologySpread) for rule in plugin.hard(template)]
     for rule in sorted(rules, key=lambda rule: -len(rule.column.values)):
         codes = rule.column.codes[nodes]
-        level = rule.counts.padded()[codes] + _rank_among_equals(codes)
+        level = rule.counts.padded()[codes] + rank_among_equals(codes)
         nodes = nodes[np.argsort(level, kind="stable")]
-    found: list[int] = nodes.tolist()
-    return found
-
-
-def _rank_among_equals(codes: Codes) -> Ints:
-    """For every position, how many before it have the same value."""
-    order = np.argsort(codes, kind="stable")
-    ordered = codes[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(codes) else np.zeros(0, np.intp)
-    sizes = np.diff(np.r_[starts, len(codes)])
-    rank = np.empty(len(codes), np.int64)
-    rank[order] = np.arange(len(codes)) - np.repeat(starts, sizes)
-    return rank
+    return nodes
 
 
 def _domain_loads(framework: Framework, template: Template, nodes: Codes) -> list[Ints]:

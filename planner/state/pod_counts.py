@@ -10,10 +10,11 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 
-from planner.problem.nodes import Column, Ints, Mask
+from planner.problem.nodes import Codes, Column, Ints, Mask
 
 
 class PodCounts:
@@ -36,6 +37,17 @@ class PodCounts:
         self.total += amount
         self.version += 1
         self.log.append((node, amount))
+        self._cut()
+
+    def add_each(self, nodes: Codes, amount: int) -> None:
+        """Count `amount` more pods on each of these nodes, as often as it is there."""
+        np.add.at(self.counts, nodes, amount)
+        self.total += amount * len(nodes)
+        self.version += 1
+        self.log += [(node, amount) for node in nodes.tolist()]
+        self._cut()
+
+    def _cut(self) -> None:
         if len(self.log) > self._limit:
             self.log.clear()
             self.epoch += 1
@@ -63,17 +75,52 @@ class CountsWhere:
         if self._where[node]:
             self._tally.add(node, amount)
 
+    def add_each(self, nodes: Codes, amount: int) -> None:
+        """Count `amount` more pods on each of these nodes where they belong."""
+        self._tally.add_each(nodes[self._where[nodes]], amount)
+
     def add_many(self, amounts: Ints) -> None:
         """Count so many more pods on every node where they belong."""
         self._tally.add_many(np.where(self._where, amounts, 0))
+
+
+class CountedNodes:
+    """Over which nodes, and into which domains of a label, pods are counted; shared by all that count so."""
+
+    def __init__(self, column: Column, eligible: Mask | None = None) -> None:
+        self.column = column
+        self.codes = column.codes if eligible is None else np.where(eligible, column.codes, -1)
+        self.eligible: Mask = self.codes >= 0
+        #: Which domains have at least one eligible node.
+        self.domains: Mask = np.bincount(self.codes[self.eligible], minlength=len(column.values)) > 0
+
+    @cached_property
+    def _inside(self) -> tuple[Codes, bool]:
+        """The domains of the eligible nodes, and whether each has one of its own."""
+        codes = self.codes[self.eligible]
+        return codes, len(codes) == int(self.domains.sum())
+
+    def add_up(self, counts: Ints, sums: Ints) -> None:
+        """Set the sums to what the eligible nodes of every domain hold together."""
+        codes, one_each = self._inside
+        inside = counts[self.eligible]
+        if one_each:
+            sums[codes] = inside
+        else:
+            sums[:] = np.bincount(codes, weights=inside, minlength=len(sums))
+
+    @cached_property
+    def code_list(self) -> list[int]:
+        """The codes as plain numbers."""
+        found: list[int] = self.codes.tolist()
+        return found
 
 
 class DomainCounts:
     """A tally summed over the domains of a label, counting only the eligible nodes."""
 
     __slots__ = (
-        "_code_list",
-        "_codes",
+        "_counted",
         "_epoch",
         "_padded",
         "_position",
@@ -85,19 +132,15 @@ class DomainCounts:
         "version",
     )
 
-    def __init__(self, tally: PodCounts, column: Column, eligible: Mask | None = None) -> None:
-        size = len(column.values)
+    def __init__(self, tally: PodCounts, counted: CountedNodes) -> None:
         self.tally = tally
-        self.column = column
-        self._codes = column.codes if eligible is None else np.where(eligible, column.codes, -1)
-        #: The codes as plain numbers, once a pod has come or gone.
-        self._code_list: list[int] | None = None
-        self.eligible: Mask = self._codes >= 0
-        #: Which domains have at least one eligible node.
-        self.domains: Mask = np.bincount(self._codes[self._codes >= 0], minlength=size) > 0
+        self.column = counted.column
+        self._counted = counted
+        self.eligible = counted.eligible
+        self.domains = counted.domains
         self._epoch = -1
         self._position = 0
-        self._padded: Ints = np.zeros(size + 1, np.int64)
+        self._padded: Ints = np.zeros(len(counted.domains) + 1, np.int64)
         self._sums: Ints = self._padded[:-1]
         #: The tally's version when a sum last changed; equal versions mean equal sums, even for
         #: another count of the same tally over the same nodes.
@@ -109,10 +152,9 @@ class DomainCounts:
         if self._epoch != tally.epoch:
             self._rebuild()
         elif self._position < len(tally.log):
-            if self._code_list is None:
-                self._code_list = self._codes.tolist()
+            codes = self._counted.code_list
             for node, amount in tally.log[self._position :]:
-                code = self._code_list[node]
+                code = codes[node]
                 if code >= 0:
                     self._sums[code] += amount
                     self.version = tally.version
@@ -125,8 +167,6 @@ class DomainCounts:
         return self._padded
 
     def _rebuild(self) -> None:
-        inside = self._codes >= 0
-        sums = np.bincount(self._codes[inside], weights=self.tally.counts[inside], minlength=len(self._sums))
-        self._sums[:] = sums
+        self._counted.add_up(self.tally.counts, self._sums)
         self._epoch, self._position = self.tally.epoch, len(self.tally.log)
         self.version = self.tally.version

@@ -18,7 +18,7 @@ from planner.problem.nodes import Codes, Column, Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.selection import Members
 from planner.problem.volume_claims import Claims
-from planner.state.pod_counts import CountsWhere, DomainCounts, PodCounts
+from planner.state.pod_counts import CountedNodes, CountsWhere, DomainCounts, PodCounts
 
 
 class JournalEntry(NamedTuple):
@@ -28,6 +28,13 @@ class JournalEntry(NamedTuple):
     node: int
     came: bool
     detail: int
+
+
+class JournalOfMany(NamedTuple):
+    """One journal entry: pods of one template, without claims, came to nodes, each to the next."""
+
+    pods: list[int]
+    nodes: Codes
 
 
 #: All that formulas over loads read of a node; see `State.load_key`.
@@ -50,9 +57,10 @@ class State:
         self._key_of = (-1, -1)
         self._key: LoadKey = (b"", b"", b"")
         self._log_limit = max(256, problem.nodes.size)
-        self._journal: list[JournalEntry] = []
+        self._journal: list[JournalEntry | JournalOfMany] = []
         self._tallies: dict[Hashable, PodCounts] = {}
         self._domain_counts: ArrayCache[DomainCounts] = ArrayCache(problem.nodes.size)
+        self._counted: ArrayCache[CountedNodes] = ArrayCache(problem.nodes.size)
         self._tallies_of: list[list[tuple[PodCounts | CountsWhere, int]]] = [[] for _ in problem.templates]
         self._template_of: list[int] = problem.template_of.tolist()
         self._requests = [template.requests for template in problem.templates]
@@ -121,14 +129,29 @@ class State:
         """A tally summed per domain over the eligible nodes; `part` says what made them eligible."""
         return self._domain_counts.get(
             (id(tally), column.key, part),
-            lambda: DomainCounts(tally, column, eligible),
+            lambda: DomainCounts(tally, self._counted_nodes(column, eligible, part)),
         )
+
+    def _counted_nodes(self, column: Column, eligible: Mask | None, part: Hashable) -> CountedNodes:
+        return self._counted.get((column.key, part), lambda: CountedNodes(column, eligible))
 
     def bind(self, pod: int, node: int) -> None:
         """Put a pod on a node, whether it fits or not; its claims are bound with it."""
         claims = self.claims.assume(pod, node)
         self._come(pod, node, len(self.pods_on[node]))
         self._journal.append(JournalEntry(pod, node, True, claims))
+
+    def bind_all(self, pods: list[int], nodes: Codes) -> None:
+        """Put pods of one template on nodes, each on the next."""
+        if any(self.problem.pods[pod].spec.volumes for pod in pods):
+            for pod, node in zip(pods, nodes.tolist(), strict=True):
+                self.bind(pod, node)
+            return
+        self.node_of[pods] = nodes
+        for pod, node in zip(pods, nodes.tolist(), strict=True):
+            self.pods_on[node].append(pod)
+        self._count_all(pods[0], nodes, 1)
+        self._journal.append(JournalOfMany(pods, nodes))
 
     def unbind(self, pod: int) -> None:
         """Take a pod off its node; what its claims are bound to stays bound, as in a cluster."""
@@ -156,7 +179,9 @@ class State:
         """Undo everything since the mark."""
         while len(self._journal) > mark:
             step = self._journal.pop()
-            if step.came:
+            if isinstance(step, JournalOfMany):
+                self._leave_all(step.pods, step.nodes)
+            elif step.came:
                 self._leave(step.pod, step.node)
                 self.claims.forget(step.detail)
             else:
@@ -178,17 +203,37 @@ class State:
         self._count(pod, node, -1)
         return place
 
+    def _leave_all(self, pods: list[int], nodes: Codes) -> None:
+        """Take off the last pods that came."""
+        self.node_of[pods] = -1
+        for node in nodes.tolist():
+            self.pods_on[node].pop()
+        self._count_all(pods[0], nodes, -1)
+
+    def _count_all(self, pod: int, nodes: Codes, amount: int) -> None:
+        """Count pods like this one on nodes, one on each."""
+        template = self._template_of[pod]
+        for table, amounts in ((self.used, self._requests[template]), (self.scored, self._scored[template])):
+            for row in np.flatnonzero(amounts).tolist():
+                np.add.at(table[row], nodes, amount * amounts[row])
+        for tally, weight in self._tallies_of[template]:
+            tally.add_each(nodes, amount * weight)
+        self._changed(nodes.tolist())
+
+    def _changed(self, nodes: list[int]) -> None:
+        self.version += 1
+        self.log += nodes
+        if len(self.log) > self._log_limit:
+            self.log.clear()
+            self.epoch += 1
+
     def _count(self, pod: int, node: int, amount: int) -> None:
         template = self._template_of[pod]
         self.used[:, node] += amount * self._requests[template]
         self.scored[:, node] += amount * self._scored[template]
         for tally, weight in self._tallies_of[template]:
             tally.add(node, amount * weight)
-        self.version += 1
-        self.log.append(node)
-        if len(self.log) > self._log_limit:
-            self.log.clear()
-            self.epoch += 1
+        self._changed([node])
 
 
 def _columns(amounts: list[Ints], height: int) -> Ints:

@@ -26,7 +26,7 @@ class Assignment:
     def __init__(self, pending: Pending, cells: NodeGroups, room: Mapping[int, Ints]) -> None:
         self._problem = pending.problem
         self._cells = cells
-        self._room = {number: most.copy() for number, most in room.items()}
+        self._room = room
         state = pending.state
         self._free = np.maximum(self._problem.allocatable - state.used, 0)
         largest = self._problem.allocatable.max(axis=1, initial=0)
@@ -39,8 +39,9 @@ class Assignment:
         for template, cells in self._largest_first(quotas):
             rows = np.flatnonzero(self._problem.templates[template].requests)
             wanted = self._problem.templates[template].requests[rows]
+            room = self._room[template].copy()
             for cell, pods in cells:
-                for node, number in self._place(template, rows, wanted, self._members[cell], pods):
+                for node, number in self._place(room, rows, wanted, self._members[cell], pods):
                     placement[template, node] += number
         return placement
 
@@ -54,10 +55,9 @@ class Assignment:
         return [(template, by_template[template]) for template in order]
 
     def _place(
-        self, template: int, rows: Codes, wanted: Ints, members: Codes, pods: int
+        self, room: Ints, rows: Codes, wanted: Ints, members: Codes, pods: int
     ) -> Iterable[tuple[int, int]]:
         """Rounds of one pod a node while pods are left and nodes have room."""
-        room = self._room[template]
         while pods:
             free = self._free[np.ix_(rows, members)]
             fits = (free >= wanted[:, np.newaxis]).all(axis=0) & (room[members] > 0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -31,7 +32,10 @@ class Repair:
         self._room = room
         self._meter = meter
         self._members = cells.members()
-        self._capped = {number for number in pending.wanted if pending.is_capped(number)}
+
+    @cached_property
+    def _capped(self) -> set[int]:
+        return {number for number in self._pending.wanted if self._pending.is_capped(number)}
 
     def improve(self, placement: Counter[Step], quotas: Quotas) -> Counter[Step]:
         """The placement with as many more of the quotas in it as were found a place for."""

@@ -104,7 +104,9 @@ def _encode_loosely(x: Counts, rule: Rule, counted: Mapping[int, int]) -> None:
     codes = rule.column.codes[parts]
     there = np.bincount(codes, weights=running[parts], minlength=len(rule.column.values)).astype(np.int64)
     room = np.maximum(rule.room(x.batch.wanted), there)
-    pairs = np.unique(x.cells.of[parts] * len(room) + codes)
+    pairs = x.cells.of[parts] * len(room) + codes
+    if np.bincount(codes, minlength=1).max() > 1:
+        pairs = np.unique(pairs)
     most = np.bincount(pairs // len(room), weights=room[pairs % len(room)], minlength=x.cells.size)
     # On nodes that are not eligible no pod is counted, so nothing keeps pods away from there.
     uncounted = sum((x.batch.room[number] for number in counted), running)

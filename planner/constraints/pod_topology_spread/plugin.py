@@ -15,7 +15,7 @@ from planner.constraints.pod_topology_spread.encoding import encode
 from planner.constraints.pod_topology_spread.rule import NO_LABEL, Counted, Floats, Rule
 from planner.constraints.pod_topology_spread.wanted import HARD, SOFT, CountedConstraint, Wanted
 from planner.problem.array_cache import ArrayCache
-from planner.problem.nodes import ALL, Feasible, Ints, Mask, Where
+from planner.problem.nodes import ALL, Codes, Feasible, Ints, Mask, Where
 from planner.problem.problem import Problem
 from planner.problem.selection import Selection
 from planner.problem.templates import Template
@@ -142,6 +142,9 @@ class PodTopologySpread(Filter, Score):
 
     def admits(self, template: Template, node: int) -> bool:
         return all(rule.admits(node) for rule in self.hard(template))
+
+    def accepted(self, template: Template, nodes: Codes) -> int:
+        return min((rule.accepted(template.index, nodes) for rule in self.hard(template)), default=len(nodes))
 
     def stamp(self, template: Template) -> Hashable:
         return tuple(rule.stamp() for rule in self.hard(template))

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from models.objects.affinity import TopologySpreadConstraint
 from planner.constraints.family import PLENTY
-from planner.problem.nodes import ALL, HOSTNAME, Feasible, Ints, Mask, Where
-from planner.problem.selection import Selection
+from planner.problem.nodes import ALL, HOSTNAME, Codes, Feasible, Ints, Mask, Where
+from planner.problem.selection import Members, Selection
+from planner.problem.sequences import length_of_start, rank_among_equals
 from planner.state.pod_counts import DomainCounts
 
 NO_LABEL, SKEWED = 1, 2
@@ -74,6 +75,10 @@ class Rule:
             return 0
         sums = self.counts.sums()
         return int((sums if self._every_domain else sums[self.counts.domains]).min())
+
+    def _emptiest(self) -> int:
+        """How many domains hold no more than the global minimum."""
+        return int(np.count_nonzero(self.counts.domains & (self.counts.sums() <= self.minimum())))
 
     def allowed(self) -> int:
         """The most matching pods that a domain may hold now."""
@@ -138,6 +143,35 @@ class Rule:
         if code < 0:
             return False
         return self.counts.sums().item(code) + self.own - self.minimum() <= self.constraint.max_skew
+
+    def accepted(self, template: int, nodes: Codes) -> int:
+        """How many pods of a template, each going to the next of these nodes, it accepts in turn."""
+        members = self.tally.members
+        if isinstance(members, Members) and template in members.where:
+            return 0
+        codes = self.column.codes[nodes]
+        codes = codes[: length_of_start(codes >= 0)]
+        amount = members.get(template, 0)
+        counted = self.counts.eligible[nodes[: len(codes)]] & (amount > 0)
+        before = self.counts.sums()[codes] + amount * rank_among_equals(codes, counted)
+        minimum = self._minimum_in_turn(codes[counted], amount)[np.cumsum(counted) - counted]
+        return length_of_start(before + self.own - minimum <= self.constraint.max_skew)
+
+    def _minimum_in_turn(self, codes: Codes, amount: int) -> Ints:
+        """The global minimum before each pod that comes to the next of these domains, and after the last."""
+        minimum = np.full(len(codes) + 1, self.minimum(), np.int64)
+        if self.few_domains or self._emptiest() > len(codes):
+            return minimum
+        sums, coming = self.counts.sums(), np.bincount(codes, minlength=len(self.column.values))
+        order = np.argsort(codes, kind="stable")
+        first = np.cumsum(coming) - coming
+        while True:
+            low = np.flatnonzero(self.counts.domains & (sums <= minimum[-1]))
+            wanted = (minimum[-1] - sums[low]) // amount + 1
+            if (coming[low] < wanted).any():
+                return minimum
+            raised = int(order[first[low] + wanted - 1].max()) + 1
+            minimum[raised:] += 1
 
     def stamp(self) -> bytes:
         """Which domains the last `rejects` for all nodes let in."""

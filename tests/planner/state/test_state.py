@@ -30,6 +30,11 @@ def shake(state: State, choose: random.Random, times: int) -> Iterator[None]:
             case 1 if marks:
                 state.rollback(marks.pop(choose.randrange(len(marks))))
                 marks = [mark for mark in marks if mark <= state.mark()]
+            case 2 if state.node_of[number] < 0:
+                alike = state.problem.pods_of(int(state.problem.template_of[number]))
+                coming = alike[state.node_of[alike] < 0].tolist()
+                nodes = [choose.randrange(state.problem.nodes.size) for _ in coming]
+                state.bind_all(coming, np.array(nodes, np.intp))
             case _ if state.node_of[number] < 0:
                 state.bind(number, choose.randrange(state.problem.nodes.size))
             case _:
