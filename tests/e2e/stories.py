@@ -144,7 +144,7 @@ def struck_everywhere(
     """
     for at in range(80):
         name = _SIGNALS[at % len(_SIGNALS)]
-        code = strike(live, script, name, first + at, ("before", "after")[at % 2])
+        code = strike(live, script, name, first + at, ("before", "after")[at % 2]).returncode
         if code == 0:
             assert at > 6
             return
@@ -155,8 +155,10 @@ def struck_everywhere(
     raise AssertionError("it never gets to its end")
 
 
-def strike(live: ControlPlane, script: Path, name: str, at: int, when: str) -> int:
-    """Run a script whose n-th call of kubectl brings it a signal; its exit code."""
+def strike(
+    live: ControlPlane, script: Path, name: str, at: int, when: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a script whose n-th call of kubectl brings it a signal."""
     kubectl, counter, target = (script.with_name(name) for name in ("kubectl", "counter", "target"))
     kubectl.write_text(_STOPPER)
     kubectl.chmod(0o755)
@@ -166,5 +168,6 @@ def strike(live: ControlPlane, script: Path, name: str, at: int, when: str) -> i
         ["sh", "-c", 'echo $$ >"$TARGET"; exec sh "$0"', str(script)],
         env={**live.environment, "TIMEOUT": "60", "KUBECTL": str(kubectl), **words},
         capture_output=True,
+        text=True,
         check=False,
-    ).returncode
+    )
