@@ -26,8 +26,9 @@ test: $(READY)  ## All tests, on all cores, two minutes; TESTS=path runs some of
 long: $(READY)  ## The same, each random test with EFFORT=20 times as many draws; the better part of an hour
 	EFFORT=$(or $(EFFORT),20) $(BIN)/python -m pytest $(or $(TESTS),-n auto)
 
+# Twice as many at a time as there are processors: most of the time they wait for a cluster.
 e2e: $(READY)  ## Stories on a real control plane, minutes; skipped where ../shared/control-plane is not there
-	$(BIN)/python -m pytest $(or $(E2E),-n 2 --dist loadfile tests/e2e tests/control_plane)
+	$(BIN)/python -m pytest $(or $(E2E),-n 4 --dist worksteal tests/e2e tests/control_plane)
 
 e2e-long: $(READY)  ## The same many times over, and struck at random moments; RUNS, KILLS and SEED, the better part of an hour
 	$(BIN)/python -m pytest -v -rP $(or $(E2E),tests/e2e/long_runs.py)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from tests.e2e.contact_play import Played
-from tests.e2e.contact_record import Event
+from tests.e2e.contact_record import Event, fewest_ready
 from tests.e2e.control_plane import Manifest
 
 
@@ -79,15 +79,7 @@ class Facts:
 
     def fewest_ready(self, counted: Callable[[Event], bool]) -> tuple[int, int]:
         """The fewest ready pods of some at any moment, and how many there were at the beginning."""
-        states: dict[str, bool] = {}
-        numbers: list[int] = []
-        for event in self.played.events:
-            if counted(event):
-                states[event.uid] = event.ready
-            numbers.append(sum(states.values()))
-        # Before that the watch lists the pods that are there.
-        since = numbers[len(self.first) - 1 :] or [0]
-        return min(since), since[0]
+        return fewest_ready(self.played.events, counted, len(self.first))
 
     def name(self, uid: str) -> str:
         """Of a pod of the beginning."""

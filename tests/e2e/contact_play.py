@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.e2e.contact_record import Event, Recorder
 from tests.e2e.contact_stories import Filler, Shrunk, Story, Unready, priority_classes
-from tests.e2e.control_plane import ControlPlane, Manifest, wait_for
+from tests.e2e.control_plane import PATIENCE_SECONDS, ControlPlane, Manifest, wait_for
 from tests.e2e.manifests import ZONE
 from tests.e2e.stories import carried_out, left_behind
 
@@ -19,7 +19,9 @@ from tests.e2e.stories import carried_out, left_behind
 TIMEOUT = 40
 _STILL_SECONDS = 1.5
 #: A Job makes a failed pod again after ten seconds, and a pod may take all of its grace period.
-_PATIENCE_SECONDS = 24
+_LAST_SECONDS = 24
+#: Where nothing changes for so long not all pods find room.
+_UNPLAYABLE_SECONDS = 8
 _SEARCH_SECONDS = "40"
 
 
@@ -95,7 +97,7 @@ def _carried_out(
     with Recorder(live) as recorder:
         wait_for("the first events", lambda: len(recorder.events) >= len(pods) or None)
         ended = carried_out(live, script, TIMEOUT=str(TIMEOUT))
-        at_rest(live, len(pods), 60, _PATIENCE_SECONDS)
+        at_rest(live, len(pods), PATIENCE_SECONDS, _LAST_SECONDS)
     (folder / "told").write_text(ended.stdout + ended.stderr)
     return ended.returncode, ended.stderr, recorder.events
 
@@ -120,7 +122,7 @@ def prepare(live: ControlPlane, story: Story) -> None:
 
 
 def _running(live: ControlPlane, pods: int) -> None:
-    found = at_rest(live, pods, 25, 4)
+    found = at_rest(live, pods, PATIENCE_SECONDS, _UNPLAYABLE_SECONDS)
     if len(found) != pods or any(item["status"]["phase"] != "Running" for item in found):
         raise UnplayableError(f"{len(found)} of {pods} pods")
 

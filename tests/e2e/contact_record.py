@@ -6,6 +6,7 @@ import json
 import subprocess
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import IO
@@ -65,6 +66,21 @@ class Event:
         """Why it was disrupted, as its condition says, or nothing."""
         found = self.pod["status"].get("conditions", ())
         return next((c.get("reason", "") for c in found if c["type"] == "DisruptionTarget"), "")
+
+
+def fewest_ready(events: Sequence[Event], counted: Callable[[Event], bool], first: int) -> tuple[int, int]:
+    """The fewest ready pods of some at any moment, and how many there were at the beginning.
+
+    A watch lists the pods that are there first: so many.
+    """
+    states: dict[str, bool] = {}
+    numbers: list[int] = []
+    for event in events:
+        if counted(event):
+            states[event.uid] = event.ready
+        numbers.append(sum(states.values()))
+    since = numbers[first - 1 :] or [0]
+    return min(since), since[0]
 
 
 class Recorder:

@@ -28,6 +28,11 @@ _ROOT = Path(__file__).resolve().parents[2]
 _PORTS, _LOWEST, _HIGHEST = 5, 20_000, 32_000
 _ATTEMPTS = 5
 _START_SECONDS = 120
+#: How long a story waits for what is to come.  On a machine with other work it takes much longer than on a
+#: quiet one, and a longer wait costs nothing when it comes.
+PATIENCE_SECONDS = 240
+#: Looks at a cluster take processors from it: the longer it has been waited, the longer until the next one.
+_SHORTEST_PAUSE, _LONGEST_PAUSE, _PAUSE_SHARE = 0.2, 1.0, 0.1
 #: Says where everything is, and stays until its standard input ends.
 _TENANT = 'printf "%s\\n%s\\n" "$KUBECONFIG" "$(command -v kubectl)"; exec cat >/dev/null'
 
@@ -100,7 +105,7 @@ class ControlPlane:
         """The pods that are not on their way out."""
         return [pod for pod in self.get("pods", *arguments) if "deletionTimestamp" not in pod["metadata"]]
 
-    def at_rest(self, pods: int, seconds: float = 60) -> list[Manifest]:
+    def at_rest(self, pods: int, seconds: float = PATIENCE_SECONDS) -> list[Manifest]:
         """So many pods, all of them ready, and nothing terminating."""
 
         def ready() -> list[Manifest] | None:
@@ -116,14 +121,14 @@ def is_ready(pod: Manifest) -> bool:
     return conditions.get("Ready") == "True" and "deletionTimestamp" not in pod["metadata"]
 
 
-def wait_for(what: str, found: Callable[[], Answer | None], seconds: float = 60) -> Answer:
+def wait_for(what: str, found: Callable[[], Answer | None], seconds: float = PATIENCE_SECONDS) -> Answer:
     """The first answer that is not None; an AssertionError when there is none in time."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    began = time.monotonic()
+    while (waited := time.monotonic() - began) < seconds:
         answer = found()
         if answer is not None:
             return answer
-        time.sleep(0.2)
+        time.sleep(min(max(_PAUSE_SHARE * waited, _SHORTEST_PAUSE), _LONGEST_PAUSE))
     raise AssertionError(f"no {what} within {seconds:.0f} s")
 
 
@@ -140,19 +145,20 @@ def running(home: Path, settings: Mapping[str, str] | None = None) -> Iterator[C
     """A control plane, gone at the end; `settings` are cluster.py's own, such as SCHEDULER_CONFIG."""
     script = location()
     assert script is not None, "there is no ../shared/control-plane"
-    process, told = _started(script, home, {**os.environ, **(settings or {})})
-    try:
-        yield ControlPlane(home, Path(told[0]), Path(told[1]).parent)
-    finally:
-        _end(process)
+    with contextlib.ExitStack() as claims:
+        process, told = _started(script, home, {**os.environ, **(settings or {})}, claims)
+        try:
+            yield ControlPlane(home, Path(told[0]), Path(told[1]).parent)
+        finally:
+            _end(process)
 
 
 def _started(
-    script: Path, home: Path, environment: Mapping[str, str]
+    script: Path, home: Path, environment: Mapping[str, str], claims: contextlib.ExitStack
 ) -> tuple[subprocess.Popen[str], Sequence[str]]:
     """The process and the two lines that it says; other ports when another process was faster."""
     for _ in range(_ATTEMPTS):
-        where = ("--dir", str(home / "control-plane"), "--port", str(_free_ports()))
+        where = ("--dir", str(home / "control-plane"), "--port", str(_free_ports(claims)))
         process = subprocess.Popen(
             [sys.executable, str(script), "run", *where, "--", "sh", "-c", _TENANT],
             stdin=subprocess.PIPE,
@@ -182,18 +188,36 @@ def _end(process: subprocess.Popen[str]) -> None:
         if stream is not None:
             stream.close()
     try:
-        process.wait(timeout=20)
+        process.wait(timeout=60)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
 
 
-def _free_ports() -> int:
-    """The first of enough ports in a row on which nothing listens."""
+def _free_ports(claims: contextlib.ExitStack) -> int:
+    """The first of enough ports in a row on which nothing listens, and on which no other test starts."""
     while True:
-        first = random.randrange(_LOWEST, _HIGHEST)
-        if all(map(_is_free, range(first, first + _PORTS))):
-            return first
+        first = random.randrange(_LOWEST, _HIGHEST, _PORTS)
+        if (claim := claimed(first)) is not None:
+            claims.enter_context(claim)
+            if all(map(_is_free, range(first, first + _PORTS))):
+                return first
+
+
+def claimed(first: int) -> socket.socket | None:
+    """A claim to the ports from this one on, None where another test has it.
+
+    Programs take their ports seconds after a look whether they are free; a scheduler that does
+    not get its own ends, and pods wait for ever.  A name in the abstract namespace belongs to one socket, and
+    is free again when its process ends, however it does.
+    """
+    claim = socket.socket(socket.AF_UNIX)
+    try:
+        claim.bind(f"\0planner-control-plane-{first}")
+    except OSError:
+        claim.close()
+        return None
+    return claim
 
 
 def _is_free(port: int) -> bool:

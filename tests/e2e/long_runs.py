@@ -13,8 +13,16 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.batches import CASES, create_held, placed_as_planned
-from tests.e2e.control_plane import ControlPlane
-from tests.e2e.stories import carried_out, evictions, left_behind, planned, too_many, zone_that_came_back
+from tests.e2e.control_plane import PATIENCE_SECONDS, ControlPlane
+from tests.e2e.stories import (
+    carried_out,
+    evictions,
+    left_behind,
+    planned,
+    script_environment,
+    too_many,
+    zone_that_came_back,
+)
 
 RUNS = int(os.environ.get("RUNS", "20"))
 KILLS = int(os.environ.get("KILLS", "40"))
@@ -66,7 +74,7 @@ def struck(live: ControlPlane, script: Path, name: signal.Signals, after: float)
     """Start a script and send it a signal after so many seconds; its exit code."""
     running = subprocess.Popen(
         ["sh", str(script)],
-        env={**live.environment, "TIMEOUT": "60"},
+        env=script_environment(live),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -76,7 +84,7 @@ def struck(live: ControlPlane, script: Path, name: signal.Signals, after: float)
         return running.wait(after), time.monotonic() - began
     except subprocess.TimeoutExpired:
         running.send_signal(name)
-    return running.wait(60), after
+    return running.wait(PATIENCE_SECONDS), after
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])

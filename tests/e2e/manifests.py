@@ -10,13 +10,15 @@ ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
 
 
-def node(name: str, *, zone: str = "a", cpu: str = "4", **spec: Any) -> Manifest:
+def node(
+    name: str, *, zone: str = "a", cpu: str = "4", labels: dict[str, str] | None = None, **spec: Any
+) -> Manifest:
     """A node that is ready from the start."""
     room = {"cpu": cpu, "memory": "16Gi", "pods": "110"}
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": {ZONE: zone, HOSTNAME: name}},
+        "metadata": {"name": name, "labels": {ZONE: zone, HOSTNAME: name, **(labels or {})}},
         "spec": spec,
         "status": {
             "capacity": room,

@@ -34,7 +34,7 @@ def zone_that_came_back(live: ControlPlane) -> int:
     for number, many in enumerate(replicas):
         name = f"app{number}"
         live.create(workload(name, many, spread(name), cpu="200m"), budget(name, maxUnavailable=1))
-    live.at_rest(sum(replicas), 120)
+    live.at_rest(sum(replicas))
     live.create(*(node(f"nc{n}", zone="c") for n in range(10)))
     return sum(replicas)
 
@@ -55,6 +55,11 @@ def planned(live: ControlPlane, folder: Path, *command: str) -> Path:
     return script
 
 
+def script_environment(live: ControlPlane, **settings: str) -> dict[str, str]:
+    """What a script needs, with more time for every wave than even a machine with other work takes."""
+    return {**live.environment, "TIMEOUT": "180", **settings}
+
+
 _PROGRESS = re.compile(r"waiting for \d+ pods? to end, ")
 
 
@@ -62,14 +67,40 @@ def carried_out(
     live: ControlPlane, script: Path, *words: str, progress: bool = False, **settings: str
 ) -> subprocess.CompletedProcess[str]:
     """A script, run to its end; its lines of progress, which depend on the machine, only where asked for."""
-    environment = {**live.environment, "TIMEOUT": "60", **settings}
     ended = subprocess.run(
-        ["sh", str(script), *words], env=environment, capture_output=True, text=True, check=False
+        ["sh", str(script), *words],
+        env=script_environment(live, **settings),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if not progress:
         lines = ended.stderr.splitlines(keepends=True)
         ended.stderr = "".join(line for line in lines if not _PROGRESS.match(line))
     return ended
+
+
+def carried_out_until(
+    live: ControlPlane, script: Path, words: str, then: Callable[[], object]
+) -> subprocess.CompletedProcess[str]:
+    """Run a script, and do something as soon as it says a line with these words."""
+    lines, waiting = [], True
+    with subprocess.Popen(
+        ["sh", str(script)],
+        env=script_environment(live),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        for line in running.stdout:
+            lines.append(line)
+            if waiting and words in line:
+                waiting = False
+                then()
+    told = "".join(lines)
+    assert not waiting, told
+    return subprocess.CompletedProcess(running.args, running.returncode, told)
 
 
 def too_many(live: ControlPlane) -> int:
@@ -144,7 +175,7 @@ def struck_everywhere(
     """
     for at in range(80):
         name = _SIGNALS[at % len(_SIGNALS)]
-        code = strike(live, script, name, first + at, ("before", "after")[at % 2])
+        code = strike(live, script, name, first + at, ("before", "after")[at % 2]).returncode
         if code == 0:
             assert at > 6
             return
@@ -155,8 +186,10 @@ def struck_everywhere(
     raise AssertionError("it never gets to its end")
 
 
-def strike(live: ControlPlane, script: Path, name: str, at: int, when: str) -> int:
-    """Run a script whose n-th call of kubectl brings it a signal; its exit code."""
+def strike(
+    live: ControlPlane, script: Path, name: str, at: int, when: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a script whose n-th call of kubectl brings it a signal."""
     kubectl, counter, target = (script.with_name(name) for name in ("kubectl", "counter", "target"))
     kubectl.write_text(_STOPPER)
     kubectl.chmod(0o755)
@@ -164,7 +197,8 @@ def strike(live: ControlPlane, script: Path, name: str, at: int, when: str) -> i
     words = {"COUNTER": str(counter), "TARGET": str(target), "SIGNAL": name, "AT": str(at), "WHEN": when}
     return subprocess.run(
         ["sh", "-c", 'echo $$ >"$TARGET"; exec sh "$0"', str(script)],
-        env={**live.environment, "TIMEOUT": "60", "KUBECTL": str(kubectl), **words},
+        env=script_environment(live, KUBECTL=str(kubectl), **words),
         capture_output=True,
+        text=True,
         check=False,
-    ).returncode
+    )

@@ -85,7 +85,7 @@ def test_the_next_pod_waits_for_min_ready_seconds(live: ControlPlane) -> None:
     assert foreseen.completes
     _applied(live, *after)
     times: dict[str, list[tuple[datetime, datetime]]] = defaultdict(list)
-    for pod in wait_for("new pods", lambda: _are_new(live, 3 * len(items)), 120):
+    for pod in wait_for("new pods", lambda: _are_new(live, 3 * len(items))):
         times[pod["metadata"]["labels"]["app"]].append(_when(pod))
     assert len(times) == len(items)
     for name, found in times.items():

@@ -2,57 +2,27 @@
 
 from __future__ import annotations
 
-import random
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, wait_for
-from tests.e2e.manifests import budget, node, pod, spread, workload
-from tests.e2e.stories import carried_out, planned, too_many
-
-
-def half_empty(live: ControlPlane, seed: int, nodes: int = 9) -> int:
-    """Zones of nodes that a scale-down has left half empty; returns how many pods there are."""
-    draw = random.Random(seed)
-    live.create(*(node(f"n{n}", zone="abc"[n % 3]) for n in range(nodes)))
-    names, replicas = ("web", "api", "jobs"), {}
-    for number, name in enumerate(names):
-        replicas[name] = draw.randint(3, 5)
-        rules = (spread(name),) if number < 2 else ()
-        live.create(workload(name, 2 * replicas[name], *rules, cpu="700m"), budget(name, maxUnavailable=1))
-    database = workload("db", 2, kind="StatefulSet", cpu="500m")
-    database["spec"]["podManagementPolicy"] = "Parallel"
-    agent = workload("agent", 0, kind="DaemonSet", cpu="50m", tolerations=[{"operator": "Exists"}])
-    del agent["spec"]["replicas"]
-    live.create(database, agent, pod("bare", cpu="200m"))
-    live.at_rest(2 * sum(replicas.values()) + 3 + nodes, 120)
-    for name, many in replicas.items():
-        live.kubectl("scale", f"deployment/{name}", f"--replicas={many}", "-n", "default")
-    live.at_rest(sum(replicas.values()) + 3 + nodes, 120)
-    return sum(replicas.values()) + 3
-
-
-def marked(live: ControlPlane) -> set[str]:
-    """The nodes that the script has left cordoned and marked."""
-    return {
-        item["metadata"]["name"]
-        for item in live.get("nodes")
-        if item["spec"].get("unschedulable") and "planner/going" in item["metadata"].get("annotations", {})
-    }
-
-
-def at_home(live: ControlPlane, pods: int) -> list[Manifest]:
-    """The pods but those of DaemonSets, when all of them are ready."""
-
-    def ready() -> list[Manifest] | None:
-        found = [p for p in live.pods() if p["metadata"]["labels"].get("app") != "agent"]
-        return found if len(found) == pods and all(map(is_ready, found)) else None
-
-    return wait_for("all pods ready", ready)
+from tests.e2e.consolidations import (
+    PRICES,
+    TYPE,
+    assert_emptied,
+    at_home,
+    consolidation,
+    delete_nodes,
+    finish,
+    half_empty,
+    per_domain,
+    price_list,
+    skew,
+    thirty_nodes,
+)
+from tests.e2e.control_plane import ControlPlane, wait_for
+from tests.e2e.manifests import HOSTNAME, ZONE, budget, node, spread, workload
+from tests.e2e.stories import carried_out
 
 
 @pytest.mark.parametrize(("seed", "words"), [(1, ("--pin",)), (2, ()), (3, ("--pin",))])
@@ -61,48 +31,65 @@ def test_nodes_are_emptied_and_deleted(
 ) -> None:
     """From the dry run to the last node that is deleted: budgets hold, nothing is broken, every pod runs."""
     pods = half_empty(live, seed)
-    broken = too_many(live)
-    script = planned(live, tmp_path, "consolidate", *words, "--delete-nodes", "--time-limit", "10")
-    names = {line.split()[1] for line in script.read_text().splitlines() if line.startswith("    goes ")}
-    tried = carried_out(live, script, "--dry-run")
-    assert (tried.returncode, tried.stderr, marked(live)) == (0, "", set())
-    ended = carried_out(live, script)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert names
-    assert marked(live) == names
-    found = at_home(live, pods)
-    assert not {p["spec"]["nodeName"] for p in found} & names
-    deletions = [line.split() for line in ended.stdout.splitlines() if " delete node " in line]
-    assert {words[-1] for words in deletions} == names
-    for name in names:
-        live.kubectl("delete", "node", name)
-    at_home(live, pods)
-    assert too_many(live) <= broken
+    finish(live, consolidation(live, tmp_path, *words), pods)
+    assert max(skew(per_domain(live, app)) for app in ("web", "api")) <= 1
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
-def test_interrupted_and_started_again(live: ControlPlane, tmp_path: Path, sent: signal.Signals) -> None:
-    """After TERM the nodes are open again; after either the same script, or a new plan, comes to the end."""
-    pods = half_empty(live, 4)
-    script = planned(live, tmp_path, "consolidate", "--pin", "--time-limit", "10")
-    environment = {**live.environment, "TIMEOUT": "60"}
-    with subprocess.Popen(
-        ["sh", str(script)], env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as run:
-        assert run.stdout is not None
-        for line in run.stdout:
-            if line.startswith("evicted"):
-                break
-        time.sleep(0.5)
-        run.send_signal(sent)
-        run.wait(60)
-    if sent == signal.SIGTERM:
-        assert marked(live) == set()
-    again = carried_out(live, script)
-    if again.returncode == 1:  # a replacement has landed while nothing held it: the rest is planned anew
-        script = planned(live, tmp_path, "consolidate", "--pin", "--time-limit", "10")
-        again = carried_out(live, script)
-    assert (again.returncode, again.stderr) == (0, "")
-    names = marked(live)
-    assert names
-    assert not {p["spec"]["nodeName"] for p in at_home(live, pods)} & names
+@pytest.mark.parametrize("words", [(), ("--pin",)])
+def test_thirty_nodes_with_prices(live: ControlPlane, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """What is left costs what the document says, spread holds, and nodes are kept for the pods it names."""
+    pods = thirty_nodes(live)
+    (alone,) = live.pods("-l", "app=alone")
+    plan = consolidation(live, tmp_path, "--prices", price_list(tmp_path), "--keep", "n29", *words)
+    assert plan.reasons["n29"] == (None, "named by --keep")
+    assert plan.reasons["n16"] == ("default/bare", "holds a pod that stays: without a controller")
+    assert plan.reasons["n4"] == (
+        f"default/{alone['metadata']['name']}",
+        "holds a pod that stays: under a PodDisruptionBudget that allows no eviction",
+    )
+    assert any(step["landing"] == "pinned" for step in plan.document["steps"]) == bool(words)
+    finish(live, plan, pods)
+    types = [item["metadata"]["labels"][TYPE] for item in live.get("nodes")]
+    assert sum(PRICES[name] for name in types) == pytest.approx(plan.document["cost"]["after"])
+    assert max(skew(per_domain(live, app)) for app in ("web", "api", "db")) <= 1
+    assert skew(per_domain(live, "web", HOSTNAME)) <= 2
+
+
+def test_any_zone_may_be_lost_afterwards(live: ControlPlane, tmp_path: Path) -> None:
+    """With --survive: when the zone with most pods is lost, too, all of them run in the other two."""
+    pods = thirty_nodes(live)
+    words = ("--prices", price_list(tmp_path), "--survive", ZONE)
+    finish(live, consolidation(live, tmp_path, *words), pods)
+    live.kubectl("delete", "pod", "bare")  # nothing makes it again
+    live.kubectl("delete", "deployment", "alone")  # it may run on n4 only
+    at_home(live, pods - 2)
+    zone, _ = max((per_domain(live, "web") + per_domain(live, "api")).items(), key=lambda item: item[1])
+    lost = {item["metadata"]["name"] for item in live.get("nodes", "-l", f"{ZONE}={zone}")}
+    gone = [p["metadata"]["name"] for p in live.get("pods") if p["spec"].get("nodeName") in lost]
+    live.kubectl("delete", "node", *lost)
+    live.kubectl("delete", "pod", "--force", *gone)
+    assert not {p["spec"]["nodeName"] for p in at_home(live, pods - 2)} & lost
+
+
+def test_an_empty_zone_counts_until_its_node_is_deleted(live: ControlPlane, tmp_path: Path) -> None:
+    """The document names the zone; replicas that are added wait for its cordoned node to be deleted."""
+    live.create(*(node(f"{zone}{n}", zone=zone, labels={TYPE: "small"}) for zone in "ab" for n in (1, 2)))
+    live.create(workload("web", 2, spread("web"), cpu="500m"), budget("web", maxUnavailable=1))
+    live.create(workload("side", 3, cpu="500m"))
+    live.at_rest(5)
+    live.create(node("c1", zone="c", labels={TYPE: "large"}))
+    plan = consolidation(live, tmp_path, "--prices", price_list(tmp_path, {"small": 1, "large": 5}))
+    assert plan.document["domainsLost"] == [{"key": ZONE, "domain": "c"}]
+    assert (len(plan.reasons), plan.document["cost"]["after"]) == (2, 2)
+    ended = carried_out(live, plan.script)
+    assert_emptied(live, plan, ended)
+    live.kubectl("scale", "deployment/web", "--replicas=4", "-n", "default")
+    wait_for("two pods that wait", lambda: _waiting(live, "web") == 2 or None)
+    delete_nodes(live, plan, 7, ended)
+    assert per_domain(live, "web") == {"a": 2, "b": 2}
+
+
+def _waiting(live: ControlPlane, app: str) -> int:
+    """How many pods of an app the scheduler has found no node for."""
+    found = (c for item in live.pods("-l", f"app={app}") for c in item["status"].get("conditions", ()))
+    return sum(c.get("reason") == "Unschedulable" for c in found)

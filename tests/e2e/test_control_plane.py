@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from models import Cluster
-from tests.e2e.control_plane import ControlPlane, running, wait_for
+from tests.e2e.control_plane import ControlPlane, claimed, running, wait_for
 from tests.e2e.manifests import ZONE, node, spread, workload
 
 
@@ -29,7 +29,7 @@ def test_nothing_stays_behind(tmp_path: Path) -> None:
     except RuntimeError:
         pass
     assert len(pids) >= 5
-    wait_for("end of all programs", lambda: None if any(_runs(pid) for pid in pids) else True, 10)
+    wait_for("end of all programs", lambda: None if any(_runs(pid) for pid in pids) else True)
     assert not live.kubeconfig.exists()
 
 
@@ -38,6 +38,17 @@ def _runs(pid: int) -> bool:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
         return False
+
+
+def test_ports_are_claimed_before_programs_take_them() -> None:
+    """Of two tests that look for ports at the same time one has to take others."""
+    first = claimed(1)
+    assert first is not None
+    with first:
+        assert claimed(1) is None
+    again = claimed(1)
+    assert again is not None
+    again.close()
 
 
 def test_a_snapshot_knows_its_cluster(live: ControlPlane, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def _watched(live: ControlPlane, items: Sequence[Manifest]) -> dict[str, list[Ma
             item["spec"]["template"]["metadata"]["annotations"] = {"revision": "2"}
         listing = {"apiVersion": "v1", "kind": "List", "items": items}
         live.kubectl("apply", "-f", "-", given=json.dumps(listing))
-        wait_for("the end of all rollouts", lambda: _are_rolled_out(live), 240)
+        wait_for("the end of all rollouts", lambda: _are_rolled_out(live))
         watch.terminate()
     found: dict[str, list[Manifest]] = defaultdict(list)
     for event in documents(path.read_text()):
@@ -95,11 +95,11 @@ def test_sizes_after_every_sync(live: ControlPlane) -> None:
     for _ in range(_ROUNDS):
         items = [_deployment(chance, f"w{number}", number) for number in range(1, _MOST + 1)]
         live.create(*items)
-        wait_for("all pods", lambda: _are_rolled_out(live), 240)
+        wait_for("all pods", lambda: _are_rolled_out(live))
         states = _watched(live, items)
         wrong = [line for item in items for line in _wrong(item, states[item["metadata"]["name"]])]
         assert not wrong, (seed, wrong)
         writes += sum(map(len, states.values()))
         live.kubectl("delete", "deployments", "--all", "--cascade=foreground")
-        wait_for("no pods", lambda: None if live.get("pods") else True, 120)
+        wait_for("no pods", lambda: None if live.get("pods") else True)
     assert writes > _ROUNDS * _MOST * 4

@@ -79,7 +79,7 @@ def test_killed_while_a_node_is_cordoned(live: ControlPlane, tmp_path: Path) -> 
     script, before = planned(live, tmp_path, *WORDS), live.get("pods")
     marked = 0
     for at in range(4, 80):
-        code = strike(live, script, "KILL", at, "after")
+        code = strike(live, script, "KILL", at, "after").returncode
         marked += "Node/b1" in left_behind(live)
         if code == 0:
             break

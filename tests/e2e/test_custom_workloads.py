@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from models import Cluster
-from tests.e2e.control_plane import ControlPlane, Manifest, wait_for
+from tests.e2e.control_plane import PATIENCE_SECONDS, ControlPlane, Manifest, wait_for
 from tests.e2e.manifests import node, spread, workload
 
 KRUISE = "apps.kruise.io"
@@ -53,7 +53,7 @@ def installed(live: ControlPlane, *definitions: Manifest) -> None:
     live.create(*definitions)
     for item in definitions:
         name = item["metadata"]["name"]
-        live.kubectl("wait", "--for=condition=Established", f"crd/{name}", "--timeout=30s")
+        live.kubectl("wait", "--for=condition=Established", f"crd/{name}", f"--timeout={PATIENCE_SECONDS}s")
 
         def listed(name: str = name) -> bool | None:
             return True if live.run("kubectl", "get", name).returncode == 0 else None

@@ -58,12 +58,12 @@ def test_a_script_that_is_struck_goes_on(live: ControlPlane, tmp_path: Path) -> 
     """A node that is not empty is open again; started once more, it comes to its end."""
     pool(live)
     script = planned(live, tmp_path, "drain", "old1", "old2")
-    assert strike(live, script, "TERM", 10, "after") == -15
+    assert strike(live, script, "TERM", 10, "after").returncode == -15
     assert cordoned(live) == {}
-    assert strike(live, script, "KILL", 14, "after") == -9
+    assert strike(live, script, "KILL", 14, "after").returncode == -9
     assert set(cordoned(live).values()) == {"was:open"}
     for at in (14, 18):
-        assert strike(live, script, "TERM", at, "after") == 143
+        assert strike(live, script, "TERM", at, "after").returncode == 143
         busy = where(live)
         assert not busy & set(cordoned(live)), f"struck at call {at}"
     ended = carried_out(live, script)
@@ -101,7 +101,7 @@ def test_who_tolerates_the_cordon_comes_back(live: ControlPlane, tmp_path: Path)
     live.create(node("new1"))
     (first,) = live.pods("-l", "app=agent")
     script = planned(live, tmp_path, "drain", "old1")
-    assert strike(live, script, "KILL", 15, "after") == -9
+    assert strike(live, script, "KILL", 15, "after").returncode == -9
     live.at_rest(3)
     assert live.pods("-l", "app=agent")[0]["metadata"]["uid"] != first["metadata"]["uid"]
     assert cordoned(live) == {"old1": "was:open"}

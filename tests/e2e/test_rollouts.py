@@ -107,7 +107,7 @@ def _state(live: ControlPlane) -> Any:
     return pods, sets
 
 
-def _static(live: ControlPlane, seconds: float = 60) -> None:
+def _static(live: ControlPlane) -> None:
     """Wait until nothing has changed for a while."""
     seen: list[Any] = [None, time.monotonic()]
 
@@ -117,7 +117,7 @@ def _static(live: ControlPlane, seconds: float = 60) -> None:
             seen[:] = [now, time.monotonic()]
         return True if time.monotonic() - seen[1] > _QUIET_SECONDS else None
 
-    wait_for("rest", quiet, seconds)
+    wait_for("rest", quiet)
 
 
 def _clear(live: ControlPlane) -> None:

@@ -26,8 +26,9 @@ close_going() {
         found=$(printf '%s\n' "$known" | awk -F'|' -v node="$node" '$1 == node')
         [ -n "$found" ] || stop "node $node is not there any more"
         found=${found#*|}
-        [ "${found%%|*}" != true ] || continue
+        [ "$found" != 'true|' ] || continue # by another user
         [ -n "$DRY_RUN" ] || CLOSED=yes
+        [ "$found" != 'true|yes' ] || continue # by an earlier start
         patch node "$node" --type=merge \
             -p '{"metadata":{"annotations":{"planner/going":"yes"}},"spec":{"unschedulable":true}}' >/dev/null ||
             stop "$node could not be cordoned"
@@ -39,11 +40,21 @@ close_going() {
     }
 }
 
-# Opens the nodes of the plan that such a script has cordoned: LETTERS; true when all are open.
+# Nodes outside the plan that such a script has cordoned and that hold pods: it was killed, and this plan
+# keeps them.  Empty ones wait to be deleted.
+left_marked() {
+    going=$(planned_nodes G)
+    for node in $(printf '%s\n' "$known" | sed -n 's/|.*|yes$//p'); do
+        printf '%s\n' "$going" | grep -qxF "$node" || [ -z "$(left_on "$node")" ] || echo "$node"
+    done
+}
+
+# Opens the nodes of the plan that such a script has cordoned, and those that others left; true when all
+# are open: LETTERS
 open_going() {
-    known=$(read_going) || return 1
+    known=$(read_going) || return 1 # left_marked needs it, too
     rest=''
-    for node in $(planned_nodes "$1"); do
+    for node in $(planned_nodes "$1") $(left_marked); do
         printf '%s\n' "$known" | grep -q "^$node|.*|yes\$" || continue
         k patch node "$node" --type=merge \
             -p '{"metadata":{"annotations":{"planner/going":null}},"spec":{"unschedulable":null}}' >/dev/null ||
@@ -66,8 +77,16 @@ left_on() {
         awk -F'|' 'NF && $2 != "DaemonSet" && $2 != "Node" { print $1 }'
 }
 
+# Sets EMPTY to the nodes that are cordoned and empty: all of the plan that are still there.
 verify_empty() {
+    known=$(read_going) || stop "nodes cannot be read"
+    EMPTY=''
     for node in $(planned_nodes G); do
+        found=$(printf '%s\n' "$known" | awk -F'|' -v node="$node" '$1 == node { print "is" $2 }')
+        [ -n "$found" ] || continue
+        [ "$found" = istrue ] || stop "node $node is not cordoned any more"
+        EMPTY="$EMPTY$node
+"
         found=$(left_on "$node") || stop "the pods of $node cannot be read"
         [ -z "$found" ] || stop "$node still has $(first_of "$found")"
     done
@@ -97,11 +116,11 @@ main() {
     guard
     take_over
     look_twice || stop "the pods cannot be read: $TROUBLE"
+    # What a script that was killed has cordoned is opened again if this one cannot go on.
+    [ -n "$DRY_RUN" ] || [ "$DONE" -eq "$MOVES" ] || ! read_going | grep -q '|yes$' || CLOSED=yes
     [ -z "$NOT_AS_PLANNED" ] || stop "$(first_of "$NOT_AS_PLANNED"); nothing was changed"
     check_nodes
     check_budgets
-    # What a killed script has cordoned is opened again, too, if this one does not come to its end.
-    [ -n "$DRY_RUN" ] || ! read_going | grep -q '|yes$' || CLOSED=yes
     close_going
     if [ -n "$DRY_RUN" ]; then
         rehearse
@@ -109,10 +128,10 @@ main() {
     fi
     [ "$MOVES" -eq 0 ] || carry_out
     verify_empty
-    CLOSED=''
     open_going C || stop "a node that stays could not be opened:$rest"
-    say "done: empty and cordoned: $(one_line "$(planned_nodes G)")"
-    if [ -n "$DELETE" ]; then
-        planned_nodes G | sed "s/^/$KUBECTL ${CONTEXT:+--context=$CONTEXT }delete node /"
-    fi
+    CLOSED=''
+    say "done: empty and cordoned: $(one_line "$EMPTY")"
+    [ -z "$DELETE" ] || for node in $EMPTY; do
+        say "$KUBECTL ${CONTEXT:+--context=$CONTEXT }delete node $node"
+    done
 }

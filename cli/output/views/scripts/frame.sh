@@ -81,10 +81,11 @@ check_nodes() {
         refuse "nodes cannot be read: $(one_line "$found")"
     wrong=$(printf '%s\n' "$found" "---" "$PLAN" | awk -F'|' '
         $1 == "---" { planned = 1 }
-        $1 == "N" && !planned { uid[$2] = $3; cordoned[$2] = $4 == "true" && $5 == "" }
+        $1 == "N" && !planned { uid[$2] = $3; cordoned[$2] = $4 == "true"; ours[$2] = $5 != "" }
         $1 == "N" && planned {
             if (!($2 in uid) || ($3 != "" && uid[$2] != $3)) print "node " $2 " is not there any more"
-            else if (cordoned[$2] != ($4 == "cordoned")) print "node " $2 " is " (cordoned[$2] ? "" : "not ") "cordoned"
+            else if ($4 == "cordoned" ? !cordoned[$2] : cordoned[$2] && !ours[$2])
+                print "node " $2 " is " (cordoned[$2] ? "" : "not ") "cordoned"
         }')
     [ -z "$wrong" ] || stop "$(first_of "$wrong"); nothing was changed"
 }
