@@ -6,20 +6,23 @@ anywhere, all others where they are; all hard constraints hold, as far as kinds 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.audit.findings import findings_of
+from planner.consolidate.distribution import Quotas
 from planner.consolidate.layout import Layout
 from planner.consolidate.regions import cells, profiles, room_of
 from planner.consolidate.removable import Removable
-from planner.cpsat.kept import COST, Demands, Keepable, Kept, Site
+from planner.cpsat.kept import COST, Demands, Keepable, Kept
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.node_groups import NodeGroups
+from planner.problem.nodes import Ints
 from planner.proof import effort
 from planner.proof.meter import Meter
 
@@ -34,6 +37,7 @@ class CostBound:
     cost: int
     order: Sequence[int] = ()
     complete: bool = True
+    quotas: Quotas | None = None
 
 
 def cost_bound(
@@ -52,7 +56,6 @@ def cost_bound(
     wanted = {t: len(movable.of(t)) for t in movable.templates}
     kinds = cells(trial, [*wanted], removable)
     room = {t: room_of(trial, t, wanted) for t in wanted}
-    batch = Batch(problem, wanted, room, cells=kinds, running={t: before.counts[t] for t in wanted})
     free = problem.allocatable - trial.state.used
     keepable = {
         kind: Keepable(int(kinds.nodes_in[kind]), int(removable.prices[node]), free[:, node])
@@ -60,25 +63,26 @@ def cost_bound(
         if removable.mask[node]
     }
     touched = [(found, most) for found, most in hard if not found.members.isdisjoint(wanted)]
-    model = KeepModel(batch, profiles(trial, batch), keepable, touched, Demands())
-    if len(wanted) * len(kinds.first) > effort.BOUND_HINTED:
-        model.hint(_as_it_is(kinds, before))
-    found = model.solve({COST: meter.left()}, meter)
+
+    def model(running: Mapping[int, Ints]) -> KeepModel:
+        batch = Batch(problem, wanted, room, cells=kinds, running=running)
+        return KeepModel(batch, profiles(trial, batch), keepable, touched, Demands())
+
+    exact = model({t: before.counts[t] for t in wanted})
+    pairs = len(wanted) * len(kinds.first)
+    if pairs > effort.LINEAR_BOUND:
+        bound = exact.least_cost(meter)
+        # Which pods stay is decided later; without that the model has half the variables.
+        found = model({}).nearly(meter) if pairs <= effort.QUOTAS_AT_MOST else None
+    else:
+        found = exact.solve({COST: meter.left()}, meter)
+        bound = found.bounds[COST] if found is not None else 0
     trial.state.rollback(mark)
     if found is None:
-        return CostBound(fixed)
-    return CostBound(fixed + found.bounds[COST], [*_not_kept(kinds, found, load)])
-
-
-def _as_it_is(kinds: NodeGroups, before: Layout) -> Kept:
-    """The cluster as it is: what is not removed is kept, and every pod stays."""
-    size = len(kinds.first)
-    kept = np.bincount(kinds.of[~before.removed], minlength=size)
-    staying: dict[Site, int] = {}
-    for template, node in np.argwhere(before.counts).tolist():
-        site = template, int(kinds.of[node])
-        staying[site] = staying.get(site, 0) + int(before.counts[template, node])
-    return Kept({}, staying, dict(enumerate(kept.tolist())))
+        return CostBound(fixed + bound)
+    quotas = Quotas(kinds, Counter(found.coming) + Counter(found.staying), found.nodes)
+    order = [*_not_kept(kinds, found, load)]
+    return CostBound(fixed + bound, order, quotas=quotas if pairs > effort.LINEAR_BOUND else None)
 
 
 def _not_kept(kinds: NodeGroups, found: Kept, load: NDArray[np.float64]) -> list[int]:

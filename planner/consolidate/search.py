@@ -2,7 +2,8 @@
 
 The first layout is the cheapest of a few removals in different orders, so the result is never worse than
 theirs.  A cluster that is small enough is one region, and what the solver proves holds for all plans; in a
-larger one regions of some nodes each are solved, first those whose nodes cost most for what they hold.
+larger one regions of some nodes each are solved, first those whose nodes cost most for what they hold.  In
+one of hundreds of nodes quotas of kinds of nodes are distributed, and pods of a few nodes placed anew.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.consolidate.bound import CostBound, cost_bound
+from planner.consolidate.distribution import Distribution, Quotas
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, Limits, first_layout, read, shares
 from planner.consolidate.recreation import Recreation
@@ -75,7 +77,10 @@ class ConsolidationSearch:
         ways = (True, False) if pairs <= effort.REMOVALS_AT_MOST else (True,)
         tries = [self._removal((), fixed_first=first, removed=self.before.removed) for first in ways]
         bound = self._least() if self._machines is None else self._machines.bound
-        if pairs <= effort.REMOVALS_AT_MOST:
+        quotas = bound.quotas if self._machines is None else None
+        if quotas is not None:
+            tries.append(self._distributed(quotas))
+        elif pairs <= effort.REMOVALS_AT_MOST:
             tries += [self._removal([*bound.order], fixed_first=first) for first in (True, False)]
             tries += [self._together(bound.order, scarce_first=first) for first in (True, False)]
         removals = sorted(tries, key=self._key)
@@ -84,7 +89,10 @@ class ConsolidationSearch:
         least_cost = bound.cost
         if pairs <= effort.KEPT_AT_ONCE:
             return self._whole(removals, bound)
-        layout = self._improve(self._recreated(first, least_cost), least_cost)
+        layout = self._recreated(first, least_cost)
+        if quotas is None:
+            # Where there are quotas, waves need the time more.
+            layout = self._improve(layout, least_cost)
         return FoundLayout(self.before, removals, layout, least_cost)
 
     def _least(self) -> CostBound:
@@ -109,6 +117,14 @@ class ConsolidationSearch:
         mark = self._trial.state.mark()
         removal = NodeRemoval(self._trial, self._movable, self._removable, self._limits, self._meter)
         removal.run_together(nodes, scarce_first=scarce_first)
+        layout = read(self._trial, self._movable, removal.removed)
+        self._trial.state.rollback(mark)
+        return layout
+
+    def _distributed(self, quotas: Quotas) -> Layout:
+        mark = self._trial.state.mark()
+        removal = Distribution(self._trial, self._movable, self._removable, self._limits, self._meter)
+        removal.follow(quotas)
         layout = read(self._trial, self._movable, removal.removed)
         self._trial.state.rollback(mark)
         return layout

@@ -18,6 +18,7 @@ from ortools.sat.python import cp_model
 
 from planner.cpsat.kept import COST, LOAD, MOVES, Demands, Keepable, Kept, Site
 from planner.cpsat.lexicographic import StageGoal, reach
+from planner.cpsat.linear import LinearModel
 from planner.cpsat.model import BatchModel, EncodedRule
 from planner.cpsat.solver import Solved, solved
 from planner.cpsat.variables import Batch
@@ -194,6 +195,21 @@ class KeepModel:
                 {**(kept.bounds if kept else {}), found.name: found.bound},
             )
         return kept
+
+    def least_cost(self, meter: Meter) -> int:
+        """What the linear relaxation proves of the cost."""
+        return max(0, -LinearModel(self._cp).bound(_Goal(COST, -self.cost()), meter))
+
+    def nearly(self, meter: Meter) -> Kept | None:
+        """A cheap solution by mixed-integer programming; conditions may be broken."""
+        meter.spend(effort.PRICE_OF_QUOTAS * len(self._cp.proto.variables))
+        values = LinearModel(self._cp).found(_Goal(COST, -self.cost()), meter)
+        if values is None:
+            return None
+        known = values.tolist()
+        coming = {(t, cell): known[v.index] for t, cell, v in self._counts.coming() if known[v.index]}
+        staying = {(t, cell): known[v.index] for t, cell, v in self._counts.staying() if known[v.index]}
+        return Kept(coming, staying, {cell: known[v.index] for cell, v in self._keep.items()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,17 +59,27 @@ class _Rows:
     high: list[int]
 
 
+def _is_plain(row: Any) -> bool:
+    """Whether a row is linear, without a condition, and between two ends."""
+    return row.has_linear() and not row.enforcement_literal and len(row.linear.domain) == _INTERVAL
+
+
 class LinearModel:
-    """A model for CP-SAT whose rows are all linear, and whose domains are all intervals."""
+    """The rows of a model for CP-SAT that are linear, with the ends of its domains.
+
+    Where others are left out it is a relaxation: its bounds hold, and what is found may break a condition.
+    """
 
     def __init__(self, cp: cp_model.CpModel) -> None:
         proto = cp.proto
         self._cp = cp
         self._low = np.array([variable.domain[0] for variable in proto.variables], np.int64)
-        self._high = np.array([variable.domain[1] for variable in proto.variables], np.int64)
+        self._high = np.array([max(variable.domain) for variable in proto.variables], np.int64)
         terms: list[tuple[list[int], list[int]]] = []
         low, high = [], []
         for row in proto.constraints:
+            if not _is_plain(row):
+                continue
             terms.append(([*row.linear.vars], [*row.linear.coeffs]))
             low.append(row.linear.domain[0])
             high.append(row.linear.domain[1])
@@ -86,9 +96,16 @@ class LinearModel:
     def is_linear(cp: cp_model.CpModel) -> bool:
         """Whether it has nothing but linear rows without conditions, and intervals."""
         return all(len(variable.domain) == _INTERVAL for variable in cp.proto.variables) and all(
-            row.has_linear() and not row.enforcement_literal and len(row.linear.domain) == _INTERVAL
-            for row in cp.proto.constraints
+            _is_plain(row) for row in cp.proto.constraints
         )
+
+    def bound(self, goal: _Largest, meter: Meter) -> int:
+        """What a goal cannot exceed, by the linear relaxation."""
+        return self._bound(self._weights(goal), (), meter)
+
+    def found(self, goal: _Largest, meter: Meter) -> Ints | None:
+        """A value for every variable that is good for one goal; None where nothing certain was found."""
+        return self._found(self._weights(goal), (), meter)
 
     def solve(self, goals: Sequence[_Largest], meter: Meter) -> LinearAnswer | None:
         """The best found, one goal after the other; None where nothing was found that is certain."""

@@ -418,8 +418,11 @@ CONSOLIDATION_SHARE = 0.5
 DUAL_FUNCTIONS = 6
 #: The part of the search for the bound over kinds of nodes; it is nearly always near its end by then.
 BOUND_OF_COST_SHARE = 0.15
-#: Of so many pairs of a template and a kind the solver finds no solution by itself, and so no bound.
-BOUND_HINTED = 5_000
+#: Of more pairs of a template and a kind than these CP-SAT finds no solution: the bound is that of the linear
+#: relaxation.  Up to so many SCIP finds quotas of the kinds, at so much work for each variable.
+LINEAR_BOUND, QUOTAS_AT_MOST, PRICE_OF_QUOTAS = 1_500, 10_000, 8e-4
+#: How strongly pods that come to a kind of nodes shun the resource that its nodes have least of.
+EVENNESS = 8.0
 #: Up to so many pairs of a template and a node the model has all nodes at once.
 KEPT_AT_ONCE = 700
 #: Up to so many pairs nodes are taken away in six ways; on more in one, which takes 20 s on 5,000 nodes.

@@ -7,8 +7,9 @@ import pytest
 
 from planner.clock import Clock
 from planner.consolidate.bound import cost_bound, is_modelled
+from planner.consolidate.distribution import Distribution
 from planner.consolidate.greedy import NodeRemoval
-from planner.consolidate.layout import Limits, Reserve, first_layout, moves_to
+from planner.consolidate.layout import Limits, Reserve, first_layout, moves_to, read
 from planner.consolidate.removable import NodeChoice, Removable
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
 from planner.eviction.budgets import Budgets
@@ -16,6 +17,7 @@ from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
+from planner.proof import effort
 from planner.proof.meter import Meter
 from tests import seeds
 from tests.planner.consolidate.drawn import Drawn, cases
@@ -76,6 +78,37 @@ def test_layouts_hold_every_pod_by_the_rules(seed: int | None) -> None:
         places = tried.places(found)
         assert case.holds(places), case
         assert not found.layout.removed[places].any(), case
+
+
+@pytest.mark.parametrize("seed", [4, None])
+def test_quotas_of_kinds_lead_to_layouts_that_hold_every_pod(
+    seed: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in large clusters: the linear bound is never above the truth, what is found never below it.
+
+    A layout by quotas keeps every rule, and some are cheaper than the snapshot's.
+    """
+    monkeypatch.setattr(effort, "LINEAR_BOUND", 0)
+    monkeypatch.setattr(effort, "KEPT_AT_ONCE", 0)
+    seed, cheaper = seeds.fresh() if seed is None else seed, 0
+    for case in cases(seed, seeds.tries(12)):
+        tried, (cost, _) = Tried(case), case.least()
+        before = first_layout(tried.problem, tried.movable)
+        bound = cost_bound(tried.trial, tried.movable, tried.removable, before, tried.meter)
+        assert bound.cost <= cost, case
+        found = tried.search()
+        assert found.least_cost <= cost <= tried.removable.cost(found.layout.removed), case
+        assert case.holds(tried.places(found)), case
+        if bound.quotas is None:
+            continue
+        removal = Distribution(tried.trial, tried.movable, tried.removable, Limits(), tried.meter)
+        removal.follow(bound.quotas)
+        by_quotas = read(tried.trial, tried.movable, removal.removed)
+        nodes = tried.places(FoundLayout(before, (), by_quotas, 0))
+        assert case.holds(nodes), case
+        assert not removal.removed[nodes].any(), case
+        cheaper += bool(tried.removable.cost(removal.removed) < tried.removable.cost(before.removed))
+    assert cheaper
 
 
 @pytest.mark.parametrize("seed", [3, None])

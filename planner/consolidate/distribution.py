@@ -1,0 +1,111 @@
+"""Quotas of kinds of nodes carried out: which nodes of every kind are kept, and which pod goes to which.
+
+Kept are the nodes that hold most of what their kind is to hold; those pods stay.  All others come to the node
+of their kind that fills most evenly, the largest first, whatever spread says: the quotas have it right in the
+end.  What has no place in its own kind comes into the tightest gap anywhere, or a node opens for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.consolidate.greedy import NodeRemoval
+from planner.constraints.pod_topology_spread import PodTopologySpread
+from planner.cpsat.kept import Site
+from planner.problem.node_groups import NodeGroups
+from planner.problem.nodes import Codes
+from planner.proof import effort
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """How many pods of every template each kind of nodes holds, and how many of its nodes are kept."""
+
+    kinds: NodeGroups
+    pods: Mapping[Site, int]
+    nodes: Mapping[int, int]
+
+
+class Distribution(NodeRemoval):
+    """Takes nodes away on a trial cluster, whose state follows, as quotas say."""
+
+    def follow(self, quotas: Quotas) -> None:
+        """Distribute all pods anew, then go on as `run`; where a pod has no place nothing has changed."""
+        state, mark, before = self._trial.state, self._trial.state.mark(), self.removed.copy()
+        members = quotas.kinds.members()
+        self._close(quotas, members)
+        wanted, loose = self._loosened(quotas)
+        left = [pod for site in self._by_size(wanted) for pod in self._spread(site, wanted, loose, members)]
+        left += [pod for pods in loose.values() for pod in pods]
+        placed = all(self._place(pod) or self._place_on_opened(pod) for pod in self._largest_first(left))
+        self._lost = self._lost_with(self.removed)
+        if placed and self._is_no_worse() and self._are_few_moves() and not self._lacks_room():
+            while self._once_through():
+                pass
+            return
+        state.rollback(mark)
+        self.removed, self._lost = before, self._lost_with(before)
+
+    def _close(self, quotas: Quotas, members: Sequence[Codes]) -> None:
+        """Of every kind the nodes go that hold least of what the kind is to hold."""
+        counts = self._before.counts
+        for kind, kept in quotas.nodes.items():
+            here = counts[:, members[kind]]
+            quota = np.array([quotas.pods.get((template, kind), 0) for template in range(len(counts))])
+            part = np.minimum(1.0, quota / np.maximum(here.sum(axis=1), 1)) * self._size
+            order = np.argsort(part @ here, kind="stable")
+            self.removed[members[kind][order[: len(order) - kept]]] = True
+
+    def _loosened(self, quotas: Quotas) -> tuple[dict[Site, int], dict[int, list[int]]]:
+        """Unbind all pods but those of the quotas that may stay: what the kinds lack, and the pods."""
+        state, wanted = self._trial.state, dict(quotas.pods)
+        loose: dict[int, list[int]] = {}
+        for template in self._movers.templates:
+            for pod in self._movers.of(template).tolist():
+                node = int(state.node_of[pod])
+                site = template, int(quotas.kinds.of[node])
+                if wanted.get(site, 0) and not self.removed[node]:
+                    wanted[site] -= 1
+                else:
+                    state.unbind(pod)
+                    loose.setdefault(template, []).append(pod)
+        return wanted, loose
+
+    def _by_size(self, wanted: Mapping[Site, int]) -> list[Site]:
+        return sorted(wanted, key=lambda site: (-float(self._size[site[0]]), site))
+
+    def _spread(
+        self,
+        site: Site,
+        wanted: Mapping[Site, int],
+        loose: Mapping[int, list[int]],
+        members: Sequence[Codes],
+    ) -> Iterator[int]:
+        """Bind the pods that a kind lacks; those that have no place there are left."""
+        template, kind = site
+        nodes = members[kind][~self.removed[members[kind]]]
+        for _ in range(wanted[site]):
+            pod = loose[template].pop()
+            node = self._evenly(template, nodes)
+            if node is None:
+                yield pod
+            else:
+                self._trial.state.bind(pod, node)
+
+    def _evenly(self, template: int, nodes: Codes) -> int | None:
+        """Of some nodes the one that fills most evenly with a pod more; None where no one accepts it."""
+        plan, problem = self._trial.plan(template), self._trial.problem
+        nodes = nodes[plan.static[nodes]]
+        for plugin in plan.changing:
+            if nodes.size and not isinstance(plugin, PodTopologySpread):
+                nodes = nodes[plugin.reject(plan.template, nodes) == 0]
+        if not nodes.size:
+            return None
+        most = np.maximum(problem.allocatable[self._rows][:, nodes], 1)
+        used = self._trial.state.used[self._rows][:, nodes] / most
+        asked = np.array(plan.template.requests)[self._rows][:, None] / most
+        rises = np.exp(effort.EVENNESS * used) * np.expm1(effort.EVENNESS * asked)
+        return int(nodes[np.argmin(rises.sum(axis=0))])
