@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -90,7 +92,7 @@ def test_quotas_of_kinds_lead_to_layouts_that_hold_every_pod(
     """
     monkeypatch.setattr(effort, "LINEAR_BOUND", 0)
     monkeypatch.setattr(effort, "KEPT_AT_ONCE", 0)
-    seed, cheaper = seeds.fresh() if seed is None else seed, 0
+    seed, cheaper = seeds.fresh() if seed is None else seed, Counter[int]()
     for case in cases(seed, seeds.tries(12)):
         tried, (cost, _) = Tried(case), case.least()
         before = first_layout(tried.problem, tried.movable)
@@ -99,16 +101,20 @@ def test_quotas_of_kinds_lead_to_layouts_that_hold_every_pod(
         found = tried.search()
         assert found.least_cost <= cost <= tried.removable.cost(found.layout.removed), case
         assert case.holds(tried.places(found)), case
-        if bound.quotas is None:
-            continue
-        removal = Distribution(tried.trial, tried.movable, tried.removable, Limits(), tried.meter)
-        removal.follow(bound.quotas)
-        by_quotas = read(tried.trial, tried.movable, removal.removed)
-        nodes = tried.places(FoundLayout(before, (), by_quotas, 0))
-        assert case.holds(nodes), case
-        assert not removal.removed[nodes].any(), case
-        cheaper += bool(tried.removable.cost(removal.removed) < tried.removable.cost(before.removed))
-    assert cheaper
+        for kind, quotas in enumerate(bound.quotas):
+            mark = tried.trial.state.mark()
+            removal = Distribution(tried.trial, tried.movable, tried.removable, Limits(), tried.meter)
+            removal.follow(quotas)
+            by_quotas = read(tried.trial, tried.movable, removal.removed)
+            nodes = tried.places(FoundLayout(before, (), by_quotas, 0))
+            assert case.holds(nodes), case
+            assert not removal.removed[nodes].any(), case
+            cheaper[kind] += bool(
+                tried.removable.cost(removal.removed) < tried.removable.cost(before.removed)
+            )
+            tried.trial.state.rollback(mark)
+    assert len(cheaper) == 2, "both kinds of quotas"
+    assert all(cheaper.values()), cheaper
 
 
 @pytest.mark.parametrize("seed", [3, None])
