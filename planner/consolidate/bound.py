@@ -37,7 +37,7 @@ class CostBound:
     cost: int
     order: Sequence[int] = ()
     complete: bool = True
-    quotas: Quotas | None = None
+    quotas: Sequence[Quotas] = ()
 
 
 def cost_bound(
@@ -64,25 +64,33 @@ def cost_bound(
     }
     touched = [(found, most) for found, most in hard if not found.members.isdisjoint(wanted)]
 
-    def model(running: Mapping[int, Ints]) -> KeepModel:
-        batch = Batch(problem, wanted, room, cells=kinds, running=running)
+    def model(now: Mapping[int, Ints]) -> KeepModel:
+        batch = Batch(problem, wanted, room, cells=kinds, running=now)
         return KeepModel(batch, profiles(trial, batch), keepable, touched, Demands())
 
-    exact = model({t: before.counts[t] for t in wanted})
+    running = {t: before.counts[t] for t in wanted}
+    exact = model(running)
     pairs = len(wanted) * len(kinds.first)
+    found: list[Kept | None] = []
     if pairs > effort.LINEAR_BOUND:
         bound = exact.least_cost(meter)
-        # Which pods stay is decided later; without that the model has half the variables.
-        found = model({}).nearly(meter) if pairs <= effort.QUOTAS_AT_MOST else None
+        if pairs <= effort.CHEAP_QUOTAS_AT_MOST:
+            # Which pods stay is decided later; without that the model has half the variables.
+            found.append(model({}).cheap(meter))
+        if pairs <= effort.QUOTAS_AT_MOST:
+            found.append(model({}).with_few_moves(bound, running, meter))
     else:
-        found = exact.solve({COST: meter.left()}, meter)
-        bound = found.bounds[COST] if found is not None else 0
+        found.append(exact.solve({COST: meter.left()}, meter))
+        bound = found[0].bounds[COST] if found[0] is not None else 0
     trial.state.rollback(mark)
-    if found is None:
-        return CostBound(fixed + bound)
-    quotas = Quotas(kinds, Counter(found.coming) + Counter(found.staying), found.nodes)
-    order = [*_not_kept(kinds, found, load)]
-    return CostBound(fixed + bound, order, quotas=quotas if pairs > effort.LINEAR_BOUND else None)
+    some = [one for one in found if one is not None]
+    order = [*_not_kept(kinds, some[0], load)] if some else []
+    quotas = [
+        Quotas(kinds, Counter(one.coming) + Counter(one.staying), one.nodes)
+        for one in some
+        if pairs > effort.LINEAR_BOUND
+    ]
+    return CostBound(fixed + bound, order, quotas=quotas)
 
 
 def _not_kept(kinds: NodeGroups, found: Kept, load: NDArray[np.float64]) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from planner.cpsat.linear import LinearModel
 from planner.cpsat.model import BatchModel, EncodedRule
 from planner.cpsat.solver import Solved, solved
 from planner.cpsat.variables import Batch
+from planner.problem.nodes import Ints
 from planner.proof import effort
 from planner.proof.meter import Meter
 
@@ -196,14 +197,36 @@ class KeepModel:
             )
         return kept
 
+    def _may_stay(self, running: Mapping[int, Ints]) -> Iterator[Any]:
+        """Of the pods of a template on nodes of a kind as many as run on the share of them that is kept."""
+        cells = self._counts.cells
+        for template, cell, variable in self._counts.coming():
+            here = int(running[template][cells.of == cell].sum())
+            if not here:
+                continue
+            stays = self._cp.new_int_var(0, here, "")
+            self._cp.add(stays <= variable)
+            if cell in self._keep:
+                self._cp.add(stays * self._keepable[cell].nodes <= here * self._keep[cell])
+            yield stays
+
     def least_cost(self, meter: Meter) -> int:
         """What the linear relaxation proves of the cost."""
         return max(0, -LinearModel(self._cp).bound(_Goal(COST, -self.cost()), meter))
 
-    def nearly(self, meter: Meter) -> Kept | None:
+    def with_few_moves(self, bound: int, running: Mapping[int, Ints], meter: Meter) -> Kept | None:
+        """A solution little above a bound of the cost, in which many pods stay; conditions may be broken."""
+        meter.spend(effort.PRICE_OF_QUOTAS * len(self._cp.proto.variables))
+        cost = math.ceil(bound * (1 + effort.COST_TO_SPARE))
+        stay = _Goal(MOVES, cp_model.LinearExpr.sum([*self._may_stay(running)]))
+        return self._kept(LinearModel(self._cp).near(_Goal(COST, -self.cost()), -cost, stay, meter))
+
+    def cheap(self, meter: Meter) -> Kept | None:
         """A cheap solution by mixed-integer programming; conditions may be broken."""
         meter.spend(effort.PRICE_OF_QUOTAS * len(self._cp.proto.variables))
-        values = LinearModel(self._cp).found(_Goal(COST, -self.cost()), meter)
+        return self._kept(LinearModel(self._cp).found(_Goal(COST, -self.cost()), meter))
+
+    def _kept(self, values: Ints | None) -> Kept | None:
         if values is None:
             return None
         known = values.tolist()

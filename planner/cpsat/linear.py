@@ -27,6 +27,8 @@ _OPEN = 1 << 62
 _INTERVAL = 2
 #: Dual values are rounded to multiples of this part of 1: those of rows in bytes are very small.
 _PARTS = 1 << 60
+#: By so much a value of the relaxation may miss a whole number.
+_ROUNDING = 1e-6
 _FOUND = (model_builder.SolveStatus.OPTIMAL, model_builder.SolveStatus.FEASIBLE)
 
 
@@ -106,6 +108,24 @@ class LinearModel:
     def found(self, goal: _Largest, meter: Meter) -> Ints | None:
         """A value for every variable that is good for one goal; None where nothing certain was found."""
         return self._found(self._weights(goal), (), meter)
+
+    def near(self, first: _Largest, least: int, second: _Largest, meter: Meter) -> Ints | None:
+        """A value for every variable; None where nothing was found.
+
+        Of all in which the first goal has so much the linear relaxation has the most of the second.  A
+        mixed-integer solver says which of its numbers are rounded up, and which down.
+        """
+        solver = self._solver("glop", meter)
+        model = self._built(self._weights(second), [(self._weights(first), least)])
+        if solver.solve(model) != model_builder.SolveStatus.OPTIMAL:
+            return None
+        near = np.asarray(solver.values(model.get_variables()))
+        low, high = self._low, self._high
+        self._low = np.maximum(low, np.floor(near + _ROUNDING).astype(np.int64))
+        self._high = np.minimum(high, np.ceil(near - _ROUNDING).astype(np.int64) + 1)
+        values = self._found(self._weights(first), (), meter)
+        self._low, self._high = low, high
+        return values
 
     def solve(self, goals: Sequence[_Largest], meter: Meter) -> LinearAnswer | None:
         """The best found, one goal after the other; None where nothing was found that is certain."""

@@ -419,8 +419,9 @@ DUAL_FUNCTIONS = 6
 #: The part of the search for the bound over kinds of nodes; it is nearly always near its end by then.
 BOUND_OF_COST_SHARE = 0.15
 #: Of more pairs of a template and a kind than these CP-SAT finds no solution: the bound is that of the linear
-#: relaxation.  Up to so many SCIP finds quotas of the kinds, at so much work for each variable.
-LINEAR_BOUND, QUOTAS_AT_MOST, PRICE_OF_QUOTAS = 1_500, 10_000, 8e-4
+#: relaxation.  Up to so many SCIP finds cheap quotas of the kinds, and up to so many those near the linear
+#: relaxation, at so much work for each variable.
+LINEAR_BOUND, CHEAP_QUOTAS_AT_MOST, QUOTAS_AT_MOST, PRICE_OF_QUOTAS = 1_500, 5_000, 20_000, 8e-4
 #: How strongly pods that come to a kind of nodes shun the resource that its nodes have least of.
 EVENNESS = 8.0
 #: Up to so many pairs of a template and a node the model has all nodes at once.
@@ -478,3 +479,5 @@ DRAWS_SHARE = 0.5
 
 #: Up to so many replicas are placed one by one; more are counted in bulk where the order cannot matter.
 REPLICAS_ONE_BY_ONE = 50
+#: So large a part of the cost is given up for fewer moves when quotas are made.
+COST_TO_SPARE = 0.003

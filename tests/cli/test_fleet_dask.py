@@ -15,11 +15,20 @@ from pathlib import Path
 
 import pytest
 
+from cli.input import dask_cluster
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, node, write
 
 pytest.importorskip("distributed")
 SECONDS = 60
+#: A planner that gives up a cluster, and an answer that is late, after a second.
+_SHORT = """
+from cli.input import dask_cluster
+from cli.main import main
+from planner.fleet import engine
+dask_cluster._CONNECT_SECONDS = engine._GRACE_SECONDS = 1
+main()
+"""
 _SCHEDULER = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
 _WORKER = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-dashboard"]
 
@@ -99,8 +108,9 @@ def test_a_worker_that_is_killed(planner: Planner, dask: DaskCluster, folder: Pa
     assert [row["cluster"] for row in rows if row["error"]] == ["broken"]
 
 
-def test_no_cluster_at_the_address(planner: Planner, folder: Path) -> None:
+def test_no_cluster_at_the_address(planner: Planner, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line."""
+    monkeypatch.setattr(dask_cluster, "_CONNECT_SECONDS", 1)
     ended = planner("fleet", "check", "--snapshots", str(folder), "--dask", "tcp://127.0.0.1:1")
     assert (ended.code, ended.out) == (2, "")
     assert "tcp://127.0.0.1:1" in ended.err
@@ -111,10 +121,9 @@ def test_the_scheduler_is_gone_in_the_middle(dask: DaskCluster, folder: Path, pl
     _wait_for_workers(planner, dask.address, folder)
     asked = ["fleet", "check", "--snapshots", str(folder), "--vary", "scale=deploy/web.shop=1..200"]
     more = ["--dask", dask.address, "-o", "jsonl", "--timeout", "1"]
-    code = "from cli.main import main; main()"
-    short = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2s"}
+    short = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"}
     with subprocess.Popen(
-        [sys.executable, "-c", code, *asked, *more],
+        [sys.executable, "-c", _SHORT, *asked, *more],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

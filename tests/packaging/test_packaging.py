@@ -16,11 +16,11 @@ import pytest
 import yaml
 
 from cli.input import live
+from cli.main import run
 
 ROOT = Path(__file__).parents[2]
 PACKAGING = ROOT / "packaging"
 EXAMPLE = ROOT / "examples" / "10-after-scale-down"
-RUN = "from cli.main import main; main()"
 ZONE = "topology.kubernetes.io/zone"
 LISTED = {(kind.partition(".")[2], kind.partition(".")[0]) for kind in live.KINDS}
 
@@ -185,41 +185,55 @@ def test_the_cron_job_is_nobody_special() -> None:
     assert [flag for flag in flags if flag not in helped] == []
 
 
-def test_the_parts_of_the_fleet_job_are_the_whole(tmp_path: Path) -> None:
-    """What its pods run, index by index, leaves nothing to ask for the one that makes the table."""
-    (job,) = _documents("fleet-job.yaml")
+def _container(job: dict[str, Any]) -> dict[str, Any]:
+    """The only container of a Job whose pods do not run as root."""
     pod = job["spec"]["template"]["spec"]
     assert pod["securityContext"]["runAsNonRoot"]
     (container,) = pod["containers"]
+    found: dict[str, Any] = container
+    return found
+
+
+def _ran(container: dict[str, Any], folder: Path, index: int, code: int) -> tuple[int, list[str]]:
+    """The exit code of a pod's shell, and the arguments it has for a `planner` that ends with `code`."""
+    program = folder / "planner"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >words\nexit {code}\n')
+    program.chmod(0o755)
+    environment = {"PATH": f"{folder}:{os.environ['PATH']}", "JOB_COMPLETION_INDEX": str(index)}
+    command = [*container["command"], *container["args"]]
+    ended = subprocess.run(command, cwd=folder, env=environment, check=False)
+    return ended.returncode, (folder / "words").read_text().splitlines()
+
+
+def test_the_parts_of_the_fleet_job_are_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What its pods run, index by index, leaves nothing to ask for the one that makes the table."""
+    (job,) = _documents("fleet-job.yaml")
+    container = _container(job)
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "clusters").mkdir()
     for number in range(12):
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{number}", "labels": {ZONE: "a"}}}
         (tmp_path / "clusters" / f"c{number:02}.json").write_text(json.dumps(node))
     (tmp_path / "clusters" / "broken.yaml").write_text("[")
-    (tmp_path / "planner").write_text(f'#!/bin/sh\nexec {sys.executable} -c "{RUN}" "$@"\n')
-    (tmp_path / "planner").chmod(0o755)
-    path = f"{tmp_path}:{os.environ['PATH']}"
     for index in range(job["spec"]["completions"]):
-        environment = {
-            **os.environ,
-            "PATH": path,
-            "PYTHONPATH": str(ROOT),
-            "JOB_COMPLETION_INDEX": str(index),
-        }
-        subprocess.run([*container["command"], *container["args"]], cwd=tmp_path, env=environment, check=True)
+        _, words = _ran(container, tmp_path, index, 0)
+        assert _ran(container, tmp_path, index, run(words))[0] == 0
     kept = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "answers").iterdir()}
     assert len(kept) == 12
+    capsys.readouterr()
     words = shlex.split(container["args"][0].partition(" --part")[0])
-    table = subprocess.run(
-        [sys.executable, "-c", RUN, *words[1:], "-o", "jsonl"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=False,
-    )
-    assert (table.returncode, len(table.stdout.splitlines())) == (3, 13)
+    code = run([*words[1:], "-o", "jsonl"])
+    assert (code, len(capsys.readouterr().out.splitlines())) == (3, 13)
     assert {file.name: file.stat().st_mtime_ns for file in (tmp_path / "answers").iterdir()} == kept
+
+
+@pytest.mark.parametrize(("code", "ends"), [(0, 0), (1, 0), (3, 0), (2, 2), (137, 137)])
+def test_a_pod_of_the_fleet_job_fails_where_it_has_no_answers(tmp_path: Path, code: int, ends: int) -> None:
+    """Findings, and clusters that cannot be read, are rows; every other exit code is the pod's own."""
+    (job,) = _documents("fleet-job.yaml")
+    assert _ran(_container(job), tmp_path, 0, code)[0] == ends
 
 
 def test_the_image_is_small_and_nobody_in_it_is_root() -> None:

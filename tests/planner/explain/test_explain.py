@@ -1,12 +1,10 @@
-"""What is said about one pending pod: the reasons, the domains, and the smallest changes."""
+"""What is said about pending pods: the reasons, the domains, the order of turns, what a fix brings about."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from planner import InputError
-from planner.documents.explanation import Explanation
 from planner.explain import explain
 from planner.proof.effort import STANDARD
 from tests.builders import (
@@ -18,29 +16,11 @@ from tests.builders import (
     labelled,
     node,
     pod,
-    profile,
-    scheduler,
     spread,
-    storage_class,
     term,
-    volume,
     workload,
 )
-
-
-def only(*objects: Object, **options: Any) -> Explanation:
-    """The only explanation of a cluster."""
-    (found,) = explain(cluster(*objects), **options).items
-    return found
-
-
-def summaries(found: Explanation) -> list[str]:
-    """The fixes of one change, in words."""
-    return [fix.changes[0].summary for fix in (*found.fixes, *found.risky) if len(fix.changes) == 1]
-
-
-ZONES = (node("a", zone="a"), node("b", zone="b"), node("c", zone="c", taints=["down:NoSchedule"]))
-RUNNING = (pod("a-1", on="a", app="web"), pod("b-1", on="b", app="web"))
+from tests.planner.explain.asking import RUNNING, ZONES, only, summaries
 
 
 def test_the_domains_say_where_the_global_minimum_comes_from() -> None:
@@ -73,79 +53,12 @@ def test_other_sources_of_the_minimum(
     assert found.domains[0].minimum_from == minimum_from
 
 
-def test_fixes_come_cheapest_first() -> None:
-    """One's own manifest before nodes, nodes before other people's pods."""
-    found = only(*ZONES, *RUNNING, pod("new", app="web", spread=[spread()]))
-    assert [fix.changes[0].action for fix in found.fixes] == [
-        "HonorTaints",
-        "RaiseMaxSkew",
-        "AddToleration",
-        "ScheduleAnyway",
-        "RemoveTaint",
-        "DeletePod",
-        "DeletePod",
-        "AddNode",
-    ]
-
-
-def test_the_smallest_skew_that_works_is_the_one_offered() -> None:
-    """With 3, 2 and 0 pods the fullest zone is not the one to be opened."""
-    more = [pod(f"a-{number}", on="a", app="web") for number in (2, 3)] + [pod("b-2", on="b", app="web")]
-    found = only(*ZONES, *RUNNING, *more, pod("new", app="web", spread=[spread()]))
-    assert [text for text in summaries(found) if text.startswith("maxSkew")] == [
-        f"maxSkew 3 instead of 1 for {ZONE}"
-    ]
-
-
-def test_room_is_made_by_the_one_pod_that_is_large_enough() -> None:
-    """Of three pods the smallest that frees what is short; the amount is told."""
-    running = [pod(f"p{cpu}", on="a", cpu=str(cpu)) for cpu in (1, 2)] + [pod("tiny", on="a", cpu="500m")]
-    found = only(node("a", cpu="4"), *running, pod("new", cpu="2"))
-    assert "free 1500m cpu on node a: delete pod default/p2" in summaries(found)
-
-
-def test_a_request_is_lowered_to_what_fits() -> None:
-    """The largest request that some node has room for, in the container that asks."""
-    found = only(node("a", cpu="4"), pod("big", on="a", cpu="3"), pod("new", cpu="2"))
-    fix = next(fix for fix in found.fixes if fix.changes[0].action == "LowerRequest")
-    assert fix.changes[0].patch == {
-        "spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]}
-    }
-
-
 def test_an_effort_says_how_many_fixes_are_enough() -> None:
     """Two fixes are shown as they are; with an effort of its own the reader gets the cheapest alone."""
     few = replace(STANDARD, explain=replace(STANDARD.explain, fixes_enough=1))
     found = cluster(node("a", cpu="4"), pod("new", cpu="6"))
     (all_fixes,), (cheapest,) = explain(found).items, explain(found, effort=few).items
     assert (len(all_fixes.fixes), cheapest.fixes) == (2, all_fixes.fixes[:1])
-
-
-def test_a_pod_larger_than_any_node_needs_a_larger_node() -> None:
-    """One more node like the others does not help; one with enough cpu does."""
-    found = only(node("a", cpu="4"), pod("new", cpu="6"))
-    assert summaries(found) == ["request 4 cpu instead of 6", "one more node like a, with 6 cpu"]
-
-
-def test_daemon_pods_take_their_share_of_a_new_node() -> None:
-    """A new node runs its DaemonSet's pod before any other pod: four cores are not enough for four."""
-    daemon = pod("agent", on="a", cpu="1", owner="DaemonSet/agent")
-    found = only(node("a", cpu="4"), daemon, pod("new", cpu="4"))
-    assert "one more node like a, with 5 cpu" in summaries(found)
-
-
-def test_two_changes_where_one_is_not_enough() -> None:
-    """A cordoned node with a taint of its own: both have to go, or be tolerated."""
-    found = only(node("a", cordoned=True, taints=["gpu:NoSchedule"]), pod("new"))
-    pairs = [[change.action for change in fix.changes] for fix in found.risky]
-    assert ["Uncordon", "AddToleration"] in pairs
-    assert all(len(pair) == 1 for pair in pairs if "AddNode" in pair)
-
-
-def test_no_pair_repeats_what_one_change_does() -> None:
-    """Whatever works alone is not offered once more with something beside it."""
-    found = only(*ZONES, *RUNNING, pod("new", app="web", spread=[spread()]))
-    assert all(len(fix.changes) == 1 for fix in found.fixes)
 
 
 def test_the_pods_in_the_way_are_named() -> None:
@@ -157,23 +70,6 @@ def test_the_pods_in_the_way_are_named() -> None:
     port = only(node("a"), pod("old", on="a", ports=[80]), pod("new", ports=[80]))
     assert port.nodes[0].pods == ("default/old",)
     assert "free host port TCP 80 on node a: delete pod default/old" in summaries(port)
-
-
-def test_missing_company_can_be_started() -> None:
-    """A pod with the labels that the affinity asks for, or no affinity."""
-    found = only(node("a", zone="a"), pod("new", near=[term(ZONE, "db")]))
-    assert summaries(found) == [
-        f"drop the affinity to pods with app=db per {ZONE}",
-        "start a pod with app=db in namespace default on node a",
-    ]
-
-
-def test_a_node_can_get_the_label_that_is_asked_for() -> None:
-    """A label of one's own is put on the node; what a node is by nature is not."""
-    found = only(node("a"), pod("new", node_selector={"disk": "ssd"}))
-    assert "label node a disk=ssd" in summaries(found)
-    found = only(node("a", zone="a"), pod("new", only_on=[labelled(ZONE, "In", "b")]))
-    assert not any(text.startswith("label") for text in summaries(found))
 
 
 def test_a_gate_comes_first() -> None:
@@ -213,16 +109,6 @@ def test_replacements_of_deleted_pods_are_told() -> None:
     assert fix.replacements == ("b",)
 
 
-def test_a_more_important_replacement_is_back_before_the_pod_has_its_turn() -> None:
-    """Deleting what comes back first helps no pod, so it is no fix."""
-    found = only(
-        node("a", cpu="4"),
-        pod("old", on="a", cpu="4", owner="ReplicaSet/web", priority=10),
-        pod("new", cpu="4"),
-    )
-    assert all(change.action != "DeletePod" for fix in found.fixes for change in fix.changes)
-
-
 def test_a_promised_node_is_tried_first() -> None:
     """A pod that preemption promised a node gets it, however much better another would be."""
     full = [pod(f"full-{n}", on=n, cpu="3", app="web") for n in "ab"]
@@ -245,19 +131,6 @@ def test_pods_alike_are_explained_once() -> None:
     """Two replicas of one template share an explanation."""
     found = only(node("a", cordoned=True), *(pod(f"web-{n}", owner="ReplicaSet/web") for n in range(3)))
     assert (found.pod, found.alike) == ("default/web-0", ("default/web-1", "default/web-2"))
-
-
-def test_a_volume_in_another_zone_is_no_matter_of_changes() -> None:
-    """A bound volume cannot be moved: only a node in its zone is offered."""
-    objects = [
-        node("a", zone="a", cpu="1"), node("b", zone="b"), pod("full", on="a", cpu="1"),
-        storage_class("local"), volume("v", ["a"], claimRef={"namespace": "default", "name": "c"}),
-        claim("c", bound_to="v"), pod("new", cpu="1", claims=["c"]),
-    ]  # fmt: skip
-    assert summaries(only(*objects)) == [
-        "free 1 cpu on node a: delete pod default/full",
-        "one more node like a",
-    ]
 
 
 def test_what_nothing_helps_is_said_to_be_so() -> None:
@@ -301,46 +174,6 @@ def test_lower_priorities_are_evicted_where_a_change_allows_it() -> None:
     assert fix.victims == ("default/low",)
 
 
-def test_a_sick_node_is_tolerated_by_a_toleration_of_its_own() -> None:
-    """What pods are given when they are admitted is of another effect; what they say themselves stays."""
-    taints = ["node.kubernetes.io/unreachable:NoSchedule"]
-    own = [{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "tolerationSeconds": 30}]
-    given = [
-        {
-            "key": f"node.kubernetes.io/{key}",
-            "operator": "Exists",
-            "effect": "NoExecute",
-            "tolerationSeconds": 300,
-        }
-        for key in ("not-ready", "unreachable")
-    ]
-    for written, kept in ((given, []), (own, own)):
-        found = only(node("a", taints=taints), pod("new", tolerations=written))
-        (change,) = next(fix for fix in found.risky if fix.changes[0].action == "AddToleration").changes
-        new = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
-        assert change.patch is not None
-        assert change.patch["spec"]["tolerations"] == [*kept, new]
-
-
-def test_a_sibling_that_then_waits_instead_is_no_fix() -> None:
-    """Deleting a replica whose replacement stays pending only tells another pod to wait."""
-    running = [pod(f"w-{number}", on="a", cpu="1", app="web", owner="ReplicaSet/web") for number in range(4)]
-    found = only(node("a", cpu="4"), *running, pod("w-4", cpu="1", app="web", owner="ReplicaSet/web"))
-    assert found.fixes
-    assert not [text for text in summaries(found) if text.startswith(("delete", "move"))]
-
-
-def test_a_pod_that_does_not_exist_yet_is_not_deleted() -> None:
-    """Room that a pod of a manifest takes is not had back by deleting it: it is not there."""
-    template = {"metadata": {"labels": {"app": "db"}}, "spec": pod("x", cpu="3")["spec"]}
-    owner = workload("ReplicaSet", "db")
-    owner["spec"] = {"replicas": 1, "selector": {"matchLabels": {"app": "db"}}, "template": template}
-    objects = [node("a", cpu="4"), owner, pod("second", cpu="3", app="web", priority=-1)]
-    found = only(*objects)
-    assert found.pod == "default/second"
-    assert not [text for text in summaries(found) if "db-1" in text]
-
-
 def test_who_only_waits_for_a_turn_is_summed_up() -> None:
     """Several pods that nothing holds are one note."""
     found = explain(cluster(node("a"), pod("one"), pod("two")), {"default/one", "default/two"})
@@ -350,85 +183,6 @@ def test_who_only_waits_for_a_turn_is_summed_up() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("objects", "words"),
-    [
-        ([node("a"), pod("new", node_selector={"disk": "ssd"})], "label node"),
-        ([node("a", taints=["nvidia.com/gpu:NoSchedule"]), pod("new")], "nvidia.com/gpu"),
-        ([node("a", taints=["node.kubernetes.io/unreachable:NoSchedule"]), pod("new")], "unreachable"),
-        ([node("a", cpu="1"), pod("new", cpu="4")], "request 1 cpu"),
-    ],
-)
-def test_what_is_not_safe_to_apply_is_never_among_the_fixes(objects: list[Object], words: str) -> None:
-    """Relabelling nodes, tolerating sick nodes and devices, asking for a fraction: apart, with the reason."""
-    found = only(*objects)
-    assert found.fixes
-    assert not [c for fix in found.fixes for c in fix.changes if words in c.summary and c.action != "AddNode"]
-    risky = [fix for fix in found.risky if any(words in change.summary for change in fix.changes)]
-    assert risky
-    assert all(fix.risk for fix in risky)
-
-
-def test_a_pod_that_asks_for_the_device_may_tolerate_its_taint() -> None:
-    """There the toleration is what is missing, and nothing is got around."""
-    gpu = {"nvidia.com/gpu": "1"}
-    nodes = node("a", taints=["nvidia.com/gpu:NoSchedule"], room=gpu)
-    found = only(nodes, pod("new", requests=gpu))
-    assert found.fixes[0].changes[0].summary == "tolerate nvidia.com/gpu:NoSchedule"
-
-
-def test_a_deletion_that_a_budget_forbids_is_not_safe() -> None:
-    """With a budget that allows nothing the pod in the way is not offered; with room in it, it is."""
-    for least, safe in ((1, False), (0, True)):
-        budget = {
-            "apiVersion": "policy/v1",
-            "kind": "PodDisruptionBudget",
-            "metadata": {"name": "db", "namespace": "default"},
-            "spec": {"minAvailable": least, "selector": {"matchLabels": {"app": "db"}}},
-        }
-        owner = workload("ReplicaSet", "db")
-        full = pod("db-1", on="a", app="db", cpu="4", owner=owner)
-        found = only(node("a", cpu="4"), owner, full, budget, pod("new", cpu="2"))
-        offered = [change.action for fix in found.fixes for change in fix.changes]
-        assert ("DeletePod" in offered) == safe
-        assert ("DeletePod" in [c.action for fix in found.risky for c in fix.changes]) != safe
-
-
-@pytest.mark.parametrize(
-    ("asked", "there", "meant"),
-    [
-        ("eu-west", ["eu-wset", "us-east"], "eu-wset"),
-        ("goldd", ["gold", "silver"], "gold"),
-        ("zone-c", ["zone-a", "zone-b"], ""),
-        ("zone-c", ["zone-a"], ""),
-        ("pool-1", ["pool-11"], ""),
-        ("ssd", ["hdd", "nvme"], ""),
-        ("frontend", ["fronted", "frontends"], ""),
-    ],
-)
-def test_a_value_that_no_node_has_is_corrected_where_one_alone_is_like_it(
-    asked: str, there: list[str], meant: str
-) -> None:
-    """A typing error is the first fix; a value of a family, such as another zone, is never taken for one."""
-    nodes = [node(f"n{number}", labels={"pool": value}) for number, value in enumerate(there)]
-    for words in ({"node_selector": {"pool": asked}}, {"only_on": [labelled("pool", "In", asked)]}):
-        found = only(*nodes, pod("new", **words))
-        corrections = [text for text in summaries(found) if text.startswith("did you mean")]
-        assert corrections == ([f"did you mean pool={meant}? No node has pool={asked}"] if meant else [])
-        assert (found.fixes[0].changes[0].action == "CorrectValue") == bool(meant)
-
-
-def test_a_missing_claim_is_to_be_created() -> None:
-    """The pod's line is `persistentvolumeclaim "data-pg-0" not found`; nothing else would help it."""
-    found = only(node("a"), pod("pg-0", claims=["data-pg-0"]))
-    (fix,) = [fix for fix in found.fixes if fix.changes[0].action == "CreateClaim"]
-    assert 'persistentvolumeclaim "data-pg-0" not found' in found.message
-    assert found.fixes[0] == fix
-    assert [(change.target, change.summary) for change in fix.changes] == [
-        ("PersistentVolumeClaim/data-pg-0", "create claim data-pg-0")
-    ]
-
-
 def test_a_fix_says_how_many_of_the_pods_alike_it_places() -> None:
     """Three pods alike, tried together: one more node has room for two, lower requests for one on the old."""
     owner = workload("ReplicaSet", "web", app="web")
@@ -436,22 +190,3 @@ def test_a_fix_says_how_many_of_the_pods_alike_it_places() -> None:
     found = only(node("a", cpu="4"), owner, pod("full", on="a", cpu="3"), *pods)
     places = {fix.changes[0].action: fix.places for fix in found.fixes if len(fix.changes) == 1}
     assert (places["AddNode"], places["LowerRequest"], places["DeletePod"]) == (2, 1, 2)
-
-
-def test_a_default_constraint_is_written_without_a_revisions_hash() -> None:
-    """The selector of a ReplicaSet has pod-template-hash, which in a Deployment would mean no new pod."""
-    owner = workload("ReplicaSet", "web-1", app="web")
-    owner["spec"]["selector"] = {"matchLabels": {"app": "web", "pod-template-hash": "1"}}
-    args = {
-        "defaultingType": "List",
-        "defaultConstraints": [{"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}],
-    }
-    config = scheduler(profile(PodTopologySpread=args))
-    labels = {"app": "web", "pod-template-hash": "1"}
-    running = [pod(f"web-1-{n}", on=n, labels=labels, owner=owner) for n in "ab"]
-    found = only(*ZONES, config, owner, *running, pod("web-1-new", labels=labels, owner=owner))
-    patches = [c.patch for f in (*found.fixes, *found.risky) for c in f.changes if c.action == "RaiseMaxSkew"]
-    assert patches
-    assert "'pod-template-hash': '1'" not in str(patches)
-    assert "'key': 'pod-template-hash'" not in str(patches)
-    assert "'matchLabelKeys': ['pod-template-hash']" in str(patches)

@@ -1,0 +1,22 @@
+"""Small clusters with one pending pod, and what is said about it."""
+
+from typing import Any
+
+from planner.documents.explanation import Explanation
+from planner.explain import explain
+from tests.builders import Object, cluster, node, pod
+
+
+def only(*objects: Object, **options: Any) -> Explanation:
+    """The only explanation of a cluster."""
+    (found,) = explain(cluster(*objects), **options).items
+    return found
+
+
+def summaries(found: Explanation) -> list[str]:
+    """The fixes of one change, in words."""
+    return [fix.changes[0].summary for fix in (*found.fixes, *found.risky) if len(fix.changes) == 1]
+
+
+ZONES = (node("a", zone="a"), node("b", zone="b"), node("c", zone="c", taints=["down:NoSchedule"]))
+RUNNING = (pod("a-1", on="a", app="web"), pod("b-1", on="b", app="web"))
