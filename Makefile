@@ -9,6 +9,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO ?= examples/01-one-constraint
 
+# Tests start hundreds of programs, each of which would compile all sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test long e2e e2e-long check format pages bench bench-solve dist clean
 
