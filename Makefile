@@ -9,6 +9,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO ?= examples/01-one-constraint
 
+# Tests start hundreds of programs, each of which would compile all sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test long e2e e2e-long check format pages bench bench-solve dist clean
 
@@ -21,10 +24,10 @@ demo: $(READY)  ## What kube-scheduler does with the pending pods of a small clu
 	$(BIN)/planner simulate -f $(DEMO)
 
 test: $(READY)  ## All tests, on all cores, two minutes; TESTS=path runs some of them
-	$(BIN)/python -m pytest $(or $(TESTS),-n auto)
+	$(BIN)/python -m pytest $(or $(TESTS),-n auto --dist worksteal)
 
 long: $(READY)  ## The same, each random test with EFFORT=20 times as many draws; the better part of an hour
-	EFFORT=$(or $(EFFORT),20) $(BIN)/python -m pytest $(or $(TESTS),-n auto)
+	EFFORT=$(or $(EFFORT),20) $(BIN)/python -m pytest $(or $(TESTS),-n auto --dist worksteal)
 
 # Twice as many at a time as there are processors: most of the time they wait for a cluster.
 e2e: $(READY)  ## Stories on a real control plane, minutes; skipped where ../shared/control-plane is not there
