@@ -24,10 +24,10 @@ demo: $(READY)  ## What kube-scheduler does with the pending pods of a small clu
 	$(BIN)/planner simulate -f $(DEMO)
 
 test: $(READY)  ## All tests, on all cores, two minutes; TESTS=path runs some of them
-	$(BIN)/python -m pytest $(or $(TESTS),-n auto)
+	$(BIN)/python -m pytest $(or $(TESTS),-n auto --dist worksteal)
 
 long: $(READY)  ## The same, each random test with EFFORT=20 times as many draws; the better part of an hour
-	EFFORT=$(or $(EFFORT),20) $(BIN)/python -m pytest $(or $(TESTS),-n auto)
+	EFFORT=$(or $(EFFORT),20) $(BIN)/python -m pytest $(or $(TESTS),-n auto --dist worksteal)
 
 # Twice as many at a time as there are processors: most of the time they wait for a cluster.
 e2e: $(READY)  ## Stories on a real control plane, minutes; skipped where ../shared/control-plane is not there
