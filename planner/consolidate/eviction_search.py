@@ -54,6 +54,8 @@ class EvictionSearch:
         for start in starts:
             best = self._better(start, best, effort.EVICTION_REPAIRS)
         while best is not None and not self._meter.over():
+            # A set that does not pay costs something, too: where none does only the clock would end this.
+            self._meter.spend(effort.PRICE_OF_EVICTION)
             best = self._better(self._changed(best.layout.removed), best, effort.EVICTION_REPAIRS_AFTER)
         return best
 
