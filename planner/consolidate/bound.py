@@ -7,8 +7,9 @@ anywhere, all others where they are; all hard constraints hold, as far as kinds 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,16 @@ from planner.consolidate.layout import Layout
 from planner.consolidate.regions import cells, profiles, room_of
 from planner.consolidate.removable import Removable
 from planner.cpsat.kept import COST, Demands, Keepable, Kept
+from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Ints
 from planner.proof import effort
 from planner.proof.meter import Meter
+
+if TYPE_CHECKING:
+    from planner.cpsat.keeping import KeepModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,57 +45,85 @@ class CostBound:
     quotas: Sequence[Quotas] = ()
 
 
-def cost_bound(
-    trial: TrialCluster, movable: Movable, removable: Removable, before: Layout, meter: Meter
+def cost_bound(  # noqa: PLR0913 - what a bound is about
+    trial: TrialCluster,
+    movable: Movable,
+    removable: Removable,
+    before: Layout,
+    meter: Meter,
+    *,
+    cheap: bool = True,
 ) -> CostBound:
-    """The bound of the relaxation over kinds; the trial cluster is as it was before."""
-    from planner.cpsat.keeping import KeepModel
-    from planner.cpsat.variables import Batch
+    """The bound of the relaxation over kinds; the trial cluster is as it was before.
 
-    problem, fixed = trial.problem, removable.fixed_cost
+    Quotas with few moves are made in any case, cheap ones only if they are asked for.
+    """
     hard = [(found, found.excess()) for found in trial.ledger.constraints if found.hard]
-    load = (trial.state.used / np.maximum(problem.allocatable, 1)).max(axis=0)
+    load = (trial.state.used / np.maximum(trial.problem.allocatable, 1)).max(axis=0)
     mark = trial.state.mark()
     for pod in np.flatnonzero(movable.weights).tolist():
         trial.state.unbind(pod)
-    wanted = {t: len(movable.of(t)) for t in movable.templates}
-    kinds = cells(trial, [*wanted], removable)
-    room = {t: room_of(trial, t, wanted) for t in wanted}
-    free = problem.allocatable - trial.state.used
-    keepable = {
-        kind: Keepable(int(kinds.nodes_in[kind]), int(removable.prices[node]), free[:, node])
-        for kind, node in enumerate(kinds.first.tolist())
-        if removable.mask[node]
-    }
-    touched = [(found, most) for found, most in hard if not found.members.isdisjoint(wanted)]
-
-    def model(now: Mapping[int, Ints]) -> KeepModel:
-        batch = Batch(problem, wanted, room, cells=kinds, running=now)
-        return KeepModel(batch, profiles(trial, batch), keepable, touched, Demands())
-
-    running = {t: before.counts[t] for t in wanted}
-    exact = model(running)
-    pairs = len(wanted) * len(kinds.first)
-    found: list[Kept | None] = []
-    if pairs > effort.LINEAR_BOUND:
+    kinds = _Kinds(trial, movable, removable, hard)
+    running = {template: before.counts[template] for template in kinds.wanted}
+    exact = kinds.model(running)
+    if kinds.pairs > effort.LINEAR_BOUND:
         bound = exact.least_cost(meter)
-        if pairs <= effort.CHEAP_QUOTAS_AT_MOST:
-            # Which pods stay is decided later; without that the model has half the variables.
-            found.append(model({}).cheap(meter))
-        if pairs <= effort.QUOTAS_AT_MOST:
-            found.append(model({}).with_few_moves(bound, running, meter))
+        found = [*kinds.quotas(running, meter, cheap=cheap)]
+        quotas = [
+            Quotas(kinds.groups, Counter(one.coming) + Counter(one.staying), one.nodes) for one in found
+        ]
     else:
-        found.append(exact.solve({COST: meter.left()}, meter))
-        bound = found[0].bounds[COST] if found[0] is not None else 0
+        best = exact.solve({COST: meter.left()}, meter)
+        found, quotas, bound = ([best], [], best.bounds[COST]) if best else ([], [], 0)
     trial.state.rollback(mark)
-    some = [one for one in found if one is not None]
-    order = [*_not_kept(kinds, some[0], load)] if some else []
-    quotas = [
-        Quotas(kinds, Counter(one.coming) + Counter(one.staying), one.nodes)
-        for one in some
-        if pairs > effort.LINEAR_BOUND
-    ]
-    return CostBound(fixed + bound, order, quotas=quotas)
+    order = _not_kept(kinds.groups, found[0], load) if found else []
+    return CostBound(removable.fixed_cost + bound, order, quotas=quotas)
+
+
+class _Kinds:
+    """A trial cluster without the pods that may move, its nodes as kinds."""
+
+    def __init__(
+        self,
+        trial: TrialCluster,
+        movable: Movable,
+        removable: Removable,
+        hard: Sequence[tuple[TrackedConstraint, int]],
+    ) -> None:
+        """Constraints of `hard` have no more pods too many than so many."""
+        problem = trial.problem
+        self._trial = trial
+        self.wanted = {template: len(movable.of(template)) for template in movable.templates}
+        self.groups = cells(trial, [*self.wanted], removable)
+        self.pairs = len(self.wanted) * len(self.groups.first)
+        self._room = {template: room_of(trial, template, self.wanted) for template in self.wanted}
+        free = problem.allocatable - trial.state.used
+        self._keepable = {
+            kind: Keepable(int(self.groups.nodes_in[kind]), int(removable.prices[node]), free[:, node])
+            for kind, node in enumerate(self.groups.first.tolist())
+            if removable.mask[node]
+        }
+        self._touched = [(found, most) for found, most in hard if not found.members.isdisjoint(self.wanted)]
+
+    def model(self, running: Mapping[int, Ints]) -> KeepModel:
+        """The relaxation in which pods that run may stay where they are."""
+        from planner.cpsat.keeping import KeepModel
+        from planner.cpsat.variables import Batch
+
+        batch = Batch(self._trial.problem, self.wanted, self._room, cells=self.groups, running=running)
+        return KeepModel(batch, profiles(self._trial, batch), self._keepable, self._touched, Demands())
+
+    def quotas(self, running: Mapping[int, Ints], meter: Meter, *, cheap: bool) -> Iterator[Kept]:
+        """Cheap quotas of the kinds, and some with few moves; which pods stay is decided later.
+
+        Without that the models have half the variables.
+        """
+        if cheap and self.pairs <= effort.CHEAP_QUOTAS_AT_MOST:
+            found = self.model({}).cheap(meter)
+            yield from [] if found is None else [found]
+        if self.pairs <= effort.QUOTAS_AT_MOST:
+            near = self.model({}).with_few_moves(running, meter)
+            yield from [] if near is None else [near]
 
 
 def _not_kept(kinds: NodeGroups, found: Kept, load: NDArray[np.float64]) -> list[int]:

@@ -72,21 +72,21 @@ class CarryingOut:
         )
         found = emptying.of(layout, fewer.removable.cost, order)
         reached = _reached(fewer, found)
-        idle = fewer.added & (reached.counts.sum(axis=0) == 0)
+        idle = fewer.added & (reached.counts.sum(axis=0) == 0) & ~_landed_on(found)
         if not idle.any():
             return CarriedOut(fewer, found)
         return self.of(fewer, Layout(reached.counts, found.removed | idle), order)
 
     def by_evictions(
         self, setting: Setting, starts: Sequence[Layout], most_moves: int | None, meter: Meter
-    ) -> CarriedOut | None:
-        """The cheapest plan of sets of nodes judged by where scores send pods; None when there is none."""
+    ) -> CarriedOut:
+        """The cheapest plan of sets of nodes judged by where scores send pods."""
         fewer = setting.only(~starts[0].removed)
         limits = self.limits(fewer, most_moves)
         search = EvictionSearch(TrialCluster(fewer.problem), fewer.movable, fewer.removable, limits, meter)
         used = [start for start in starts if not (~start.removed & setting.added & starts[0].removed).any()]
-        found = search.run(setting.translated(start, fewer).removed for start in used)
-        return None if found is None else self.of(fewer, found.layout, found.order)
+        found = search.run([setting.translated(start, fewer).removed for start in used])
+        return self.of(fewer, Layout(fewer.before.counts, found.closed), found.order)
 
     def repaired(self, best: CarriedOut, most_moves: int | None) -> CarriedOut:
         """The cheapest plan when nodes that were not emptied are kept, and others go as autoscalers do it."""
@@ -105,6 +105,15 @@ class CarryingOut:
                 break
             kept |= found.emptied.given_back
         return best
+
+
+def _landed_on(found: Emptied) -> Mask:
+    """The nodes where some replacement may land."""
+    lands: Mask = found.removed & False
+    for wave in found.waves:
+        for landing in wave:
+            lands |= landing.nodes
+    return lands
 
 
 def _reached(setting: Setting, found: Emptied) -> Layout:

@@ -1,17 +1,18 @@
-"""Nodes emptied one after the other by moves whose landing is certain, all earlier moves having ended.
+"""Nodes emptied with pins, by moves that have one target each, all earlier moves having ended.
 
-A replacement is pinned where that is allowed, else it lands where the filters or the scores of kube-scheduler
-leave it no other node.  So the state after every move is known.  A node goes with all of its pods, or none of
-them moves: the state is then as it was before.
+Where a replacement may not be pinned, it lands where the filters or the scores of kube-scheduler leave it no
+other node.  So the state after every move is known.  First pods go where they are planned to; of the nodes
+that are not empty then, each goes with all of its pods, or none of them moves.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.consolidate.layout import shares
 from planner.landing.landing import Landing
@@ -19,7 +20,7 @@ from planner.landing.single_landings import SingleLandings
 from planner.moves.pin_policy import PinPolicy
 from planner.moves.timeline import EvictionTimeline, Phase
 from planner.moves.trial_cluster import Move
-from planner.problem.nodes import Ints, Mask
+from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
 
 
@@ -56,71 +57,63 @@ class CertainMoves:
         self.moves: list[CertainMove] = []
         self._most_targets = effort.EMPTYING_TARGETS
 
+    def follow(self, pods: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Move pods, each with its node, to nodes planned for their template; returns those left.
+
+        Those that come first move first: on kept nodes there is room until the others fill it.
+        """
+        left, before = [*pods], len(pods) + 1
+        while len(left) < before:
+            before = len(left)
+            left = [*self._not_moved(left)]
+        return left
+
+    def _to_planned(self, pod: int, source: int) -> CertainMove | None:
+        """The move to the tightest of the nodes that are planned for its template."""
+        template = self._trial.template(pod)
+        coming = np.array([*self._coming.get(template, ())], np.intp)
+        if not coming.size:
+            return None
+        mark = self._trial.state.mark()
+        self._timeline.put(Move(pod, source, source), Phase.GONE)
+        nodes = coming[self._trial.open_to(template)[coming]]
+        gap = self._gap(nodes)
+        self._trial.state.rollback(mark)
+        best: list[int] = nodes[np.argsort(gap, kind="stable")][: self._most_targets].tolist()
+        return next(filter(None, (self._to(Move(pod, source, node)) for node in best)), None)
+
     def run(
-        self,
-        pods: dict[int, list[int]],
-        bystanders: Sequence[Move],
-        order: Iterable[int],
-        is_over: Callable[[], bool],
+        self, pods: Mapping[int, Sequence[int]], order: Iterable[int], is_over: Callable[[], bool]
     ) -> list[int]:
         """Empty the nodes of an order, again and again while any goes; returns those that do not go.
 
-        `pods` are those to move by node.  `bystanders` move to their planned nodes as soon as they can.
+        `pods` are those to move by node.
         """
-        waiting, others = [*order], [*bystanders]
-        while (waiting or others) and not is_over():
-            before = len(waiting), len(others)
-            others = [move for move in others if is_over() or not self._moves_aside(move)]
+        waiting = [*order]
+        while waiting and not is_over():
+            before = len(waiting)
             waiting = [node for node in waiting if is_over() or not self._empties(node, pods[node])]
-            if (len(waiting), len(others)) == before and not self._looks_further():
+            if len(waiting) == before and not self._looks_further():
                 break
         return waiting
-
-    def sweep(
-        self,
-        pods: dict[int, list[int]],
-        bystanders: Sequence[Move],
-        is_over: Callable[[], bool],
-        order: Sequence[int] = (),
-    ) -> list[int]:
-        """Move all pods, whichever can be next; returns the nodes that do not end empty.
-
-        What kube-scheduler places comes last: then few nodes have room.  Pods of an order come in that order.
-        """
-        others, left = [*bystanders], [(pod, node) for node, several in pods.items() for pod in several]
-        left.sort(key=lambda one: (self._is_chosen_for(one[0]), self._largest_first(one[0])))
-        place = {pod: number for number, pod in enumerate(order)}
-        left.sort(key=lambda one: place.get(one[0], len(place)))
-        while (left or others) and not is_over():
-            before = len(left), len(others)
-            others = [move for move in others if is_over() or not self._moves_aside(move)]
-            left = [*self._swept(left, is_over)]
-            if (len(left), len(others)) == before and not self._looks_further():
-                break
-        return sorted({node for _, node in left})
 
     def _looks_further(self) -> bool:
         """Whether replacements are now tried on more nodes than before: on all that are open to them."""
         before, self._most_targets = self._most_targets, self._timeline.problem.nodes.size
         return before < self._most_targets
 
-    def _swept(
-        self, left: Sequence[tuple[int, int]], is_over: Callable[[], bool]
-    ) -> Iterator[tuple[int, int]]:
-        """The pods that cannot be next, each with its node; the others move."""
+    def _not_moved(self, left: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """The pods that cannot move to a planned node yet, each with its node; the others move."""
         refused: set[tuple[int, int]] = set()
         for pod, node in left:
             key = self._trial.template(pod), node
-            found = None if key in refused or is_over() else self._next(pod, node)
+            found = None if key in refused else self._to_planned(pod, node)
             if found is None:
                 refused.add(key)
                 yield pod, node
             else:
                 self._take(found)
                 self._trial.state.forget_history()
-
-    def _is_chosen_for(self, pod: int) -> bool:
-        return self._trial.template(pod) not in self._pin_policy.pinnable
 
     def _empties(self, node: int, pods: Sequence[int]) -> bool:
         """Whether all of a node's pods find another node; else nothing has changed."""
@@ -143,13 +136,6 @@ class CertainMoves:
     def _largest_first(self, pod: int) -> tuple[float, int]:
         template = self._trial.template(pod)
         return -float(self._sizes[template]), template
-
-    def _moves_aside(self, move: Move) -> bool:
-        found = self._to(move)
-        if found is not None:
-            self._take(found)
-            self._trial.state.forget_history()
-        return found is not None
 
     def _take(self, found: CertainMove) -> None:
         """Carry out a move; of what was planned for its template one replacement less is to come."""
@@ -201,6 +187,12 @@ class CertainMoves:
         trial.state.rollback(mark)
         return found
 
+    def _gap(self, nodes: Codes) -> NDArray[np.float64]:
+        """How much is free on each of some nodes, in shares of what they have."""
+        allocatable = self._trial.problem.allocatable[:, nodes]
+        free = allocatable - self._trial.state.used[:, nodes]
+        return np.asarray((free / np.maximum(allocatable, 1)).sum(axis=0))
+
     def _tightest(self, template: int) -> list[int]:
         """A few nodes open to a replacement: the planned ones, then the tightest that no other needs."""
         trial = self._trial
@@ -209,7 +201,6 @@ class CertainMoves:
         planned = np.isin(nodes, [*self._coming.get(template, ())])
         wants = self._requests[template][:, np.newaxis]
         spare = ((wants == 0) | (free - self._reserved[:, nodes] >= wants)).all(axis=0)
-        gap = (free / np.maximum(trial.problem.allocatable[:, nodes], 1)).sum(axis=0)
-        order = np.lexsort((gap, ~spare, ~planned))
+        order = np.lexsort((self._gap(nodes), ~spare, ~planned))
         found: list[int] = nodes[order][: self._most_targets].tolist()
         return found

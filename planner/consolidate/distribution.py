@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.consolidate.greedy import NodeRemoval
 from planner.constraints.pod_topology_spread import PodTopologySpread
@@ -37,17 +38,12 @@ class Distribution(NodeRemoval):
         state, mark, before = self._trial.state, self._trial.state.mark(), self.removed.copy()
         members = quotas.kinds.members()
         self._close(quotas, members)
-        wanted, loose = self._loosened(quotas)
+        wanted, loose = self._loosened(quotas, members)
         left = [pod for site in self._by_size(wanted) for pod in self._spread(site, wanted, loose, members)]
         left += [pod for pods in loose.values() for pod in pods]
-        placed = all(self._place(pod) or self._place_on_opened(pod) for pod in self._largest_first(left))
-        self._lost = self._lost_with(self.removed)
-        if placed and self._is_no_worse() and self._are_few_moves() and not self._lacks_room():
-            while self._once_through():
-                pass
-            return
-        state.rollback(mark)
-        self.removed, self._lost = before, self._lost_with(before)
+        if not self._find_places(self._largest_first(left)):
+            state.rollback(mark)
+            self.removed, self._lost = before, self._lost_with(before)
 
     def _close(self, quotas: Quotas, members: Sequence[Codes]) -> None:
         """Of every kind the nodes go that hold least of what the kind is to hold."""
@@ -59,20 +55,40 @@ class Distribution(NodeRemoval):
             order = np.argsort(part @ here, kind="stable")
             self.removed[members[kind][order[: len(order) - kept]]] = True
 
-    def _loosened(self, quotas: Quotas) -> tuple[dict[Site, int], dict[int, list[int]]]:
+    def _loosened(
+        self, quotas: Quotas, members: Sequence[Codes]
+    ) -> tuple[dict[Site, int], dict[int, list[int]]]:
         """Unbind all pods but those of the quotas that may stay: what the kinds lack, and the pods."""
         state, wanted = self._trial.state, dict(quotas.pods)
+        room = self._room_to_stay(quotas, members)
         loose: dict[int, list[int]] = {}
         for template in self._movers.templates:
+            asked = np.array(self._trial.problem.templates[template].requests)[self._rows]
             for pod in self._movers.of(template).tolist():
                 node = int(state.node_of[pod])
                 site = template, int(quotas.kinds.of[node])
-                if wanted.get(site, 0) and not self.removed[node]:
+                if wanted.get(site, 0) and (asked <= room[:, node]).all():
                     wanted[site] -= 1
+                    room[:, node] -= asked
                 else:
                     state.unbind(pod)
                     loose.setdefault(template, []).append(pod)
         return wanted, loose
+
+    def _room_to_stay(self, quotas: Quotas, members: Sequence[Codes]) -> NDArray[np.float64]:
+        """What the pods that stay on each node may take: most of an average node's share of the quotas.
+
+        A node on which more stays is full of one resource before the other is used.
+        """
+        problem = self._trial.problem
+        room = np.zeros((len(self._rows), problem.nodes.size))
+        asked = np.zeros((len(self._rows), len(members)))
+        for (template, kind), number in quotas.pods.items():
+            asked[:, kind] += number * np.array(problem.templates[template].requests)[self._rows]
+        for kind, nodes in enumerate(members):
+            kept = nodes[~self.removed[nodes]]
+            room[:, kept] = effort.PART_THAT_STAYS * asked[:, kind, np.newaxis] / max(1, len(kept))
+        return room
 
     def _by_size(self, wanted: Mapping[Site, int]) -> list[Site]:
         return sorted(wanted, key=lambda site: (-float(self._size[site[0]]), site))

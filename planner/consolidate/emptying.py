@@ -15,8 +15,9 @@ import numpy as np
 
 from models import Cluster
 from planner.audit.findings import findings_of
-from planner.consolidate.certain_moves import CertainMoves
-from planner.consolidate.layout import Layout, moves_to
+from planner.consolidate.certain_moves import CertainMove, CertainMoves
+from planner.consolidate.eviction_sequence import EvictionSequence, Outcome
+from planner.consolidate.layout import Layout, moves_to, shares
 from planner.consolidate.loss import Losses
 from planner.consolidate.removable import KeptNode
 from planner.consolidate.wave_order import WaveOrder
@@ -24,7 +25,7 @@ from planner.errors import InternalError
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import HELD, Landing
 from planner.moves.movable import Movable
-from planner.moves.pin_policy import NO_PINS, PinPolicy
+from planner.moves.pin_policy import PinPolicy
 from planner.moves.timeline import EvictionTimeline
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import HOSTNAME, Mask
@@ -39,16 +40,12 @@ WORSE = "a constraint would be worse without it"
 UNSURVIVED = "without it pods would find no node when a domain is lost"
 
 
-#: Whether pods of kept nodes move, too, and whether all nodes are emptied at once.
-_WAYS: tuple[tuple[bool, bool], ...] = ((True, True), (True, False), (False, False))
-_WAYS_BY_EVICTIONS: tuple[tuple[bool, bool], ...] = ((False, True), (False, False))
-
-
 @dataclass(frozen=True, slots=True)
 class Emptied:
     """The nodes that waves empty, and those that are given back, each with its reason.
 
-    The nodes of `meanwhile` are cordoned until all waves are over.
+    The nodes of `meanwhile` are cordoned until all waves are over.  `outcomes` say which pods may be on other
+    nodes than the targets of their moves.
     """
 
     trial: TrialCluster
@@ -56,6 +53,7 @@ class Emptied:
     waves: Sequence[Sequence[Landing]] = ()
     given_back: Mapping[int, KeptNode] = field(default_factory=dict)
     meanwhile: Mask | None = None
+    outcomes: Sequence[Outcome] = ()
 
     @property
     def moves(self) -> int:
@@ -67,6 +65,12 @@ class Emptied:
         """How many replacements are pinned."""
         return sum(landing.kind in HELD for wave in self.waves for landing in wave)
 
+    def check(self) -> None:
+        """Play the waves through; a plan that does not hold is a mistake of this program."""
+        failure = first_failure(self.trial, self.waves, soft=False, while_away=False)
+        if failure is not None:
+            raise InternalError(f"a plan did not hold when it was played through: {failure}")
+
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
@@ -76,6 +80,15 @@ class _Attempt:
     removed: Mask
     cordoned: Mask
     given_back: Mapping[int, KeptNode]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sequence:
+    """Moves one after the other, the nodes that are not empty then, and where else pods may be."""
+
+    left: Sequence[int]
+    moves: Sequence[CertainMove]
+    outcomes: Sequence[Outcome] = ()
 
 
 class Emptying:
@@ -110,42 +123,27 @@ class Emptying:
     def of(self, layout: Layout, cost: Callable[[Mask], int], order: Sequence[int] = ()) -> Emptied:
         """The cheapest of a few plans that empty nodes of a layout, each with more of them given back.
 
-        Pods are tried in an `order`, if there is one, else the largest first.
+        With pins pods of kept nodes move, too.  By evictions alone pods are evicted in an `order`, if there
+        is one.
         """
         self._pod_order = order
         self._reasons.clear()
         best = self._without_moves(layout)
-        ways = _WAYS if self._pins else _WAYS_BY_EVICTIONS
-        if layout.moves(self._before) > effort.SWEPT_AT_MOST:
-            ways = ways[-1:]
-        for bystanders, at_once in ways:
-            found = self._of(layout, best, cost, bystanders=bystanders, at_once=at_once)
-            best = min(best, found, key=lambda one: (cost(one.removed), one.moves))
-            if (best.removed == layout.removed).all() or self._meter.over():
-                break
-        self._check(best)
+        best = self._of(layout, best, cost)
         kept = np.flatnonzero(layout.removed & ~best.removed).tolist()
         return replace(best, given_back={node: self._reasons.get(node, KeptNode(UNSAFE)) for node in kept})
 
-    def _of(
-        self,
-        layout: Layout,
-        best: Emptied,
-        cost: Callable[[Mask], int],
-        *,
-        bystanders: bool,
-        at_once: bool,
-    ) -> Emptied:
+    def _of(self, layout: Layout, best: Emptied, cost: Callable[[Mask], int]) -> Emptied:
         removed, cordoned = layout.removed.copy(), layout.removed.copy()
         given_back = dict[int, KeptNode]()
         for _ in range(effort.EMPTYING_ROUNDS):
             moves = [
                 move
                 for move in moves_to(self._problem, self._movable, self._before, layout)
-                if removed[move.source] or (bystanders and not layout.removed[move.source])
+                if removed[move.source] or (self._pins and not layout.removed[move.source])
             ]
             attempt = _Attempt(moves, removed, cordoned, given_back)
-            found = self._planned(attempt, at_once=at_once)
+            found = self._planned(attempt)
             worse = self._why_worse(found)
             if not worse:
                 best = min(best, found, key=lambda one: (cost(one.removed), one.moves))
@@ -154,6 +152,7 @@ class Emptying:
                 break
             removed[[*kept]] = False
             cordoned[[*kept]] = False
+            self._pod_order = ()
             given_back |= kept
             self._reasons |= kept
         return best
@@ -169,45 +168,66 @@ class Emptying:
         names = [self._problem.nodes.names[node] for node in np.flatnonzero(nodes).tolist()]
         return TrialCluster(Problem(cordoned(self._problem.cluster, names))) if names else self._trial
 
-    def _planned(self, attempt: _Attempt, *, at_once: bool) -> Emptied:
-        """Waves of certain moves, and the nodes that they empty."""
-        moves, removed, cordoned = attempt.moves, attempt.removed, attempt.cordoned
+    def _planned(self, attempt: _Attempt) -> Emptied:
+        """Waves of moves that hold wherever replacements land, and the nodes that they empty."""
+        removed, cordoned = attempt.removed, attempt.cordoned
         trial = self._cordoned(cordoned)
         pods: dict[int, list[int]] = {node: [] for node in np.flatnonzero(removed).tolist()}
         for pod in np.flatnonzero(self._movable.weights).tolist():
             if int(self._problem.node_of[pod]) in pods:
                 pods[int(self._problem.node_of[pod])].append(pod)
-        pin_policy = PinPolicy.of(trial, self._movable.templates, cordon=True) if self._pins else NO_PINS
-        others = [move for move in moves if not removed[move.source]]
-        leaving = [*(pod for several in pods.values() for pod in several), *(move.pod for move in others)]
-        timeline = EvictionTimeline.of_all(trial, leaving)
-        sequence = CertainMoves(timeline, pin_policy, moves if self._pins else (), cordoned)
-        if at_once:
-            left = sequence.sweep(pods, others, self._meter.over, self._pod_order)
-        else:
-            left = sequence.run(pods, others, self._order(pods), self._meter.over)
+        found = self._pinned(trial, attempt, pods) if self._pins else self._evicted(trial, removed, pods)
         empty = removed.copy()
-        empty[left] = False
+        empty[found.left] = False
         # What comes after the last eviction from a node that goes empties nothing.
-        sources = [one.landing.move.source for one in sequence.moves]
+        sources = [one.landing.move.source for one in found.moves]
         needed = max((n for n, source in enumerate(sources, 1) if empty[source]), default=0)
-        waves = WaveOrder(trial, Budgets(trial.problem)).of(sequence.moves[:needed])
-        back = {**attempt.given_back, **{node: KeptNode(UNSAFE) for node in left}}
-        return Emptied(trial, empty, waves, back, cordoned & ~empty if waves else self._problem.nodes.none)
+        moves = found.moves[:needed]
+        waves = WaveOrder(trial, Budgets(trial.problem)).of(moves)
+        back = {**attempt.given_back, **{node: KeptNode(UNSAFE) for node in found.left}}
+        meanwhile = cordoned & ~empty if waves else self._problem.nodes.none
+        moved = {one.landing.move.pod for one in moves}
+        outcomes = [{pod: node for pod, node in one.items() if pod in moved} for one in found.outcomes]
+        return Emptied(trial, empty, waves, back, meanwhile, outcomes)
+
+    def _pinned(self, trial: TrialCluster, attempt: _Attempt, pods: Mapping[int, Sequence[int]]) -> _Sequence:
+        """Nodes emptied as planned, pods of kept nodes first, and what is left then one after the other."""
+        others = [(m.pod, m.source) for m in attempt.moves if not attempt.removed[m.source]]
+        leaving = [(pod, node) for node, several in pods.items() for pod in several]
+        timeline = EvictionTimeline.of_all(trial, [pod for pod, _ in (*leaving, *others)])
+        policy = PinPolicy.of(trial, self._movable.templates, cordon=True)
+        sequence = CertainMoves(timeline, policy, attempt.moves, attempt.cordoned)
+        waiting = {pod for pod, _ in sequence.follow([*others, *leaving])}
+        pods = {node: [pod for pod in several if pod in waiting] for node, several in pods.items()}
+        return _Sequence(sequence.run(pods, self._order(pods), self._meter.over), sequence.moves)
+
+    def _evicted(self, trial: TrialCluster, removed: Mask, pods: Mapping[int, Sequence[int]]) -> _Sequence:
+        """All nodes emptied at once, by evictions alone."""
+        sizes, template_of = shares(self._problem), self._problem.template_of
+        every = [pod for several in pods.values() for pod in several]
+        sequence = EvictionSequence(EvictionTimeline.of_all(trial, every), self._meter, removed)
+        if self._pod_order:
+            going = set(every)
+            sequence.follow([pod for pod in self._pod_order if pod in going])
+        else:
+            every.sort(key=lambda pod: (-float(sizes[template_of[pod]]), template_of[pod]))
+            sequence.run(every, by_node=True)
+        moved = {landing.move.pod for landing in sequence.landings}
+        left = sorted(node for node, several in pods.items() if not moved.issuperset(several))
+        return _Sequence(
+            left, [CertainMove(landing, alone=True) for landing in sequence.landings], sequence.outcomes
+        )
 
     def _order(self, pods: Mapping[int, Sequence[int]]) -> list[int]:
         """The emptiest node first."""
         state, most = self._trial.state, np.maximum(self._problem.allocatable, 1)
         return sorted(pods, key=lambda node: float((state.used[:, node] / most[:, node]).max()))
 
-    def _check(self, found: Emptied) -> None:
-        failure = first_failure(found.trial, found.waves, soft=False, while_away=False)
-        if failure is not None:
-            raise InternalError(f"a plan did not hold when it was played through: {failure}")
-
     def _kept(self, found: Emptied, removed: Mask, worse: str) -> Mapping[int, KeptNode]:
         """Nodes that are given back before the waves are planned again; none where the plan does all."""
         stuck = np.flatnonzero(removed & ~found.removed).tolist()
+        if self._pod_order and not worse:
+            return {}
         if stuck or not worse:
             return {node: KeptNode(UNSAFE) for node in self._fuller_half(stuck)}
         gone = np.flatnonzero(found.removed).tolist()
@@ -220,21 +240,38 @@ class Emptying:
 
     def _why_worse(self, found: Emptied) -> str:
         """Why the cluster is worse than before when the nodes are empty, or deleted; empty if it is not."""
+        names = self._problem.nodes.names
         places = {
-            self._problem.pods[landing.move.pod].key: self._problem.nodes.names[landing.move.target]
+            self._problem.pods[landing.move.pod].key: names[landing.move.target]
             for wave in found.waves
             for landing in wave
         }
+        others = [
+            {self._problem.pods[pod].key: names[node] for pod, node in outcome.items()}
+            for outcome in found.outcomes
+        ] or [{}]
         emptied = moved(found.trial.problem.cluster, places)
         end = deleted(moved(self._problem.cluster, places), self._names(found.removed))
-        if self._has_more(emptied) or self._has_more(end):
+        if self._has_more(emptied, others) or self._has_more(end, others):
             return WORSE
-        return UNSURVIVED if self._losses is not None and self._losses.is_worse(end) else ""
+        if self._losses is not None and any(self._losses.is_worse(moved(end, other)) for other in others):
+            return UNSURVIVED
+        return ""
 
-    def _has_more(self, cluster: Cluster) -> bool:
+    def _has_more(self, cluster: Cluster, others: Sequence[Mapping[str, str]]) -> bool:
+        """Whether a cluster has more faults than before when pods are elsewhere as one of `others` says."""
         trial = TrialCluster(Problem(cluster))
-        findings = sum(1 for _ in findings_of(trial.problem, trial.state))
-        return trial.ledger.excess(hard=True) > self._hard or findings > self._findings
+        numbers = {pod.key: number for number, pod in enumerate(trial.problem.pods)}
+        for places in others:
+            mark = trial.state.mark()
+            for key, name in places.items():
+                trial.state.unbind(numbers[key])
+                trial.state.bind(numbers[key], trial.problem.nodes.index[name])
+            findings = sum(1 for _ in findings_of(trial.problem, trial.state))
+            if trial.ledger.excess(hard=True) > self._hard or findings > self._findings:
+                return True
+            trial.state.rollback(mark)
+        return False
 
     def _names(self, nodes: Mask) -> frozenset[str]:
         return frozenset(self._problem.nodes.names[node] for node in np.flatnonzero(nodes).tolist())

@@ -83,14 +83,19 @@ class NodeRemoval:
         if scarce_first:
             scarce = self._scarcity(pods)
             ordered.sort(key=lambda pod: -scarce[self._trial.template(pod)])
-        placed = all(self._place(pod) or self._place_on_opened(pod) for pod in ordered)
+        if not self._find_places(ordered):
+            state.rollback(mark)
+            self.removed, self._lost = before, self._lost_with(before)
+
+    def _find_places(self, pods: Iterable[int]) -> bool:
+        """Whether all of some pods find places, nodes being opened for them; then further nodes go."""
+        placed = all(self._place(pod) or self._place_on_opened(pod) for pod in pods)
         self._lost = self._lost_with(self.removed)
-        if placed and self._is_no_worse() and self._are_few_moves() and not self._lacks_room():
-            while self._once_through():
-                pass
-            return
-        state.rollback(mark)
-        self.removed, self._lost = before, self._lost_with(before)
+        if not (placed and self._is_no_worse() and self._are_few_moves()) or self._lacks_room():
+            return False
+        while self._once_through():
+            pass
+        return True
 
     def _scarcity(self, pods: Sequence[int]) -> dict[int, float]:
         """For every template how many of its pods come to a node that could accept them, on average."""

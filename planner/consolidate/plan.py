@@ -148,19 +148,20 @@ class _Consolidation:
             meter,
             self._machines,
         )
-        found = search.run()
-        best = carrying.of(setting, found.layout)
-        if best.emptied.given_back:
-            best = carrying.repaired(best, max_moves)
-        if best.emptied.given_back and not carrying.pins:
-            starts = (found.layout, *found.removals, setting.before)
+        found = search.run(places=carrying.pins)
+        if carrying.pins:
+            best = carrying.of(setting, found.layout)
+            if best.emptied.given_back:
+                best = carrying.repaired(best, max_moves)
+        else:
+            starts = (found.layout, *found.removals)
             share = Meter(self._work * effort.EVICTION_SHARE, self._clock)
-            other = carrying.by_evictions(setting, starts, max_moves, share)
-            best = best if other is None else min(best, other, key=lambda one: one.key)
-        for layout in (*found.removals, setting.before):
+            best = carrying.by_evictions(setting, starts, max_moves, share)
+        for layout in (*found.removals, setting.before) if carrying.pins else ():
             cost = setting.removable.cost(layout.removed) * setting.prices.unit
             if layout is not found.layout and cost < best.cost:
                 best = min(best, carrying.of(setting, layout), key=lambda one: one.key)
+        best.emptied.check()
         return found, best
 
     def _carrying(self, *, pins: bool, to_spare: int = 0) -> CarryingOut:
@@ -183,12 +184,14 @@ class _Consolidation:
             yield _point(found)
 
     def _with_pins(self, layout: FoundLayout, best: CarriedOut, *, pins: bool) -> Iterator[str]:
-        """What pins would add where evictions alone do not empty all nodes that could go."""
-        if pins or not best.emptied.given_back:
+        """What pins would add where evictions alone do not lead to the cheapest set that has room for all."""
+        cost = self._setting.removable.cost(layout.layout.removed) * self._setting.prices.unit
+        if pins or cost >= best.cost:
             return
-        back = len(best.emptied.given_back)
-        nodes = "1 node that could go is" if back == 1 else f"{back} nodes that could go are"
-        yield f"{nodes} kept: by evictions alone no safe waves were found that empty them"
+        further = int((layout.layout.removed & ~self._setting.added).sum()) - _nodes(best)
+        nodes = "1 more node could go" if further == 1 else f"{further} more nodes could go"
+        could = nodes if further > 0 else f"cheaper nodes are enough for all pods, for {float(cost):g}"
+        yield f"{could}: by evictions alone no safe waves were found that lead there"
         found = self._carrying(pins=True).of(self._setting, layout.layout)
         more = best.cost - found.cost
         if more > 0:

@@ -8,7 +8,7 @@ one of hundreds of nodes quotas of kinds of nodes are distributed, and pods of a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,11 +72,14 @@ class ConsolidationSearch:
         self._sizes = shares(trial.problem)
         self._draw = np.random.default_rng(1)
 
-    def run(self) -> FoundLayout:
+    def run(self, *, places: bool = True) -> FoundLayout:
+        """The cheapest layout; without `places` only sets of nodes matter, and large clusters have no more
+        than the removals.
+        """
         pairs = len(self._templates()) * self._trial.problem.nodes.size
         ways = (True, False) if pairs <= effort.REMOVALS_AT_MOST else (True,)
         tries = [self._removal((), fixed_first=first, removed=self.before.removed) for first in ways]
-        bound = self._least() if self._machines is None else self._machines.bound
+        bound = self._least(cheap=places) if self._machines is None else self._machines.bound
         quotas = bound.quotas if self._machines is None else ()
         if quotas:
             tries += [self._distributed(found) for found in quotas]
@@ -89,6 +92,8 @@ class ConsolidationSearch:
         least_cost = bound.cost
         if pairs <= effort.KEPT_AT_ONCE:
             return self._whole(removals, bound)
+        if not places:
+            return FoundLayout(self.before, removals, first, least_cost)
         layout = first
         if not quotas or pairs <= effort.REMOVALS_AT_MOST:
             layout = self._recreated(first, least_cost)
@@ -97,9 +102,9 @@ class ConsolidationSearch:
             layout = self._improve(layout, least_cost)
         return FoundLayout(self.before, removals, layout, least_cost)
 
-    def _least(self) -> CostBound:
+    def _least(self, *, cheap: bool) -> CostBound:
         share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
-        return cost_bound(self._trial, self._movable, self._removable, self.before, share)
+        return cost_bound(self._trial, self._movable, self._removable, self.before, share, cheap=cheap)
 
     def _templates(self) -> Sequence[int]:
         return [*self._movable.templates]
@@ -108,28 +113,28 @@ class ConsolidationSearch:
         return self._removable.cost(layout.removed), layout.moves(self.before)
 
     def _removal(self, order: Sequence[int], *, fixed_first: bool, removed: Mask | None = None) -> Layout:
-        mark = self._trial.state.mark()
-        removal = NodeRemoval(self._trial, self._movable, self._removable, self._limits, self._meter, removed)
-        removal.run(order, fixed_first=fixed_first)
-        layout = read(self._trial, self._movable, removal.removed)
-        self._trial.state.rollback(mark)
-        return layout
+        removal = NodeRemoval(*self._about, removed)
+        return self._tried(removal, lambda: removal.run(order, fixed_first=fixed_first))
 
     def _together(self, nodes: Sequence[int], *, scarce_first: bool) -> Layout:
+        removal = NodeRemoval(*self._about)
+        return self._tried(removal, lambda: removal.run_together(nodes, scarce_first=scarce_first))
+
+    def _distributed(self, quotas: Quotas) -> Layout:
+        removal = Distribution(*self._about)
+        return self._tried(removal, lambda: removal.follow(quotas))
+
+    def _tried(self, removal: NodeRemoval, run: Callable[[], None]) -> Layout:
+        """What a removal leads to; the trial cluster is as it was before."""
         mark = self._trial.state.mark()
-        removal = NodeRemoval(self._trial, self._movable, self._removable, self._limits, self._meter)
-        removal.run_together(nodes, scarce_first=scarce_first)
+        run()
         layout = read(self._trial, self._movable, removal.removed)
         self._trial.state.rollback(mark)
         return layout
 
-    def _distributed(self, quotas: Quotas) -> Layout:
-        mark = self._trial.state.mark()
-        removal = Distribution(self._trial, self._movable, self._removable, self._limits, self._meter)
-        removal.follow(quotas)
-        layout = read(self._trial, self._movable, removal.removed)
-        self._trial.state.rollback(mark)
-        return layout
+    @property
+    def _about(self) -> tuple[TrialCluster, Movable, Removable, Limits, Meter]:
+        return self._trial, self._movable, self._removable, self._limits, self._meter
 
     def _recreated(self, layout: Layout, least_cost: int) -> Layout:
         """A layout improved on the trial cluster, which has it, by placing pods of some nodes anew."""

@@ -214,10 +214,10 @@ class KeepModel:
         """What the linear relaxation proves of the cost."""
         return max(0, -LinearModel(self._cp).bound(_Goal(COST, -self.cost()), meter))
 
-    def with_few_moves(self, bound: int, running: Mapping[int, Ints], meter: Meter) -> Kept | None:
-        """A solution little above a bound of the cost, in which many pods stay; conditions may be broken."""
+    def with_few_moves(self, running: Mapping[int, Ints], meter: Meter) -> Kept | None:
+        """A solution little above the least cost, in which many pods stay; conditions may be broken."""
         meter.spend(effort.PRICE_OF_QUOTAS * len(self._cp.proto.variables))
-        cost = math.ceil(bound * (1 + effort.COST_TO_SPARE))
+        cost = math.ceil(self.least_cost(meter) * (1 + effort.COST_TO_SPARE))
         stay = _Goal(MOVES, cp_model.LinearExpr.sum([*self._may_stay(running)]))
         return self._kept(LinearModel(self._cp).near(_Goal(COST, -self.cost()), -cost, stay, meter))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -120,12 +121,10 @@ class LinearModel:
         if solver.solve(model) != model_builder.SolveStatus.OPTIMAL:
             return None
         near = np.asarray(solver.values(model.get_variables()))
-        low, high = self._low, self._high
-        self._low = np.maximum(low, np.floor(near + _ROUNDING).astype(np.int64))
-        self._high = np.minimum(high, np.ceil(near - _ROUNDING).astype(np.int64) + 1)
-        values = self._found(self._weights(first), (), meter)
-        self._low, self._high = low, high
-        return values
+        box = copy(self)
+        box._low = np.maximum(self._low, np.floor(near + _ROUNDING).astype(np.int64))
+        box._high = np.minimum(self._high, np.ceil(near - _ROUNDING).astype(np.int64) + 1)
+        return box._found(self._weights(first), (), meter)
 
     def solve(self, goals: Sequence[_Largest], meter: Meter) -> LinearAnswer | None:
         """The best found, one goal after the other; None where nothing was found that is certain."""

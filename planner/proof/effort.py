@@ -424,6 +424,10 @@ BOUND_OF_COST_SHARE = 0.15
 LINEAR_BOUND, CHEAP_QUOTAS_AT_MOST, QUOTAS_AT_MOST, PRICE_OF_QUOTAS = 1_500, 5_000, 20_000, 8e-4
 #: How strongly pods that come to a kind of nodes shun the resource that its nodes have least of.
 EVENNESS = 8.0
+#: So large a part of the cost is given up for fewer moves when quotas are made.
+COST_TO_SPARE = 0.003
+#: Pods stay on a node of a kind up to this part of what its share of the kind's quotas comes to.
+PART_THAT_STAYS = 0.8
 #: Up to so many pairs of a template and a node the model has all nodes at once.
 KEPT_AT_ONCE = 700
 #: Up to so many pairs nodes are taken away in six ways; on more in one, which takes 20 s on 5,000 nodes.
@@ -434,8 +438,6 @@ KEPT_REGION_NODES, KEPT_LEAST_NODES, KEPT_REGION_GROWTH = 10, 6, 1.2
 KEPT_REGION_WORK, KEPT_COST_SHARE, KEPT_MOVES_SHARE = 0.6, 0.6, 0.2
 #: A region is to empty one of so many nodes that hold least for their price.
 KEPT_TARGETS = 4
-#: More moves than these are planned node by node: where the limit ends that, some nodes are empty.
-SWEPT_AT_MOST = 10_000
 #: The waves that empty nodes are planned so often, each time with more nodes given back.
 EMPTYING_ROUNDS = 4
 #: The part of the time limit after which nodes are no longer chosen, and waves are planned.
@@ -459,7 +461,11 @@ RECREATED_NODES, PRICE_OF_RECREATION, PRICE_OF_PLACED = 6, 2e-4, 5e-5
 RECREATION_SHARE = 0.4
 #: By evictions alone: the part of the work for sets of nodes that are judged by where scores send pods, and
 #: the work for a pod; so often some nodes are given back from a first set, and from one of those after it.
-EVICTION_SHARE, PRICE_OF_EVICTION, EVICTION_REPAIRS, EVICTION_REPAIRS_AFTER = 0.25, 8e-5, 20, 2
+EVICTION_SHARE, PRICE_OF_EVICTION, EVICTION_REPAIRS, EVICTION_REPAIRS_AFTER = 0.5, 3e-4, 20, 2
+#: By evictions alone: how far orders are from that by size, as the mean width of the logarithms of factors.
+EVICTION_ORDER_WIDTH = 0.4
+#: By evictions alone: so many outcomes are followed, and so many equal nodes filled by pods of one template.
+OUTCOMES_FOLLOWED, TIED_NODES = 32, 6
 #: With --survive: the part of the search in which a lost domain's pods need room in sum and no more, and how
 #: many thousandths of all room are to spare in those after it; each has half of the work that is left.
 SURVIVAL_FIRST_SHARE, SURVIVAL_TO_SPARE = 0.5, (30, 100, 250)
@@ -479,5 +485,3 @@ DRAWS_SHARE = 0.5
 
 #: Up to so many replicas are placed one by one; more are counted in bulk where the order cannot matter.
 REPLICAS_ONE_BY_ONE = 50
-#: So large a part of the cost is given up for fewer moves when quotas are made.
-COST_TO_SPARE = 0.003

@@ -20,7 +20,7 @@ from planner.landing.node_sets import NodeSets
 from planner.moves.constraint_counts import excesses, worse
 from planner.moves.timeline import EvictionTimeline, Phase
 from planner.moves.trial_cluster import Move, TrialCluster
-from planner.problem.nodes import Mask
+from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
 from planner.scheduler.framework import Diagnosis, Rejection
 from planner.scheduler.nominations import Nominations
@@ -90,8 +90,9 @@ def failures(
                 # Its old pod ends.
                 move = landed[move.pod]
             elif phase in {Phase.LINGERING, Phase.LANDED}:
-                preempted = _preempted(timeline, landing)
-                move = landed[move.pod] = _landed(timeline, landing, draw)
+                nodes = np.flatnonzero(_choices(timeline.trial, landing))
+                preempted = None if nodes.size else _preempted(timeline, landing)
+                move = landed[move.pod] = _landed(timeline, landing, nodes, draw)
                 if preempted is not None or not landing.nodes[move.target]:
                     name = _name(timeline, landing)
                     yield f"wave {number}: {name} {preempted or 'does not land on a planned node'}"
@@ -154,12 +155,11 @@ def _phases(
     return [Phase.LEAVING, *(() if draw is None else (Phase.LINGERING,)), Phase.LANDED]
 
 
-def _landed(timeline: EvictionTimeline, landing: Landing, draw: random.Random | None) -> Move:
-    """The move to the node where the replacement lands; to its source if no node is open to it.
+def _landed(timeline: EvictionTimeline, landing: Landing, nodes: Codes, draw: random.Random | None) -> Move:
+    """The move to that of its nodes where the replacement lands; to its source if no node is open to it.
 
     Where no node is open while the old pod is still ending, the replacement waits until it has ended.
     """
-    nodes = np.flatnonzero(_choices(timeline.trial, landing))
     if not nodes.size:
         timeline.put(landing.move, Phase.GONE)
         nodes = np.flatnonzero(_choices(timeline.trial, landing))
@@ -174,8 +174,6 @@ def _landed(timeline: EvictionTimeline, landing: Landing, draw: random.Random | 
 def _preempted(timeline: EvictionTimeline, landing: Landing) -> str | None:
     """What the scheduler would preempt for a replacement without an open node; None if nothing."""
     trial, move = timeline.trial, landing.move
-    if _choices(trial, landing).any():
-        return None
     framework, plan = trial.framework(trial.template(move.pod)), trial.plan(trial.template(move.pod))
     if framework.profile.preemption is None:
         return None
