@@ -48,7 +48,8 @@ class EvictionSearch:
         self._limits = limits
         self._meter = meter
         self._moves = movable.weights > 0
-        self._size = shares(trial.problem)[trial.problem.template_of]
+        self._template_of = trial.problem.template_of
+        self._size = shares(trial.problem)[self._template_of]
         self._hard = [found for found in self._timeline.trial.ledger.constraints if found.hard]
         self._draw = np.random.default_rng(1)
 
@@ -62,8 +63,10 @@ class EvictionSearch:
         while self._removable.cost(best.removed) > least and not self._meter.over():
             # A set that does not pay costs something, too: where none does only the clock would end this.
             self._meter.spend(effort.PRICE_OF_EVICTION)
-            closed = self._changed(best.closed)
-            best = self._better(closed, best, effort.EVICTION_REPAIRS_AFTER, by_node=best.by_node)
+            again = self._draw.random() < effort.EVICTION_STARTS_AGAIN
+            closed = starts[self._draw.integers(len(starts))] if again else self._changed(best.closed)
+            by_node = best.by_node != (self._draw.random() < effort.EVICTION_OTHERWISE)
+            best = self._better(closed, best, effort.EVICTION_REPAIRS_AFTER, by_node=by_node)
         return best
 
     def _better(self, closed: Mask, best: Evicted, repairs: int, *, by_node: bool) -> Evicted:
@@ -83,8 +86,9 @@ class EvictionSearch:
 
     def _other_order(self) -> NDArray[np.float64]:
         """Factors for the sizes of pods: some orders are nearly that by size, others are any."""
-        width = self._draw.exponential(effort.EVICTION_ORDER_WIDTH)
-        return np.exp(self._draw.uniform(-width, width, len(self._size)))
+        templates, pods = self._draw.exponential(effort.EVICTION_ORDER_WIDTHS)
+        alike = self._draw.uniform(-templates, templates, int(self._template_of.max()) + 1)
+        return np.exp(alike[self._template_of] + self._draw.uniform(-pods, pods, len(self._size)))
 
     def _key(self, found: Evicted) -> tuple[int, int]:
         return self._removable.cost(found.removed), len(found.order)
