@@ -64,7 +64,7 @@ class EvictionSearch:
             # A set that does not pay costs something, too: where none does only the clock would end this.
             self._meter.spend(effort.PRICE_OF_EVICTION)
             again = self._draw.random() < effort.EVICTION_STARTS_AGAIN
-            closed = starts[self._draw.integers(len(starts))] if again else self._changed(best.closed)
+            closed = starts[int(self._draw.integers(len(starts)))] if again else self._changed(best.closed)
             by_node = best.by_node != (self._draw.random() < effort.EVICTION_OTHERWISE)
             best = self._better(closed, best, effort.EVICTION_REPAIRS_AFTER, by_node=by_node)
         return best
