@@ -19,6 +19,16 @@ def fresh() -> int:
     return seed
 
 
+def given_and_fresh(*given: int) -> list[int | None]:
+    """Values of a parameter: none, for a fresh seed, and in a long run these seeds, too."""
+    return [*given, None] if EFFORT > 1 else [None]
+
+
+def every(quick: int) -> int:
+    """The step through a row of given cases: all of them in a long run."""
+    return max(1, quick // EFFORT)
+
+
 def tries(quick: int) -> int:
     """So many, and a multiple of it in a long run."""
     return quick * EFFORT

@@ -31,7 +31,7 @@ def left_over(found: Cluster, row: WorkloadCapacity, more: int) -> list[Decision
 
 
 @pytest.mark.parametrize("make", [workloads, mixed])
-@pytest.mark.parametrize("number", [12, 1105, None])
+@pytest.mark.parametrize("number", seeds.given_and_fresh(12, 1105))
 def test_more_is_exact_with_the_line_of_the_scheduler(
     number: int | None, make: Callable[[int], list[Object]]
 ) -> None:
@@ -45,7 +45,7 @@ def test_more_is_exact_with_the_line_of_the_scheduler(
 
 
 @pytest.mark.parametrize("make", [workloads, mixed, two_constraints])
-@pytest.mark.parametrize("number", [14, None])
+@pytest.mark.parametrize("number", seeds.given_and_fresh(14))
 def test_counting_in_bulk_is_the_same(
     number: int | None, make: Callable[[int], list[Object]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,7 +58,7 @@ def test_counting_in_bulk_is_the_same(
             assert {row.workload: row.more for row in capacity(found).workloads} == one_by_one
 
 
-@pytest.mark.parametrize("number", [7, None])
+@pytest.mark.parametrize("number", seeds.given_and_fresh(7))
 def test_the_best_is_between_more_and_the_bound(number: int | None) -> None:
     """No plan places more than the bound, and the best one not less than kube-scheduler."""
     for seed in [number] if number is not None else seeds.seeds(12):
@@ -68,7 +68,7 @@ def test_the_best_is_between_more_and_the_bound(number: int | None) -> None:
             assert row.more <= row.best <= row.bound
 
 
-@pytest.mark.parametrize("number", [9, None])
+@pytest.mark.parametrize("number", seeds.given_and_fresh(9))
 def test_with_any_domain_lost_it_is_the_least(number: int | None) -> None:
     """For every workload the least of what is left without each zone."""
     for seed in [number] if number is not None else seeds.seeds(8):
@@ -86,7 +86,7 @@ def test_with_any_domain_lost_it_is_the_least(number: int | None) -> None:
             assert more[row.lost] == row.more
 
 
-@pytest.mark.parametrize("number", [4, None])
+@pytest.mark.parametrize("number", seeds.given_and_fresh(4))
 def test_the_best_with_a_domain_lost_is_that_of_the_rest(number: int | None) -> None:
     """In the cluster that is left without the domain that is named."""
     for seed in [number] if number is not None else seeds.seeds(4):

@@ -46,7 +46,7 @@ def together(objects: list[dict[str, Any]], parts: list[dict[str, Any]], copies:
     ]
 
 
-@pytest.mark.parametrize("seed", [1, None])
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(1))
 def test_so_many_copies_fit_and_of_one_more_a_pod_does_not(seed: int | None) -> None:
     """Each copy is a namespace of the same workloads, as a preview environment is."""
     draw = random.Random(seeds.fresh() if seed is None else seed)

@@ -26,7 +26,7 @@ def worth(column: Column) -> tuple[int, ...]:
     return tuple(count.placed for count in column.by_priority)
 
 
-@pytest.mark.parametrize("number", [3, 8, None])
+@pytest.mark.parametrize("number", seeds.given_and_fresh(3, 8))
 def test_no_run_of_kube_scheduler_is_better_than_the_optimum(number: int | None) -> None:
     """Whatever is drawn, and however soon the search is cut: by pods, nor by soft spread."""
     for seed in [number] if number is not None else seeds.seeds(15):
@@ -39,7 +39,7 @@ def test_no_run_of_kube_scheduler_is_better_than_the_optimum(number: int | None)
             assert all(best.soft_excess <= column.soft_excess for column in equal)
 
 
-@pytest.mark.parametrize("number", [5, None])
+@pytest.mark.parametrize("number", seeds.given_and_fresh(5))
 def test_kube_schedulers_column_is_simulate_of_the_same_queue(number: int | None) -> None:
     """The same pods on the same nodes as `simulate` has them, without preemption, by name and by seed."""
     for seed in [number] if number is not None else seeds.seeds(15):

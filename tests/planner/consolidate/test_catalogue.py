@@ -60,7 +60,7 @@ def planned(case: Drawn, **words: object) -> ConsolidationPlan:
     return consolidate(found, prices=priced(case), price_label="type", catalogue=ROWS, **words)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("seed", [31, None])
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(31))
 def test_the_cost_is_that_of_all_placements_tried(seed: int | None) -> None:
     """Bounds are never above the truth; what is proved is the truth, with the fewest moves."""
     seed = seeds.fresh() if seed is None else seed
@@ -79,7 +79,7 @@ def test_the_cost_is_that_of_all_placements_tried(seed: int | None) -> None:
     assert added or seed != 31
 
 
-@pytest.mark.parametrize("seed", [32, None])
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(32))
 @pytest.mark.parametrize("pins", [False, True])
 def test_every_order_and_every_tie_empties_the_nodes(seed: int | None, pins: bool) -> None:
     """The cluster with the machines that are added, replayed: nothing pending, no constraint worse."""

@@ -29,7 +29,7 @@ def waves(plan: ConsolidationPlan) -> list[set[str]]:
     return [{step.pod for step in plan.steps if step.wave == wave} for wave in range(1, last + 1)]
 
 
-@pytest.mark.parametrize("seed", [21, None])
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(21))
 @pytest.mark.parametrize("pins", [False, True])
 def test_every_order_and_every_tie_empties_the_nodes(seed: int | None, pins: bool) -> None:
     """Drawn orders, ties, and ends of old pods: nothing pending, no constraint worse, the nodes empty."""

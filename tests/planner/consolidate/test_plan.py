@@ -70,7 +70,7 @@ def on_node(found: Cluster, key: str, name: str) -> Cluster:
     return replace(found, pods=tuple(pods))
 
 
-@pytest.mark.parametrize("seed", [11, None])
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(11))
 def test_whatever_kube_scheduler_chooses_the_nodes_end_empty(seed: int | None) -> None:
     """Every plan by evictions alone, in random orders with random ties: nothing pending, all rules held."""
     seed = seeds.fresh() if seed is None else seed
@@ -87,7 +87,7 @@ def test_whatever_kube_scheduler_chooses_the_nodes_end_empty(seed: int | None) -
     assert moves > 5
 
 
-@pytest.mark.parametrize("seed", [12, None])
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(12))
 @pytest.mark.parametrize("pins", [False, True])
 def test_what_is_proved_is_the_truth(seed: int | None, pins: bool) -> None:
     """No plan is below the least cost of all placements; what is proved has it, with the fewest moves."""
@@ -224,7 +224,7 @@ def test_nothing_goes_of_an_empty_cluster() -> None:
     assert (plan.removed, plan.kept, plan.cost.after) == ((), (), 0)
 
 
-@pytest.mark.parametrize("seed", [14, None])
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(14))
 def test_the_last_wave_empties_a_node_that_goes(seed: int | None) -> None:
     """What went wrong: hundreds of moves followed the one that emptied the only node to go."""
     seed = seeds.fresh() if seed is None else seed

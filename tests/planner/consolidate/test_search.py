@@ -54,7 +54,7 @@ class Tried:
         return [int(node_of[number[name]]) for name in ordered]
 
 
-@pytest.mark.parametrize("seed", [1, None])
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(1))
 def test_the_least_cost_is_that_of_all_placements_tried(seed: int | None) -> None:
     """No bound is above the truth; on so small a cluster it is the truth, with the fewest moves."""
     seed = seeds.fresh() if seed is None else seed
@@ -70,7 +70,7 @@ def test_the_least_cost_is_that_of_all_placements_tried(seed: int | None) -> Non
         assert (found.layout.moves(found.before), found.least_moves) == (moves, moves), case
 
 
-@pytest.mark.parametrize("seed", [2, None])
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(2))
 def test_layouts_hold_every_pod_by_the_rules(seed: int | None) -> None:
     """No pod is on a node that goes, and what held before holds still."""
     seed = seeds.fresh() if seed is None else seed
@@ -82,7 +82,7 @@ def test_layouts_hold_every_pod_by_the_rules(seed: int | None) -> None:
         assert not found.layout.removed[places].any(), case
 
 
-@pytest.mark.parametrize("seed", [4, None])
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(4))
 def test_quotas_of_kinds_lead_to_layouts_that_hold_every_pod(
     seed: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,7 +118,7 @@ def test_quotas_of_kinds_lead_to_layouts_that_hold_every_pod(
     assert all(cheaper.values()), cheaper
 
 
-@pytest.mark.parametrize("seed", [3, None])
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(3))
 def test_the_search_is_never_above_autoscalers(seed: int | None) -> None:
     """Nodes taken away one after the other, the emptiest first, are where it starts."""
     seed = seeds.fresh() if seed is None else seed
@@ -148,7 +148,7 @@ def test_no_more_moves_than_allowed(most: int) -> None:
         assert case.least()[0] <= found.least_cost <= tried.removable.cost(found.layout.removed)
 
 
-@pytest.mark.parametrize("seed", [7, None])
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(7))
 def test_the_least_cost_with_a_reserve_is_that_of_all_placements_tried(seed: int | None) -> None:
     """A third of the cpu of all nodes kept stays free where the placements tried leave it, too."""
     seed = seeds.fresh() if seed is None else seed

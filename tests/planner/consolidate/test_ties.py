@@ -84,7 +84,7 @@ def drawn(seed: int, number: int) -> Iterator[Cluster]:
         yield cluster(*nodes, *there, *going)
 
 
-@pytest.mark.parametrize("seed", [3, None])
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(3))
 def test_wherever_ties_lead_the_pods_have_a_node(seed: int | None) -> None:
     """Plans with ties, carried out again and again with other draws: nobody pends, the nodes are empty."""
     seed = seeds.fresh() if seed is None else seed

@@ -1,12 +1,11 @@
 """Every pod that stays pending in the recordings: it has a fix, and every fix works when it is applied."""
 
-import itertools
-
 import pytest
 
 from models import Cluster
 from planner.documents.explanation import Explanation
 from planner.explain import explain
+from tests import seeds
 from tests.planner.explain.applying import applied, at_rest, landing
 from tests.planner.test_conformance import Case, cases
 
@@ -58,27 +57,40 @@ def test_only_those_scenarios_are_stuck() -> None:
     assert stuck == NAMED.keys()
 
 
+#: Pods without a fix in the recordings, by cluster.
+HOPELESS = [
+    ("affinity-100102", "default/p0009"),
+    ("affinity-100123", "default/p0006"),
+    ("affinity-100270", "prod/p0004"),
+    ("affinity-100375", "prod/p0005"),
+    ("soft-100059", "prod/p0006"),
+    ("tight-100019", "default/p0003"),
+]
+
+
 def test_every_recorded_pending_pod_has_a_fix_or_the_proof_that_there_is_none() -> None:
     """Of all pods that kube-scheduler left pending, each is explained; few are without a fix.
 
     For most of those a replica of their own workload could go, whose replacement would wait instead.
+    A third of the clusters, others on every run.
     """
-    hopeless = []
-    for case in cases("schedule"):
+    hopeless, step = set(), seeds.every(3)
+    some = cases("schedule", seeds.fresh() % step, step)
+    for case in some:
         pending = {step["pod"] for step in case["expected"] if not step["node"]}
         found = explanations(case)
         assert {pod for item in found for pod in (item.pod, *item.alike)} >= pending
-        hopeless += [(case["name"], item.pod) for item in found if not item.fixes]
+        hopeless |= {(case["name"], item.pod) for item in found if not item.fixes}
         assert all(item.exhausted for item in found if not item.fixes)
-    assert ("affinity-100375", "prod/p0005") in hopeless
-    assert len(hopeless) == 6
+    names = {case["name"] for case in some}
+    assert hopeless == {(name, pod) for name, pod in HOPELESS if name in names}
 
 
-@pytest.mark.parametrize(("name", "step"), [("schedule", 12), ("preemption", 10)])
+@pytest.mark.parametrize(("name", "step"), [("schedule", 24), ("preemption", 20)])
 def test_every_fix_works_when_it_is_applied(name: str, step: int) -> None:
     """A sample of the recorded clusters: patch the manifests, read them afresh, simulate."""
-    wrong = {}
-    for case in itertools.islice(cases(name), 0, None, step):
+    wrong, step = {}, seeds.every(step)
+    for case in cases(name, seeds.fresh() % step, step):
         if lines := failures(case):
             wrong[case["name"]] = lines
     assert wrong == {}

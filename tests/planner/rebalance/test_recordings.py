@@ -19,6 +19,7 @@ from planner.moves.timeline import EvictionTimeline
 from planner.moves.trial_cluster import Move
 from planner.problem.problem import Problem
 from planner.waves.replay import failures
+from tests import seeds
 
 Case = dict[str, Any]
 RECORDED = Path(__file__).parents[2] / "data" / "rebalance" / "rebalance.jsonl.gz"
@@ -61,9 +62,10 @@ def on(problem: Problem, place: Place, number: int) -> bool:
     return all(node.metadata.labels.get(key) in values for key, values in place.labels.items())
 
 
-def wrong_in(cluster: Cluster, plan: MovePlan, *, orders: int = 25, soft: bool = False) -> list[str]:
+def wrong_in(cluster: Cluster, plan: MovePlan, *, orders: int | None = None, soft: bool = False) -> list[str]:
     """What deviates from the plan, as printed and in random orders within each wave."""
     problem, waves = landings(cluster, plan)
+    orders = seeds.tries(10) if orders is None else orders
     stage = EvictionTimeline(problem, [landing.move for wave in waves for landing in wave])
     return [
         f"{line} (seed {seed})"
