@@ -20,8 +20,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from models import Cluster, InputError
+from models.errors import PlannerError
 from planner import rebalance, solve
-from planner.errors import PlannerError
 from tests.truth import generator, plain, preempting, wide
 from tests.truth.adversary.failures import KINDS, Failure
 from tests.truth.adversary.placements import against_placement

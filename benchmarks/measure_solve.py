@@ -21,10 +21,10 @@ from measure import peak_mib, timed
 from shapes import Manifest, listing
 
 from models import Cluster
+from planner.batch.solve import solve
 from planner.documents.plan import PODS_PLACED, PlacementPlan
 from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
-from planner.solve import solve
 
 SOFT_SPREAD = "softSpreadExcess"
 

@@ -101,7 +101,7 @@ def _document(cluster: Any, question: str) -> str:
     """All that is answered about a cluster, as JSON."""
     from planner import drain
     from planner.explain import explain
-    from planner.survive import survive
+    from planner.simulation.survive import survive
 
     if question == "survive":
         labelled = [key for key in (ZONE, HOST) if any(key in n.metadata.labels for n in cluster.nodes)]

@@ -85,7 +85,8 @@ def _answer(arguments: list[str]) -> int | None:
     if text is not None:
         print(text)
         return Exit.WELL
-    code: int | None = group(args=arguments, prog_name="planner", standalone_mode=False)
+    # sweep and fleet have workers run command lines: they are told how here, as imports only go down.
+    code: int | None = group(args=arguments, prog_name="planner", standalone_mode=False, obj=run)
     return code
 
 

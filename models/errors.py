@@ -1,7 +1,9 @@
-"""What can go wrong with input, told in whole lines.
+"""The errors that are raised on purpose, each told in whole lines.
 
-PlannerError
-└── InputError    files, manifests or objects that cannot be used; carries every problem found
+PlannerError               everything below; the command line catches this one
+├── InputError             files, manifests or options that cannot be used: exit code 2
+├── NoAnswer               the limit ended the search before it had any answer: exit code 3
+└── InternalError          the planner contradicts itself, please report it: exit code 4
 """
 
 from collections.abc import Iterable
@@ -17,3 +19,11 @@ class InputError(PlannerError):
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems: tuple[str, ...] = tuple(problems)
         super().__init__("\n".join(self.problems))
+
+
+class NoAnswer(PlannerError):
+    """The limit ended the search before it had any answer."""
+
+
+class InternalError(PlannerError):
+    """A result that failed its own audit; it is never printed."""

@@ -7,20 +7,20 @@ cluster = Cluster.load("snapshot.json", "deploy.yaml")
 simulation = simulate(cluster, preemption=True)
 """
 
+from models.errors import InputError, PlannerError
+from planner.audit.check import check
+from planner.audit.diff import diff
+from planner.batch.solve import solve
 from planner.capacity import capacity
-from planner.check import check
 from planner.compare import compare
 from planner.consolidate.plan import consolidate
-from planner.diff import diff
-from planner.drain import drain
-from planner.errors import InputError, PlannerError
 from planner.explain import explain
 from planner.rebalance import rebalance
-from planner.rollout import rollout
-from planner.scaledown.scale_down import scale_down
-from planner.simulate import simulate
-from planner.solve import solve
-from planner.survive import survive
+from planner.simulation.drain import drain
+from planner.simulation.rollout import rollout
+from planner.simulation.scaledown.scale_down import scale_down
+from planner.simulation.simulate import simulate
+from planner.simulation.survive import survive
 
 __all__ = [
     "InputError",

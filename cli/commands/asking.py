@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,18 +19,18 @@ _ANSWERED = (0, 1)
 class CommandLine:
     """A command of the planner, whose document is the reply; files that are held go by their content."""
 
+    run: Callable[[Sequence[str]], int]
     words: tuple[str, ...]
     content: str = ""
 
     def __call__(self) -> Reply:
         """Run it."""
-        from cli.main import run
         from cli.output.outcome import captured
 
         token = HOLDING.set(self.content)
         try:
             with captured() as told:
-                code = run(self.words)
+                code = self.run(self.words)
         finally:
             HOLDING.reset(token)
         if code in _ANSWERED:

@@ -76,7 +76,7 @@ def drain(
     from cli.commands.steps import Answer, cluster_asked, searching
     from cli.output.page import counted
     from cli.output.views.scripts import drain as script
-    from planner.drain import drain as play
+    from planner.simulation.drain import drain as play
 
     cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)
     chosen = list(dict.fromkeys(_names(cluster, nodes or (), selector)))

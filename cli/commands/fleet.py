@@ -95,7 +95,7 @@ def sweep(
     words, extra = _question(invocation, command, filename if command == "rollout" else ())
     files = snapshot if command == "rollout" else filename
     source = one_cluster(files, recursive, context, kubeconfig)
-    Run("Sweep", own, (command, *words, *extra), vary or ()).give([source])
+    Run("Sweep", invocation.obj, own, (command, *words, *extra), vary or ()).give([source])
 
 
 def fleet(
@@ -136,7 +136,7 @@ def fleet(
     own = Shared(jobs, timeout, memory, resume, dask, output, report, metrics, verbose)
     words, extra = _question(invocation, command, filename)
     found: Sequence[ClusterSource] = many_clusters(contexts, snapshots, kubeconfig, part, every=all_contexts)
-    Run("Fleet", own, (command, *words, *extra), vary or ()).give(found)
+    Run("Fleet", invocation.obj, own, (command, *words, *extra), vary or ()).give(found)
 
 
 def _question(

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +27,6 @@ from cli.output.page import Page
 from cli.output.render import show
 from models import InputError
 from models.reading.manifests import STDIN
-from planner.clock import is_stop_requested, report_best
 from planner.documents.fleet import Fleet, FleetRow, FleetTotals, Sweep
 from planner.fleet.engine import STOPPED, Progress, Row, answers
 from planner.fleet.kept import Kept, digest_of, key_of
@@ -35,6 +34,7 @@ from planner.fleet.summary import badness
 from planner.fleet.tasks import WELL, Ask, Reply, Task
 from planner.fleet.variations import Scenario, Variation, scenarios, variations
 from planner.fleet.workers import Processes, Workers
+from planner.proof.clock import is_stop_requested, report_best
 
 _MIB = 1 << 20
 _ENDED = (Exit.WELL, Exit.FINDINGS)
@@ -45,6 +45,7 @@ class Run:
     """One question, with all that says how it is asked and shown."""
 
     kind: Literal["Sweep", "Fleet"]
+    run_command: Callable[[Sequence[str]], int]
     own: Shared
     words: tuple[str, ...]
     vary: Sequence[str]
@@ -227,7 +228,8 @@ class _Asking:
         recursive = ["-R"] if cluster.recursive else []
         words = (command, *where, *recursive, *flags, *scenario.flags, "-o", "json")
         key = key_of(content, question) if content else ""
-        return Task(cluster.name, scenario.name, CommandLine(words, content), key, self.run.own.timeout)
+        ask = CommandLine(self.run.run_command, words, content)
+        return Task(cluster.name, scenario.name, ask, key, self.run.own.timeout)
 
     def _path(self, name: str) -> str:
         """As it was typed, unless workers may stand in another folder."""

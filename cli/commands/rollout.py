@@ -103,8 +103,8 @@ def rollout(
     from cli.input.manifests import manifests, places
     from cli.input.selector import parse_selector
     from models import InputError
-    from planner.rollout import rollout as play
-    from planner.rollout import trajectory
+    from planner.simulation.rollout import rollout as play
+    from planner.simulation.rollout import trajectory
 
     answer = Answer(output=output, verbose=verbose, report=report, junit=junit)
     numbers, changes = scale_sequences(changes)

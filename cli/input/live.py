@@ -11,7 +11,7 @@ from pathlib import Path
 
 from models.errors import InputError
 from models.snapshot import KUBE_SYSTEM
-from planner.clock import report_best
+from planner.proof.clock import report_best
 
 #: The planner is of no use without these.
 _NEEDED = ("nodes", "pods")

@@ -125,7 +125,7 @@ def _usage_problem(error: Exception) -> tuple[str, ...]:
 
 def _is_no_answer(error: Exception) -> bool:
     """Whether a limit ended a search; the code that raised it has imported the planner already."""
-    module = sys.modules.get("planner.errors")
+    module = sys.modules.get("models.errors")
     return module is not None and isinstance(error, module.NoAnswer)
 
 

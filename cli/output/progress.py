@@ -12,7 +12,7 @@ from typing import TextIO
 from cli.output.screen import width_of
 from cli.output.table import elided, harmless
 from models.reading.onlooker import ONLOOKER
-from planner.clock import SEARCH_PROGRESS, SearchProgress, report_best
+from planner.proof.clock import SEARCH_PROGRESS, SearchProgress, report_best
 
 Progress = Callable[[int, int], None]
 _PATIENCE_SECONDS = 1.0

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.clock import Clock
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
+from planner.proof.clock import Clock
 from planner.scheduler.draws import sampled
 from planner.scheduler.order import Step
 from planner.scheduler.scheduler import Scheduler

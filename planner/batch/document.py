@@ -7,11 +7,11 @@ from itertools import groupby
 
 import numpy as np
 
+from models.errors import InternalError
 from planner.audit.findings import count_violations
 from planner.batch.pending import Pending
 from planner.batch.search import Result
 from planner.documents import plan
-from planner.errors import InternalError
 from planner.proof.bounds import status_of
 
 

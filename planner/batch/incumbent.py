@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from planner.batch.goals import SoftGoal
 from planner.batch.pending import Pending
-from planner.clock import SEARCH_PROGRESS, report_best
 from planner.documents.plan import PODS_PLACED
 from planner.proof.bounds import Bound, Claim, Measured, ObjectiveStage, judge
+from planner.proof.clock import SEARCH_PROGRESS, report_best
 from planner.scheduler.order import Placement, Step
 
 #: Told the pods placed so far and the most that any plan could place.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from models.errors import InternalError
 from planner.audit.findings import count_violations
 from planner.batch.document import line
 from planner.batch.moves import Moved
 from planner.batch.pending import Pending
 from planner.batch.steps import Action
 from planner.documents import plan
-from planner.errors import InternalError
 from planner.eviction import job_notes
 from planner.proof.bounds import status_of
 

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from models.errors import NoAnswer
 from planner.audit.findings import count_violations
 from planner.audit.spread_counts import asked
 from planner.batch.coarse import Coarse
@@ -22,7 +23,6 @@ from planner.batch.goals import PlanShape, soft_goals
 from planner.batch.incumbent import Incumbent, Watch
 from planner.batch.pending import Pending
 from planner.constraints.pod_topology_spread import HARD, Rule
-from planner.errors import NoAnswer
 from planner.proof.meter import Meter
 from planner.scheduler.order import Orderer, Step
 from planner.state.state import State

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from models import Cluster
 from models.controllers.reconcile import workloads_of
-from planner.clock import report_best
 from planner.documents.capacity import AutoscalerCapacity
 from planner.problem.problem import Problem
+from planner.proof.clock import report_best
 from planner.scheduler.scheduler import Scheduler
 from planner.whatif.autoscaling import targets_of
 from planner.whatif.scaling import scale

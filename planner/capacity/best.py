@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 from models import Cluster
 from models.controllers.expand import MOST_NEW_PODS
+from models.errors import InternalError
 from models.objects.pod import Pod
+from planner.batch.solve import solve
 from planner.capacity.growth import Asked
 from planner.capacity.replicas import Found
-from planner.clock import is_stop_requested
 from planner.documents.capacity import WorkloadCapacity
 from planner.documents.plan import PODS_PLACED
-from planner.errors import InternalError
-from planner.solve import solve
+from planner.proof.clock import is_stop_requested
 from planner.whatif.scaling import scale
 
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 
 from models import Cluster
+from models.errors import InputError
 from models.snapshot import Snapshot
 from planner.capacity.autoscalers import at_maximum
 from planner.capacity.best import Answer, with_best
@@ -14,9 +15,8 @@ from planner.capacity.replicas import Found
 from planner.capacity.sets import count_sets
 from planner.capacity.walk import walked
 from planner.documents.capacity import Capacity, SetCapacity, WorkloadCapacity
-from planner.errors import InputError
 from planner.problem.problem import Problem
-from planner.simulate import remarks
+from planner.simulation.simulate import remarks
 from planner.whatif.named import workload_named
 from planner.whatif.nodes import remove_nodes
 

@@ -10,12 +10,12 @@ from models import Cluster
 from models.controllers.apply import applied
 from models.controllers.expand import MOST_NEW_PODS
 from models.controllers.reconcile import reconcile
+from models.errors import InputError
 from models.objects.base import KubeObject, NamespacedObject
 from models.objects.workload import Namespace
 from models.snapshot import Snapshot
 from planner.capacity.replicas import limits
 from planner.documents.capacity import SetCapacity
-from planner.errors import InputError
 from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler
 

@@ -10,8 +10,8 @@ from models.controllers.expand import MOST_NEW_PODS
 from planner.capacity.growth import Asked, grown, is_plain
 from planner.capacity.replicas import Found, count, limits
 from planner.capacity.room import at_most, order_matters
-from planner.clock import is_stop_requested, report_best
 from planner.problem.problem import Problem
+from planner.proof.clock import is_stop_requested, report_best
 from planner.proof.effort import REPLICAS_ONE_BY_ONE
 from planner.scheduler.framework import Plan
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision

@@ -9,8 +9,8 @@ import numpy as np
 
 from planner.audit import spread_counts
 from planner.audit.summary import by_priority, summary
+from planner.compare.descheduler import Ending
 from planner.compare.ways import Outcome
-from planner.descheduler import Ending
 from planner.documents import columns as documents
 from planner.documents.columns import Column, Draw, Rank
 from planner.documents.figures import Repair, Summary

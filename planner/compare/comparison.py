@@ -16,9 +16,10 @@ from functools import cached_property
 import numpy as np
 
 from models import Cluster
+from models.errors import InputError
 from planner.audit.summary import by_priority, summary
 from planner.audit.tie_runs import Progress, Runs
-from planner.clock import Clock
+from planner.batch.solve import solve_from
 from planner.compare.columns import Figures
 from planner.compare.differences import difference
 from planner.compare.repair import repair
@@ -26,13 +27,12 @@ from planner.compare.ways import Outcome, by_descheduler, by_kube_scheduler, by_
 from planner.documents.columns import Column, ColumnName, Question, Rank
 from planner.documents.comparison import Comparison, Optimum, Reference, Replay, Replays
 from planner.documents.figures import Summary
-from planner.errors import InputError
 from planner.eviction.protections import unmodelled
 from planner.problem.problem import Problem
+from planner.proof.clock import Clock
 from planner.proof.effort import DRAWS_SHARE
 from planner.rebalance import rebalance
-from planner.simulate import remarks
-from planner.solve import solve_from
+from planner.simulation.simulate import remarks
 from planner.whatif.afresh import afresh as all_pending
 
 #: The columns that mean something for a question; others are there when they are asked for.

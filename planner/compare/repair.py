@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from models.errors import InternalError
 from planner.compare.columns import ENDINGS, Figures
 from planner.compare.ways import Outcome
 from planner.documents.comparison import BestRepair, DeschedulerRun, RepairComparison
-from planner.errors import InternalError
 
 
 def repair(figures: Figures, now: Outcome, runs: Sequence[Outcome], best: Outcome) -> RepairComparison:

@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from planner.clock import Clock, looking_for
-from planner.descheduler import Descheduled, descheduled
+from planner.compare.descheduler import Descheduled, descheduled
 from planner.documents.columns import ColumnName
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import PlacementPlan
 from planner.eviction.protections import protections_of
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
+from planner.proof.clock import Clock, looking_for
 
 
 @dataclass(frozen=True, slots=True)

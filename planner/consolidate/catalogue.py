@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from models import Cluster
+from models.errors import InputError
 from models.objects.node import Node
 from models.objects.quantity import parse_quantity
 from planner.consolidate.prices import price_of
-from planner.errors import InputError
 from planner.problem.nodes import HOSTNAME
 
 ZONE = "topology.kubernetes.io/zone"

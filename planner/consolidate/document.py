@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 
+from models.errors import InternalError
 from planner.consolidate.emptying import Emptied, lost_domains
 from planner.consolidate.prices import NodePrices
 from planner.consolidate.search import FoundLayout
@@ -21,7 +22,6 @@ from planner.documents.consolidation import (
     NodeCost,
     RemovedNode,
 )
-from planner.errors import InternalError
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, judge, status_of
 from planner.rebalance.report.document import PlacementCounts, changes, steps
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from models import Cluster
+from models.errors import InternalError
 from planner.audit.findings import findings_of
 from planner.consolidate.certain_moves import CertainMove, CertainMoves
 from planner.consolidate.eviction_sequence import EvictionSequence, Outcome
@@ -21,7 +22,6 @@ from planner.consolidate.layout import Layout, moves_to, shares
 from planner.consolidate.loss import Losses
 from planner.consolidate.removable import KeptNode
 from planner.consolidate.wave_order import WaveOrder
-from planner.errors import InternalError
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import HELD, Landing
 from planner.moves.movable import Movable

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from models import Cluster
+from models.errors import InputError
 from planner.consolidate.layout import Reserve
 from planner.consolidate.removable import goes_with_its_node
-from planner.errors import InputError
 from planner.explain.at_rest import AtRest
 from planner.moves.movable import Movable
 from planner.problem.nodes import Ints, Mask

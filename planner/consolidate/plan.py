@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from models import Cluster
-from planner.clock import Clock
+from models.errors import InputError
 from planner.consolidate.bound import is_modelled
 from planner.consolidate.candidates import candidates
 from planner.consolidate.carried_out import CarriedOut, CarryingOut
@@ -23,10 +23,10 @@ from planner.consolidate.removable import NodeChoice
 from planner.consolidate.search import Addable, ConsolidationSearch, FoundLayout
 from planner.consolidate.setting import Question, Setting
 from planner.documents.consolidation import ConsolidationPlan, FrontierPoint
-from planner.errors import InputError
 from planner.eviction.protections import protections_of, unmodelled
 from planner.moves.trial_cluster import TrialCluster
 from planner.proof import effort
+from planner.proof.clock import Clock
 from planner.proof.meter import Meter
 
 

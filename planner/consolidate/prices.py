@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 
 import numpy as np
 
-from planner.errors import InputError
+from models.errors import InputError
 from planner.problem.nodes import Ints
 from planner.problem.problem import Problem
 

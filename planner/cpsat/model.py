@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Protocol
 
 from ortools.sat.python import cp_model
 
-from planner.clock import looking_for
 from planner.cpsat.lexicographic import Reached, StageGoal, reach
 from planner.cpsat.linear import LinearModel
 from planner.cpsat.solver import Solved, solved
 from planner.cpsat.variables import Batch, Counts, Holds
 from planner.documents.plan import MOVES, PODS_PLACED
+from planner.proof.clock import looking_for
 from planner.proof.meter import Meter
 
 #: What is looked for, by the kind of a goal.

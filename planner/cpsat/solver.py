@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ortools.sat.python import cp_model
 
-from planner.errors import InternalError
+from models.errors import InternalError
 from planner.proof import effort
 from planner.proof.meter import Meter
 

@@ -32,9 +32,9 @@ from models.objects.workload import (
     StatefulSet,
     Workload,
 )
-from planner.admission.replacements import Replacements
 from planner.eviction.jobs import Impact, JobDisruptions, is_of_job
 from planner.eviction.ordinals import Ordinals
+from planner.eviction.replacements import Replacements
 from planner.problem.problem import Problem
 
 GONE = "whose controller is gone"

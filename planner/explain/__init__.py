@@ -10,18 +10,18 @@ import threading
 from collections.abc import Collection, Iterator
 
 from models import Cluster
+from models.errors import InputError
 from planner.audit.contradicted import contradictions, notes_of
 from planner.audit.spread_counts import Owners
-from planner.clock import is_stop_requested, looking_for
 from planner.documents.explanation import Conflict, Explanation, ExplanationList
 from planner.documents.explanation import Fix as FixDocument
-from planner.errors import InputError
 from planner.explain.at_rest import AtRest
 from planner.explain.blockers import PendingCase
 from planner.explain.conflict import conflict
 from planner.explain.report import explanation
 from planner.explain.search import FixSearch
 from planner.explain.trial_states import TrialStates
+from planner.proof.clock import is_stop_requested, looking_for
 from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
 

@@ -14,12 +14,12 @@ from models import Cluster
 from models.objects.affinity import PodAffinity
 from models.objects.pod import Pod, PodSpec
 from planner.audit.spread_counts import spelled
+from planner.batch.solve import solve_as_part
 from planner.constraints.pod_topology_spread import HARD
 from planner.documents.explanation import Conflict, ConflictField
 from planner.documents.plan import PlacementPlan
 from planner.explain.smaller_requests import without_request
 from planner.proof.meter import Meter
-from planner.solve import solve_as_part
 
 Edit = Callable[[PodSpec], PodSpec]
 

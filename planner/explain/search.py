@@ -17,7 +17,6 @@ import numpy as np
 
 from models.controllers.templates import is_stand_in
 from models.objects.pod import PodSpec
-from planner.clock import is_stop_requested, report_best
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.eviction.budgets import Budgets
 from planner.explain import new_nodes, pod_affinity_changes, spread_rules
@@ -28,6 +27,7 @@ from planner.explain.trial_states import TrialStates
 from planner.explain.trials import TrialResult, Trials
 from planner.problem.nodes import Ints
 from planner.problem.problem import GATED
+from planner.proof.clock import is_stop_requested, report_best
 
 _RELATIONAL = {"PodTopologySpread", "InterPodAffinity"}
 

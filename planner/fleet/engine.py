@@ -11,11 +11,11 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, wait
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from planner.clock import is_stop_requested
 from planner.fleet.kept import Kept
 from planner.fleet.tasks import Reply, Task
 from planner.fleet.worker import late
 from planner.fleet.workers import Answering, Given, Workers
+from planner.proof.clock import is_stop_requested
 
 #: So long after its limit a worker that has not answered is given up, and how often that is looked at.
 _GRACE_SECONDS, _POLL_SECONDS = 10.0, 0.2

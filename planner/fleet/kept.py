@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from planner.errors import InputError
+from models.errors import InputError
 from planner.fleet.summary import figures
 from planner.fleet.tasks import Reply
 

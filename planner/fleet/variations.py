@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from models import Cluster
-from planner.errors import InputError
+from models.errors import InputError
 
 _RANGE = re.compile(r"(.*?)(\d+)\.\.(?:.*\.)?(\d+)", re.ASCII)
 _NUMBER = re.compile(r"\d+", re.ASCII)

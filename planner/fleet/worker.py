@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
 
-from planner.errors import InputError
+from models.errors import InputError
 from planner.fleet.tasks import Reply, Task
 
 #: A worker holds one cluster: threads of one process take turns.

@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from models import Cluster
 from models.admission.chain import is_new
 from models.admission.limits import claim_out_of_bounds
 from models.controllers.templates import stand_in_uid
@@ -21,16 +22,25 @@ from models.objects.containers import Container, ResourceRequirements
 from models.objects.pod import Pod, PodSpec, PodStatus
 from models.objects.policy import LimitRangeItem, ResourceQuota, ScopeRequirement
 from models.objects.storage import PersistentVolumeClaim
+from planner.problem.nodes import Ints
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_units, in_words
 from planner.problem.volume_claims import claims_of
-
-if TYPE_CHECKING:
-    from planner.problem.problem import Problem
 
 _COUNT = "count/pods"
 _COMPUTE = (CPU, MEMORY)
 _NAMED = frozenset(prefix + name for prefix in ("", "requests.", "limits.") for name in _COMPUTE)
 Amounts = Mapping[str, int]
+
+
+class PodsOfCluster(Protocol):
+    """What quotas read of a `Problem`, which asks them itself which new pods are refused."""
+
+    cluster: Cluster
+    pod_index: dict[str, int]
+    template_of: Ints
+
+    def requests_of(self, pod: Pod) -> dict[str, int]:
+        """What a pod counts by resource."""
 
 
 @dataclass(slots=True)
@@ -73,7 +83,7 @@ class _Ledger:
 class Quotas:
     """All quotas of a cluster, with the pods that are there charged to them."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: PodsOfCluster) -> None:
         self._problem = problem
         self._ledgers: dict[str, list[_Ledger]] = defaultdict(list)
         for quota in sorted(problem.cluster.resource_quotas, key=lambda item: item.name):

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from models.errors import InternalError
 from planner.documents.plan import Objective, Status
-from planner.errors import InternalError
 
 
 class Assumption(StrEnum):

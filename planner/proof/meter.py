@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from planner.clock import Clock, looking_for, report_best
+from planner.proof.clock import Clock, looking_for, report_best
 from planner.proof.effort import STANDARD, WORK_PER_SECOND, Effort
 
 _T = TypeVar("_T")

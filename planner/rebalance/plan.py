@@ -13,9 +13,8 @@ from itertools import takewhile
 import numpy as np
 
 from models import Cluster
-from planner.clock import Clock
+from models.errors import InternalError
 from planner.documents.move_plan import CurvePoint, MovePlan
-from planner.errors import InternalError
 from planner.eviction import job_notes
 from planner.eviction.budgets import Budgets
 from planner.eviction.controllers import EMPTIED, JOB_FAILS
@@ -26,6 +25,7 @@ from planner.moves.pin_policy import NO_PINS, PinPolicy
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 from planner.proof import effort
+from planner.proof.clock import Clock
 from planner.proof.meter import Meter
 from planner.rebalance.alternatives import Alternatives
 from planner.rebalance.evictions_first import EvictionsFirst

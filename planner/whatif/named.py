@@ -9,11 +9,11 @@ from typing import TypeVar
 
 from models import Cluster
 from models.controllers.reconcile import workloads_of
+from models.errors import InputError
 from models.objects.custom_workload import ARGO, KRUISE
 from models.objects.node import Node
 from models.objects.pod import Pod
 from models.objects.workload import Workload
-from planner.errors import InputError
 
 _SHORT = {
     "clone": "CloneSet",

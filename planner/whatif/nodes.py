@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from models import Cluster
 from models.controllers.templates import stand_in_uid
+from models.errors import InputError
 from models.objects.affinity import CORDON, Taint
 from models.objects.node import Node
 from models.objects.storage import CSINode
-from planner.errors import InputError
 from planner.problem.nodes import HOSTNAME
 from planner.whatif.eviction import bare_pods, hindrances, is_daemon, noted, without_pods
 from planner.whatif.named import node_named, nodes_chosen

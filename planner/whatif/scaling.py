@@ -15,6 +15,7 @@ from models.controllers.owners import ByController, is_live
 from models.controllers.reconcile import workloads_of
 from models.controllers.replicas import is_between_sets
 from models.controllers.templates import usable
+from models.errors import InputError
 from models.objects.pod import Pod
 from models.objects.workload import (
     DaemonSet,
@@ -24,7 +25,6 @@ from models.objects.workload import (
     StatefulSet,
     Workload,
 )
-from planner.errors import InputError
 from planner.whatif.autoscaling import overruled
 from planner.whatif.eviction import noted, without_pods
 from planner.whatif.named import workload_named

@@ -17,8 +17,8 @@ import pytest
 from cli.output import progress
 from models import Cluster
 from planner import compare, drain, explain, rebalance, rollout, scale_down, solve, survive
-from planner.clock import SEARCH_PROGRESS, SearchProgress
-from planner.rollout import trajectory
+from planner.proof.clock import SEARCH_PROGRESS, SearchProgress
+from planner.simulation.rollout import trajectory
 from tests.builders import ZONE
 from tests.cli.manifests import node, pod, write
 from tests.planner.test_diff import made

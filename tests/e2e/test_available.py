@@ -12,7 +12,7 @@ from typing import Any
 
 from models import Cluster
 from planner.documents.rollout import Rollout
-from planner.rollout import rollout
+from planner.simulation.rollout import rollout
 from tests.e2e.control_plane import ControlPlane, Manifest, documents, is_ready, wait_for
 from tests.e2e.manifests import node, workload
 

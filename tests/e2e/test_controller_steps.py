@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from models.objects.workload import UpdateStrategy
-from planner.rollout.arithmetic import Margins, Size, rolled
+from planner.simulation.rollout.arithmetic import Margins, Size, rolled
 from tests.e2e.control_plane import ControlPlane, Manifest, documents, wait_for
 from tests.e2e.manifests import node, workload
 

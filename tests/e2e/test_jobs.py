@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from models import Cluster
-from planner.rollout import rollout
+from planner.simulation.rollout import rollout
 from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, wait_for
 from tests.e2e.manifests import ZONE, node, pod_spec, workload
 

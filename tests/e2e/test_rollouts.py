@@ -15,7 +15,7 @@ import pytest
 
 from models import Cluster
 from planner.documents.rollout import Rollout, WorkloadRollout
-from planner.rollout import rollout
+from planner.simulation.rollout import rollout
 from tests.e2e.control_plane import ControlPlane, Manifest, documents, is_ready, wait_for
 from tests.e2e.manifests import ZONE, node, spread, workload
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from models import Cluster
+from models.errors import InputError
 from planner import capacity, simulate
-from planner.errors import InputError
 from tests import seeds
 from tests.cli.manifests import deployment, node, pod
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from planner.clock import Clock
+from planner.proof.clock import Clock
 
 
 def test_a_bell_ends_the_time_at_once() -> None:

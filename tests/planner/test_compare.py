@@ -15,7 +15,7 @@ from planner import InputError, compare, simulate, solve
 from planner.documents.comparison import Comparison
 from planner.documents.figures import Summary
 from tests.builders import Object, cluster, node, pod, profile, scheduler, spread
-from tests.planner.descheduler.restarted_rack import restarted_rack
+from tests.planner.compare.descheduler.restarted_rack import restarted_rack
 
 STUCK = Path(__file__).parents[1] / "data" / "batch" / "stuck.jsonl.gz"
 

@@ -8,7 +8,7 @@ from models import Cluster, InputError
 from planner import drain, rebalance, rollout, scale_down, simulate, solve
 from planner.eviction.controllers import BETWEEN, CLONES_ROLLED_OUT, UNSEEN, Controllers
 from planner.problem.problem import Problem
-from planner.rollout import trajectory
+from planner.simulation.rollout import trajectory
 from planner.whatif import scale
 from tests.builders import LONG_AGO, Object, cluster, node, pod, spread
 

@@ -12,8 +12,8 @@ from models import Cluster
 from models.errors import InputError
 from planner import check, compare, explain, rebalance, scale_down, simulate, solve, survive
 from planner.documents.plan import Document
-from planner.drain import drain
-from planner.rollout import rollout
+from planner.simulation.drain import drain
+from planner.simulation.rollout import rollout
 from tests import seeds
 from tests.models.sharing.anonymous import Disguise
 

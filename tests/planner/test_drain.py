@@ -16,7 +16,7 @@ from planner.documents.drain import DrainPlan
 from tests.builders import Object, node, pod, spread, term, workload
 from tests.builders import budget as pods_budget
 from tests.planner.eviction.jobs import IGNORES, job, of_job, policy
-from tests.planner.rollout.running import budget, running, web, zones
+from tests.planner.simulation.rollout.running import budget, running, web, zones
 from tests.strategies import relaxed
 
 RECORDED = Path(__file__).parents[1] / "data/conformance/preemption.jsonl.gz"

@@ -6,9 +6,9 @@ import pytest
 
 from models import Cluster
 from planner import rebalance
-from planner.clock import Clock
 from planner.documents.move_plan import MovePlan
 from planner.proof import effort
+from planner.proof.clock import Clock
 from tests.builders import cluster, node, pod, spread
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from models import Cluster, InputError
 from planner.documents.plan import ScaleDown
-from planner.scaledown.deletion_costs import annotated
-from planner.scaledown.scale_down import scale_down
+from planner.simulation.scaledown.deletion_costs import annotated
+from planner.simulation.scaledown.scale_down import scale_down
 from planner.whatif import scale
 from planner.whatif.scaling import surplus_of
 from tests.builders import (

@@ -14,6 +14,7 @@ from hypothesis import given
 from ortools.sat.python import cp_model
 
 from models import Cluster
+from models.errors import NoAnswer
 from planner import simulate, solve
 from planner.audit.findings import audit
 from planner.batch.pending import Pending
@@ -24,7 +25,6 @@ from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.cpsat.variables import Batch, Counts, Holds
 from planner.documents.plan import PlacementPlan
-from planner.errors import NoAnswer
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD
 from planner.scheduler.framework import Framework

@@ -7,7 +7,7 @@ import pytest
 
 from planner import InputError, simulate
 from planner.documents.survival import DomainLoss, Survival, WorkloadLoss
-from planner.survive import survive
+from planner.simulation.survive import survive
 from tests.builders import ZONE, Object, cluster, node, pod, spread, workload
 
 ZONES = (node("a", zone="a"), node("b", zone="b"), node("c", zone="c"))

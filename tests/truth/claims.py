@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from models import Cluster, InputError
+from models.errors import NoAnswer, PlannerError
 from planner import scale_down
 from planner.documents.plan import ScaleDown
-from planner.errors import NoAnswer, PlannerError
 from tests.truth import removing
 from tests.truth.findings import Finding, Judgement, compare
 from tests.truth.generator import Case

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator
 from dataclasses import replace
 
-from planner.errors import PlannerError
+from models.errors import PlannerError
 from tests.truth.claims import judge
 from tests.truth.findings import Fault
 from tests.truth.generator import Case

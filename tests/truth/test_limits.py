@@ -11,8 +11,8 @@ import pytest
 
 from models import Cluster
 from planner import compare, explain, rebalance, scale_down, solve
-from planner.clock import Clock
 from planner.documents.plan import SearchDocument
+from planner.proof.clock import Clock
 from tests import seeds
 from tests.truth.generator import Case, draw
 

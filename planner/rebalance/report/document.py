@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from models.errors import InternalError
 from models.objects.pod import Pod
 from planner.audit import spread_counts
 from planner.audit.findings import change_of, findings_of
 from planner.documents import plan
 from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep
-from planner.errors import InternalError
 from planner.landing.landing import HELD, Landing
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from models import Cluster, InputError
-from planner.rollout import rollout
+from planner.simulation.rollout import rollout
 
 Object = dict[str, Any]
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import Cluster
+from models.errors import InternalError
 from planner import solve
 from planner.batch.goals import (
     FullestNode,
@@ -22,7 +23,6 @@ from planner.batch.goals import (
 )
 from planner.batch.pending import Pending
 from planner.documents.plan import PODS_PLACED, PlacementPlan
-from planner.errors import InternalError
 from planner.problem.problem import Problem
 from planner.scheduler.order import Step
 from tests.builders import HOST, SOFT, ZONE, Object, cluster, node, pod, spread, term, weighted

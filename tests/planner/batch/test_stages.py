@@ -3,8 +3,8 @@
 import pytest
 from ortools.sat.python import cp_model
 
+from models.errors import InternalError
 from planner.cpsat.solver import hint_all, solved
-from planner.errors import InternalError
 from planner.proof.meter import Meter
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from planner import consolidate
-from planner.clock import Clock
 from planner.consolidate.candidates import candidates
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.setting import Question, with_added
 from planner.documents.consolidation import ConsolidationPlan
+from planner.proof.clock import Clock
 from planner.proof.meter import Meter
 from tests import seeds
 from tests.builders import HOST, ZONE, cluster, node, replica, scaled, spread

@@ -7,7 +7,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from planner.clock import Clock
 from planner.consolidate.bound import cost_bound, is_modelled
 from planner.consolidate.distribution import Distribution
 from planner.consolidate.greedy import NodeRemoval
@@ -20,6 +19,7 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 from planner.proof import effort
+from planner.proof.clock import Clock
 from planner.proof.meter import Meter
 from tests import seeds
 from tests.planner.consolidate.drawn import Drawn, cases

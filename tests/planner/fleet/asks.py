@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.errors import InputError
+from models.errors import InputError
 from planner.fleet import Reply
 
 

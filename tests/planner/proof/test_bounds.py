@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.output.views.stages import assumed
-from planner.errors import InternalError
+from models.errors import InternalError
 from planner.proof.bounds import RULES, Assumption, Bound, Claim, Measured, ObjectiveStage, judge, status_of
 
 FIRST = frozenset({Assumption.EVICTIONS_FIRST})

@@ -3,7 +3,7 @@
 from planner import rebalance
 from tests.builders import Object, budget, claim, cluster, node, pod, service, spread, volume
 from tests.planner.rebalance.test_recordings import wrong_in
-from tests.planner.rollout.running import running, web
+from tests.planner.simulation.rollout.running import running, web
 
 
 def notes(*objects: Object, **words: object) -> list[str]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from models.errors import InternalError
 from planner import rebalance
 from planner.documents.move_plan import MovePlan, OnNodes
-from planner.errors import InternalError
 from planner.landing.landing import Landing
 from planner.landing.single_landings import SingleLandings
 from planner.moves.pin_policy import NO_PINS, PinPolicy, pinnable

@@ -3,7 +3,7 @@
 import pytest
 
 from models.cluster import Cluster
-from planner.scaledown.scale_down import scale_down
+from planner.simulation.scaledown.scale_down import scale_down
 from planner.whatif import scale
 from tests.builders import Object, cluster, node, replica, revision, scaled
 

@@ -1,1 +1,0 @@
-"""What the API server would make of the pods that replace evicted ones."""

@@ -1,5 +1,0 @@
-"""Descheduler 0.36 as it is: RemovePodsViolatingTopologySpreadConstraint behind DefaultEvictor."""
-
-from planner.descheduler.rounds import Descheduled, Ending, descheduled
-
-__all__ = ["Descheduled", "Ending", "descheduled"]

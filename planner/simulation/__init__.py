@@ -1,0 +1,1 @@
+"""What kube-scheduler, controllers and evictions lead to, played step by step."""

@@ -1,0 +1,361 @@
+"""In which order to drain nodes, where the pods land, and which pods block a node."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from models import Cluster
+from models.errors import InputError
+from models.objects.workload import Job
+from planner.audit.spread_counts import SpreadCounts, take
+from planner.documents.drain import BlockedNode, DrainedJob, DrainEviction, DrainPlan, DrainStep
+from planner.documents.move_plan import Balance
+from planner.documents.plan import PendingReason
+from planner.eviction import job_notes
+from planner.eviction.controllers import DELETED, GONE, SURPLUS, UNSEEN, Controllers
+from planner.eviction.jobs import Impact
+from planner.eviction.ordinals import NOT_WANTED, OTHER_REVISION, WAITS
+from planner.problem.problem import Problem
+from planner.proof.clock import is_stop_requested, looking_for, report_best
+from planner.proof.effort import STANDARD, DrainEffort, Effort
+from planner.simulation.drain import held
+from planner.simulation.drain.allowances import Allowances
+from planner.simulation.drain.fixes import freeing
+from planner.simulation.drain.held import Fates, Held
+from planner.simulation.drain.play import RESTLESS, Drain, Drained, pods_to_go
+from planner.simulation.rollout.cluster_simulation import ClusterSimulation
+from planner.simulation.rollout.report import spread_changes
+from planner.whatif.named import node_named
+from planner.whatif.nodes import add_nodes, cordon
+
+__all__ = ["drain"]
+
+_ZONE = "topology.kubernetes.io/zone"
+
+
+def drain(
+    cluster: Cluster,
+    nodes: Sequence[str],
+    *,
+    at_once: int = 1,
+    surge: int = 0,
+    force: bool = False,
+    preemption: bool = True,
+    fixes: bool = True,
+    effort: Effort = STANDARD,
+    stop_event: threading.Event | None = None,
+) -> DrainPlan:
+    """The nodes drained in waves of `at_once`; before, `surge` new nodes come, like the first of each zone.
+
+    Where a pod blocks a node or stays pending, or a constraint ends worse, other orders are tried, and
+    changes that free a blocked node; with `fixes` False neither.  Pods without a controller are evicted with
+    `force` alone, and else block their nodes.  When `stop_event` is set, no more is tried.
+    """
+    if not nodes:
+        raise InputError(["there is no node to drain"])
+    grown = _with_surge(cluster, nodes, surge)
+    known = {node.name for node in cluster.nodes}
+    for name in nodes:
+        grown = cordon(grown, name)
+    # Whether a change frees a node is asked of the order that was asked for.
+    run = DrainRun(grown, nodes, at_once, effort.drain, force=force, preemption=preemption)
+    plan = run.best(stop_event, others=fixes)
+    plan = plan.model_copy(
+        update={"surge": tuple(node.name for node in grown.nodes if node.name not in known)}
+    )
+    if not (fixes and plan.blocked):
+        return plan
+
+    def is_free(changed: Cluster, node: str) -> bool:
+        """Whether a node is emptied in a changed cluster."""
+        if is_stop_requested(stop_event):
+            return False
+        looking_for(f"what frees {node}")
+        again = drain(
+            changed,
+            nodes,
+            at_once=at_once,
+            surge=surge,
+            force=force,
+            preemption=preemption,
+            fixes=False,
+            effort=effort,
+        )
+        return all(row.node != node for row in again.blocked)
+
+    freed = [
+        row.model_copy(update={"fixes": tuple(freeing(cluster, row, is_free))})
+        if row.reason == "Budget"
+        else row
+        for row in plan.blocked
+    ]
+    stopped = (
+        ("stopped: not all was tried out that could free a node",) if is_stop_requested(stop_event) else ()
+    )
+    return plan.model_copy(update={"blocked": tuple(freed), "notes": (*plan.notes, *stopped)})
+
+
+def _with_surge(cluster: Cluster, nodes: Sequence[str], surge: int) -> Cluster:
+    """The cluster with so many more nodes, spread over the zones of those that are drained."""
+    patterns: dict[str | None, str] = {}
+    for name in nodes:
+        patterns.setdefault(node_named(cluster, name).metadata.labels.get(_ZONE), name)
+    each, more = divmod(surge, len(patterns))
+    for place, pattern in enumerate(patterns.values()):
+        number = each + (place < more)
+        cluster = add_nodes(cluster, number, pattern) if number else cluster
+    return cluster
+
+
+class _DrainOutcome(NamedTuple):
+    """What comes of an order, and which pods may be preempted on the way, each with the pod that does it."""
+
+    plan: DrainPlan
+    preempted: Sequence[tuple[int, int]]
+
+    @property
+    def harm(self) -> tuple[int, int, int]:
+        """The smaller the better: nodes that are not empty, pods that wait, what is broken by it."""
+        plan = self.plan
+        broken = max(0, plan.after.hard_excess - plan.before.hard_excess)
+        return len(plan.blocked), max(0, plan.after.pending - plan.before.pending), broken
+
+    @property
+    def rank(self) -> tuple[int, ...]:
+        """The same, first of all whether it comes to an end, and last how many pods may be preempted."""
+        return not self.plan.played_to_end, *self.harm, len(self.preempted)
+
+
+class DrainRun:
+    """A drain of some nodes, in one order or another; all of them are cordoned."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        nodes: Sequence[str],
+        at_once: int,
+        effort: DrainEffort,
+        *,
+        force: bool,
+        preemption: bool,
+    ) -> None:
+        self._effort = effort
+        self._cluster, self._nodes, self._at_once, self._preemption = cluster, nodes, at_once, preemption
+        self._problem = Problem(cluster)
+        self._numbers = [self._problem.nodes.index[name] for name in nodes]
+        self._going = pods_to_go(self._problem, self._numbers)
+        self._moving = [pod for node in self._numbers for pod in self._going[node]]
+        self._doubled = self._problem.with_leaving(self._moving)
+        self._controllers = Controllers(self._problem, jobs=True)
+        endless = {one[0]: one for one in held.without_end(self._problem, self._moving)}
+        self._fates = Fates(
+            {*_for_good(self._controllers, self._moving), *self._unreplaced(endless)},
+            endless,
+            self._held_nodes([*endless.values()], force),
+        )
+
+    def _held_nodes(self, endless: Sequence[Held], force: bool) -> dict[int, Held]:
+        """The nodes that are not empty in the end whatever budgets allow, each with a pod that stays."""
+        found: dict[int, Held] = {}
+        for node in self._numbers:
+            refused = None if force else held.unasked(self._problem, self._going[node])
+            if refused is not None:
+                found[node] = refused
+        for one in (*held.stuck(self._problem, self._numbers), *endless):
+            found.setdefault(int(self._problem.node_of[one[0]]), one)
+        return found
+
+    def _unreplaced(self, endless: Iterable[int]) -> Iterator[int]:
+        """Pods of StatefulSets that do not end: their names are not free, so nothing comes in their place."""
+        for pod in endless:
+            owner = self._problem.pods[pod].metadata.controller
+            if owner is not None and owner.kind == "StatefulSet":
+                yield pod
+
+    def best(self, stop_event: threading.Event | None, *, others: bool) -> DrainPlan:
+        """What comes of the order that was asked for; where that does harm, of the best of `others` too."""
+        found = self._outcome(self._numbers)
+        for order in self._others() if others else ():
+            if not any(found.rank) or is_stop_requested(stop_event):
+                break
+            looking_for("an order that does less harm")
+            report_best(
+                "{} nodes not emptied, {} pods left over, {} more too many; at least 0".format(*found.harm)
+            )
+            found = min(found, self._outcome(order), key=lambda one: one.rank)
+        told = _preempted(self._problem, found.preempted)
+        return found.plan.model_copy(update={"notes": (*found.plan.notes, *told)})
+
+    def _others(self) -> Iterator[Sequence[int]]:
+        """The order the other way round, and some that are drawn; none on large clusters."""
+        size = len(self._moving) * self._problem.nodes.size
+        if len(self._numbers) > 1 and size <= self._effort.orders_places:
+            yield self._numbers[::-1]
+            for seed in range(1, self._effort.orders):
+                yield random.Random(seed).sample(self._numbers, len(self._numbers))
+
+    def _outcome(self, order: Sequence[int]) -> _DrainOutcome:
+        """What comes of an order; where pods could preempt, also with old pods that end late."""
+        plan, preempted = self._play(order)
+        if self._preemption and self._has_lower:
+            _, late = self._play(order, late=True)
+            preempted = max(preempted, late, key=len)
+        return _DrainOutcome(plan, preempted)
+
+    @cached_property
+    def _has_lower(self) -> bool:
+        """Whether a pod that moves has a higher priority than another one."""
+        priorities = self._problem.priorities
+        return bool(self._moving) and bool((priorities < priorities[self._moving].max()).any())
+
+    def _play(
+        self, order: Sequence[int], *, late: bool = False
+    ) -> tuple[DrainPlan, Sequence[tuple[int, int]]]:
+        """The plan of an order, and what is preempted meanwhile."""
+        problem, doubled = self._problem, self._doubled
+        doubles = {pod: len(problem.pods) + place for place, pod in enumerate(self._moving)}
+        simulation = ClusterSimulation(doubled, doubles, (), preemption=self._preemption, seed=None)
+        allowances = Allowances(problem, range(len(problem.pods)))
+        played = Drain(simulation, allowances, self._going, self._effort, self._fates, late=late)
+        played.run_until_quiet()
+        before, spread = _balance(doubled, simulation), take(doubled, simulation.scheduler.state)
+        already = len(simulation.preempted)
+        found = played.run(order, self._at_once)
+        evicted = [pod for pods in found.evicted.values() for pod in pods]
+        impacts = [*self._controllers.impacts(evicted)]
+        plan = DrainPlan(
+            nodes=tuple(self._nodes),
+            steps=tuple(_steps(doubled, simulation, found)),
+            blocked=tuple(_blocked(doubled, found)),
+            played_to_end=not found.restless,
+            before=before,
+            after=_balance(doubled, simulation),
+            jobs=tuple(_job(job, impact) for job, impact in impacts),
+            pending=tuple(_pending(doubled, simulation)),
+            spread=tuple(spread_changes(spread, take(doubled, simulation.scheduler.state))),
+            kubernetes=problem.kubernetes.document,
+            notes=(
+                *self._cluster.notes,
+                *problem.notes,
+                *_forced(problem, evicted),
+                *_not_made_again(problem, self._controllers, evicted),
+                *job_notes.lost([item for item in impacts if item[1].outcome == "Fails"]),
+                *job_notes.presumed(impacts),
+                *_returned(doubled, simulation, found, self._numbers),
+                *((RESTLESS,) if found.restless else ()),
+            ),
+        )
+        return plan, simulation.preempted[already:]
+
+
+def _forced(problem: Problem, moving: Sequence[int]) -> Iterator[str]:
+    """What `kubectl drain` does only with --force: pods that nothing makes again."""
+    bare = [problem.pods[pod].key for pod in moving if problem.pods[pod].metadata.controller is None]
+    if bare:
+        more = f" and {len(bare) - 1} more have" if len(bare) > 1 else " has"
+        yield f"{bare[0]}{more} no controller: kubectl drain asks for --force, nothing makes such pods again"
+
+
+def _for_good(controllers: Controllers, moving: Sequence[int]) -> Iterator[int]:
+    """The pods in whose place nothing comes: no controller is there, or all evictions fail their Job."""
+    failing = {job.key for job, impact in controllers.impacts(moving) if impact.outcome == "Fails"}
+    for pod in moving:
+        job = controllers.job_of(pod)
+        if not controllers.is_made_again(pod) or (job is not None and job.key in failing):
+            yield pod
+
+
+def _not_made_again(problem: Problem, controllers: Controllers, evicted: Sequence[int]) -> Iterator[str]:
+    """Evicted pods that have a controller and do not come back all the same, or not soon, or otherwise."""
+    told = (GONE, DELETED, SURPLUS, UNSEEN, WAITS, OTHER_REVISION, NOT_WANTED)
+    found: dict[str, list[int]] = {}
+    for pod in evicted:
+        found.setdefault(controllers.why_not(pod), []).append(pod)
+    for reason, pods in found.items():
+        if reason in told:
+            more = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
+            yield f"{problem.pods[pods[0]].key}{more}, {reason}: may not come back as it was"
+
+
+def _job(job: Job, impact: Impact) -> DrainedJob:
+    return DrainedJob(
+        namespace=job.namespace,
+        job=job.name,
+        evictions=impact.evictions,
+        outcome=impact.outcome,
+        reason=impact.reason,
+        retries=impact.retries,
+        retries_left=impact.retries_left,
+    )
+
+
+def _preempted(problem: Problem, preempted: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """Which pods may make room for replacements that find no node otherwise."""
+    if preempted:
+        victim, by = (problem.pods[pod].key for pod in preempted[0])
+        more = f", and {len(preempted) - 1} more are preempted" if len(preempted) > 1 else ""
+        yield f"{victim} may be preempted by the replacement of {by}{more}: no node is open to it then"
+
+
+def _returned(
+    problem: Problem, simulation: ClusterSimulation, found: Drained, nodes: Sequence[int]
+) -> Iterator[str]:
+    """Whose replacements land on a node that is being drained."""
+    node_of, evicted = (
+        simulation.scheduler.state.node_of,
+        [pod for pods in found.evicted.values() for pod in pods],
+    )
+    drained = {*nodes}
+    back = [pod for pod in evicted if node_of[pod] in drained]
+    if back:
+        first, on = problem.pods[back[0]].key, problem.nodes.names[node_of[back[0]]]
+        more = f", and so do {len(back) - 1} more" if len(back) > 1 else ""
+        yield f"{first} tolerates the cordon and lands on {on}{more}: no pod is evicted twice"
+
+
+def _steps(problem: Problem, simulation: ClusterSimulation, found: Drained) -> Iterator[DrainStep]:
+    names, node_of = problem.nodes.names, simulation.scheduler.state.node_of
+    last = {node: wave for wave, nodes in enumerate(found.waves) for node in nodes}
+    for number, wave in enumerate(sorted(set(last.values())), start=1):
+        for node in (node for node in found.waves[wave] if last[node] == wave):
+            evictions = tuple(
+                DrainEviction(
+                    pod=problem.pods[pod].key, lands=names[node_of[pod]] if node_of[pod] >= 0 else None
+                )
+                for pod in found.evicted.get(node, ())
+            )
+            yield DrainStep(wave=number, node=names[node], evictions=evictions)
+
+
+def _blocked(problem: Problem, found: Drained) -> Iterator[BlockedNode]:
+    for node, (pod, reason, message) in found.stuck.items():
+        yield BlockedNode(
+            node=problem.nodes.names[node], pod=problem.pods[pod].key, message=message, reason=reason
+        )
+
+
+def _balance(problem: Problem, simulation: ClusterSimulation) -> Balance:
+    counts = take(problem, simulation.scheduler.state)
+    return Balance(
+        hard_violations=sum(len(item.surplus) for item in counts if item.hard),
+        hard_excess=_excess(counts, hard=True),
+        soft_excess=_excess(counts, hard=False),
+        pending=len(simulation.waiting),
+    )
+
+
+def _excess(counts: Sequence[SpreadCounts], *, hard: bool) -> int:
+    return sum(sum(item.surplus.values()) for item in counts if item.hard == hard)
+
+
+def _pending(problem: Problem, simulation: ClusterSimulation) -> Iterator[PendingReason]:
+    """Why pods are left without a node, the most frequent reason first."""
+    left = [pod for pod in simulation.waiting if pod in simulation.messages]
+    examples = {simulation.messages[pod]: problem.pods[pod].key for pod in reversed(left)}
+    for message, pods in Counter(simulation.messages[pod] for pod in left).most_common():
+        yield PendingReason(message=message, pods=pods, example=examples[message])

@@ -1,0 +1,73 @@
+"""What PodDisruptionBudgets allow while pods go and come back.
+
+The disruption controller's count at the snapshot is the start; from then on a budget has one pod less
+for every ready pod of it that is evicted, and one more for every one that becomes ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from planner.eviction.budgets import Budgets
+from planner.problem.problem import Problem
+from planner.simulation.rollout.cluster_simulation import ClusterSimulation
+
+#: What the eviction API answers.
+_TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget."
+_TWO = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+
+
+class Allowances:
+    """The budgets over some pods, kept current."""
+
+    def __init__(self, problem: Problem, pods: Iterable[int]) -> None:
+        self._budgets = Budgets(problem)
+        self._left = [self._at_first(number) for number in range(len(self._budgets.budgets))]
+        self._of = {pod: self._budgets.of(pod) for pod in pods}
+
+    def _at_first(self, number: int) -> int:
+        """What is left of a budget; less than nothing where fewer are healthy than should be."""
+        status = self._budgets.budgets[number].status
+        if status is None or status.expected_pods == 0:
+            return self._budgets.allowed[number]
+        return min(status.disruptions_allowed, status.current_healthy - status.desired_healthy)
+
+    def refusal(self, simulation: ClusterSimulation, pod: int) -> str:
+        """Why the eviction API refuses the pod now; empty when it does not."""
+        covering = self._of[pod]
+        if len(covering) > 1:
+            return _TWO
+        if not covering or int(simulation.scheduler.state.node_of[pod]) < 0:
+            return ""
+        budget = self._budgets.budgets[covering[0]]
+        left = self._left[covering[0]]
+        if not simulation.ready[pod]:
+            always = budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow"
+            return "" if always or left >= 0 else _TOO_MANY
+        if left > 0:
+            return ""
+        return f"{_TOO_MANY} {self._needs(covering[0], left)}"
+
+    def _needs(self, number: int, left: int) -> str:
+        """The cause that the eviction API names."""
+        budget = self._budgets.budgets[number]
+        status = budget.status
+        if status is None or status.expected_pods == 0:
+            return f"The disruption budget {budget.name} allows none now."
+        wanted = status.desired_healthy
+        there = wanted + left
+        return f"The disruption budget {budget.name} needs {wanted} healthy pods and has {there} currently"
+
+    def lose(self, pod: int) -> None:
+        """A ready pod was evicted."""
+        for number in self._of.get(pod, ()):
+            self._left[number] -= 1
+
+    def regain(self, pod: int) -> None:
+        """A pod became ready."""
+        for number in self._of.get(pod, ()):
+            self._left[number] += 1
+
+    def budgets_of(self, pod: int) -> list[str]:
+        """The budgets over a pod, as `namespace/name`."""
+        return [self._budgets.budgets[number].key for number in self._of[pod]]

@@ -1,0 +1,175 @@
+"""Nodes drained one wave after the other, as `kubectl drain` does, with the scheduler in between.
+
+All nodes are cordoned first, so that no pod lands on one that is still to be drained: no pod moves
+twice.  In a wave every pod is evicted as soon as its budget allows; its replacement is scheduled and
+becomes ready, which gives the budget back.  A replacement that tolerates the cordon may come back: it is
+another pod, and is not asked again.
+
+Old pods end when their replacements have been looked at; or, where they take their time, not before nothing
+else can happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from planner.problem.problem import Problem
+from planner.proof.clock import report_best
+from planner.proof.effort import DrainEffort
+from planner.simulation.drain.allowances import Allowances
+from planner.simulation.drain.held import Fates, Held
+from planner.simulation.rollout.cluster_simulation import ClusterSimulation
+
+RESTLESS = "Pods evict each other in a loop, so that the drain was not played to an end"
+
+
+@dataclass(slots=True)
+class Drained:
+    """What came of the waves: the nodes of each, what was evicted from which, and what is in the way."""
+
+    waves: list[list[int]] = field(default_factory=list)
+    evicted: dict[int, list[int]] = field(default_factory=dict)
+    stuck: dict[int, Held] = field(default_factory=dict)
+    """For every node that is not empty a pod that stays, and why."""
+    restless: bool = False
+    """Whether pods evicted each other in a loop until it was given up."""
+
+
+class Drain:
+    """Drains nodes of a cluster simulation."""
+
+    def __init__(  # noqa: PLR0913 - what happens, and what a drain goes by
+        self,
+        simulation: ClusterSimulation,
+        allowances: Allowances,
+        pods_on: Mapping[int, Sequence[int]],
+        effort: DrainEffort,
+        fates: Fates,
+        *,
+        late: bool = False,
+    ) -> None:
+        """`pods_on` has for every node the pods that are to go, in the order in which they are asked.
+
+        With `late` pods end as late as they can.
+        """
+        self._simulation = simulation
+        self._for_good, self._held = fates.for_good, fates.nodes
+        self._endless = {simulation.double_of(pod) for pod in fates.endless}
+        self._late = late
+        self._allowances = allowances
+        self._pods_on = pods_on
+        self._found = Drained()
+        self._asked: set[int] = set()
+        pods = len(simulation.waiting) + sum(map(len, pods_on.values()))
+        self._most = max(effort.least_events, effort.events_per_pod * pods)
+
+    def run_until_quiet(self) -> None:
+        """Let happen what happens without a drain."""
+        while self._let_others_act():
+            pass
+
+    def run(self, nodes: Sequence[int], at_once: int) -> Drained:
+        """Drain the nodes, those that are stuck again after all others, until no order helps any more."""
+        waiting = [node for node in nodes if not self._is_unasked(node)]
+        while waiting and not self._found.restless:
+            left = []
+            for wave in _waves(waiting, at_once):
+                left += self._wave(wave)
+                report_best(f"{len(self._found.waves)} waves done, {len(left)} nodes to be tried again")
+            if len(left) == len(waiting):
+                break
+            waiting = left
+        for node in waiting if self._found.restless else ():
+            for pod in self._staying(node)[:1]:
+                self._found.stuck[node] = (pod, "Budget", RESTLESS)
+        for node in nodes:
+            if node in self._held:
+                self._found.stuck.setdefault(node, self._held[node])
+        return self._found
+
+    def _is_unasked(self, node: int) -> bool:
+        return node in self._held and self._held[node][1] == "NoController"
+
+    def _wave(self, nodes: Sequence[int]) -> list[int]:
+        """Drain nodes together; those that are not empty then."""
+        moved = True
+        touched: set[int] = set()
+        while moved:
+            moved = False
+            for node in nodes:
+                if self._evict(node):
+                    touched.add(node)
+                    moved = True
+            moved |= self._let_others_act()
+        came = [node for node in nodes if node in touched or not self._staying(node)]
+        if came:
+            self._found.waves.append(came)
+        left = []
+        for node in nodes:
+            self._found.stuck.pop(node, None)
+            staying = self._staying(node)
+            if staying:
+                left.append(node)
+                refusal = self._allowances.refusal(self._simulation, staying[0])
+                self._found.stuck[node] = (staying[0], "Budget", refusal)
+        return left
+
+    def _staying(self, node: int) -> list[int]:
+        """The pods of a node that are there and have not been evicted yet."""
+        node_of, alive = self._simulation.scheduler.state.node_of, self._simulation.alive
+        left = [pod for pod in self._pods_on[node] if pod not in self._asked]
+        return [pod for pod in left if alive[pod] and node_of[pod] == node]
+
+    def _evict(self, node: int) -> bool:
+        """Evict every pod that may go now; what a controller makes again waits for a node at once."""
+        simulation, gone = self._simulation, False
+        for pod in self._staying(node):
+            if self._allowances.refusal(simulation, pod):
+                continue
+            if simulation.ready[pod]:
+                self._allowances.lose(pod)
+            simulation.delete(pod)
+            self._asked.add(pod)
+            self._found.evicted.setdefault(node, []).append(pod)
+            if pod not in self._for_good:
+                simulation.create(pod)
+            gone = True
+        return gone
+
+    def _let_others_act(self) -> bool:
+        """Replacements are scheduled and become ready, old pods end; whether anything happened."""
+        simulation = self._simulation
+        moved = simulation.schedule(self._most)
+        if len(simulation.happened) >= self._most:
+            self._found.restless = True
+            return False
+        for pod in list(simulation.starting):
+            simulation.become_ready(pod)
+            self._allowances.regain(pod)
+            moved = True
+        for double in [] if self._late and moved else [*simulation.leaving]:
+            if double in self._endless:
+                continue
+            simulation.end(double)
+            moved = True
+        for pod in [pod for pod in simulation.refusals if pod in self._asked] if moved else ():
+            simulation.create(pod)
+        return moved
+
+
+def _waves(nodes: Sequence[int], at_once: int) -> Iterator[Sequence[int]]:
+    return (nodes[start : start + at_once] for start in range(0, len(nodes), at_once))
+
+
+def pods_to_go(problem: Problem, nodes: Sequence[int]) -> dict[int, list[int]]:
+    """For every node the pods that `kubectl drain` would evict: all but static pods and DaemonSets'."""
+    chosen = set(nodes)
+    found: dict[int, list[int]] = {node: [] for node in nodes}
+    for number, node in enumerate(problem.node_of.tolist()):
+        pod = problem.pods[number]
+        owner = pod.metadata.controller
+        tied = pod.is_mirror or (owner is not None and owner.kind == "DaemonSet")
+        if node in chosen and not tied and not pod.is_terminating:
+            found[node].append(number)
+    return found

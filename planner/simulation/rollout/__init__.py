@@ -1,0 +1,118 @@
+"""What an apply leads to: controllers, scheduler and kubelets played through, as often as is asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+
+from models import Cluster
+from models.errors import InputError
+from models.objects.selectors import LabelSelector
+from models.snapshot import Snapshot
+from planner.documents.rollout import Rollout, RolloutReplays
+from planner.proof.clock import is_stop_requested, report_best
+from planner.proof.effort import STANDARD, Effort
+from planner.simulation.rollout.before import Before
+from planner.simulation.rollout.draw import Ended, play
+from planner.simulation.rollout.fixes import fixes_of
+from planner.simulation.rollout.prepare import Prepared, not_played, prepare, pruned
+from planner.simulation.rollout.report import broken_constraints, counts_at, spread_changes, workload_reports
+from planner.simulation.rollout.restart import all_restarted, unchanged
+from planner.simulation.rollout.scaling_path import trajectory
+from planner.state.state import State
+
+Progress = Callable[[int, int], None]
+
+__all__ = ["rollout", "trajectory"]
+
+
+def rollout(  # noqa: PLR0913 - what kubectl's apply can be told, each by its name
+    cluster: Cluster,
+    manifests: Snapshot,
+    *,
+    replays: int = 20,
+    preemption: bool = True,
+    restart: bool = False,
+    prune: LabelSelector | None = None,
+    fixes: bool = True,
+    progress: Progress | None = None,
+    effort: Effort = STANDARD,
+    stop_event: threading.Event | None = None,
+) -> Rollout:
+    """How applying the manifests to what runs goes on and ends.
+
+    The first draw gives ties to the smallest name; of `replays` more everything that a cluster leaves to
+    chance is drawn: ties, which controller is first, and when pods become ready or have ended. With
+    `restart` every template is taken for changed; `prune` chooses workloads that go when no manifest has
+    them. When `stop_event` is set, there are no further draws.
+    """
+    manifests = all_restarted(manifests) if restart else manifests
+    gone = [] if prune is None else pruned(cluster, manifests, prune)
+    prepared = prepare(cluster, manifests, gone, effort)
+    if not prepared.makers:
+        nothing = "the manifests have no workload: nothing would be rolled out"
+        raise InputError([*not_played(manifests)] or [nothing])
+    before = Before.of(cluster, manifests, prepared)
+    draws = draws_of(prepared, replays, preemption=preemption, progress=progress, stop_event=stop_event)
+    ends = [counts_at(prepared.problem, draw.simulation.scheduler.state) for draw in draws]
+    workloads = tuple(workload_reports(prepared, draws, before.unfinished))
+    completed = [before.completes(draw, prepared.workloads) for draw in draws]
+    worse = [[*before.worse(counts)] for counts in ends]
+    found = Rollout(
+        completes=all(completed),
+        replays=RolloutReplays(
+            runs=len(draws),
+            completed=sum(completed),
+            held=sum(not found for found in worse),
+        ),
+        workloads=workloads,
+        spread=tuple(spread_changes(counts_at(prepared.problem, State(prepared.problem)), ends[0])),
+        broken=tuple(broken_constraints(chain.from_iterable(worse))),
+        kubernetes=prepared.problem.kubernetes.document,
+        notes=tuple(
+            dict.fromkeys(
+                (
+                    *prepared.notes,
+                    *unchanged(cluster, manifests),
+                    *before.notes(ends),
+                    *_missing(draws, replays),
+                )
+            )
+        ),
+    )
+    if not fixes or (found.completes and not found.broken):
+        return found
+    return found.model_copy(
+        update={"fixes": tuple(fixes_of(cluster, manifests, prepared, draws, found, before=before))}
+    )
+
+
+def draws_of(
+    prepared: Prepared,
+    replays: int,
+    *,
+    preemption: bool,
+    progress: Progress | None = None,
+    stop_event: threading.Event | None = None,
+) -> list[Ended]:
+    """The run without chance and the random ones, until a stop is requested."""
+    found: list[Ended] = []
+    for seed in (None, *range(1, replays + 1)):
+        if found and is_stop_requested(stop_event):
+            break
+        found.append(play(prepared, seed, preemption=preemption))
+        if progress is not None:
+            progress(len(found), replays + 1)
+        report_best(f"{len(found)} of {replays + 1} runs, {sum(map(_completes, found))} of them complete")
+    return found
+
+
+def _completes(draw: Ended) -> bool:
+    """Whether everything is rolled out in the end."""
+    return draw.at_rest and all(run.completes(draw.simulation) for run in draw.runs)
+
+
+def _missing(draws: Sequence[Ended], replays: int) -> Iterator[str]:
+    if len(draws) <= replays:
+        yield f"stopped after {len(draws)} of {replays + 1} runs"

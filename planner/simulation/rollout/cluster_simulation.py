@@ -1,0 +1,312 @@
+"""The pods of a rollout while it goes on: which are there, ready, leaving, or waiting for a node.
+
+Every pod that may ever exist is a pod of the problem from the start; here it is decided which of them
+do.  A pod that is told to go while it runs is replaced by its double, which holds the room until it has
+ended and counts for nothing else.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from models.admission.chain import is_new
+from models.objects.pod import Pod
+from planner.problem.problem import GATED, Problem
+from planner.problem.quotas import Quotas
+from planner.problem.templates import Template
+from planner.scheduler.scheduler import Scheduler
+from planner.simulation.rollout.scheduling_queue import SchedulingQueue
+
+
+class PodChange(Enum):
+    """What can happen to a pod."""
+
+    MADE = "made"
+    BOUND = "bound"
+    READY = "ready"
+    AVAILABLE = "available"
+    """Ready for as long as its workload asks; where that is no time at all, READY says both."""
+    LEAVING = "leaving"
+    """Told to go, and running until it has ended."""
+    LOST = "lost"
+    """Gone at once: it had no node or no grace period, or was evicted for another."""
+    ENDED = "ended"
+    SUCCEEDED = "succeeded"
+    """Run to its end, as pods of Jobs do."""
+
+
+class ClusterSimulation:
+    """Pods, the nodes that they run on, and the reference scheduler between them."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        doubles: Mapping[int, int],
+        absent: Collection[int],
+        *,
+        preemption: bool,
+        seed: int | None,
+    ) -> None:
+        """`doubles` has for every pod that may go the one that takes its place; `absent` are yet to come."""
+        self.problem = problem
+        self.now = 0.0
+        """Seconds since the apply."""
+        self._by_chance = seed is not None
+        self.random = random.Random(f"world {seed}")
+        self.scheduler = Scheduler(problem, preemption=preemption, seed=seed)
+        self._doubles = doubles
+        self._originals = {double: pod for pod, double in doubles.items()}
+        nowhere = {*absent, *doubles.values()}
+        self.alive = problem.node_of >= 0
+        self.ready = self.alive.copy()
+        self.ready[[pod for pod in doubles if self.ready[pod] and _is_sick(problem.pods[pod])]] = False
+        self.available = self.ready.copy()
+        """Which pods have been ready for minReadySeconds."""
+        self.min_ready = np.zeros(len(problem.pods))
+        self.starting: dict[int, None] = {}
+        """Pods that have a node and are not ready yet."""
+        self.proving: dict[int, float] = {}
+        """Pods that are ready and not available yet, and when they will be."""
+        self.leaving: dict[int, None] = {}
+        """Doubles of pods that were told to go."""
+        self.succeeded: dict[int, list[int]] = {}
+        """The nodes on which pods have run to their end; a pod stands for those that follow in its place."""
+        self.preempted: list[tuple[int, int]] = []
+        """Pods that were evicted for others, each with the one that it made room for."""
+        self.messages: dict[int, str] = {}
+        self.made_at = np.full(len(problem.pods), np.nan)
+        self.ready_at = np.full(len(problem.pods), np.nan)
+        """When pods that came since were made and became ready, in whole seconds as the API tells times."""
+        self.random_rank = np.array([self.random.random() for _ in problem.pods])
+        self.happened: list[tuple[PodChange, int]] = []
+        """What has happened to pods since these events were last read."""
+        self._watched: frozenset[int] = frozenset()
+        self._queue = SchedulingQueue()
+        self._quotas = Quotas(problem)
+        self.refusals: dict[int, str] = {}
+        """What the API server said of pods that a controller could not make; what leaves may make room."""
+        self._changes = 0
+        self._refusals: dict[int, tuple[int, str]] = {}
+        self._helps: dict[tuple[int, int], bool] = {}
+        self.waiting: dict[int, None] = {}
+        """Pods without a node, the oldest first."""
+        for pod in problem.queue():
+            if pod not in nowhere and not (is_new(problem.pods[pod]) and self._is_refused(pod)):
+                self.alive[pod] = True
+                self._wait(pod)
+
+    def shuffle(self, items: list[Any]) -> None:
+        """Bring pods or nodes into any order; without a seed they keep theirs."""
+        if self._by_chance:
+            self.random.shuffle(items)
+
+    def watch(self, pods: Iterable[int]) -> None:
+        """Leave it to the controllers that take part to make these pods again when they are lost."""
+        self._watched |= frozenset(pods)
+
+    def ask(self, pods: Iterable[int], min_ready: int, now: datetime | None) -> None:
+        """These pods are available after so many seconds of being ready; `now` is when this begins."""
+        for pod in pods if min_ready else ():
+            self.min_ready[pod] = min_ready
+            since = self.problem.pods[pod].ready_since
+            if self.ready[pod] and since is not None and now is not None:
+                until = self.now + min_ready - (now - since).total_seconds()
+                if until > self.now:
+                    self.available[pod], self.proving[pod] = False, until
+
+    def free(self, pods: Iterable[int]) -> list[int]:
+        """Those of some pods that are neither there nor leaving."""
+        return [pod for pod in pods if not self.alive[pod] and not self.is_leaving(pod)]
+
+    def is_leaving(self, pod: int) -> bool:
+        """Whether a pod was told to go and has not ended."""
+        return self._doubles.get(pod) in self.leaving
+
+    def double_of(self, pod: int) -> int:
+        """What holds the room of a pod that was told to go."""
+        return self._doubles[pod]
+
+    def any_leaving(self, pods: Iterable[int]) -> bool:
+        """Whether one of some pods was told to go and has not ended."""
+        return bool(self.leaving) and any(map(self.is_leaving, pods))
+
+    def _is_refused(self, pod: int) -> bool:
+        """Whether the API server refuses to create a pod."""
+        found = self.problem.pods[pod]
+        if line := found.refusal or self._quotas.admit(found):
+            self.refusals[pod] = f"not created: {line}"
+        else:
+            self.refusals.pop(pod, None)
+        return bool(line)
+
+    def create(self, pod: int) -> bool:
+        """A controller makes the pod, and it waits for a node; False when the API server refuses it."""
+        if self._is_refused(pod):
+            return False
+        self.alive[pod], self.ready[pod] = True, False
+        self.made_at[pod], self.ready_at[pod] = np.floor(self.now), np.nan
+        self.random_rank[pod] = self.random.random()
+        self._wait(pod)
+        self.happened.append((PodChange.MADE, pod))
+        return True
+
+    def _wait(self, pod: int) -> None:
+        self.waiting[pod] = None
+        found = self.problem.pods[pod]
+        if found.spec.scheduling_gates:
+            self.messages[pod] = GATED
+        elif found.spec.scheduler_name in self.scheduler.schedulers:
+            self._queue.add(pod, int(self.problem.priorities[pod]), self.now)
+
+    def delete(self, pod: int) -> None:
+        """The pod is told to go; where it has a node and a grace period it holds its room for a while."""
+        node = int(self.scheduler.state.node_of[pod])
+        if node < 0 or not self._has_grace(pod):
+            self._remove(pod)
+            return
+        self._forget(pod)
+        self.scheduler.state.unbind(pod)
+        self.scheduler.state.bind(self._doubles[pod], node)
+        self.leaving[self._doubles[pod]] = None
+        self._changes += 1
+        self.happened.append((PodChange.LEAVING, pod))
+
+    def _has_grace(self, pod: int) -> bool:
+        """Whether the API server keeps a deleted pod until its kubelet says that it has ended."""
+        return self.problem.pods[pod].spec.termination_grace_period_seconds != 0
+
+    def succeed(self, pod: int) -> None:
+        """A ready pod has run to its end."""
+        self.succeeded.setdefault(pod, []).append(int(self.scheduler.state.node_of[pod]))
+        self._remove(pod, PodChange.SUCCEEDED)
+
+    def _remove(self, pod: int, how: PodChange = PodChange.LOST) -> None:
+        """The pod is gone at once, and with it whatever room it had."""
+        had_room = self.scheduler.state.node_of[pod] >= 0
+        self._forget(pod)
+        if had_room:
+            self.scheduler.state.unbind(pod)
+            self._changes += 1
+            self._queue.wake(self._queue.parked, self.now)
+        self._quotas.release(self.problem.pods[pod])
+        self.happened.append((how, pod))
+
+    def _forget(self, pod: int) -> None:
+        self.alive[pod] = self.ready[pod] = self.available[pod] = False
+        self.messages.pop(pod, None)
+        self.waiting.pop(pod, None)
+        self.starting.pop(pod, None)
+        self.proving.pop(pod, None)
+        self._queue.discard(pod)
+
+    def end(self, double: int) -> None:
+        """A pod that was leaving has ended."""
+        del self.leaving[double]
+        self.scheduler.state.unbind(double)
+        self._changes += 1
+        self._queue.wake(self._queue.parked, self.now)
+        self._quotas.release(self.problem.pods[self._originals[double]])
+        self.happened.append((PodChange.ENDED, self._originals[double]))
+
+    def become_ready(self, pod: int) -> None:
+        """A pod that has a node runs and is ready."""
+        del self.starting[pod]
+        self.ready[pod], self.ready_at[pod] = True, np.floor(self.now)
+        if self.min_ready[pod]:
+            self.proving[pod] = float(self.ready_at[pod] + self.min_ready[pod])
+        else:
+            self.available[pod] = True
+        self.happened.append((PodChange.READY, pod))
+
+    def become_available(self, pod: int) -> None:
+        """A pod has been ready for as long as its workload asks."""
+        del self.proving[pod]
+        self.available[pod] = True
+        self.happened.append((PodChange.AVAILABLE, pod))
+
+    def schedule(self, most: int) -> bool:
+        """Try every waiting pod until none can be helped; whether that changed anything.
+
+        It ends, too, when so many events have happened since the beginning.
+        """
+        before = self._changes
+        while len(self.happened) < most and self.schedule_one():
+            pass
+        return self._changes > before
+
+    def schedule_one(self) -> bool:
+        """One scheduling cycle; False when every pod waits for an event."""
+        pod = self._queue.pop(self.now)
+        if pod is None:
+            return False
+        template = int(self.problem.template_of[pod])
+        changes, message = self._refusals.get(template, (-1, ""))
+        if changes == self._changes:
+            self._refuse(pod, template, message)
+        else:
+            self._decide(pod, template)
+        self.scheduler.state.forget_history()
+        return True
+
+    def _decide(self, pod: int, template: int) -> None:
+        decision = self.scheduler.decide(pod)
+        for victim in decision.victims:
+            self.preempted.append((victim, pod))
+            self._lose(victim)
+        if decision.node is None:
+            self._refuse(pod, template, decision.message)
+            return
+        self._changes += 1
+        self.messages.pop(pod, None)
+        del self.waiting[pod]
+        self._queue.discard(pod)
+        self.starting[pod] = None
+        self._queue.wake([other for other in self._queue.parked if self._may_help(template, other)], self.now)
+        self.happened.append((PodChange.BOUND, pod))
+
+    def _refuse(self, pod: int, template: int, message: str) -> None:
+        self.messages[pod] = message
+        self._refusals[template] = (self._changes, message)
+        self._queue.refused(pod, int(self.problem.priorities[pod]), self.now)
+
+    def _may_help(self, template: int, other: int) -> bool:
+        """Whether a pod of this template that got a node may give another pod a place."""
+        waits = int(self.problem.template_of[other])
+        known = self._helps.get((template, waits))
+        if known is None:
+            came, waiting = self.problem.templates[template], self.problem.templates[waits]
+            known = self._helps[template, waits] = _may_help(came, waiting)
+        return known
+
+    def _lose(self, victim: int) -> None:
+        """A pod was evicted for another: its controller makes it again, if it has one."""
+        self._forget(victim)
+        self._changes += 1
+        self._queue.wake(self._queue.parked, self.now)
+        self._quotas.release(self.problem.pods[victim])
+        self.happened.append((PodChange.LOST, victim))
+        if self.problem.pods[victim].metadata.controller is not None and victim not in self._watched:
+            self.create(victim)
+
+
+def _may_help(came: Template, waiting: Template) -> bool:
+    """More pods of one kind help where others have affinity to them, or where spread counts them."""
+    spec = waiting.pod.spec
+    if spec.affinity is not None and (spec.affinity.pod_affinity or spec.affinity.pod_anti_affinity):
+        return True
+    if came.namespace != waiting.namespace:
+        return False
+    selectors = [item.label_selector for item in spec.topology_spread_constraints]
+    # Without constraints of its own the scheduler's configuration may have some.
+    return not selectors or any(found is None or found.matches(came.labels) for found in selectors)
+
+
+def _is_sick(pod: Pod) -> bool:
+    """Whether a running pod says that it is not ready; one without conditions says nothing."""
+    return bool(pod.status.conditions) and not pod.is_ready

@@ -1,0 +1,125 @@
+"""A DaemonSet in a rollout: a pod on every node that it serves, replaced node by node.
+
+With maxSurge the new pod comes first and the old one goes when it is ready, or at once where it is not
+ready itself; else the old one goes, as many as maxUnavailable allows, and pods that are not ready go at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from models.errors import InternalError
+from models.objects.share import pods_of_share
+from models.objects.workload import DaemonSet
+from planner.simulation.rollout.cluster_simulation import ClusterSimulation
+from planner.simulation.rollout.controllers import Due, PodRun
+
+
+class DaemonSetRun(PodRun):
+    """The controller of one DaemonSet; nodes are named by the pods that are meant for them."""
+
+    def __init__(self, owner: DaemonSet, old: Mapping[str, int], new: Mapping[str, int]) -> None:
+        """For every node the pod that runs there, and for every node to be served the wanted one."""
+        super().__init__([*old.values(), *new.values()])
+        self.owner, self.old, self.new = owner, old, new
+
+    @property
+    def min_ready(self) -> Iterable[tuple[Iterable[int], int]]:
+        """One number for all of its pods."""
+        return [(self.pods, self.owner.spec.min_ready_seconds)]
+
+    def due(self, simulation: ClusterSimulation) -> Due:
+        """Pods for nodes without one, away with those of nodes not to be served; then old ones go."""
+        due = Due()
+        self._serve(simulation, due)
+        if self.owner.spec.update_strategy.type != "OnDelete":
+            self._update(simulation, due)
+        return due
+
+    def scale(self, replicas: int) -> None:
+        """A DaemonSet has a pod on every node that it serves, not a number of them."""
+        raise InternalError(f"DaemonSet {self.owner.key} was asked for {replicas} replicas")
+
+    def completes(self, simulation: ClusterSimulation) -> bool:
+        """Whether every node to be served has an available pod, a new one unless OnDelete says no."""
+        served = all(self._is_available(simulation, node) for node in self.new)
+        fresh = all(simulation.available[pod] for pod in self.new.values())
+        return served and (fresh or self.owner.spec.update_strategy.type == "OnDelete")
+
+    def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:
+        """The pods that are there of the old revision and of the new one."""
+        old = sum(bool(simulation.alive[pod]) for node, pod in self.old.items() if self.new.get(node) != pod)
+        return old, sum(bool(simulation.alive[pod]) for pod in self.new.values())
+
+    def _of(self, simulation: ClusterSimulation, node: str) -> tuple[int | None, int | None]:
+        """The old and the new pod of a node, as far as they are there."""
+        old, new = self.old.get(node), self.new.get(node)
+        old = None if old == new else old
+        return (
+            old if old is not None and simulation.alive[old] else None,
+            new if new is not None and simulation.alive[new] else None,
+        )
+
+    def _is_available(self, simulation: ClusterSimulation, node: str) -> bool:
+        return any(pod is not None and simulation.available[pod] for pod in self._of(simulation, node))
+
+    def _serve(self, simulation: ClusterSimulation, due: Due) -> None:
+        for node, pod in self.new.items():
+            if not any(found is not None for found in self._of(simulation, node)) and self._may_come(
+                simulation, node
+            ):
+                due.made.append(pod)
+        due.gone += [pod for node, pod in self.old.items() if node not in self.new and simulation.alive[pod]]
+
+    def _may_come(self, simulation: ClusterSimulation, node: str) -> bool:
+        """Whether the pod of a node has ended; with maxSurge that is not waited for."""
+        former = [pod for pod in (self.old.get(node), self.new.get(node)) if pod is not None]
+        return bool(self._surge) or not simulation.any_leaving(former)
+
+    def _in_any_order(self, simulation: ClusterSimulation) -> list[str]:
+        """The nodes to be served; the controller has them in a map, and goes through it as it comes."""
+        nodes = list(self.new)
+        simulation.shuffle(nodes)
+        return nodes
+
+    @property
+    def _surge(self) -> int:
+        strategy = self.owner.spec.update_strategy
+        return 0 if strategy.type == "OnDelete" else self._margin(strategy.rolling_update.max_surge, 0)
+
+    def _margin(self, share: int | str | None, default: int) -> int:
+        return default if share is None else pods_of_share(share, len(self.new), round_up=True)
+
+    def _update(self, simulation: ClusterSimulation, due: Due) -> None:
+        if self._surge:
+            self._with_surge(simulation, due, self._surge)
+        else:
+            share = self.owner.spec.update_strategy.rolling_update.max_unavailable
+            self._in_place(simulation, due, self._margin(share, 1))
+
+    def _in_place(self, simulation: ClusterSimulation, due: Due, unavailable: int) -> None:
+        left = unavailable - sum(not self._is_available(simulation, node) for node in self.new)
+        for node in self._in_any_order(simulation):
+            old, new = self._of(simulation, node)
+            if old is None or new is not None:
+                continue
+            if simulation.available[old]:
+                if left <= 0:
+                    continue
+                left -= 1
+            due.gone.append(old)
+
+    def _with_surge(self, simulation: ClusterSimulation, due: Due, surge: int) -> None:
+        """A new pod beside every old one that is not ready, and beside so many of the others."""
+        pairs = {node: self._of(simulation, node) for node in self._in_any_order(simulation)}
+        both = [(old, new) for old, new in pairs.values() if old is not None and new is not None]
+        left = surge - sum(not simulation.available[new] for _, new in both)
+        for node, (old, new) in pairs.items():
+            if old is None or new is not None:
+                continue
+            if simulation.available[old]:
+                if left <= 0:
+                    continue
+                left -= 1
+            due.made.append(self.new[node])
+        due.gone += [old for old, new in both if simulation.available[new] or not simulation.ready[old]]

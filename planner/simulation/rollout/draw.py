@@ -1,0 +1,61 @@
+"""One way in which a rollout may go, until nothing moves.
+
+What is drawn: ties between nodes, how long controllers, scheduler and kubelets take for what they do,
+and so which is first, and how long after the snapshot the apply comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from planner.simulation.rollout.cluster_simulation import ClusterSimulation
+from planner.simulation.rollout.controllers import Run
+from planner.simulation.rollout.pace import Pace
+from planner.simulation.rollout.prepare import Prepared
+from planner.simulation.rollout.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a rollout ended: the simulation as it is then, and the controllers with what they remember."""
+
+    simulation: ClusterSimulation
+    runs: Sequence[Run]
+    at_rest: bool
+
+
+def play(prepared: Prepared, seed: int | None, *, preemption: bool) -> Ended:
+    """One draw; without a seed ties go to the smallest name, and whatever can happen together does."""
+    begun = begin(prepared, seed, preemption=preemption)
+    begun.timeline.apply()
+    return Ended(begun.simulation, begun.runs, begun.timeline.run(begun.most))
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A draw before anything has been applied; after `most` events it is given up."""
+
+    simulation: ClusterSimulation
+    runs: Sequence[Run]
+    timeline: Timeline
+    most: int
+
+
+def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Begun:
+    """The simulation as the snapshot has it, and the controllers that will act."""
+    simulation = ClusterSimulation(
+        prepared.problem, prepared.doubles, prepared.absent, preemption=preemption, seed=seed
+    )
+    pace = Pace(seed)
+    later = timedelta(seconds=pace.later)
+    runs: Sequence[Run] = prepared.runs(later)
+    then = None if prepared.taken is None else prepared.taken + later
+    for run in runs:
+        simulation.watch(run.pods)
+        for some, seconds in run.min_ready:
+            simulation.ask(some, seconds, then)
+    effort, pods = prepared.effort.rollout, sum(run.turnover for run in runs)
+    most = max(effort.least_events, effort.events_per_pod * pods)
+    return Begun(simulation, runs, Timeline(simulation, runs, pace), most)

@@ -1,0 +1,212 @@
+"""What would let a rollout complete, or end as its constraints ask: each change tried out in every draw.
+
+Two sources: what is known to go wrong with rollouts themselves (old pods that are counted, surge where
+there is no room for it), and what `explain` finds for the pod that waits, made in the manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from models import Cluster
+from models.controllers.replicas import HASH_LABEL
+from models.objects.affinity import TopologySpreadConstraint
+from models.objects.pod import Pod, PodSpec
+from models.objects.workload import Deployment, UpdateStrategy
+from models.snapshot import Snapshot
+from planner.audit.spread_counts import Owners
+from planner.documents.explanation import Fix, FixChange
+from planner.documents.rollout import Rollout
+from planner.explain.at_rest import AtRest
+from planner.explain.blockers import PendingCase
+from planner.explain.change import edited
+from planner.explain.patches import spec_patch, wrapped
+from planner.explain.report import fix_of
+from planner.explain.search import FixSearch
+from planner.simulation.rollout.before import Before
+from planner.simulation.rollout.draw import Ended, play
+from planner.simulation.rollout.makers import Rolling
+from planner.simulation.rollout.prepare import Prepared, prepare
+from planner.simulation.rollout.report import counts_at
+
+_HARD = "DoNotSchedule"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A changed manifest or cluster, and how its user makes the change."""
+
+    cluster: Cluster
+    manifests: Snapshot
+    fix: Fix
+
+
+def fixes_of(  # noqa: PLR0913 - what was played, what came of it, and what it is compared with
+    cluster: Cluster,
+    manifests: Snapshot,
+    prepared: Prepared,
+    draws: Sequence[Ended],
+    found: Rollout,
+    *,
+    before: Before,
+) -> Iterator[Fix]:
+    """Changes with which every draw completes and no constraint ends more broken than it was."""
+    told = 0
+    for trial in _trials(cluster, manifests, prepared, draws, found):
+        if _works(trial, prepared, len(draws), before):
+            yield trial.fix
+            told += 1
+        if told == prepared.effort.rollout.fixes_told:
+            return
+
+
+def _works(trial: Trial, asked: Prepared, draws: int, before: Before) -> bool:
+    """Whether it completes and holds, whatever is drawn."""
+    prepared = prepare(trial.cluster, trial.manifests, asked.gone, asked.effort)
+    for seed in (None, *range(1, draws)):
+        ended = play(prepared, seed, preemption=True)
+        if not before.completes(ended, prepared.workloads):
+            return False
+        if any(before.worse(counts_at(prepared.problem, ended.simulation.scheduler.state))):
+            return False
+    return True
+
+
+def _trials(
+    cluster: Cluster, manifests: Snapshot, prepared: Prepared, draws: Sequence[Ended], found: Rollout
+) -> Iterator[Trial]:
+    stuck = {(row.namespace, row.workload) for row in found.workloads if not (row.completes or row.as_before)}
+    broken = {(row.namespace, row.workload) for row in found.broken}
+    for owner in prepared.workloads:
+        if (owner.namespace, f"{owner.kind}/{owner.name}") in stuck | broken:
+            yield from _own(cluster, manifests, owner)
+    for place, owner in enumerate(prepared.workloads):
+        if (owner.namespace, f"{owner.kind}/{owner.name}") in stuck:
+            yield from _explained(cluster, manifests, prepared, _stopped(draws, place), place)
+
+
+def _stopped(draws: Sequence[Ended], place: int) -> Ended:
+    """The first draw in which a workload stopped."""
+    return next(d for d in draws if not (d.at_rest and d.runs[place].completes(d.simulation)))
+
+
+def _own(cluster: Cluster, manifests: Snapshot, owner: Rolling) -> Iterator[Trial]:
+    """What is the matter with rollouts themselves."""
+    if not isinstance(owner, Deployment) or owner.spec.template is None or owner.spec.template.spec is None:
+        return
+    spec = owner.spec.template.spec
+    counted = [item for item in spec.topology_spread_constraints if _counts_old_pods(item)]
+    if counted:
+        keys = ", ".join(dict.fromkeys(item.topology_key for item in counted))
+        change = _change(owner, _by_revision(spec), f"count only pods of one revision over {keys}")
+        yield Trial(cluster, _with_spec(manifests, owner, _by_revision), Fix(changes=(change,), node=""))
+    if owner.spec.strategy.type == "RollingUpdate":
+        calm = UpdateStrategy.model_validate({"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}})
+        patch = {"spec": {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}}
+        text = "let an old pod go before its replacement comes: maxSurge 0, maxUnavailable 1"
+        change = _told(owner, "strategy", text, patch)
+        changed = owner.model_copy(update={"spec": owner.spec.model_copy(update={"strategy": calm})})
+        yield Trial(cluster, _with(manifests, changed), Fix(changes=(change,), node=""))
+
+
+def _counts_old_pods(constraint: TopologySpreadConstraint) -> bool:
+    return constraint.when_unsatisfiable == _HARD and HASH_LABEL not in constraint.match_label_keys
+
+
+def _by_revision(spec: PodSpec) -> PodSpec:
+    """The spec whose hard spread constraints count only pods of the pod's own revision."""
+    constraints = tuple(
+        item.model_copy(update={"match_label_keys": (*item.match_label_keys, HASH_LABEL)})
+        if _counts_old_pods(item)
+        else item
+        for item in spec.topology_spread_constraints
+    )
+    return spec.model_copy(update={"topology_spread_constraints": constraints})
+
+
+def _change(owner: Rolling, spec: PodSpec, summary: str) -> FixChange:
+    old = owner.spec.template.spec if owner.spec.template else None
+    patch = wrapped(f"{owner.kind}/{owner.name}", spec_patch(old or PodSpec(), spec))
+    return _told(owner, "matchLabelKeys", summary, patch)
+
+
+def _told(owner: Rolling, action: str, summary: str, patch: dict[str, Any]) -> FixChange:
+    target = f"{owner.kind}/{owner.name}"
+    return FixChange(action=action, target=target, namespace=owner.namespace, summary=summary, patch=patch)
+
+
+def _with_spec(manifests: Snapshot, owner: Rolling, edit: Callable[[PodSpec], PodSpec]) -> Snapshot:
+    """The manifests with another pod spec in one workload's template."""
+    template = owner.spec.template
+    if template is None or template.spec is None:
+        return manifests
+    template = template.model_copy(update={"spec": edit(template.spec)})
+    return _with(
+        manifests, owner.model_copy(update={"spec": owner.spec.model_copy(update={"template": template})})
+    )
+
+
+def _with(manifests: Snapshot, changed: Rolling) -> Snapshot:
+    fields = {
+        "Deployment": "deployments",
+        "StatefulSet": "stateful_sets",
+        "DaemonSet": "daemon_sets",
+        "ReplicaSet": "replica_sets",
+        "ReplicationController": "replication_controllers",
+        "Job": "jobs",
+    }
+    field = fields[changed.kind]
+    same = changed.kind, changed.key
+    items: Any = tuple(changed if (o.kind, o.key) == same else o for o in getattr(manifests, field))
+    return replace(manifests, **{field: items})
+
+
+def _explained(
+    cluster: Cluster, manifests: Snapshot, prepared: Prepared, ended: Ended, place: int
+) -> Iterator[Trial]:
+    """What explain finds for the first pod that waits where the rollout stopped."""
+    mine = set(ended.runs[place].pods)
+    waiting = next((pod for pod in ended.simulation.waiting if pod in mine), None)
+    if waiting is None:
+        return
+    stopped = _cluster_of(prepared, ended)
+    static = AtRest.of(stopped, True, prepared.effort.explain)
+    pod = static.problem.pod_index.get(prepared.problem.pods[waiting].key)
+    if pod is None or pod not in static.left:
+        return
+    case, owner = PendingCase.of(static, pod), prepared.workloads[place]
+    for fix in FixSearch(case).run().fixes[: prepared.effort.rollout.fixes_tried]:
+        if any(change.gone or change.peer is not None for change in fix.changes):
+            continue
+        nodes = _nodes_after(stopped, fix.changes)
+        changed = _with_spec(manifests, owner, lambda spec, fix=fix: edited(spec, fix.changes))  # type: ignore[misc]
+        told = fix_of(case, fix, Owners(stopped)).model_copy(update={"node": ""})
+        yield Trial(replace(cluster, nodes=nodes), changed, told)
+
+
+def _nodes_after(cluster: Cluster, changes: Sequence[Any]) -> tuple[Any, ...]:
+    nodes = sorted(cluster.nodes, key=lambda node: node.name)
+    for change in changes:
+        if change.node_edit is not None and change.node is not None:
+            nodes[change.node] = change.node_edit(nodes[change.node])
+        nodes += change.new_nodes
+    return tuple(nodes)
+
+
+def _cluster_of(prepared: Prepared, ended: Ended) -> Cluster:
+    """The cluster in which a draw ended."""
+    problem, simulation = prepared.problem, ended.simulation
+    names, node_of = problem.nodes.names, simulation.scheduler.state.node_of.tolist()
+    there = []
+    for number, pod in enumerate(problem.pods[: len(problem.pods) - len(prepared.doubles)]):
+        if simulation.alive[number]:
+            there.append(_placed(pod, names[node_of[number]] if node_of[number] >= 0 else None))
+    return replace(prepared.cluster, pods=tuple(there))
+
+
+def _placed(pod: Pod, node: str | None) -> Pod:
+    if pod.node_name == node:
+        return pod
+    return pod.model_copy(update={"spec": pod.spec.model_copy(update={"node_name": node})})

@@ -1,0 +1,80 @@
+"""A Job in a rollout: pods that run to their end, and others that follow until enough have succeeded.
+
+How long a pod runs is not known: in a draw a second to hours, without chance longer than anything else
+takes.  That pods fail is not played.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models.objects.workload import Job
+from planner.problem.nodes import Ints
+from planner.simulation.rollout.cluster_simulation import ClusterSimulation
+from planner.simulation.rollout.controllers import Due, PodRun
+from planner.simulation.rollout.replica_set import Revision
+
+#: A Job that goes on for longer fills the same room again and again: it is played no further.
+_MOST_ROUNDS = 10
+
+
+class JobRun(PodRun):
+    """The controller of one Job."""
+
+    def __init__(self, owner: Job, replicas: Revision, succeeded: int) -> None:
+        """`replicas` has the pods that run and those that may come; so many have succeeded before."""
+        super().__init__(replicas.slots)
+        self.owner, self._replicas = owner, replicas
+        self._left = self._completions(succeeded)
+
+    def _completions(self, succeeded: int) -> int | None:
+        """How many pods are still to succeed; None where with the first that does no more are made."""
+        spec = self.owner.spec
+        if spec.suspend or self.owner.is_finished:
+            return 0
+        if spec.wanted_completions is None:
+            return 0 if succeeded else None
+        return max(0, min(spec.wanted_completions - succeeded, _MOST_ROUNDS * spec.parallelism))
+
+    @property
+    def pods_end(self) -> bool:
+        """They run to their end."""
+        return True
+
+    @property
+    def turnover(self) -> int:
+        """As many as are still to succeed."""
+        return self._left or len(self.pods)
+
+    def due(self, simulation: ClusterSimulation) -> Due:
+        """The pods that lack, or those that are too many."""
+        self._replicas.replicas = self._wanted(simulation)
+        return self._replicas.due(simulation, [self._replicas])
+
+    def _wanted(self, simulation: ClusterSimulation) -> int:
+        succeeded, most = len(self._places(simulation)), self.owner.spec.parallelism
+        if self._left is not None:
+            return min(most, self._left - succeeded)
+        return len(self._replicas.live(simulation)) if succeeded else most
+
+    def _places(self, simulation: ClusterSimulation) -> list[int]:
+        """The nodes on which its pods have succeeded."""
+        return [node for pod in self.pods for node in simulation.succeeded.get(pod, ())]
+
+    def sizes(self, simulation: ClusterSimulation) -> tuple[int, int]:
+        """No old revision, and the pods that have been started."""
+        return 0, len(self.nodes(simulation))
+
+    def nodes(self, simulation: ClusterSimulation) -> Ints:
+        """Pods that have succeeded count where they ran."""
+        return np.concatenate([super().nodes(simulation), np.array(self._places(simulation), np.int64)])
+
+    def scale(self, replicas: int) -> None:
+        """Ask for another number of pods at a time."""
+        spec = self.owner.spec.model_copy(update={"parallelism": replicas})
+        self.owner = self.owner.model_copy(update={"spec": spec})
+
+    def completes(self, simulation: ClusterSimulation) -> bool:
+        """Whether as many as are wanted have succeeded, and none runs on."""
+        wanted = 1 if self._left is None else self._left
+        return len(self._places(simulation)) >= wanted and not len(self._replicas.live(simulation))

@@ -1,0 +1,234 @@
+"""From a workload of the manifests to the controller that rolls it out, kind by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from models.controllers.daemons import pods_of_daemon_set
+from models.controllers.jobs import pods_of_job, succeeded_of
+from models.controllers.owners import ByController, is_live
+from models.controllers.replicas import newest_of, stand_in_replica_set
+from models.controllers.stateful import pods_of_stateful_set
+from models.objects.annotations import DESIRED_REPLICAS, MAX_REPLICAS
+from models.objects.node import Node
+from models.objects.pod import Pod, PodTemplateSpec
+from models.objects.workload import (
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+from planner.simulation.rollout.arithmetic import Margins
+from planner.simulation.rollout.controllers import Run
+from planner.simulation.rollout.daemon_set import DaemonSetRun
+from planner.simulation.rollout.deployment import DeploymentRun
+from planner.simulation.rollout.job import JobRun
+from planner.simulation.rollout.plain import PlainRun, RemovedRun
+from planner.simulation.rollout.replica_set import DeletionRank, Revision
+from planner.simulation.rollout.slots import Slots, same_template
+from planner.simulation.rollout.stateful_set import StatefulSetRun
+
+Rolling = Deployment | StatefulSet | DaemonSet | ReplicaSet | ReplicationController | Job
+Index = Mapping[str, int]
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+#: A place may be needed again before the pod that had it has ended.
+_TURNOVER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """What the running cluster says about pods and ReplicaSets, and when it was looked at."""
+
+    pods: ByController[Pod]
+    sets: ByController[ReplicaSet]
+    now: datetime | None
+    nodes: Sequence[Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Makes the controller of a workload anew for every draw; `sets` are ReplicaSets that it will add.
+
+    A ReplicaSet ranks its pods by how long they are ready when it takes some: so much later than now.
+    """
+
+    owner: Rolling
+    run: Callable[[Index, timedelta], Run]
+    sets: tuple[ReplicaSet, ...] = ()
+
+
+def maker_of(item: Rolling, before: Rolling | None, known: ClusterFacts, slots: Slots) -> Maker:
+    """How a workload is rolled out; `before` is what runs under its name."""
+    match item:
+        case Deployment():
+            return _deployment(item, known, slots)
+        case StatefulSet():
+            return _stateful_set(item, before, known, slots)
+        case DaemonSet():
+            return _daemon_set(item, before, known, slots)
+        case Job():
+            return _job(item, known.pods.of(item), known, slots)
+        case _:
+            there = known.pods.of(item)
+            missing = _TURNOVER * max(0, item.spec.replicas - len(there))
+            keys = slots.of_template(item.spec.template, item, missing)
+            return _plain(item, there, keys, known)
+
+
+def removed(item: Rolling, known: ClusterFacts) -> Maker:
+    """A workload that is deleted: its pods are told to go, whichever of its revisions they are of."""
+    owners = known.sets.of(item) if isinstance(item, Deployment) else [item]
+    keys = [pod.key for owner in owners for pod in known.pods.of(owner) if is_live(pod)]
+    return Maker(item, lambda index, _: RemovedRun([index[key] for key in keys if key in index]))
+
+
+def _plain(
+    item: ReplicaSet | ReplicationController, there: Sequence[Pod], keys: Sequence[str], known: ClusterFacts
+) -> Maker:
+    live = [pod for pod in there if is_live(pod)]
+    found = _ReplicaSetPods(item.key, live, keys, known.now, item.spec.min_ready_seconds)
+    return Maker(item, lambda index, later: PlainRun(found.replicas(item.spec.replicas, index, later)))
+
+
+def _job(item: Job, there: Sequence[Pod], known: ClusterFacts, slots: Slots) -> Maker:
+    live, succeeded = [pod for pod in there if is_live(pod)], succeeded_of(item, there)
+    keys = slots.take(pods_of_job(item, there, slots.taken), item)
+    found = _ReplicaSetPods(item.key, live, keys, known.now)
+    return Maker(item, lambda index, later: JobRun(item, found.replicas(0, index, later), succeeded))
+
+
+@dataclass(frozen=True, slots=True)
+class _ReplicaSetPods:
+    """Pods that are there and pods that may come, of one ReplicaSet."""
+
+    name: str
+    live: Sequence[Pod]
+    more: Sequence[str]
+    now: datetime | None
+    min_ready: int = 0
+
+    def replicas(self, number: int, index: Index, later: timedelta) -> Revision:
+        """The ReplicaSet as it begins."""
+        then = None if self.now is None else self.now + later
+        # Pods on nodes that the snapshot lacks are no part of the problem.
+        there = [pod for pod in self.live if pod.key in index]
+        slots = [index[key] for key in (*(pod.key for pod in there), *self.more)]
+        ranks = {index[pod.key]: _rank(pod, then) for pod in there}
+        return Revision(self.name, slots, number, ranks=ranks, min_ready=self.min_ready)
+
+
+def _rank(pod: Pod, now: datetime | None) -> DeletionRank:
+    created, uid = pod.metadata.creation_timestamp, _as_number(pod.metadata.uid)
+    return DeletionRank(
+        pod.deletion_cost, _since(pod.ready_since, now), max(pod.restarts), _since(created, now), uid
+    )
+
+
+def _since(time: datetime | None, now: datetime | None) -> float:
+    """A time in seconds, now being 0, where both are known."""
+    return 0.0 if time is None or now is None else (time - now).total_seconds()
+
+
+def _as_number(uid: str) -> float:
+    """A uid as a number between 0 and 1 in the same order."""
+    try:
+        return UUID(uid).int / 2**128
+    except ValueError:
+        return 0.5
+
+
+def _deployment(item: Deployment, known: ClusterFacts, slots: Slots) -> Maker:
+    sets = sorted(known.sets.of(item), key=lambda found: found.metadata.creation_timestamp or _LONG_AGO)
+    alike = [found for found in sets if same_template(found.spec.template, item.spec.template)]
+    new = newest_of(alike) or stand_in_replica_set(item)
+    if new is None:
+        new, alike = sets[-1] if sets else ReplicaSet(metadata=item.metadata), sets[-1:]
+    old = [found for found in sets if found.key != new.key]
+    most = item.spec.replicas + Margins.of(item.spec.strategy, item.spec.replicas).surge
+    live = {found.key: [p for p in known.pods.of(found) if is_live(p)] for found in (*old, new)}
+    more = {found.key: _may_come(found, most) - len(live[found.key]) for found in old}
+    more[new.key] = _TURNOVER * most
+    exists = bool(alike)
+    members = {}
+    for found in (*old, new):
+        keys = slots.of_template(found.spec.template, found, max(0, more.get(found.key, 0)))
+        # The ReplicaSet that stays has what its Deployment asks; the others keep what they had.
+        asked = item if found is new else found
+        members[found.key] = _ReplicaSetPods(
+            found.key, live[found.key], keys, known.now, asked.spec.min_ready_seconds
+        )
+
+    def revision(found: ReplicaSet, index: Index, later: timedelta) -> Revision:
+        size = found.spec.replicas if found.key != new.key or exists else 0
+        made = members[found.key].replicas(size, index, later)
+        made.desired, made.most = _annotated(found, DESIRED_REPLICAS), _annotated(found, MAX_REPLICAS)
+        return made
+
+    def run(index: Index, later: timedelta) -> DeploymentRun:
+        before = [revision(found, index, later) for found in old]
+        return DeploymentRun(item, before, revision(new, index, later), exists=exists)
+
+    return Maker(item, run, () if exists else (new,))
+
+
+def _may_come(old: ReplicaSet, most: int) -> int:
+    """How many pods an old ReplicaSet may have on the way: none when it is asked for none."""
+    return max(most, old.spec.replicas) if old.spec.replicas else 0
+
+
+def _annotated(found: ReplicaSet, key: str) -> int | None:
+    text = found.metadata.annotations.get(key, "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def _stateful_set(item: StatefulSet, before: Rolling | None, known: ClusterFacts, slots: Slots) -> Maker:
+    there = {pod.name: pod for pod in known.pods.of(item) if is_live(pod)}
+    changed = before is None or not same_template(_template(before), item.spec.template)
+    wanted = {pod.name: pod for pod in pods_of_stateful_set(item, (), set())}
+    names = [name for name in wanted if changed or name not in there]
+    fresh = dict(zip(names, slots.take((wanted[name] for name in names), item), strict=True))
+
+    def run(index: Index, _: timedelta) -> StatefulSetRun:
+        old = {_ordinal(name): index[pod.key] for name, pod in there.items() if pod.key in index}
+        new = {_ordinal(name): index[key] for name, key in fresh.items()}
+        kept = {number: pod for number, pod in old.items() if number not in new}
+        return StatefulSetRun(item, old, new if changed else kept | new)
+
+    return Maker(item, run)
+
+
+def _daemon_set(item: DaemonSet, before: Rolling | None, known: ClusterFacts, slots: Slots) -> Maker:
+    there = {pod.node_name or "": pod for pod in known.pods.of(item) if is_live(pod)}
+    changed = before is None or not same_template(_template(before), item.spec.template)
+    wanted = {_meant_for(pod): pod for pod in pods_of_daemon_set(item, known.nodes, (), set())}
+    nodes = [node for node in wanted if changed or node not in there]
+    fresh = dict(zip(nodes, slots.take((wanted[node] for node in nodes), item), strict=True))
+
+    def run(index: Index, _: timedelta) -> DaemonSetRun:
+        old = {node: index[pod.key] for node, pod in there.items() if pod.key in index}
+        new = {node: index[key] for node, key in fresh.items()}
+        kept = {node: pod for node, pod in old.items() if node in wanted and node not in new}
+        return DaemonSetRun(item, old, kept | new)
+
+    return Maker(item, run)
+
+
+def _template(item: Rolling) -> PodTemplateSpec | None:
+    return item.spec.template
+
+
+def _ordinal(name: str) -> int:
+    return int(name.rpartition("-")[2])
+
+
+def _meant_for(pod: Pod) -> str:
+    """The node that a daemon pod's affinity names."""
+    affinity = pod.spec.affinity
+    terms = affinity.node_affinity.required.node_selector_terms  # type: ignore[union-attr]
+    return str(terms[0].match_fields[0].values[0])

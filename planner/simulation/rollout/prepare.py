@@ -1,0 +1,170 @@
+"""What an apply changes: the workloads that roll, with the pods that they have and may come to have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from models import Cluster
+from models.controllers.apply import ROLLED_OUT, applied, not_anywhere, second_ones
+from models.controllers.owners import ByController
+from models.errors import InputError
+from models.objects.custom_workload import is_custom
+from models.objects.selectors import LabelSelector
+from models.snapshot import Snapshot
+from planner.problem.problem import Problem
+from planner.proof.effort import STANDARD, Effort
+from planner.simulation.rollout.controllers import Run
+from planner.simulation.rollout.makers import ClusterFacts, Maker, Rolling, maker_of, removed
+from planner.simulation.rollout.refused import refusals
+from planner.simulation.rollout.slots import Slots
+from planner.simulation.rollout.unevaluated import unevaluated
+from planner.whatif.victims import moment
+
+_NOW = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A cluster with everything that may happen to it, compiled once for any number of draws."""
+
+    cluster: Cluster
+    problem: Problem
+    absent: Sequence[int]
+    doubles: Mapping[int, int]
+    makers: Sequence[Maker]
+    notes: Sequence[str]
+    gone: Sequence[Rolling] = ()
+    """Workloads that the apply removes."""
+    taken: datetime | None = None
+    """When the snapshot was."""
+    effort: Effort = STANDARD
+
+    def runs(self, later: timedelta = _NOW) -> list[Run]:
+        """The controllers of all workloads concerned, when the apply comes so much after the snapshot."""
+        return [maker.run(self.problem.pod_index, later) for maker in self.makers]
+
+    @property
+    def workloads(self) -> list[Rolling]:
+        """The workloads concerned, in the order of the runs."""
+        return [maker.owner for maker in self.makers]
+
+
+def prepare(
+    cluster: Cluster, manifests: Snapshot, gone: Sequence[Rolling] = (), effort: Effort = STANDARD
+) -> Prepared:
+    """Apply the manifests, remove what is to go, and make ready whatever controllers may need on the way."""
+    problems = [
+        *not_anywhere(cluster, manifests),
+        *refusals(cluster, manifests),
+        *_nowhere(cluster, manifests),
+    ]
+    if problems:
+        raise InputError(problems)
+    after = applied(cluster, manifests)
+    slots = Slots(_as_admitting(cluster, after))
+    known = ClusterFacts(
+        ByController(cluster.pods), ByController(after.replica_sets), moment(cluster), after.nodes
+    )
+    makers = [*_makers(cluster, after, manifests, known, slots), *(removed(item, known) for item in gone)]
+    there = {item.key for item in after.replica_sets}
+    stand_ins = tuple(item for maker in makers for item in maker.sets if item.key not in there)
+    everything = replace(
+        after,
+        pods=after.pods + tuple(slots.pods),
+        replica_sets=after.replica_sets + stand_ins,
+        persistent_volume_claims=after.persistent_volume_claims + tuple(slots.claims),
+    )
+    plain = Problem(everything)
+    absent = [plain.pod_index[pod.key] for pod in slots.pods]
+    runs = [maker.run(plain.pod_index, _NOW) for maker in makers]
+    moving = list(dict.fromkeys(pod for run in runs for pod in run.pods))
+    doubles = {pod: len(plain.pods) + place for place, pod in enumerate(moving)}
+    notes = (
+        *cluster.notes,
+        *manifests.notes,
+        *plain.notes,
+        *slots.notes,
+        *second_ones(cluster, manifests),
+        *not_played(manifests),
+        *_paused(manifests),
+        *unevaluated(cluster, manifests),
+    )
+    problem = plain.with_leaving(moving)
+    return Prepared(everything, problem, absent, doubles, makers, notes, gone, known.now, effort)
+
+
+def _nowhere(cluster: Cluster, manifests: Snapshot) -> Iterator[str]:
+    """Workloads whose template names a node that is not there: no kubelet would ever run their pods."""
+    names = {node.name for node in (*cluster.nodes, *manifests.nodes)}
+    for field in ROLLED_OUT:
+        for item in getattr(manifests, field):
+            spec = item.spec.template.spec if item.spec.template else None
+            if spec is not None and spec.node_name and spec.node_name not in names:
+                place = f"{item.kind} {item.key}, spec.template.spec.nodeName"
+                yield f'{place}: there is no node "{spec.node_name}"'
+
+
+def _paused(manifests: Snapshot) -> Iterator[str]:
+    """A note for each Deployment that rolls nothing out."""
+    for item in manifests.deployments:
+        if item.spec.paused and not is_custom(item):
+            yield f"{item.kind} {item.key} is paused: it is only scaled, and no template is rolled out"
+
+
+def _as_admitting(cluster: Cluster, after: Cluster) -> Cluster:
+    """The cluster that was, with what the API server goes by once the manifests are applied."""
+    return replace(
+        cluster,
+        admitted_templates=after.admitted_templates,
+        limit_ranges=after.limit_ranges,
+        namespaces=after.namespaces,
+        priority_classes=after.priority_classes,
+        runtime_classes=after.runtime_classes,
+        service_accounts=after.service_accounts,
+    )
+
+
+def pruned(cluster: Cluster, manifests: Snapshot, selector: LabelSelector) -> list[Rolling]:
+    """What `kubectl apply --prune` removes: workloads that the selector chooses and no manifest has.
+
+    As with kubectl only in namespaces that manifests are applied to, nothing that a controller owns, and none
+    of the kinds that are not built in.
+    """
+    wanted = [(field, item) for field in ROLLED_OUT for item in getattr(manifests, field)]
+    keys, namespaces = {(field, item.key) for field, item in wanted}, {item.namespace for _, item in wanted}
+    return [
+        item
+        for field in ROLLED_OUT
+        for item in getattr(cluster, field)
+        if (field, item.key) not in keys
+        and item.namespace in namespaces
+        and item.metadata.controller is None
+        and not is_custom(item)
+        and selector.matches(item.metadata.labels)
+    ]
+
+
+def not_played(manifests: Snapshot) -> Iterator[str]:
+    """The workloads of the manifests whose controllers are not those of Kubernetes: what is said of them."""
+    for field in ROLLED_OUT:
+        for item in filter(is_custom, getattr(manifests, field)):
+            name = "Argo Rollouts" if item.kind == "Rollout" else "OpenKruise"
+            yield (
+                f"{item.kind} {item.key}: how {name} replaces its pods is not played; those that run stay as "
+                "they are here"
+            )
+
+
+def _makers(
+    cluster: Cluster, after: Cluster, manifests: Snapshot, known: ClusterFacts, slots: Slots
+) -> Iterator[Maker]:
+    """One for every workload in the manifests, in the order of its kind."""
+    for field in ROLLED_OUT:
+        before = {item.key: item for item in getattr(cluster, field) if not is_custom(item)}
+        found = {item.key: item for item in getattr(after, field) if not is_custom(item)}
+        for item in getattr(manifests, field):
+            if is_custom(item):
+                continue
+            yield maker_of(found[item.key], before.get(item.key), known, slots)

@@ -1,0 +1,113 @@
+"""What the API server refuses in an apply, before any controller sees it: fields that may not be changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from models.controllers.apply import ROLLED_OUT
+from models.controllers.owners import ByController, is_live
+from models.controllers.templates import usable
+from models.objects.custom_workload import is_custom
+from models.objects.pod import Pod, PodTemplateSpec
+from models.objects.share import Share, pods_of_share
+from models.objects.storage import PersistentVolumeClaim
+from models.objects.workload import (
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+    UpdateStrategy,
+    Workload,
+)
+from models.snapshot import Snapshot
+from planner.simulation.rollout.slots import same_template
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+#: Labels that the Job controller adds to the template.
+_OF_JOBS = {
+    "controller-uid",
+    "job-name",
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-name",
+}
+_HUNDRED = 100
+
+
+def refusals(cluster: Snapshot, manifests: Snapshot) -> Iterator[str]:
+    """The workloads that would not be applied, each with what the API server has against it."""
+    pods = ByController(filter(is_live, cluster.pods))
+    for field in ROLLED_OUT:
+        there = {(item.kind, item.key): item for item in getattr(cluster, field)}
+        for item in getattr(manifests, field):
+            if not is_custom(item):
+                for why in _against(item, there.get((item.kind, item.key)), pods):
+                    yield f"{item.kind} {item.key}: {why}"
+
+
+def _against(item: Workload, before: Workload | None, pods: ByController[Pod]) -> Iterator[str]:
+    if item.name and not _NAME.fullmatch(item.name):
+        yield f'metadata.name: Invalid value: "{item.name}": a lowercase RFC 1123 subdomain is asked for'
+    if isinstance(item, Deployment) and _stands_still(item.spec.strategy):
+        yield (
+            "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0"
+        )
+    if not (usable(item.spec.template) or (before and _abridged(item, before, pods.of(before)))):
+        yield "spec.template.spec.containers: Required value"
+    if before is not None:
+        yield from _changed(item, before)
+
+
+def _abridged(item: Workload, before: Workload, there: Sequence[Pod]) -> bool:
+    """Whether the snapshot itself has no template, and nothing asks for it."""
+    kept = isinstance(item, ReplicaSet | ReplicationController) and len(there) >= item.spec.replicas
+    return kept and usable(before.spec.template) is None
+
+
+def _stands_still(strategy: UpdateStrategy) -> bool:
+    """Whether a rolling update may neither make one pod more nor miss one."""
+    rolling = strategy.rolling_update
+    return (
+        strategy.type == "RollingUpdate" and _is_zero(rolling.max_surge) and _is_zero(rolling.max_unavailable)
+    )
+
+
+def _is_zero(share: Share | None) -> bool:
+    return share is not None and pods_of_share(share, _HUNDRED, round_up=True) == 0
+
+
+def _changed(item: Workload, before: Workload) -> Iterator[str]:
+    if isinstance(item, Deployment | ReplicaSet | DaemonSet) and isinstance(before, type(item)):
+        selectors = [one.spec.selector for one in (item, before)]
+        if None not in selectors and selectors[0] != selectors[1]:
+            yield "spec.selector: Invalid value: field is immutable"
+    if isinstance(item, StatefulSet) and isinstance(before, StatefulSet) and _fixed(item) != _fixed(before):
+        yield (
+            "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', "
+            "'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' "
+            "and 'minReadySeconds' are forbidden"
+        )
+    if isinstance(item, Job) and isinstance(before, Job) and not before.spec.suspend:
+        templates = [_without_labels_of_jobs(one.spec.template) for one in (before, item)]
+        if not same_template(*templates):
+            yield "spec.template: Invalid value: field is immutable"
+
+
+def _fixed(item: StatefulSet) -> object:
+    """What of a StatefulSet stays for ever."""
+    claims = sorted(map(_claim, item.spec.volume_claim_templates))
+    return item.spec.selector, item.spec.service_name, item.spec.pod_management_policy, claims
+
+
+def _claim(item: PersistentVolumeClaim) -> tuple[str, str, str]:
+    spec = item.spec
+    return item.name, repr(sorted(spec.access_modes)), repr(sorted(spec.resources.requests.items()))
+
+
+def _without_labels_of_jobs(template: PodTemplateSpec | None) -> PodTemplateSpec | None:
+    if template is None:
+        return None
+    labels = {key: text for key, text in template.metadata.labels.items() if key not in _OF_JOBS}
+    return template.model_copy(update={"metadata": template.metadata.model_copy(update={"labels": labels})})

@@ -1,0 +1,54 @@
+"""Files of which later ones change the template of a workload that runs: what runs, and what is applied."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from models import Cluster
+from models.objects.custom_workload import is_custom
+from models.objects.workload import DaemonSet, Deployment, StatefulSet
+from models.snapshot import Snapshot
+from planner.simulation.rollout.slots import same_template
+
+_FIELDS = {Deployment: "deployments", StatefulSet: "stateful_sets", DaemonSet: "daemon_sets"}
+_Rolling = TypeVar("_Rolling", Deployment, StatefulSet, DaemonSet)
+
+
+def taken_apart(cluster: Cluster) -> tuple[Cluster, Snapshot] | None:
+    """The cluster before templates changed, and the workloads that change them; None without any."""
+    before, after = cluster, Snapshot()
+    for item in cluster.replaced:
+        if isinstance(item, Deployment | StatefulSet | DaemonSet) and not is_custom(item):
+            field = _FIELDS[type(item)]
+            new = next(o for o in getattr(cluster, field) if (o.kind, o.key) == (item.kind, item.key))
+            if item.metadata.uid and not same_template(item.spec.template, new.spec.template):
+                before = _with(before, field, item)
+                more: Any = (*getattr(after, field), new)
+                after = replace(after, **{field: more})
+    if after == Snapshot():
+        return None
+    return _without_pods_to_come(before, after), after
+
+
+def _with(cluster: Cluster, field: str, item: Any) -> Cluster:
+    same = item.kind, item.key
+    found: Any = tuple(item if (o.kind, o.key) == same else o for o in getattr(cluster, field))
+    return replace(cluster, **{field: found})
+
+
+def _without_pods_to_come(before: Cluster, after: Snapshot) -> Cluster:
+    """Pods that were made for the changed workloads are the rollout's to make."""
+    rolled = (*after.deployments, *after.stateful_sets, *after.daemon_sets)
+    changed = {(item.kind, item.key) for item in rolled}
+    sets = {item.key: item.metadata.controller for item in before.replica_sets}
+
+    def is_made(pod: Any) -> bool:
+        owner = pod.metadata.controller
+        if owner is None or pod.metadata.creation_timestamp is not None or pod.node_name:
+            return False
+        above = sets.get(f"{pod.namespace}/{owner.name}") if owner.kind == "ReplicaSet" else None
+        owner = above or owner
+        return (owner.kind, f"{pod.namespace}/{owner.name}") in changed
+
+    return replace(before, pods=tuple(pod for pod in before.pods if not is_made(pod)))

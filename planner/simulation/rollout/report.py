@@ -1,0 +1,144 @@
+"""Draws of a rollout as a document."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from statistics import median_low
+
+import numpy as np
+
+from models.objects.base import MOST_INT32
+from models.objects.workload import Deployment
+from planner.audit.findings import change_of
+from planner.audit.spread_counts import SpreadCounts, take
+from planner.documents.plan import SpreadChange
+from planner.documents.rollout import BrokenConstraint, RolloutEnd, RolloutStep, WorkloadRollout
+from planner.problem.problem import Problem
+from planner.simulation.rollout.cluster_simulation import ClusterSimulation
+from planner.simulation.rollout.controllers import Run
+from planner.simulation.rollout.draw import Ended
+from planner.simulation.rollout.makers import Rolling
+from planner.simulation.rollout.prepare import Prepared
+from planner.state.state import State
+
+_ZONE = "topology.kubernetes.io/zone"
+Domains = Mapping[str, Mapping[str, int]]
+
+
+def workload_reports(
+    prepared: Prepared, draws: Sequence[Ended], unfinished: Collection[tuple[str, str]] = ()
+) -> Iterator[WorkloadRollout]:
+    """What became of every workload, over all draws; some lacked pods before, and nothing changes them."""
+    for place, owner in enumerate(prepared.workloads):
+        row = _report(prepared.problem, owner, [(draw, draw.runs[place]) for draw in draws])
+        as_before = not row.completes and (row.namespace, row.workload) in unfinished
+        yield row.model_copy(update={"as_before": as_before})
+
+
+def _report(problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, Run]]) -> WorkloadRollout:
+    done = [_completes(draw, run) for draw, run in found]
+    first_draw, first = found[0]
+    # The story is told of the first draw, unless only another one stops.
+    told_draw, told = first_draw, first
+    if done[0] and not all(done):
+        told_draw, told = found[done.index(False)]
+    return WorkloadRollout(
+        namespace=owner.namespace,
+        workload=f"{owner.kind}/{owner.name}",
+        completes=all(done),
+        stopped_at=None if all(done) else len(told.steps),
+        message="" if all(done) else message_of(told_draw.simulation, told),
+        gives_up_after=None if all(done) else _deadline(owner),
+        least_ready=min(_least_ready(found)),
+        least_ready_median=median_low(_least_ready(found)),
+        least_ready_best=max(_least_ready(found)),
+        steps=tuple(RolloutStep(old=step.old, new=step.new, ready=step.ready) for step in told.steps),
+        ends=tuple(_ends(problem, owner, found, done)),
+    )
+
+
+def _deadline(owner: Rolling) -> int | None:
+    """After how many seconds without progress a Deployment says so; a paused one does not, nor one that may
+    wait for ever."""
+    if not isinstance(owner, Deployment) or owner.spec.paused:
+        return None
+    seconds = owner.spec.progress_deadline_seconds
+    return None if seconds == MOST_INT32 else seconds
+
+
+def _least_ready(found: Sequence[tuple[Ended, Run]]) -> list[int]:
+    return [run.least_ready or 0 for _, run in found]
+
+
+def _completes(draw: Ended, run: Run) -> bool:
+    return draw.at_rest and run.completes(draw.simulation)
+
+
+def message_of(simulation: ClusterSimulation, run: Run) -> str:
+    """Why the first of its pods that wait has no node; or else why one of them could not be made."""
+    mine = set(run.pods)
+    waiting = (
+        simulation.messages[pod] for pod in simulation.waiting if pod in simulation.messages and pod in mine
+    )
+    return next(waiting, next((line for pod, line in simulation.refusals.items() if pod in mine), ""))
+
+
+def _ends(
+    problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, Run]], done: Sequence[bool]
+) -> Iterator[RolloutEnd]:
+    """Every distinct end, the most frequent first."""
+    keys = keys_of(owner)
+    ends: Counter[tuple[bool, tuple[tuple[tuple[str, int], ...], ...]]] = Counter()
+    lines: defaultdict[object, Counter[str]] = defaultdict(Counter)
+    for (draw, run), completes in zip(found, done, strict=True):
+        end = completes, tuple(by_domain(problem, draw.simulation, run, key) for key in keys)
+        ends[end] += 1
+        line = "" if completes else message_of(draw.simulation, run)
+        lines[end].update([line] if line else [])
+    for (completes, domains), runs in ends.most_common():
+        named = {key: dict(pods) for key, pods in zip(keys, domains, strict=True)}
+        told = dict(lines[completes, domains].most_common())
+        yield RolloutEnd(runs=runs, completes=completes, domains=named, messages=told)
+
+
+def keys_of(owner: Rolling) -> list[str]:
+    """The keys that the workload's constraints name; zones where it has none."""
+    spec = owner.spec.template.spec if owner.spec.template else None
+    asked = [item.topology_key for item in spec.topology_spread_constraints] if spec else []
+    return list(dict.fromkeys(asked)) or [_ZONE]
+
+
+def by_domain(
+    problem: Problem, simulation: ClusterSimulation, run: Run, key: str
+) -> tuple[tuple[str, int], ...]:
+    column = problem.nodes.column(key)
+    nodes = run.nodes(simulation)
+    codes = column.codes[nodes[nodes >= 0]]
+    counts = np.bincount(codes[codes >= 0], minlength=len(column.values))
+    return tuple(zip(column.values, counts.tolist(), strict=True))
+
+
+def counts_at(problem: Problem, state: State, pods: Sequence[int] | None = None) -> list[SpreadCounts]:
+    """Every constraint that a pod that is there carries, with its pods by domain; those of some pods only."""
+    chosen = np.arange(len(problem.pods)) if pods is None else np.array(pods, np.int64)
+    held = {int(number) for number in problem.template_of[chosen[state.node_of[chosen] >= 0]]}
+    return take(problem, state, [item for item in problem.templates if item.index in held])
+
+
+def broken_constraints(worse: Iterable[tuple[tuple[str, str, str], int]]) -> Iterator[BrokenConstraint]:
+    """What draws leave broken: for each constraint how many of them, and by how much at worst."""
+    found: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for whose, excess in worse:
+        found[whose].append(excess)
+    for (namespace, workload, key), excesses in sorted(found.items()):
+        yield BrokenConstraint(
+            namespace=namespace, workload=workload, topology_key=key, runs=len(excesses), excess=max(excesses)
+        )
+
+
+def spread_changes(before: Sequence[SpreadCounts], after: Sequence[SpreadCounts]) -> Iterator[SpreadChange]:
+    """The constraints at the end, beside what the same ones had at the start."""
+    known = {item.identity: item for item in before}
+    for item in after:
+        yield change_of(known.get(item.identity), item)

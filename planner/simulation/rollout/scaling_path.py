@@ -1,0 +1,157 @@
+"""Scaling in time: workloads asked for one number of replicas after the other, as an autoscaler does.
+
+Between two numbers everything comes to rest, and minutes to hours pass: a ReplicaSet that shrinks looks at
+how long its pods have been ready.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from models import Cluster
+from models.errors import InputError
+from models.objects.custom_workload import is_custom
+from models.objects.workload import Job
+from models.snapshot import Snapshot
+from planner.documents.rollout import CourseStep, RolloutEnd, ScalingPath, Trajectory
+from planner.proof.clock import is_stop_requested, report_best
+from planner.simulation.rollout.draw import begin
+from planner.simulation.rollout.makers import Rolling
+from planner.simulation.rollout.prepare import Prepared, prepare
+from planner.simulation.rollout.report import by_domain, counts_at, keys_of, message_of
+from planner.whatif.scaling import scalable
+
+#: Seconds between two numbers, from and to, drawn evenly over their logarithms.
+_MINUTE, _HALF_A_DAY = 60.0, 43_200.0
+_FIELDS = {
+    "Deployment": "deployments",
+    "ReplicaSet": "replica_sets",
+    "ReplicationController": "replication_controllers",
+    "StatefulSet": "stateful_sets",
+}
+Domains = tuple[tuple[tuple[str, int], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _RestingPoint:
+    """Where one workload came to rest in one draw."""
+
+    completes: bool
+    message: str
+    excess: int
+    domains: Domains
+
+
+def trajectory(
+    cluster: Cluster,
+    paths: Mapping[str, Sequence[int]],
+    *,
+    replays: int = 20,
+    preemption: bool = True,
+    stop_event: threading.Event | None = None,
+) -> Trajectory:
+    """Workloads `Kind/name[.namespace]` scaled along their paths, all of them at the same times.
+
+    When `stop_event` is set, there are no further draws.
+    """
+    owners = {name: _owner(cluster, name, numbers) for name, numbers in paths.items()}
+    if len({(item.kind, item.key) for item in owners.values()}) < len(owners):
+        raise InputError(["a workload has one list of replica counts, not several"])
+    prepared = prepare(cluster, _largest(owners, paths))
+    numbers = {(owners[name].kind, owners[name].key): found for name, found in paths.items()}
+    path = [numbers[owner.kind, owner.key] for owner in prepared.workloads]
+    draws: list[list[list[_RestingPoint]]] = []
+    for seed in (None, *range(1, replays + 1)):
+        if draws and is_stop_requested(stop_event):
+            break
+        draws.append(_played(prepared, path, seed, preemption))
+        report_best(f"{len(draws)} of {replays + 1} runs")
+    stopped = [f"stopped after {len(draws)} of {replays + 1} runs"] if len(draws) <= replays else []
+    last = [[rests[place][-1] for place in range(len(path))] for rests in draws]
+    return Trajectory(
+        runs=len(draws),
+        rebalance=sum(any(rest.excess for rest in rests) for rests in last),
+        courses=tuple(
+            ScalingPath(
+                namespace=owner.namespace,
+                workload=f"{owner.kind}/{owner.name}",
+                steps=tuple(_steps(owner, path[place], [rests[place] for rests in draws])),
+            )
+            for place, owner in enumerate(prepared.workloads)
+        ),
+        notes=tuple(dict.fromkeys((*prepared.notes, *stopped))),
+    )
+
+
+def _owner(cluster: Cluster, name: str, numbers: Sequence[int]) -> Rolling:
+    for number in numbers:
+        found = scalable(cluster, name, number)
+    if isinstance(found, Job):
+        raise InputError([f"Job {found.key}: its pods come to an end, they cannot be scaled step by step"])
+    if is_custom(found):
+        raise InputError([f"{found.kind} {found.key}: its controller is not played step by step"])
+    owner: Rolling = found
+    return owner
+
+
+def _largest(owners: Mapping[str, Rolling], paths: Mapping[str, Sequence[int]]) -> Snapshot:
+    """The workloads at the largest number of their path: so many pods may be needed."""
+    manifests = Snapshot()
+    for name, owner in owners.items():
+        spec = owner.spec.model_copy(update={"replicas": max(paths[name])})
+        field = _FIELDS[owner.kind]
+        more: Any = (*getattr(manifests, field), owner.model_copy(update={"spec": spec}))
+        manifests = replace(manifests, **{field: more})
+    return manifests
+
+
+def _played(
+    prepared: Prepared, paths: Sequence[Sequence[int]], seed: int | None, preemption: bool
+) -> list[list[_RestingPoint]]:
+    """For every workload where it came to rest after each number; a short path stays at its last number."""
+    draw, chance = begin(prepared, seed, preemption=preemption), Random(seed or 0)
+    found: list[list[_RestingPoint]] = [[] for _ in paths]
+    for step in range(max(map(len, paths))):
+        for run, path in zip(draw.runs, paths, strict=True):
+            run.scale(path[min(step, len(path) - 1)])
+        draw.timeline.apply()
+        at_rest = draw.timeline.run(draw.most)
+        for place, (run, owner) in enumerate(zip(draw.runs, prepared.workloads, strict=True)):
+            simulation = draw.simulation
+            counts = counts_at(prepared.problem, simulation.scheduler.state, run.pods)
+            excess = sum(sum(item.surplus.values()) for item in counts if item.hard)
+            domains = tuple(by_domain(prepared.problem, simulation, run, key) for key in keys_of(owner))
+            completes = at_rest and run.completes(simulation)
+            found[place].append(_RestingPoint(completes, message_of(simulation, run), excess, domains))
+        draw.simulation.now += math.exp(chance.uniform(math.log(_MINUTE), math.log(_HALF_A_DAY)))
+    return found
+
+
+def _steps(
+    owner: Rolling, numbers: Sequence[int], draws: Sequence[Sequence[_RestingPoint]]
+) -> Iterator[CourseStep]:
+    for step, replicas in enumerate(numbers):
+        rests = [rests[step] for rests in draws]
+        stopped = next((rest for rest in rests if not rest.completes), None)
+        yield CourseStep(
+            replicas=replicas,
+            completed=sum(rest.completes for rest in rests),
+            message="" if stopped is None else stopped.message,
+            lopsided=sum(rest.excess > 0 for rest in rests),
+            excess=max(rest.excess for rest in rests),
+            ends=tuple(_ends(owner, rests)),
+        )
+
+
+def _ends(owner: Rolling, rests: Sequence[_RestingPoint]) -> Iterator[RolloutEnd]:
+    """Every distinct spread, the most frequent first."""
+    keys = keys_of(owner)
+    for (completes, domains), runs in Counter((r.completes, r.domains) for r in rests).most_common():
+        named = {key: dict(pods) for key, pods in zip(keys, domains, strict=True)}
+        yield RolloutEnd(runs=runs, completes=completes, domains=named)

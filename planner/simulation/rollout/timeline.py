@@ -1,0 +1,173 @@
+"""What happens in a rollout, in the order of time: controllers, scheduler and kubelets react to each other.
+
+A controller that is woken reconciles a moment later; one in the middle of a reconcile is woken again after
+it.  A reconcile is a series of writes, and other controllers write in between.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from planner.simulation.rollout.cluster_simulation import ClusterSimulation, PodChange
+from planner.simulation.rollout.controllers import Controller, Run
+from planner.simulation.rollout.pace import Pace
+
+
+@dataclass(order=True, slots=True)
+class _Entry:
+    time: float
+    number: int
+    act: Callable[[], None] = field(compare=False)
+
+
+class Timeline:
+    """Runs the simulation until nothing moves."""
+
+    def __init__(self, simulation: ClusterSimulation, runs: Sequence[Run], pace: Pace) -> None:
+        self._simulation, self._pace = simulation, pace
+        self._entries: list[_Entry] = []
+        self._numbers = 0
+        self._watching: dict[int, list[Controller]] = defaultdict(list)
+        self._runs: dict[int, Run] = {}
+        self._woken: set[int] = set()
+        self._busy: set[int] = set()
+        self._again: set[int] = set()
+        self._scheduling = False
+        for run in runs:
+            run.observe(simulation)
+            self._runs.update(dict.fromkeys(run.pods, run))
+            for controller in run.controllers:
+                for pod in controller.watched:
+                    self._watching[pod].append(controller)
+        self._order = list(runs)
+        for pod in simulation.proving:
+            self._prove(pod)
+        for pod, run in self._runs.items():
+            if run.pods_end and simulation.ready[pod]:
+                self._work(pod)
+        self._wake_scheduler()
+
+    def apply(self) -> None:
+        """The controllers see what is wanted now, one workload after the other."""
+        order, at = list(self._order), 0.0
+        if self._pace.chance is not None:
+            self._pace.chance.shuffle(order)
+        for run in order:
+            at += self._pace.apply()
+            for controller in run.controllers:
+                self._wake(controller, at)
+
+    def run(self, most: int) -> bool:
+        """Go on until nothing moves; False when so many things have happened and more would."""
+        for _ in range(most):
+            if not self._entries:
+                return True
+            entry = heapq.heappop(self._entries)
+            self._simulation.now = entry.time
+            entry.act()
+            self._react()
+        return False
+
+    def _after(self, seconds: float, act: Callable[[], None]) -> None:
+        self._numbers += 1
+        heapq.heappush(self._entries, _Entry(self._simulation.now + seconds, self._numbers, act))
+
+    def _react(self) -> None:
+        """See to what has just happened."""
+        happened, self._simulation.happened = self._simulation.happened, []
+        for change, pod in happened:
+            match change:
+                case PodChange.BOUND:
+                    self._after(self._pace.start(self._simulation.now), lambda pod=pod: self._start(pod))  # type: ignore[misc]
+                case PodChange.READY if pod in self._runs and self._runs[pod].pods_end:
+                    self._work(pod)
+                case PodChange.READY if pod in self._simulation.proving:
+                    self._prove(pod)
+                case PodChange.LEAVING:
+                    double = self._simulation.double_of(pod)
+                    self._after(self._pace.end(self._simulation.now), lambda pod=double: self._end(pod))  # type: ignore[misc]
+            if change is not PodChange.BOUND:
+                for controller in self._watching.get(pod, ()):
+                    self._wake(controller)
+            self._try_again(change)
+            if change in {PodChange.MADE, PodChange.LOST, PodChange.ENDED, PodChange.SUCCEEDED}:
+                self._wake_scheduler()
+            if change in {PodChange.LEAVING, PodChange.LOST} and pod in self._runs:
+                self._runs[pod].observe(self._simulation)
+
+    def _try_again(self, change: PodChange) -> None:
+        """Where a pod is gone, its quota may have room for one that was refused."""
+        gone = change in {PodChange.LOST, PodChange.ENDED, PodChange.SUCCEEDED}
+        for pod in self._simulation.refusals if gone else ():
+            for controller in self._watching.get(pod, ()):
+                self._wake(controller)
+
+    def _start(self, pod: int) -> None:
+        if pod in self._simulation.starting:
+            self._simulation.become_ready(pod)
+
+    def _prove(self, pod: int) -> None:
+        """Have a ready pod become available in time, unless it is gone by then."""
+        until = self._simulation.proving[pod]
+
+        def proved() -> None:
+            if self._simulation.proving.get(pod) == until:
+                self._simulation.become_available(pod)
+
+        self._after(max(0.0, until - self._simulation.now), proved)
+
+    def _work(self, pod: int) -> None:
+        """Have a ready pod run to its end, unless it is gone by then."""
+        this, wait = self._simulation.random_rank[pod], self._pace.work(self._simulation.now)
+
+        def done() -> None:
+            if self._simulation.ready[pod] and self._simulation.random_rank[pod] == this:
+                self._simulation.succeed(pod)
+
+        self._after(wait, done)
+
+    def _end(self, double: int) -> None:
+        if double in self._simulation.leaving:
+            self._simulation.end(double)
+
+    def _wake(self, controller: Controller, later: float = 0.0) -> None:
+        """Let a controller reconcile soon, if it is not about to anyway."""
+        known = id(controller)
+        if known in self._busy:
+            self._again.add(known)
+        elif known not in self._woken:
+            self._woken.add(known)
+            self._after(later + self._pace.reconcile(id(controller)), lambda: self._begin(controller))
+
+    def _begin(self, controller: Controller) -> None:
+        self._woken.discard(id(controller))
+        self._busy.add(id(controller))
+        self._go_on(controller, controller.reconcile(self._simulation))
+
+    def _go_on(self, controller: Controller, writes: Iterator[Sequence[Controller]]) -> None:
+        """The next write of a reconcile; after the last one the controller may be woken again."""
+        concerned = next(writes, None)
+        if concerned is not None:
+            for other in concerned:
+                self._wake(other)
+            self._after(self._pace.write(id(controller)), lambda: self._go_on(controller, writes))
+            return
+        self._busy.discard(id(controller))
+        if id(controller) in self._again:
+            self._again.discard(id(controller))
+            self._wake(controller)
+
+    def _wake_scheduler(self) -> None:
+        if not self._scheduling:
+            self._scheduling = True
+            self._after(self._pace.step(), self._schedule)
+
+    def _schedule(self) -> None:
+        """One pod; the next one a moment later, until no pod is left that it could help."""
+        if self._simulation.schedule_one():
+            self._after(self._pace.step(), self._schedule)
+        else:
+            self._scheduling = False

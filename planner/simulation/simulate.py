@@ -1,0 +1,140 @@
+"""What kube-scheduler does with the pending pods, as a document."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from models import Cluster
+from planner.audit import spread_counts
+from planner.audit.contradicted import contradictions, notes_of
+from planner.audit.findings import change_of
+from planner.documents import plan
+from planner.documents.rollout import AppliedSimulation
+from planner.problem.problem import Problem
+from planner.scheduler.draws import sampled
+from planner.scheduler.profile import profiles_of, unmodelled
+from planner.scheduler.scheduler import DecisionDetails, Scheduler, SchedulingDecision
+from planner.simulation.rollout import rollout
+from planner.simulation.rollout.replaced import taken_apart
+
+#: Told how many pods are decided, of how many.
+Progress = Callable[[int, int], None]
+
+
+def simulate(
+    cluster: Cluster,
+    *,
+    preemption: bool = True,
+    seed: int | None = None,
+    verbose: bool = False,
+    progress: Progress | None = None,
+) -> plan.Simulation:
+    """Every pending pod's decision; with `verbose` every node's refusal and every plugin's scores too.
+
+    Where later files change the template of a workload that runs, it is rolled out in its own simulation:
+    an `AppliedSimulation` says how that goes.
+    """
+    apart = taken_apart(cluster)
+    if apart is not None:
+        running, manifests = apart
+        plain = simulate(running, preemption=preemption, seed=seed, verbose=verbose, progress=progress)
+        rolled = rollout(running, manifests, preemption=preemption, fixes=False)
+        told = {name: getattr(plain, name) for name in type(plain).model_fields}
+        return AppliedSimulation(**told, rollouts=rolled.workloads)
+    problem = Problem(cluster)
+    scheduler = Scheduler(problem, preemption=preemption, seed=seed, explain=verbose)
+    before = spread_counts.take(problem, scheduler.state)
+    spread_before = {found.identity: found for found in before}
+    owners, contradicted = spread_counts.Owners(cluster), contradictions(problem)
+    total = len(scheduler.queue)
+    decisions = []
+    for number, decision in enumerate(scheduler.run(), start=1):
+        decisions.append(_decision(problem, owners, decision))
+        if progress is not None:
+            progress(number, total)
+    after = spread_counts.take(problem, scheduler.state)
+    return plan.Simulation(
+        decisions=tuple(decisions),
+        spread=tuple(change_of(spread_before[found.identity], found) for found in after),
+        pending=tuple(_pending(decisions)),
+        contradicted=contradicted,
+        kubernetes=problem.kubernetes.document,
+        notes=(
+            *cluster.notes,
+            *problem.notes,
+            *remarks(problem),
+            *_drawn(scheduler, seed, preemption),
+            *notes_of(contradicted),
+        ),
+        verbose=verbose,
+    )
+
+
+def _drawn(scheduler: Scheduler, seed: int | None, preemption: bool) -> Iterator[str]:
+    """How far a run in which nodes were sampled is from one that scores all of them."""
+    problem = scheduler.problem
+    looked_at = sampled(problem)
+    if seed is None or looked_at is None:
+        return
+    whole = Scheduler(problem, preemption=preemption)
+    pods = [decision.pod for decision in whole.run()]
+    elsewhere = np.count_nonzero(scheduler.state.node_of[pods] != whole.state.node_of[pods])
+    yield (
+        f"seed {seed} draws as kube-scheduler does, which looks at {looked_at} feasible nodes of "
+        f"{problem.nodes.size} for a pod: {elsewhere} of {len(pods)} pods end otherwise than with all scored"
+    )
+
+
+def _decision(problem: Problem, owners: spread_counts.Owners, decision: SchedulingDecision) -> plan.Decision:
+    names = problem.nodes.names
+    return plan.Decision(
+        pod=problem.pods[decision.pod].key,
+        workload=owners.workload(problem.template(decision.pod)),
+        node=None if decision.node is None else names[decision.node],
+        message=decision.message,
+        nominated_node=None if decision.nominated is None else names[decision.nominated],
+        victims=tuple(sorted(problem.pods[victim].key for victim in decision.victims)),
+        **({} if decision.explanation is None else _explained(problem, decision.explanation)),
+    )
+
+
+def _explained(problem: Problem, known: DecisionDetails) -> dict[str, object]:
+    """The refusals and scores behind a decision, by node name."""
+    names, diagnosis = problem.nodes.names, known.diagnosis
+    feasible = [(names[node], node) for node in np.flatnonzero(known.feasible).tolist()]
+    scores = {
+        plugin: {name: score if isinstance(score, int) else int(score[node]) for name, node in feasible}
+        for plugin, score in known.scores.items()
+    }
+    rejected = {
+        names[node]: plan.NodeRejection(plugin=found.plugin, reasons=found.verdict.reasons)
+        for node, number in enumerate(diagnosis.first.tolist())
+        if number >= 0 and (found := diagnosis.rejections[number])
+    }
+    totals = {name: sum(score[name] for score in scores.values()) for name, _ in feasible} if scores else {}
+    return {"rejected": rejected, "scores": scores, "totals": totals}
+
+
+def _pending(decisions: list[plan.Decision]) -> Iterator[plan.PendingReason]:
+    """The verdicts of the pods that stayed pending, the most frequent first."""
+    left = [decision for decision in decisions if decision.node is None]
+    examples = {decision.message: decision.pod for decision in reversed(left)}
+    for message, pods in Counter(decision.message for decision in left).most_common():
+        yield plan.PendingReason(message=message, pods=pods, example=examples[message])
+
+
+def remarks(problem: Problem) -> Iterator[str]:
+    """What of the scheduler's configuration is not modelled, and which pods are not its own."""
+    yield from unmodelled(problem.cluster.scheduler_config)
+    known = profiles_of(problem.cluster.scheduler_config)
+    others = Counter(
+        problem.pods[pod].spec.scheduler_name
+        for pod in problem.queue()
+        if problem.pods[pod].spec.scheduler_name not in known
+    )
+    for name, pods in sorted(others.items()):
+        asking = "1 pending pod asks" if pods == 1 else f"{pods} pending pods ask"
+        yield f"{asking} for scheduler {name}, which has no profile here: left alone"

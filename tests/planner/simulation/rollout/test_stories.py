@@ -1,0 +1,103 @@
+"""Stories that were reported: each comes about in some draws as it was told, and never with the fix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from models import Cluster
+from models.objects.selectors import LabelSelector
+from planner import rollout
+from planner.documents.rollout import Rollout
+from tests.builders import HOST, ZONE, Object, node, spread
+from tests.planner.simulation.rollout.running import manifests, running, web, zones
+
+BY_REVISION = {"matchLabelKeys": ["pod-template-hash"]}
+
+
+def sizes(found: Rollout, key: str) -> Iterator[tuple[int, ...]]:
+    """How many pods the domains end with, the largest first, in every way that was drawn."""
+    return (tuple(sorted(end.domains[key].values(), reverse=True)) for end in found.workloads[0].ends)
+
+
+def test_98215_a_restart_leaves_a_node_without_a_replica() -> None:
+    """Five replicas, three nodes, maxSkew 1: 'three pods in node-1, two in node-2 and none in node-3'."""
+    constraint = spread(HOST, app="web")
+    nodes = [node(f"node-{number}") for number in (1, 2, 3)]
+    objects = running(web(5, constraints=[constraint]), [f"node-{n}" for n in (1, 2, 3, 1, 2)], *nodes)
+    before = Cluster.from_objects(objects)
+    found = rollout(before, manifests(web(5, constraints=[constraint])), restart=True, replays=60)
+    assert found.completes
+    assert (3, 2, 0) in sizes(found, HOST)
+    assert found.replays.held < found.replays.runs
+    assert found.fixes[0].changes[0].action == "matchLabelKeys"
+    mended = rollout(
+        before, manifests(web(5, constraints=[{**constraint, **BY_REVISION}])), restart=True, replays=60
+    )
+    assert mended.replays.held == mended.replays.completed == mended.replays.runs
+    assert set(sizes(mended, HOST)) == {(2, 2, 1)}
+
+
+def test_105661_a_rollout_of_right_decisions_ends_lopsided() -> None:
+    """Old pods are counted until the new ones have their nodes; by revision every draw ends level."""
+    objects = running(web(6), ["a1", "b1", "c1", "a2", "b2", "c2"], *zones("aabbcc"))
+    before, after = Cluster.from_objects(objects), web(6, cpu="200m")
+    found = rollout(before, manifests(after), replays=60)
+    assert 0 < found.replays.held < found.replays.runs == found.replays.completed
+    mended = web(6, cpu="200m", constraints=[{**spread(app="web"), **BY_REVISION}])
+    level = rollout(before, manifests(mended), replays=60)
+    assert set(sizes(level, ZONE)) == {(2, 2, 2)}
+
+
+def test_121284_all_three_in_one_zone() -> None:
+    """Two zones, three replicas, maxSkew 2, all at once: 4 - 2 is no more than maxSkew."""
+    wide = spread(app="web", skew=2)
+    objects = running(web(3, constraints=[wide]), ["a1", "a1", "b1"], *zones("abbb"))
+    strategy = {"rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}}
+    after = web(3, cpu="200m", constraints=[wide], strategy=strategy)
+    found = rollout(Cluster.from_objects(objects), manifests(after), replays=20)
+    assert (3, 0) in sizes(found, ZONE)
+
+
+def test_what_is_not_read_may_differ() -> None:
+    """The same template was green in silence, though a variable of it may roll every pod out."""
+    objects = running(web(2), ["a1", "b1"], *zones("ab"))
+    (note,) = rollout(Cluster.from_objects(objects), manifests(web(2))).notes
+    assert note.startswith("Deployment shop/web: the template is the one that runs")
+    assert rollout(Cluster.from_objects(objects), manifests(web(3))).notes == ()
+    restarted = rollout(Cluster.from_objects(objects), manifests(web(2)), restart=True)
+    assert (restarted.notes, len(restarted.workloads[0].steps) > 0) == ((), True)
+
+
+def _named(item: Object, name: str, **labels: str) -> Object:
+    """The same workload under another name, with labels of its own."""
+    item["metadata"] |= {"name": name, "labels": labels}
+    for part in (item["spec"]["selector"]["matchLabels"], item["spec"]["template"]["metadata"]["labels"]):
+        part["app"] = name
+    return item
+
+
+@pytest.mark.parametrize(
+    ("prune", "completes"), [(None, False), ({"app": "mine"}, True), ({"app": "x"}, False)]
+)
+def test_what_no_manifest_has_any_more_makes_room(prune: dict[str, Any] | None, completes: bool) -> None:
+    """A removed workload's pods go, and the new one fits; only what the selector chooses goes."""
+    old = web(1, cpu="3")
+    old["metadata"]["labels"] = {"app": "mine"}
+    before = Cluster.from_objects(running(old, ["a1"], *zones("a")))
+    selector = None if prune is None else LabelSelector(match_labels=prune)
+    found = rollout(before, manifests(_named(web(1, cpu="3"), "next")), prune=selector, fixes=False)
+    assert found.completes is completes
+    gone = [row for row in found.workloads if row.workload == "Deployment/web"]
+    assert [row.ends[0].domains for row in gone] == ([{ZONE: {"a": 0}}] if completes else [])
+
+
+def test_a_daemon_set_may_begin_with_any_node() -> None:
+    """Too large for its nodes, it stops at the first one, which was taken for the first by name."""
+    old, new = (web(0, cpu=cpu, kind="DaemonSet", constraints=[]) for cpu in ("100m", "9"))
+    objects = running(old, ["a1", "b1", "c1"], *zones("abc"))
+    found = rollout(Cluster.from_objects(objects), manifests(new), replays=40, fixes=False)
+    ended = {tuple(end.domains[ZONE].values()) for end in found.workloads[0].ends}
+    assert ended == {(0, 1, 1), (1, 0, 1), (1, 1, 0)}
