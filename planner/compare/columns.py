@@ -27,7 +27,7 @@ ENDINGS: dict[Ending, documents.Ending] = {
 }
 
 
-class Figures:
+class ClusterFigures:
     """Outcomes of one question in figures; `now` is where its pods are today."""
 
     def __init__(self, problem: Problem, pods: Sequence[int], now: Codes) -> None:

@@ -20,7 +20,7 @@ from models.errors import InputError
 from planner.audit.summary import by_priority, summary
 from planner.audit.tie_runs import Progress, Runs
 from planner.batch.solve import solve_from
-from planner.compare.columns import Figures
+from planner.compare.columns import ClusterFigures
 from planner.compare.differences import difference
 from planner.compare.repair import repair
 from planner.compare.ways import Outcome, by_descheduler, by_kube_scheduler, by_rebalance, by_solve
@@ -108,9 +108,9 @@ class _Asked:
     runs: Runs
 
     @cached_property
-    def figures(self) -> Figures:
+    def figures(self) -> ClusterFigures:
         """The figures of its pods."""
-        return Figures(self.problem, self.pods, self.today.node_of)
+        return ClusterFigures(self.problem, self.pods, self.today.node_of)
 
     def summary(self, outcome: Outcome) -> Summary:
         """What comes of the pods that wait, or that are placed afresh."""
