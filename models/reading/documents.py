@@ -16,7 +16,8 @@ from models.reading.json_split import find_items, read_items
 from models.reading.object_heads import ObjectHead, read_head
 from models.reading.onlooker import counted
 from models.reading.parsing import parse
-from models.reading.patterns import Patterns
+from models.reading.pattern_object import Values
+from models.reading.patterns import ObjectPattern, Patterns
 from models.reading.problems import field_path, is_broken, problems_in, shown
 from models.reading.strict import mistakes
 from models.reading.window import Window
@@ -80,15 +81,19 @@ class ManifestDocument:
     def recognise(self, text: bytes, begin: int) -> int | None:
         """Take in the object that begins here, if it is like one before; where the next one begins."""
         match = None if self.patterns is None else self.patterns.match(text, begin)
-        if match is None:
+        if match is None or not self.take(match.pattern, match.values):
             return None
+        return match.following
+
+    def take(self, pattern: ObjectPattern, values: Values) -> bool:
+        """Take in an object of this pattern; False where a string should be a time and is none."""
         try:
-            found: KubeObject = match.pattern.make(match.values)
+            found: KubeObject = pattern.make(values)
         except ValidationError:
-            return None
+            return False
         self.objects.append(found)
         self.count += 1
-        return match.following
+        return True
 
     def _refuse(self, text: bytes, error: ValidationError) -> None:
         head = self._head(text)

@@ -16,7 +16,9 @@ from models.reading.documents import ManifestDocument, read_document
 from models.reading.texts import read_file
 
 STDIN = "-"
-_SUFFIXES = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")
+#: What the name of a snapshot in columns ends with.
+COMPACT_SUFFIX = ".snapshot"
+_SUFFIXES = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz", COMPACT_SUFFIX)
 
 
 def read_files(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 #: A string with escapes in it, and what is inside its quotes.
 _STRING = re.compile(rb'"((?:[^"\\]+|\\.)*)"', re.DOTALL)
@@ -34,9 +34,18 @@ def _may_differ(parts: Sequence[bytes], number: int) -> bool:
     return not (_IS_KEY.match(parts[number - 1]) and parts[number - 2] in _NEVER)
 
 
-def filled(parts: Sequence[bytes]) -> bytes:
-    """The text that these are the pieces of."""
-    return _QUOTE.join(parts)
+def between(parts: Sequence[bytes], holes: Set[int]) -> list[bytes]:
+    """The text in pieces, cut out of it what is in these: always one more than there are holes."""
+    edges = [-1, *sorted(holes), len(parts)]
+    first, *others = [_QUOTE.join(parts[a + 1 : b]) for a, b in pairwise(edges)]
+    if not others:
+        return [first]
+    return [first + _QUOTE, *(_QUOTE + text + _QUOTE for text in others[:-1]), _QUOTE + others[-1]]
+
+
+def filled(texts: Sequence[bytes], values: Sequence[bytes]) -> bytes:
+    """What is between holes, with these values in the holes."""
+    return b"".join(chain(*zip(texts, values, strict=False), texts[len(values) :]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +57,9 @@ class TextPattern:
     """What follows each hole, from its closing quote on, and how long that is."""
 
     @staticmethod
-    def of(parts: Sequence[bytes], holes: Set[int]) -> "TextPattern":
-        """The pattern of a text in pieces, with these of them as holes."""
-        edges = [-1, *sorted(holes), len(parts)]
-        between = [filled(parts[a + 1 : b]) for a, b in pairwise(edges)]
-        first, *others = between
-        if not others:
-            return TextPattern(first, ())
-        closing = [_QUOTE + text + _QUOTE for text in others[:-1]] + [_QUOTE + others[-1]]
-        return TextPattern(first + _QUOTE, tuple((text, len(text)) for text in closing))
+    def of(texts: Sequence[bytes]) -> "TextPattern":
+        """The pattern with these texts between its holes."""
+        return TextPattern(texts[0], tuple((text, len(text)) for text in texts[1:]))
 
     def match(self, text: bytes, begin: int) -> tuple[list[str], int] | None:
         """What is in the holes of the text that begins here, and where it ends.

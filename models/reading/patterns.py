@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from models.objects.base import KubeObject
 from models.reading.parsing import parse
 from models.reading.pattern_object import KINDS, Maker, NoPatternError, Values, is_token_volume, maker, mark
-from models.reading.pattern_text import TextPattern, differences, filled, pieces
+from models.reading.pattern_text import TextPattern, between, differences, filled, pieces
 
 _OWNERS, _LABELS = b'"ownerReferences"', b'"labels"'
 _IS_NODE = re.compile(rb'\{\s*(?:"apiVersion"\s*:\s*"v1"\s*,\s*)?"kind"\s*:\s*"Node"')
@@ -41,10 +41,19 @@ class PatternMatch(NamedTuple):
 class ObjectPattern:
     """A text with holes, and what makes the object from what is in them."""
 
+    texts: tuple[bytes, ...]
+    """What is between the holes."""
     text: TextPattern
     make: Maker
     tokens: tuple[int, ...]
     """Holes with the pod's name for its token volume, for which all pods are read with the same."""
+
+    def takes(self, values: Values) -> bool:
+        """Whether these may be in the holes, as far as times are times."""
+        if not self.tokens:
+            return all(values)
+        name = values[self.tokens[0]]
+        return all(values) and is_token_volume(name) and all(values[n] == name for n in self.tokens)
 
 
 @dataclass(slots=True)
@@ -126,31 +135,28 @@ class Patterns:
         if not found:
             return False
         holes = example.holes | set(found)
-        pattern = object_pattern(own, holes, self._kind)
+        pattern = object_pattern(between(own, holes), [own[place] for place in sorted(holes)], self._kind)
         if pattern is None:
             return False
         example.holes, example.pattern = holes, pattern
         return True
 
 
-def object_pattern(parts: list[bytes], holes: Set[int], kind: str = "") -> ObjectPattern | None:
-    """The pattern of a text in pieces with these holes; None where they are not free."""
-    places = sorted(holes)
-    marked = list(parts)
-    for number, place in enumerate(places):
-        marked[place] = mark(parts[place], number)
+def object_pattern(texts: Sequence[bytes], values: Sequence[bytes], kind: str = "") -> ObjectPattern | None:
+    """The pattern with these texts between its holes and values that may be in them; None if not free."""
+    marks = [mark(value, number) for number, value in enumerate(values)]
     try:
         make = maker(
-            parse(filled(parts), kind),
-            parse(filled(marked), kind),
-            {marked[place].decode(): number for number, place in enumerate(places)},
+            parse(filled(texts, values), kind),
+            parse(filled(texts, marks), kind),
+            {text.decode(): number for number, text in enumerate(marks)},
         )
     except (ValidationError, NoPatternError):
         return None
-    tokens = [n for n, place in enumerate(places) if is_token_volume(parts[place].decode(errors="replace"))]
-    if len({parts[places[number]] for number in tokens}) > 1:
+    tokens = [n for n, value in enumerate(values) if is_token_volume(value.decode(errors="replace"))]
+    if len({values[number] for number in tokens}) > 1:
         return None
-    return ObjectPattern(TextPattern.of(parts, holes), make, tuple(tokens))
+    return ObjectPattern(tuple(texts), TextPattern.of(texts), make, tuple(tokens))
 
 
 def _matched(example: _Example, text: bytes, begin: int) -> PatternMatch | None:
@@ -162,12 +168,6 @@ def _matched(example: _Example, text: bytes, begin: int) -> PatternMatch | None:
         return None
     values, end = found
     following = _NEXT.match(text, end)
-    if following is None or not all(values):
-        return None
-    if pattern.tokens and not _name_one_volume([values[number] for number in pattern.tokens]):
+    if following is None or not pattern.takes(values):
         return None
     return PatternMatch(pattern, values, following.end())
-
-
-def _name_one_volume(names: Sequence[str]) -> bool:
-    return is_token_volume(names[0]) and names.count(names[0]) == len(names)

@@ -2,11 +2,12 @@
 
 import codecs
 import gzip
+import io
 import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO, cast
 
 from models.errors import InputError
@@ -15,6 +16,8 @@ from models.reading.json_split import json_values
 from models.reading.window import Window
 
 _GZIP_MAGIC = b"\x1f\x8b"
+#: What a snapshot in columns begins with.
+MAGIC = b'{"kind":"CompactSnapshot"'
 _FOOTER_OF_ANY = b'"kind":"List"'
 _JSON_NAMES = (".json", ".json.gz")
 #: A longer file is read in parts, if it is a List as printers write it.
@@ -56,6 +59,9 @@ def _long_list(file: BinaryIO, name: str, *, packed: bool) -> ManifestDocument |
     plain = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
     try:
         begin = plain.read(_LONG).removeprefix(codecs.BOM_UTF8)
+        if begin.startswith(MAGIC):
+            plain.seek(0)
+            return _read_compact(plain, name)
         return read_list(Window(begin, plain), footer, name, max(size, len(begin)))
     except _GZIP_ERRORS:
         raise InputError([f"{name}: is not a whole gzip file"]) from None
@@ -64,6 +70,8 @@ def _long_list(file: BinaryIO, name: str, *, packed: bool) -> ManifestDocument |
 def read_content(content: bytes, name: str) -> list[ManifestDocument]:
     """The documents of a file, each with its own problems; the name is for messages."""
     plain = unpacked(content, name).removeprefix(codecs.BOM_UTF8)
+    if plain.startswith(MAGIC):
+        return [_read_compact(io.BytesIO(plain), name)]
     first = plain.lstrip()[:1] if plain[:1].isspace() else plain[:1]
     if not first:
         raise InputError([f"{name}: is empty"])
@@ -78,6 +86,13 @@ def read_content(content: bytes, name: str) -> list[ManifestDocument]:
         if name.endswith(_JSON_NAMES) and not error.goes_on:
             raise
         return list(_read_yaml(_text(plain, name), name))
+
+
+def _read_compact(lines: Iterable[bytes], name: str) -> ManifestDocument:
+    # Its models take a moment to define, which others need not wait for.
+    from models.reading.compact import read_compact
+
+    return read_compact(lines, name)
 
 
 def _read_many(content: bytes, name: str) -> Iterator[ManifestDocument]:

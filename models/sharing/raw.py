@@ -1,12 +1,14 @@
 """The content of a file -> its objects as they were printed, one by one."""
 
+import io
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from models.errors import InputError
+from models.reading.compact import compact_texts
 from models.reading.json_split import each_item, find_items, json_values
-from models.reading.texts import unpacked
+from models.reading.texts import MAGIC, unpacked
 
 Manifest = dict[str, Any]
 _WHITE = b" \t\r\n"
@@ -15,6 +17,10 @@ _WHITE = b" \t\r\n"
 def each_object(content: bytes, name: str, take: Callable[[Manifest], None]) -> None:
     """Hand over every object of a file, JSON or YAML, gzipped or not; the name is for messages."""
     plain = unpacked(content, name)
+    if plain.startswith(MAGIC):
+        for text in compact_texts(io.BytesIO(plain), name):
+            take(json.loads(text))
+        return
     begin = find_items(plain)
     if begin is None:
         for value in _values(plain, name):
