@@ -163,18 +163,29 @@ def _read_list(text: bytes, place: str) -> ManifestDocument | None:
 
 def read_list(window: Window, footer: bytes, place: str, size: int) -> ManifestDocument | None:
     """The same of a text of this size that need not be in memory, given what it ends with."""
-    begin = find_items(window.text)
-    if begin is None:
+    found = list_begin(window.text, footer)
+    if found is None:
         return None
+    begin, kind = found
     header = window.text[:begin]
-    kinds = _LIST_KIND.findall(header) or _LIST_KIND.findall(footer)
-    if not kinds:
-        return None
-    kind = kinds[-1].decode().removesuffix("List")
     document = ManifestDocument(place, kind, patterns=Patterns(kind) if size >= _MANY_BYTES else None)
     end = read_items(window, begin, *counted(document.read, document.recognise, size))
+    return finished(document, header + window.text[end:])
+
+
+def list_begin(text: bytes, footer: bytes) -> tuple[int, str] | None:
+    """Where the items of a List begin, and the kind of all, if it has one; None when it is no List."""
+    begin = find_items(text)
+    if begin is None:
+        return None
+    kinds = _LIST_KIND.findall(text[:begin]) or _LIST_KIND.findall(footer)
+    return (begin, kinds[-1].decode().removesuffix("List")) if kinds else None
+
+
+def finished(document: ManifestDocument, around: bytes) -> ManifestDocument | None:
+    """The document, if what is around its items is a List of their kind."""
     try:
-        head = read_head(header + window.text[end:])
+        head = read_head(around)
     except ValidationError:
         return None
     return document if head.kind == f"{document.item_kind}List" else None

@@ -67,6 +67,13 @@ def read_items(
     return begin + _read_exactly(window.text[begin:], read)
 
 
+def first_item_after(text: bytes, header: bytes, begin: int) -> int | None:
+    """Where in a text from the middle of a List an item seems to begin, given the List's own beginning."""
+    first = _FIRST_KEYS.match(header, begin)
+    proposal = None if first is None else _proposal(Window(text), first, 0, -1)
+    return None if proposal is None else proposal[1]
+
+
 def json_values(text: bytes) -> list[bytes]:
     """The values that follow each other in a text, as in JSON lines; the last may be broken."""
     values: list[bytes] = []

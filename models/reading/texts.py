@@ -13,6 +13,7 @@ from typing import BinaryIO, cast
 from models.errors import InputError
 from models.reading.documents import FOOTER_WITHIN, BrokenJson, ManifestDocument, read_document, read_list
 from models.reading.json_split import json_values
+from models.reading.shares import LARGE, processes, read_in_shares
 from models.reading.window import Window
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -55,6 +56,10 @@ def _long_list(file: BinaryIO, name: str, *, packed: bool) -> ManifestDocument |
     if packed:
         # The size before packing ends the file; its kind is only known at the end of its text.
         size, footer = int.from_bytes(footer[-4:], "little"), _FOOTER_OF_ANY
+    elif size >= LARGE and (able := processes()) > 1:
+        shared = read_in_shares(file, footer, name, size, able - 1)
+        if shared is not None:
+            return shared
     file.seek(0)
     plain = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
     try:

@@ -1,5 +1,6 @@
 """The part of a long text that is in memory."""
 
+import os
 from typing import BinaryIO
 
 _CHUNK = 1 << 24
@@ -7,10 +8,28 @@ _CHUNK = 1 << 24
 _AHEAD = 4_096
 
 
+class Part:
+    """The bytes of an open file from one place to another, whoever else reads it."""
+
+    def __init__(self, number: int, begin: int, end: int) -> None:
+        self._number, self._at, self._end = number, begin, end
+
+    def read(self, size: int = -1) -> bytes:
+        """So many bytes, or all that are left."""
+        left = self._end - self._at
+        found: list[bytes] = []
+        wanted = left if size < 0 else min(size, left)
+        while wanted > 0 and (some := os.pread(self._number, wanted, self._at)):
+            found.append(some)
+            self._at += len(some)
+            wanted -= len(some)
+        return b"".join(found)
+
+
 class Window:
     """A text that may go on in a file; `text` is what of it is in memory."""
 
-    def __init__(self, text: bytes = b"", file: BinaryIO | None = None) -> None:
+    def __init__(self, text: bytes = b"", file: BinaryIO | Part | None = None) -> None:
         self.text = text
         self._file = file
 
