@@ -52,8 +52,9 @@ class ObjectPattern:
         """Whether these may be in the holes, as far as times are times."""
         if not self.tokens:
             return all(values)
-        name = values[self.tokens[0]]
-        return all(values) and is_token_volume(name) and all(values[n] == name for n in self.tokens)
+        first, *others = self.tokens
+        name = values[first]
+        return all(values) and is_token_volume(name) and not any([values[n] != name for n in others])
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 import os
 from typing import BinaryIO
 
-_CHUNK = 1 << 24
+_CHUNK = 1 << 20
 #: So much has to be in sight for the first keys of an item to be.
 _AHEAD = 4_096
 

@@ -4,9 +4,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from models.collector import collector_paused
-from models.sharing.kept import kept
+from models.sharing.kept_texts import each_kept, text_of
 from models.sharing.names import NewNames, OldNames
-from models.sharing.raw import Manifest, each_object
 from models.sharing.renamed import renamed
 from models.snapshot import KUBE_SYSTEM
 
@@ -25,7 +24,7 @@ def shared(
     texts: list[bytes] = []
     with collector_paused():
         for name, content in files:
-            each_object(content, name, lambda item: texts.append(_text(kept(item))))
+            each_kept(content, name, texts.append)
         if kubernetes is not None:
             texts = _decided_as(kubernetes, texts)
         return _BEGIN + b",\n".join(_anonymous(texts) if anonymize else texts) + _END
@@ -36,7 +35,7 @@ def _decided_as(kubernetes: str, texts: Sequence[bytes]) -> list[bytes]:
     origins = [json.loads(text) for text in texts if text.startswith(_ORIGIN)]
     known = origins[0] if origins else json.loads(next(_identity(texts), _NO_ORIGIN))
     others = (text for text in texts if not text.startswith(_ORIGIN))
-    return [_text({**known, "kubernetes": kubernetes}), *others]
+    return [text_of({**known, "kubernetes": kubernetes}), *others]
 
 
 def _anonymous(texts: Sequence[bytes]) -> Iterator[bytes]:
@@ -46,7 +45,7 @@ def _anonymous(texts: Sequence[bytes]) -> Iterator[bytes]:
     new = NewNames(old.parts)
     yield from _identity(texts)
     for text in texts:
-        yield _text(renamed(json.loads(text), new))
+        yield text_of(renamed(json.loads(text), new))
 
 
 def _identity(texts: Sequence[bytes]) -> Iterator[bytes]:
@@ -59,8 +58,4 @@ def _identity(texts: Sequence[bytes]) -> Iterator[bytes]:
             metadata = json.loads(text)["metadata"]
             uid = metadata.get("uid", "") if metadata.get("name") == KUBE_SYSTEM else uid
     if uid:
-        yield _text({"kind": "SnapshotOrigin", "apiVersion": "planner/v1alpha1", "cluster": uid})
-
-
-def _text(item: Manifest) -> bytes:
-    return json.dumps(item, separators=(",", ":")).encode()
+        yield text_of({"kind": "SnapshotOrigin", "apiVersion": "planner/v1alpha1", "cluster": uid})

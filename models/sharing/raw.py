@@ -33,16 +33,16 @@ def each_object(content: bytes, name: str, take: Callable[[Manifest], None]) -> 
             found = json.loads(text)
         except (ValueError, RecursionError):
             return False
-        take(_typed(found, head, name))
+        take(typed(found, head, name))
         return True
 
-    head = _head(plain, begin)
+    head = list_head(plain, begin)
     end = each_item(plain, begin, read)
     if not plain[end:].lstrip(_WHITE).startswith(b"]"):
         raise InputError([f"{name}: broken JSON"])
 
 
-def _head(plain: bytes, begin: int) -> Manifest:
+def list_head(plain: bytes, begin: int) -> Manifest:
     """What the List says before its items; a list of one kind says which."""
     found: Manifest = json.loads(plain[:begin] + b"]}")
     return found
@@ -67,12 +67,12 @@ def _values(plain: bytes, name: str) -> Iterator[Any]:
 
 def _items(value: Any, name: str) -> Iterator[Manifest]:
     if isinstance(value, dict) and str(value.get("kind", "")).endswith("List"):
-        yield from (_typed(item, value, name) for item in value.get("items") or ())
+        yield from (typed(item, value, name) for item in value.get("items") or ())
     else:
-        yield _typed(value, {}, name)
+        yield typed(value, {}, name)
 
 
-def _typed(item: Any, listing: Manifest, name: str) -> Manifest:
+def typed(item: Any, listing: Manifest, name: str) -> Manifest:
     """The object with the kind that its list has for all of them."""
     if not isinstance(item, dict):
         raise InputError([f"{name}: expected Kubernetes objects, found {type(item).__name__}"])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from models import Cluster, InputError
 from models.objects.pod import Pod
+from models.reading.assemble import assemble
 from models.reading.documents import ManifestDocument, read_list
 from models.reading.texts import read_file
 from models.reading.window import Window
@@ -164,3 +165,16 @@ def test_a_long_file_tells_its_problems(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=what):
             Cluster.load(tmp_path / name)
+
+
+def test_a_pod_that_is_there_twice(tmp_path: Path) -> None:
+    """Two that differ in nothing that is read are still two."""
+    items = replicas(4)
+    for number, item in enumerate(items):
+        item["metadata"]["resourceVersion"] = f"{number}"
+        item["metadata"] |= {"name": "web", "uid": "uid"}
+        item["spec"]["nodeName"] = "n1"
+    text = json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}).encode()
+    with pytest.raises(InputError) as caught:
+        assemble([parsed(text, 1 << 30)])
+    assert caught.value.problems == ("list: Pod default/web is there twice",) * 3
