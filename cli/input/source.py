@@ -4,9 +4,9 @@ import gzip
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, BinaryIO
 
 from cli.input.dry_run import admitted_templates
 from cli.input.holding import HOLDING
@@ -15,7 +15,7 @@ from cli.output.outcome import say_notes
 from cli.output.progress import doing, reading
 from models import Cluster, InputError
 from models.cluster import read
-from models.reading.manifests import COMPACT_SUFFIX, STDIN, contents, read_objects
+from models.reading.manifests import COMPACT_SUFFIX, STDIN, opened, read_objects
 from models.sharing.raw import each_object
 
 
@@ -67,11 +67,11 @@ def _load(
 
 def listing(
     filename: Sequence[str] | None, recursive: bool, context: str | None, kubeconfig: str | None
-) -> list[tuple[str, bytes]]:
+) -> Iterable[tuple[str, bytes | BinaryIO]]:
     """(name, content) of these files as they are, or what kubectl says when there are none."""
     _refuse_both(filename, context, kubeconfig)
     if filename:
-        return contents(filename, recursive=recursive)
+        return opened(filename, recursive=recursive)
     with doing("asking kubectl for the cluster"):
         answer, notes = ask_kubectl(context, kubeconfig)
     say_notes(notes)

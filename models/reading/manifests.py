@@ -40,13 +40,17 @@ def read_files(
     return documents
 
 
-def contents(sources: Sequence[str | Path], *, recursive: bool = False) -> list[tuple[str, bytes]]:
-    """(name, content) of each of these files, and of those in these folders, as they are."""
+def opened(sources: Sequence[str | Path], *, recursive: bool = False) -> Iterator[tuple[str, BinaryIO]]:
+    """(name, file) of each of these files, and of those in these folders, each open while it is its turn."""
     problems: list[str] = []
-    found = [(name, file.read()) for name, file in _all_files(sources, recursive, None, problems)]
+    yield from _all_files(sources, recursive, None, problems)
     if problems:
         raise InputError(problems)
-    return found
+
+
+def contents(sources: Sequence[str | Path], *, recursive: bool = False) -> list[tuple[str, bytes]]:
+    """(name, content) of each of these files, and of those in these folders, as they are."""
+    return [(name, file.read()) for name, file in opened(sources, recursive=recursive)]
 
 
 def read_objects(objects: Iterable[Mapping[str, Any]]) -> list[ManifestDocument]:

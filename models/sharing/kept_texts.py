@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import BinaryIO
 
 from pydantic import ValidationError
 
@@ -16,7 +17,6 @@ from models.reading.parsing import parse
 from models.reading.pattern_object import mark
 from models.reading.pattern_text import filled
 from models.reading.patterns import PatternMatch, Patterns
-from models.reading.texts import unpacked
 from models.reading.window import Window
 from models.sharing.kept import kept
 from models.sharing.raw import Manifest, each_object, list_head, typed
@@ -26,16 +26,19 @@ _MANY_BYTES = 1 << 20
 _WHITE = b" \t\r\n"
 
 
-def each_kept(content: bytes, name: str, take: Callable[[bytes], None]) -> None:
-    """Hand over what is kept of every object of a file, as a line of JSON; the name is for messages."""
-    plain = unpacked(content, name) if len(content) >= _MANY_BYTES else content
+def each_kept(file: BinaryIO, name: str, take: Callable[[bytes], None]) -> None:
+    """Hand over what is kept of every object of a file, as a line of JSON; the name is for messages.
+
+    A long List is never in memory as a whole.
+    """
+    plain = file.read(_MANY_BYTES)
     begin = find_items(plain)
     if begin is None or len(plain) < _MANY_BYTES:
-        each_object(plain, name, lambda item: take(text_of(kept(item))))
+        each_object(plain + file.read(), name, lambda item: take(text_of(kept(item))))
         return
-    window, texts = Window(plain), _KeptTexts(list_head(plain, begin), name, take)
+    window, texts = Window(plain, file), _KeptTexts(list_head(plain, begin), name, take)
     end = read_items(window, begin, texts.read, texts.recognise)
-    if not plain[end:].lstrip(_WHITE).startswith(b"]"):
+    if not window.text[end:].lstrip(_WHITE).startswith(b"]"):
         raise InputError([f"{name}: broken JSON"])
 
 

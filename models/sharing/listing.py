@@ -1,7 +1,9 @@
 """Files as kubectl printed them -> one List that can be shared."""
 
+import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO
 
 from models.collector import collector_paused
 from models.sharing.kept_texts import each_kept, text_of
@@ -15,7 +17,7 @@ _BEGIN, _END = b'{"kind":"List","apiVersion":"v1","items":[\n', b"\n]}\n"
 
 
 def shared(
-    files: Iterable[tuple[str, bytes]], *, anonymize: bool = False, kubernetes: str | None = None
+    files: Iterable[tuple[str, bytes | BinaryIO]], *, anonymize: bool = False, kubernetes: str | None = None
 ) -> bytes:
     """A List of what the planner reads of the files, an object a line; under other names if wanted.
 
@@ -24,7 +26,8 @@ def shared(
     texts: list[bytes] = []
     with collector_paused():
         for name, content in files:
-            each_kept(content, name, texts.append)
+            file = io.BytesIO(content) if isinstance(content, bytes) else content
+            each_kept(file, name, texts.append)
         if kubernetes is not None:
             texts = _decided_as(kubernetes, texts)
         return _BEGIN + b",\n".join(_anonymous(texts) if anonymize else texts) + _END
