@@ -10,6 +10,7 @@ import pytest
 
 from models import Cluster
 from models.cluster import read
+from tests import seeds
 from tests.models.manifests import node, pod, workload
 
 DATA = Path(__file__).parent.parent / "data"
@@ -29,9 +30,9 @@ def priority_class(name: str, value: int, **fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("file", sorted(DATA.glob("[!v]*/*.jsonl.gz")), ids=lambda file: file.stem)
 def test_real_snapshots_load(file: Path) -> None:
-    """Every cluster that the real scheduler was asked about loads with all nodes and pods."""
+    """Clusters that the real scheduler was asked about load with all nodes and pods; in a long run all."""
     with gzip.open(file, "rt") as lines:
-        for line in lines:
+        for line in seeds.some([*lines], 4):
             items = json.loads(line)["cluster"]["items"]
             cluster = Cluster.from_objects(items)
             assert [item.name for item in cluster.pods] == [

@@ -49,7 +49,7 @@ def test_every_pod_is_on_one_node_until_only_one_size_is_left(monkeypatch: pytes
             assert int(landing.nodes.sum()) == 1 or len(coming) == 1, landing
 
 
-@pytest.mark.parametrize("seed", [5000, 5003, 5006])
+@pytest.mark.parametrize("seed", [5000, 5003, 5006] if seeds.EFFORT > 1 else [5003])
 def test_fewer_are_pinned_than_where_each_comes_to_the_planned_node(
     monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
