@@ -17,14 +17,6 @@ def run(arguments: list[str], way: Way) -> Printed:
         return runner.run(arguments)
 
 
-def test_a_way_that_slows_down_slows_down() -> None:
-    """And what is printed is what the command prints at full speed."""
-    name, files = next(examples())
-    printed = run(["check", *files, "-o", "json"], next(way for way in WAYS if way.slowed))
-    assert printed == run(["check", *files, "-o", "json"], WAYS[0])
-    assert printed.out.startswith(b"{"), name
-
-
 def test_the_same_bytes_in_every_way(tmp_path: Path) -> None:
     """A command about a snapshot, drawn anew every time."""
     draw = random.Random(seeds.fresh())
