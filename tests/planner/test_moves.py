@@ -18,6 +18,7 @@ from planner.eviction.movable import why_not
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD
 from planner.state.state import State
+from tests import builders
 from tests.builders import HOST, Object, cluster, node, pod, spread, term
 from tests.planner.test_solve import framework_of, recorded, replays
 from tests.strategies import clusters, relaxed
@@ -53,13 +54,7 @@ def fragmented(**words: Any) -> list[Object]:
 
 def budget(allowed: int) -> Object:
     """A disruption budget over the pods of the app `web`."""
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
-        "status": {"disruptionsAllowed": allowed},
-    }
+    return builders.budget("web", "web", allowed)
 
 
 def test_a_priority_that_runs_on_overloaded_nodes_alone_takes_no_part() -> None:
