@@ -297,7 +297,7 @@ class PlacementPlan(SearchDocument):
 
 
 class ScaledWorkload(DocumentPart):
-    """A workload that is scaled down; the deletion cost of its pods decides only where it is steerable."""
+    """A workload that is scaled down; deletion costs decide only where its controller heeds them."""
 
     namespace: str
     """The namespace of the workload."""
@@ -307,7 +307,7 @@ class ScaledWorkload(DocumentPart):
     """Its live pods."""
     replicas: int
     """How many it is to keep."""
-    steerable: bool
+    heeds_deletion_costs: bool
     """Whether its controller looks at deletion costs."""
 
 

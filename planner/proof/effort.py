@@ -422,7 +422,7 @@ BOUND_OF_COST_SHARE = 0.15
 #: relaxation.  Up to so many SCIP finds cheap quotas of the kinds, and up to so many those near the linear
 #: relaxation, at so much work for each variable.
 LINEAR_BOUND, CHEAP_QUOTAS_AT_MOST, QUOTAS_AT_MOST, PRICE_OF_QUOTAS = 1_500, 5_000, 20_000, 8e-4
-#: How strongly pods that come to a kind of nodes shun the resource that its nodes have least of.
+#: How strongly pods that come to a kind of nodes avoid the resource that its nodes have least of.
 EVENNESS = 8.0
 #: So large a part of the cost is given up for fewer moves when quotas are made.
 COST_TO_SPARE = 0.003

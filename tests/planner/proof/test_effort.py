@@ -18,7 +18,7 @@ NO_BUDGETS = {
     "_ALIKE",
     "_BITS_OF_SOLVER",
     "_FLOOR",
-    "_GLANCE",
+    "_SHORTEST_SECONDS",
     "_GONE",
     "_LANDED",
     "_LOWEST",
