@@ -36,7 +36,7 @@ def test_every_order_and_every_tie_empties_the_nodes(seed: int | None, pins: boo
 
     seed = seeds.fresh() if seed is None else seed
     moves = 0
-    for case in several(seed):
+    for case in several(seed, lopsided=True):
         plan = planned(case, time_limit=4, pins=pins)
         moves += len(plan.steps)
         assert [failure(case.cluster(), plan, draw) for draw in range(3)] == [None] * 3, (case, plan.steps)
