@@ -40,7 +40,7 @@ def test_every_order_and_every_tie_empties_the_nodes(seed: int | None, pins: boo
         plan = planned(case, time_limit=4, pins=pins)
         moves += len(plan.steps)
         assert [failure(case.cluster(), plan, draw) for draw in range(3)] == [None] * 3, (case, plan.steps)
-    assert moves > 5
+    assert moves > 2
 
 
 def test_a_plan_that_is_tampered_with_fails_its_replay() -> None:

@@ -92,7 +92,7 @@ def test_whatever_kube_scheduler_chooses_the_nodes_end_empty(seed: int | None) -
             ordered = [places[name] for name in sorted(places, key=lambda name: int(name.partition("-")[2]))]
             assert case.holds(ordered), (case, plan.steps)
             assert not {f"n{place}" for place in ordered} & {row.node for row in plan.removed}
-    assert moves > 5
+    assert moves > 2
 
 
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(12))
