@@ -21,16 +21,17 @@ import numpy as np
 
 from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
+from planner.constraints import Filter
 from planner.eviction.budgets import Budgets
 from planner.eviction.controllers import Controllers
 from planner.eviction.movable import asks_to_stay, has_local_storage
 from planner.eviction.protections import Protections
-from planner.moves.unchecked_filters import UncheckedFilters
 from planner.problem.derived import forget
 from planner.problem.nodes import Codes, Ints
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
-from planner.scheduler.profile import profiles_of
+from planner.scheduler.profile import make_filters, profiles_of, switched_off
+from planner.state.state import State
 
 
 class Movable:
@@ -207,3 +208,26 @@ def _times(pod: Pod) -> Iterator[datetime]:
 def _owner_key(template: Template) -> object:
     owner = template.owner
     return template.namespace, None if owner is None else (owner.kind, owner.name)
+
+
+class UncheckedFilters:
+    """For every profile the filters that are switched off, evaluated all the same."""
+
+    def __init__(self, problem: Problem) -> None:
+        state: State | None = None
+        self._off: dict[str, tuple[Filter, ...]] = {}
+        for name, config in profiles_of(problem.cluster.scheduler_config).items():
+            if kinds := switched_off(config):
+                state = State(problem) if state is None else state
+                self._off[name] = make_filters(kinds, config, problem, state)
+
+    def of(self, template: Template) -> str:
+        """The name of the first disabled filter that could reject a node for the template; else empty."""
+        off = self._off.get(template.pod.spec.scheduler_name, ())
+        return next((plugin.name for plugin in off if _could_refuse(plugin, template)), "")
+
+
+def _could_refuse(plugin: Filter, template: Template) -> bool:
+    if plugin.compares or not plugin.concerns(template):
+        return False
+    return not plugin.static or bool((plugin.reject(template) != 0).any())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 
 from models.objects.scheduler_config import KubeSchedulerProfile
 from planner.audit.spread_counts import Owners
-from planner.constraints.family import Filter
+from planner.constraints.family import Family, Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.moves.constraint_counts import ConstraintCounts, ConstraintSubset, excesses, worse
 from planner.problem.nodes import Codes, Feasible, Ints, Mask
@@ -18,7 +18,7 @@ from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.scheduler.framework import Framework, Plan
 from planner.scheduler.profile import build, profiles_of
-from planner.state.pod_counts import DomainCounts
+from planner.state.pod_counts import DomainCounts, PodCounts
 from planner.state.state import State
 
 
@@ -236,3 +236,30 @@ def _is_alone(affinity_peers: _AffinityPeers, node: int) -> bool:
 def _once(template: int) -> dict[int, int]:
     """The pods of one template, as tally members."""
     return {template: 1}
+
+
+class Interference:
+    """Decides for pairs of templates whether moves of their pods have to be judged together."""
+
+    def __init__(self, trial: TrialCluster) -> None:
+        self._trial = trial
+        self.related = cache(self._related)
+        self.reads = cache(self._tallies)
+
+    def _related(self, one: int, other: int) -> bool:
+        """Whether one's pods change counts that the other's plugins read, or both share a constraint."""
+        ledger = self._trial.ledger
+        shared = {d.number for d in ledger.of(one)} & {d.number for d in ledger.of(other)}
+        return bool(
+            shared
+            or any(other in tally.members for tally in self.reads(one))
+            or any(one in tally.members for tally in self.reads(other))
+        )
+
+    def _tallies(self, template: int) -> tuple[PodCounts, ...]:
+        """The tallies that any plugin reads for a template."""
+        profile = self._trial.framework(template).profile
+        plugins: dict[int, Family] = {id(plugin): plugin for plugin in profile.filters}
+        plugins |= {id(plugin): plugin for plugin, _ in profile.scores}
+        asked = self._trial.problem.templates[template]
+        return tuple(tally for plugin in plugins.values() for tally in plugin.reads(asked))

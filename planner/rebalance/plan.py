@@ -28,13 +28,12 @@ from planner.proof import effort
 from planner.proof.clock import Clock
 from planner.proof.meter import Meter
 from planner.rebalance.alternatives import Alternatives
+from planner.rebalance.document import document
 from planner.rebalance.evictions_first import EvictionsFirst
-from planner.rebalance.report.document import document
-from planner.rebalance.report.remedies import remedies, tried
-from planner.rebalance.report.unscheduled import UnscheduledMoves
-from planner.rebalance.report.why_not import WhyNot
+from planner.rebalance.notes import UnscheduledMoves
 from planner.rebalance.scope import MoveScope
 from planner.rebalance.search.search import MoveSearch, stages_of
+from planner.rebalance.why_not import WhyNot, remedies, tried
 from planner.waves.open_waves import WaveRules
 from planner.waves.replay import first_failure
 from planner.waves.wave_planner import WavePlan, WavePlanner

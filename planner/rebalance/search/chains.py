@@ -20,11 +20,10 @@ from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Ints, Mask
 from planner.proof import effort
 from planner.proof.meter import Meter
-from planner.rebalance.search.evaluation import Evaluator, Found, OffNode
+from planner.rebalance.search.evaluation import Evaluator, EvictionLimits, Found, OffNode
 from planner.rebalance.search.exchanges import Exchanges
 from planner.rebalance.search.gaps import AlternativeNodes, Openings
 from planner.rebalance.search.greedy import Greedy, crowded
-from planner.rebalance.search.limits import EvictionLimits
 
 
 class Chained:

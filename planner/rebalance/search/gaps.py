@@ -11,8 +11,7 @@ from collections.abc import Hashable, Iterator
 
 import numpy as np
 
-from planner.moves.interference import Interference
-from planner.moves.trial_cluster import TrialCluster
+from planner.moves.trial_cluster import Interference, TrialCluster
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import Codes, Ints, Mask
 

@@ -16,8 +16,7 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
-from planner.rebalance.search.evaluation import Distance, Evaluator, Found, OffNode, distance
-from planner.rebalance.search.limits import EvictionLimits
+from planner.rebalance.search.evaluation import Distance, Evaluator, EvictionLimits, Found, OffNode, distance
 
 __all__ = ["AsScheduled", "Distance", "Greedy", "distance"]
 

@@ -17,7 +17,7 @@ from planner.landing.single_landings import SingleLandings
 from planner.moves.constraint_counts import TrackedConstraint, excesses
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
-from planner.rebalance.search.limits import EvictionLimits
+from planner.rebalance.search.evaluation import EvictionLimits
 
 #: The largest count in one byte: no tiny cluster has more pods, nor a plan for it more moves.
 _MOST_COUNTED = 255

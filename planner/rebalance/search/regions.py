@@ -11,8 +11,7 @@ import numpy as np
 from planner.cpsat.region import Place, Region, RegionConstraint, RegionLimit
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.problem.nodes import Codes, Ints, Mask
-from planner.rebalance.search.evaluation import Evaluator
-from planner.rebalance.search.limits import EvictionLimits
+from planner.rebalance.search.evaluation import Evaluator, EvictionLimits
 
 
 class Regions:

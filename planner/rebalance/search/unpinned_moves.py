@@ -17,9 +17,8 @@ from planner.moves.constraint_counts import TrackedConstraint, excesses, worse
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Ints, Mask
-from planner.rebalance.search.evaluation import Distance, distance
+from planner.rebalance.search.evaluation import Distance, EvictionLimits, distance
 from planner.rebalance.search.greedy import Greedy
-from planner.rebalance.search.limits import EvictionLimits
 
 
 class _Rank(NamedTuple):

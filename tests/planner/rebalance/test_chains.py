@@ -7,7 +7,7 @@ from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
 from planner.rebalance.search.chains import Chains
-from planner.rebalance.search.limits import EvictionLimits
+from planner.rebalance.search.evaluation import EvictionLimits
 from tests.builders import Object, cluster, node, pod, spread
 
 

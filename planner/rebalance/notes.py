@@ -16,7 +16,7 @@ from planner.moves.timeline import EvictionTimeline, Phase
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
 from planner.proof.meter import Meter
-from planner.rebalance.report.remedies import outcome
+from planner.rebalance.why_not import outcome
 from planner.waves.one_by_one import OneByOne
 from planner.waves.open_waves import WaveRules
 from planner.waves.wave_planner import WavePlan
