@@ -11,7 +11,7 @@ refuse them a node, spread aside: nothing keeps their replacements from nodes wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from functools import cached_property, partial
@@ -184,6 +184,19 @@ class Movable:
     def of(self, template: int) -> Codes:
         """The movable pods of a template."""
         return self._by_template.get(template, np.empty(0, np.intp))
+
+    def overdrawn(self, pods: Sequence[int]) -> Iterator[int]:
+        """Pods of Jobs that would fail by all these evictions, as many as have to stay to prevent that.
+
+        A search keeps to the evictions that a Job survives, but a pod may move more than once.
+        """
+        times, controllers = Counter(pods), self.controllers
+        for job, impact in controllers.impacts(pods):
+            if impact.outcome == "Fails":
+                own = [pod for pod in times if controllers.job_of(pod) is job]
+                kept = [pod for pod in own if times[pod] == 1][: controllers.jobs.retries(job)]
+                every = np.flatnonzero(self.weights).tolist()
+                yield from (pod for pod in every if pod not in kept and controllers.job_of(pod) is job)
 
     @property
     def templates(self) -> Iterator[int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
@@ -180,6 +181,15 @@ class TrialCluster:
         """Apply a move to the state."""
         self.state.unbind(move.pod)
         self.state.bind(move.pod, move.target)
+
+    @contextmanager
+    def after(self, moves: Iterable[Move]) -> Iterator[None]:
+        """The cluster with some moves made; in the end it is as it was before."""
+        mark = self.state.mark()
+        for move in moves:
+            self.make(move)
+        yield
+        self.state.rollback(mark)
 
     def attempt(self, move: Move, *, while_away: bool = True) -> bool:
         """Apply a move if the filters accept it and no hard constraint ever gets worse; else do nothing.

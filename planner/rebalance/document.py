@@ -88,14 +88,14 @@ def _not_asked(after: PlacementCounts) -> Iterator[str]:
     """A note on soft constraints that are exceeded and were not asked to be repaired."""
     exceeded = sum(1 for found in after.spread if not found.hard and found.surplus)
     if exceeded:
-        these = (
-            "1 ScheduleAnyway constraint is"
-            if exceeded == 1
-            else f"{exceeded} ScheduleAnyway constraints are"
-        )
-        pods = after.balance.soft_excess
-        many = f"{pods} {'pod' if pods == 1 else 'pods'} too many"
+        these = f"{counted(exceeded, 'ScheduleAnyway constraint')} {'is' if exceeded == 1 else 'are'}"
+        many = f"{counted(after.balance.soft_excess, 'pod')} too many"
         yield f"{these} exceeded, {many}: --soft repairs them as well"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 pod`, `2 pods`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 class PlacementCounts:
@@ -183,16 +183,15 @@ def _stays(trial: TrialCluster, movable: Movable) -> Mapping[str, int]:
 
 def reasons(trial: TrialCluster, waves: Sequence[Sequence[Landing]]) -> list[list[str]]:
     """A reason for every move of every wave, as the cluster is when the wave begins."""
-    mark = trial.state.mark()
     left = [landing.move for wave in waves for landing in wave]
     found = []
-    for wave in waves:
-        moves = [landing.move for landing in wave]
-        left = left[len(moves) :]
-        found.append([_reason(trial, move, left) for move in moves])
-        for move in moves:
-            trial.make(move)
-    trial.state.rollback(mark)
+    with trial.after(()):
+        for wave in waves:
+            moves = [landing.move for landing in wave]
+            left = left[len(moves) :]
+            found.append([_reason(trial, move, left) for move in moves])
+            for move in moves:
+                trial.make(move)
     return found
 
 

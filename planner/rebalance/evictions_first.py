@@ -10,33 +10,22 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from models.objects.pod import Pod
-from planner.eviction.protections import SOFT, Protections
+from planner.eviction.protections import SOFT
 from planner.landing.landing import Landing
-from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 from planner.proof import effort
-from planner.proof.meter import Meter
-from planner.rebalance.alternatives import Alternatives
-from planner.rebalance.search.search import MoveSearch
+from planner.rebalance.alternatives import Alternatives, MoveTask
 from planner.rebalance.search.single_evictions import SingleEvictions
-from planner.waves.open_waves import WaveRules
 from planner.waves.replay import first_failure
 from planner.waves.wave_planner import WavePlan
-
-_MOVED = "moved before"
 
 
 @dataclass(frozen=True, slots=True)
 class EvictionsFirst:
     """Searches for such plans; the trial cluster is left as it was."""
 
-    trial: TrialCluster
-    movable: Movable
-    protections: Protections
-    rules: WaveRules
-    meter: Meter
-    wave_meter: Meter
+    task: MoveTask
 
     def better_than(self, best: WavePlan) -> WavePlan:
         """A plan that leaves less, if one is found; what each leaves broken is repaired first in the next."""
@@ -47,73 +36,39 @@ class EvictionsFirst:
             for identity in broken:
                 first += self._repair(identity, first)
             tried.update(broken)
-            if len(first) == known or self.wave_meter.over():
+            if len(first) == known or self.task.wave_meter.over():
                 break
             best = min(best, self._beginning_with(first), key=lambda one: one.key)
         return best
 
-    @property
-    def is_bounded(self) -> bool:
-        """Whether evictions are limited: single evictions and the rest could not share such limits."""
-        rules = self.protections
-        return bool(self.movable.quotas) or (rules.most, rules.most_per_node, rules.most_per_namespace) != (
-            None,
-            None,
-            None,
-        )
-
     def _broken(self, plan: WavePlan) -> Sequence[Hashable]:
         """The hard constraints that a plan leaves broken."""
-        mark = self.trial.state.mark()
-        for wave in plan.waves:
-            for landing in wave:
-                self.trial.make(landing.move)
-        found = [
-            constraint.asked.identity
-            for constraint in self.trial.ledger.constraints
-            if constraint.hard and constraint.excess()
-        ]
-        self.trial.state.rollback(mark)
-        return found
+        with self.task.trial.after(plan.moves):
+            return [d.asked.identity for d in self.task.trial.ledger.constraints if d.hard and d.excess()]
 
     def _repair(self, identity: Hashable, first: Sequence[Landing]) -> Sequence[Landing]:
         """The evictions that repair a constraint after `first`."""
-        trial = self._after(first)
-        constraint = next(
-            constraint for constraint in trial.ledger.constraints if constraint.asked.identity == identity
-        )
-        return SingleEvictions(trial, self._without(first), constraint, self.wave_meter).run()
+        task = self._after(first)
+        constraint = next(d for d in task.trial.ledger.constraints if d.asked.identity == identity)
+        return SingleEvictions(task.trial, task.movable, constraint, task.wave_meter).run()
 
     def _beginning_with(self, first: Sequence[Landing]) -> WavePlan:
         """A plan that begins with some evictions, or nothing if it does not hold."""
-        trial, movable = self._after(first), self._without(first)
-        rest = self._nothing(trial)
-        if trial.ledger.broken(self.protections.kinds):
-            search = MoveSearch(trial, movable, self.protections, self.meter)
-            alternatives = Alternatives(
-                trial, movable, self.protections, self.rules, None, self.meter, self.wave_meter
-            )
-            rest, _ = alternatives.of(search, search.run())
+        task, kinds = self._after(first), self.task.protections.kinds
+        rest = Alternatives(task).plan().best if task.trial.ledger.broken(kinds) else task.nothing
         waves = [*([landing] for landing in first), *rest.waves]
-        if first_failure(self.trial, waves, soft=SOFT in self.protections.kinds) is not None:
-            return self._nothing(self.trial)
-        weight = rest.weight + sum(int(self.rules.weights[landing.move.pod]) for landing in first)
+        if first_failure(self.task.trial, waves, soft=SOFT in kinds) is not None:
+            return self.task.nothing
+        weight = rest.weight + sum(int(task.rules.weights[landing.move.pod]) for landing in first)
         return replace(rest, waves=waves, weight=weight)
 
-    def _nothing(self, trial: TrialCluster) -> WavePlan:
-        """No moves at all."""
-        hard, soft = (trial.ledger.excess(hard=kind) for kind in (True, False))
-        return WavePlan((), (), (hard, soft if SOFT in self.protections.kinds else 0), soft_excess_left=soft)
-
-    def _without(self, first: Sequence[Landing]) -> Movable:
-        return self.movable.without([landing.move.pod for landing in first], _MOVED)
-
-    def _after(self, first: Sequence[Landing]) -> TrialCluster:
-        """A trial cluster after some moves."""
-        problem = self.trial.problem
+    def _after(self, first: Sequence[Landing]) -> MoveTask:
+        """The same task after some evictions, whose pods stay."""
+        problem, part = self.task.trial.problem, self.task.trial.part
         target = {problem.pods[one.move.pod].key: problem.nodes.names[one.move.target] for one in first}
         pods = [_on(pod, target[pod.key]) if pod.key in target else pod for pod in problem.cluster.pods]
-        return TrialCluster(Problem(replace(problem.cluster, pods=tuple(pods))), self.trial.part)
+        trial = TrialCluster(Problem(replace(problem.cluster, pods=tuple(pods))), part)
+        return replace(self.task.without([one.move.pod for one in first], "moved before"), trial=trial)
 
 
 def _on(pod: Pod, node: str) -> Pod:

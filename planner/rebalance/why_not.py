@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import numpy as np
 
@@ -25,7 +26,10 @@ from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Mask
 from planner.problem.problem import Problem
 from planner.proof import effort
+from planner.rebalance.alternatives import MoveTask
+from planner.rebalance.document import counted
 from planner.scheduler.scheduler import Scheduler
+from planner.waves.wave_planner import WavePlan
 from planner.whatif.letting_go import another_budget, one_replica_more
 from planner.whatif.nodes import add_nodes
 
@@ -169,20 +173,27 @@ def remedies(cluster: Cluster, reasons: Iterable[Reason]) -> Iterator[Change]:
         yield from ((change.summary, changed) for changed, change in another_budget(cluster, pod))
 
 
-def tried(
-    changes: Iterable[Change], plan: Callable[[Cluster], MovePlan], excess: int, pending: int
-) -> Iterator[str]:
-    """A line for each change that leaves less excess, with the moves and the pods still too many."""
-    for words, changed in changes:
-        found = plan(changed)
-        left = found.after.hard_excess
-        if left < excess and found.after.pending <= pending:
-            yield f"with {words}, {outcome(len(found.steps), left)}"
+def what_would_help(task: MoveTask, plan: WavePlan, again: Callable[[Cluster], MovePlan]) -> Iterator[str]:
+    """Why constraints stay broken when all moves are made, and which small changes would help."""
+    problem, meter = task.trial.problem, task.wave_meter
+    with task.trial.after(plan.moves):
+        found = [*WhyNot(task.trial, task.movable).reasons()]
+    yield from (f"stays broken: {reason.text}" for reason in found)
+    if len(problem.pods) * problem.nodes.size > effort.TRIED_PLACES:
+        return
+    meter.look_for("what would help")
+    # Asked before and after every try: one that the clock ended has no result, as the document says.
+    for words, changed in takewhile(lambda _: not meter.over(), remedies(problem.cluster, found)):
+        tried = again(changed)
+        left = tried.after.hard_excess
+        if left < plan.excess[0] and tried.after.pending <= len(problem.queue()):
+            yield f"with {words}, {outcome(len(tried.steps), left)}"
+    meter.over()
 
 
 def outcome(moves: int, left: int) -> str:
     """How many moves a plan has and how many pods too many it leaves."""
-    return f"a plan of {_count(moves, 'move')} leaves {_count(left, 'pod')} too many"
+    return f"a plan of {counted(moves, 'move')} leaves {counted(left, 'pod')} too many"
 
 
 def _in_place(changed: Cluster, before: Sequence[Pod], held: Pod) -> Cluster:
@@ -203,10 +214,6 @@ def _in_place(changed: Cluster, before: Sequence[Pod], held: Pod) -> Cluster:
         for budget in changed.pod_disruption_budgets
     )
     return replace(changed, pods=pods, pod_disruption_budgets=budgets)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _running(pod: Pod, node: str) -> Pod:
