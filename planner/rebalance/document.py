@@ -18,8 +18,7 @@ from planner.landing.landing import HELD, Landing
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes
-from planner.proof.bounds import Claim, Measured, ObjectiveStage, judge, status_of
-from planner.rebalance.lower_bounds import certain
+from planner.proof.bounds import Bound, Claim, Measured, ObjectiveStage, judge, status_of
 from planner.state.state import State
 
 
@@ -44,7 +43,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
     if waves and after.findings > before.findings:
         raise InternalError("a plan leaves something else worse than before")
     values = _values(movable, waves, after.balance)
-    judged = tuple(_judged(values, stages, (*claims, *certain(before.balance.soft_excess))))
+    judged = tuple(_judged(values, stages, (*claims, *_certain(before.balance.soft_excess))))
     return MovePlan(
         status=status_of(stage for stage in judged if stage.name in stages),
         objective=tuple(stage.objective() for stage in judged),
@@ -82,6 +81,13 @@ def _judged(
         if stage.name == "moves":
             pinned = Measured("pinned", values["pinned"], largest=False)
             yield [*judge([*measured[: number + 1], pinned], claims)][-1]
+
+
+def _certain(soft_excess: int) -> Iterator[Claim]:
+    """Claims that hold for all plans: no count is below zero, and without moves everything stays as it is."""
+    for name in ("hardExcess", "moves", "disruption", "softExcess", "pinned"):
+        yield Claim(name, Bound(0, "no count is negative"))
+    yield Claim("softExcess", Bound(soft_excess, "nothing moves"), {"moves": 0})
 
 
 def _not_asked(after: PlacementCounts) -> Iterator[str]:

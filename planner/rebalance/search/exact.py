@@ -21,9 +21,8 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
 from planner.proof.bounds import Assumption
-from planner.rebalance.lower_bounds import chained, proved_by
 from planner.rebalance.search.evaluation import Evaluator, Found, OffNode
-from planner.rebalance.search.regions import Regions
+from planner.rebalance.search.regions import Regions, chained, proved_by
 
 if TYPE_CHECKING:
     from planner.cpsat.moves import Shift

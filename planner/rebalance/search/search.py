@@ -27,13 +27,13 @@ from planner.moves.pin_policy import PinPolicy
 from planner.moves.trial_cluster import TrialCluster
 from planner.proof import effort
 from planner.proof.meter import Meter
-from planner.rebalance.lower_bounds import LowerBounds
 from planner.rebalance.search.chains import Chained
 from planner.rebalance.search.evaluation import Evaluator, Found, FoundMoves, Values, stages_of
 from planner.rebalance.search.exact import ModelOfAllNodes
 from planner.rebalance.search.exhaustive import Exhaustive, TriedOut, is_tiny
 from planner.rebalance.search.greedy import AsScheduled
 from planner.rebalance.search.placements import Placements
+from planner.rebalance.search.regions import LowerBounds
 
 __all__ = ["Found", "FoundMoves", "MoveSearch", "stages_of"]
 
