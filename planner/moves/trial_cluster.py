@@ -155,14 +155,15 @@ class TrialCluster:
             return feasible, np.zeros(self.problem.nodes.size, np.int64)
         return feasible, framework.totals(plan, feasible)
 
+    def tops(self, template: int) -> tuple[Mask, Mask]:
+        """The nodes that pass the filters for a template now, and those of them with the highest score."""
+        feasible, totals = self.choice(template)
+        return feasible.mask, feasible.mask & (totals == totals[feasible.mask].max(initial=0))
+
     def first_choice(self, template: int) -> int | None:
         """The node that the scheduler takes whatever the tie-break; None without a unique best node."""
-        feasible, totals = self.choice(template)
-        if not feasible.count:
-            return None
-        best = feasible.best(totals)
-        ties = int(np.count_nonzero(feasible.mask & (totals == totals[best])))
-        return best if ties == 1 else None
+        tops = np.flatnonzero(self.tops(template)[1])
+        return int(tops[0]) if len(tops) == 1 else None
 
     def domains(self, template: int) -> Codes:
         """A number for every node, equal where all constraints with shared domains see the same domain."""

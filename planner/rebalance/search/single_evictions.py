@@ -129,13 +129,12 @@ class SingleEvictions:
         mark = trial.state.mark()
         for phase in self._timeline.own_phases(move):
             self._timeline.put(move, phase)
-            feasible, totals = trial.choice(template)
-            tops: Mask = feasible.mask & (totals == totals[feasible.mask].max(initial=0))
+            feasible, tops = trial.tops(template)
             if not tops.any() or worse(before, self._hard) or trial.breaks_affinity_of(template, source):
                 found = {source: None}
                 break
             found |= dict.fromkeys(np.flatnonzero(tops).tolist())
-            others = others or bool((feasible.mask & ~tops).any())
+            others = others or bool((feasible & ~tops).any())
         trial.state.rollback(mark)
         return ([] if source in found else [*found]), others
 

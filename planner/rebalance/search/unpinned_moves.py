@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.eviction.protections import Protections
-from planner.moves.constraint_counts import TrackedConstraint, excesses, worse
+from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Ints, Mask
-from planner.rebalance.search.evaluation import Distance, EvictionLimits, distance
+from planner.rebalance.search.evaluation import Distance, EvictionLimits, OffNode, distance
 from planner.rebalance.search.greedy import Greedy
 
 
@@ -38,10 +38,8 @@ def unpinned_moves(
     trial: TrialCluster, movable: Movable, protections: Protections, most: int | None
 ) -> Sequence[Move]:
     """Such moves in their order, at most `most` if that is given; the trial cluster stays as it is."""
-    mark = trial.state.mark()
-    moves = UnpinnedMoves(trial, movable, protections).repair(most)
-    trial.state.rollback(mark)
-    return moves
+    with trial.after(()):
+        return UnpinnedMoves(trial, movable, protections).repair(most)
 
 
 class UnpinnedMoves:
@@ -51,6 +49,7 @@ class UnpinnedMoves:
         self._trial = trial
         self._movable = movable
         self._kinds = protections.kinds
+        self._none = trial.problem.nodes.none
         self._limits = EvictionLimits(trial, movable, protections)
         self._greedy = Greedy(trial, movable, self._limits)
 
@@ -92,63 +91,39 @@ class UnpinnedMoves:
 
     def _way(self, pod: int) -> _Rank | None:
         """The rank of evicting a pod; None unless all possible landings are equally good."""
-        trial, state, template = self._trial, self._trial.state, self._trial.template(pod)
-        hard = [constraint for constraint in trial.ledger.of(template) if constraint.hard]
+        trial, template = self._trial, self._trial.template(pod)
         cared = [d for d in trial.ledger.of(template) if d.rule.constraint.when_unsatisfiable in self._kinds]
-        before, far = excesses(hard), distance(cared)
-        source, mark = int(state.node_of[pod]), state.mark()
-        crowded = self._crowded(template, source)
-        state.unbind(pod)
-        found = None
-        if not worse(before, hard) and not trial.breaks_affinity_of(template, source):
-            feasible, totals = trial.choice(template)
-            tops: Mask = feasible.mask & (totals == totals[feasible.mask].max(initial=0))
-            for by_scores, nodes in enumerate((feasible.mask, tops)):
-                reached = self._reached(pod, nodes, cared, before, hard) if nodes.any() else None
-                if reached is not None and reached < far:
-                    target = int(np.flatnonzero(tops)[0])
-                    state.bind(pod, target)
-                    soft = sum(d.excess() for d in trial.ledger.of(template) if not d.hard)
-                    found = _Rank(
-                        reached,
-                        bool(by_scores),
-                        soft,
-                        int(self._movable.weights[pod]),
-                        -crowded,
-                        -int(nodes.sum()),
-                        pod,
-                        target,
-                    )
-                    break
-        state.rollback(mark)
+        far, crowded = distance(cared), self._crowded(template, int(trial.state.node_of[pod]))
+        lifted, found = OffNode(trial, pod), None
+        feasible, tops = trial.tops(template) if lifted.is_harmless else (self._none, self._none)
+        for by_scores, nodes in enumerate((feasible, tops)):
+            reached = self._reached(lifted, nodes, cared)
+            if reached is not None and reached < far:
+                target = int(np.flatnonzero(tops)[0])
+                trial.state.bind(pod, target)
+                soft = sum(d.excess() for d in trial.ledger.of(template) if not d.hard)
+                weight, many = int(self._movable.weights[pod]), int(nodes.sum())
+                found = _Rank(reached, bool(by_scores), soft, weight, -crowded, -many, pod, target)
+                break
+        lifted.back()
         return found
 
-    def _reached(
-        self,
-        pod: int,
-        nodes: Mask,
-        cared: Sequence[TrackedConstraint],
-        before: Sequence[int],
-        hard: Sequence[TrackedConstraint],
-    ) -> Distance | None:
+    def _reached(self, lifted: OffNode, nodes: Mask, cared: Sequence[TrackedConstraint]) -> Distance | None:
         """The distance of constraints from their goal if a pod lands on these nodes; None if nodes differ."""
-        state, found = self._trial.state, set[Distance]()
+        found = set[Distance]()
         for node in self._different(nodes, cared):
-            mark = state.mark()
-            state.bind(pod, node)
-            if not worse(before, hard):
-                found.add(distance(cared))
-            else:
-                found |= {(-1, 0, 0), (-2, 0, 0)}
-            state.rollback(mark)
-            if len(found) > 1:
+            if lifted.lands(node, nearer=False) is None:
                 return None
-        return found.pop()
+            found.add(distance(cared))
+            lifted.lift()
+        return found.pop() if len(found) == 1 else None
 
     @staticmethod
     def _different(nodes: Mask, constraints: Sequence[TrackedConstraint]) -> list[int]:
         """One of these nodes for each class that constraints distinguish: by domain, or by its counts."""
         inside = np.flatnonzero(nodes)
+        if not inside.size:
+            return []
         traits: list[Ints] = []
         for constraint in constraints:
             codes = constraint.rule.column.codes[inside]
