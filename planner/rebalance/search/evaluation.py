@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from planner.eviction.protections import SOFT, Protections
-from planner.moves.constraint_counts import TrackedConstraint, excesses, worse
+from planner.moves.constraint_counts import ConstraintCounts, TrackedConstraint, excesses, worse
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
@@ -59,6 +59,28 @@ class ConstraintGroup:
         return any(constraint.excess() for constraint in self.constraints)
 
 
+def groups_of(
+    ledger: ConstraintCounts, movable: Movable, first: Iterable[TrackedConstraint], *, hard: bool = False
+) -> Iterator[ConstraintGroup]:
+    """Some constraints, and all that share movable templates with them; with `hard` only of hard ones."""
+    seen = set[int]()
+    for constraint in first:
+        if constraint.number in seen:
+            continue
+        templates, group = dict[int, None](), {constraint.number: constraint}
+        waiting = [constraint]
+        while waiting:
+            asked = waiting.pop()
+            for template in sorted(asked.members.union(asked.carriers)):
+                if template not in templates and movable.of(template).size:
+                    templates[template] = None
+                    near = {d.number: d for d in ledger.of(template) if d.hard or not hard}
+                    waiting += [d for number, d in near.items() if number not in group]
+                    group |= near
+        seen.update(group)
+        yield ConstraintGroup(sorted(templates), [group[number] for number in sorted(group)])
+
+
 class Evaluator:
     """A trial cluster to try moves on, what they are worth, and what is known about all moves."""
 
@@ -90,30 +112,9 @@ class Evaluator:
     @cached_property
     def groups(self) -> Sequence[ConstraintGroup]:
         """The constraints that are broken to begin with, and all that share pods with them."""
-        groups: list[ConstraintGroup] = []
-        seen: set[int] = set()
         self.set()
-        for constraint in self.trial.ledger.broken(self.protections.kinds):
-            if constraint.number not in seen:
-                groups.append(self._related(constraint))
-                seen.update(other.number for other in groups[-1].constraints)
-        return groups
-
-    def _related(self, constraint: TrackedConstraint) -> ConstraintGroup:
-        """The movable templates connected with a constraint, and all constraints on those templates."""
-        found: dict[int, TrackedConstraint] = {}
-        templates: dict[int, None] = {}
-        waiting = [constraint]
-        while waiting:
-            constraint = waiting.pop()
-            if constraint.number in found:
-                continue
-            found[constraint.number] = constraint
-            for template in sorted(constraint.members.union(constraint.carriers)):
-                if template not in templates and self.movable.of(template).size:
-                    templates[template] = None
-                    waiting += self.trial.ledger.of(template)
-        return ConstraintGroup(sorted(templates), [found[number] for number in sorted(found)])
+        broken = self.trial.ledger.broken(self.protections.kinds)
+        return [*groups_of(self.trial.ledger, self.movable, broken)]
 
     def still_broken(self) -> list[TrackedConstraint]:
         """The hard constraints of all groups that have too many pods now."""

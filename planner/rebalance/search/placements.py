@@ -15,10 +15,10 @@ import numpy as np
 
 from planner.eviction.protections import Protections
 from planner.landing.single_landings import SingleLandings
-from planner.moves.constraint_counts import TrackedConstraint, excesses
+from planner.moves.constraint_counts import excesses
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
-from planner.rebalance.search.evaluation import EvictionLimits
+from planner.rebalance.search.evaluation import EvictionLimits, groups_of
 
 #: The largest count in one byte: no tiny cluster has more pods, nor a plan for it more moves.
 _MOST_COUNTED = 255
@@ -88,8 +88,9 @@ class Placements:
         self._trial = TrialCluster(trial.problem, trial.part) if landings is None else landings.trial
         self._nodes = trial.problem.nodes.size
         self.kinds = [*_kinds(trial, movable)]
-        self._groups = [*self._apart()]
         self._hard = [constraint for constraint in self._trial.ledger.constraints if constraint.hard]
+        #: Of constraints that share no movable template a move affects one alone.
+        self._groups = [*groups_of(self._trial.ledger, movable, self._hard, hard=True)]
         self._soft = [constraint for constraint in self._trial.ledger.constraints if not constraint.hard]
         self._judge, self._hole = cache(self._judged), cache(self._without_one)
         node_of = trial.problem.node_of
@@ -112,7 +113,7 @@ class Placements:
     def _judged(self, counts: bytes) -> Judged:
         self._take(counts)
         needs = (
-            max((d.moves_needed(closed=False) or 0 for d in group if d.excess()), default=0)
+            max((d.moves_needed(closed=False) or 0 for d in group.constraints if d.excess()), default=0)
             for group in self._groups
         )
         soft = sum(constraint.excess() for constraint in self._soft)
@@ -208,19 +209,6 @@ class Placements:
                     _Quota(len(self._now) + places.setdefault(key, len(places)), min(most, _MOST_COUNTED))
                     for key, most in limits.of(kind.template, node)
                 ]
-
-    def _apart(self) -> Iterator[list[TrackedConstraint]]:
-        """The hard constraints in groups that share no movable template: a move affects one group alone."""
-        movable = {kind.template for kind in self.kinds}
-        left = [constraint for constraint in self._trial.ledger.constraints if constraint.hard]
-        while left:
-            group, templates = [left.pop(0)], set[int]()
-            for constraint in group:
-                templates |= movable.intersection(constraint.members.union(constraint.carriers))
-                near = [d for d in left if templates.intersection(d.members.union(d.carriers))]
-                left = [d for d in left if d not in near]
-                group += near
-            yield group
 
 
 def _kinds(trial: TrialCluster, movable: Movable) -> Iterator[MovableKind]:
