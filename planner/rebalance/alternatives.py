@@ -111,8 +111,6 @@ class Alternatives:
     def _others(self) -> Iterator[Sequence[Move]]:
         task = self._task
         yield unpinned_moves(task.trial, task.movable, task.protections, task.most)
-        if task.rules.evict_only:
-            yield self._search.run(natural=True).moves
 
     def _instead(self, found: FoundMoves, first: WavePlan) -> Iterator[Found]:
         """Other moves to try one after the other; even the best of them may leave more than was found."""

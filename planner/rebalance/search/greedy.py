@@ -24,9 +24,8 @@ __all__ = ["AsScheduled", "Distance", "Greedy", "distance"]
 class AsScheduled:
     """The neighbourhood of moves that the scheduler makes by itself, or nearly so."""
 
-    def __init__(self, evaluator: Evaluator, *, natural: bool = False) -> None:
-        """With `natural` only the scheduler's own choices are taken."""
-        self._evaluator, self._natural = evaluator, natural
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
 
     def improve(self, best: Found) -> Found:
         """The moves that repair what is broken one by one."""
@@ -35,7 +34,7 @@ class AsScheduled:
         limits = EvictionLimits(it.trial, it.movable, it.protections)
         broken = it.trial.ledger.broken(it.protections.kinds)
         greedy = Greedy(it.trial, it.movable, limits)
-        return it.of(greedy.repair(broken, it.most, natural=self._natural))
+        return it.of(greedy.repair(broken, it.most))
 
 
 class Greedy:
@@ -47,27 +46,25 @@ class Greedy:
         self._movable = movable
         self.limits = limits
 
-    def repair(
-        self, constraints: Iterable[TrackedConstraint], most: int | None, *, natural: bool = False
-    ) -> list[Move]:
+    def repair(self, constraints: Iterable[TrackedConstraint], most: int | None) -> list[Move]:
         """Moves until no move is an improvement, at most `most` if that is given; they have been made."""
         moves: list[Move] = []
         waiting = [constraint for constraint in constraints if constraint.excess()]
         while waiting and _may_grow(moves, most):
             improved = []
             for constraint in waiting:
-                move = self._better(constraint, natural=natural) if _may_grow(moves, most) else None
+                move = self._better(constraint) if _may_grow(moves, most) else None
                 if move is not None:
                     moves.append(move)
                     improved.append(constraint)
             waiting = [constraint for constraint in improved if constraint.excess()]
         return moves
 
-    def _better(self, constraint: TrackedConstraint, *, natural: bool) -> Move | None:
+    def _better(self, constraint: TrackedConstraint) -> Move | None:
         """A move that brings a constraint nearer to its goal; it has been made."""
         for domain in crowded(constraint):
             for pod in self.candidates(constraint, domain):
-                move = self._try(pod, natural=natural)
+                move = self._try(pod)
                 if move is not None:
                     self.limits.remember((move,))
                     return move
@@ -106,18 +103,18 @@ class Greedy:
                 counted[constraint.hard] += int(constraint.rule.counts.sums()[code])
         return int(self._movable.weights[pod]), -counted[True], -counted[False]
 
-    def _try(self, pod: int, *, natural: bool) -> Move | None:
+    def _try(self, pod: int) -> Move | None:
         """The best move of a pod, if any brings its constraints nearer to their goal."""
         source, lifted = int(self._state.node_of[pod]), OffNode(self._trial, pod)
         if lifted.is_harmless:
-            for target in self._targets(self._trial.template(pod), source, natural=natural):
+            for target in self._targets(self._trial.template(pod), source):
                 move = lifted.lands(target, nearer=True)
                 if move is not None:
                     return move
         lifted.back()
         return None
 
-    def _targets(self, template: int, source: int, *, natural: bool) -> Iterator[int]:
+    def _targets(self, template: int, source: int) -> Iterator[int]:
         """The scheduler's own choice first, then the best node of every set of domains."""
         feasible, totals = self._trial.choice(template)
         if not feasible.count:
@@ -125,8 +122,6 @@ class Greedy:
         best = feasible.best(totals)
         if best != source:
             yield best
-        if natural:
-            return
         mask = feasible.mask.copy()
         mask[source] = False
         for node in _best_of_each(self._trial.domains(template), mask, totals):

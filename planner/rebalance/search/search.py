@@ -94,22 +94,18 @@ class MoveSearch:
     ) -> None:
         self._evaluator = Evaluator(trial, movable, protections, meter, most)
 
-    def run(self, *, natural: bool = False) -> FoundMoves:
-        """The best moves found; with `natural` only moves to the scheduler's own choice."""
+    def run(self) -> FoundMoves:
+        """The best moves found."""
         it = self._evaluator
         best = it.of(())
-        if natural:
-            best = AsScheduled(it, natural=True).improve(best)
-        else:
-            it.learn(LowerBounds(it).counted())
-            for entry in (entry for entry in NEIGHBOURHOODS if self._size in entry.sizes):
-                it.meter.look_for(entry.sought)
-                best = it.best((best, entry.make(it).improve(best)))
-                it.tell(best)
-                it.set()
-                if not it.is_open(best) or it.meter.over():
-                    break
-        it.set()
+        it.learn(LowerBounds(it).counted())
+        for entry in (entry for entry in NEIGHBOURHOODS if self._size in entry.sizes):
+            it.meter.look_for(entry.sought)
+            best = it.best((best, entry.make(it).improve(best)))
+            it.tell(best)
+            it.set()
+            if not it.is_open(best) or it.meter.over():
+                break
         return it.result(best)
 
     @property
