@@ -11,8 +11,8 @@ from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.rebalance.search.evaluation import Found, FoundMoves, Values
+from planner.rebalance.search.greedy import unpinned_moves
 from planner.rebalance.search.search import MoveSearch
-from planner.rebalance.search.unpinned_moves import unpinned_moves
 from planner.waves.open_waves import WaveRules
 from planner.waves.wave_planner import WavePlan, WavePlanner
 
