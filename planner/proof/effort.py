@@ -333,10 +333,8 @@ RELAXED_REGION_WORK, EXACT_REGION_WORK = 5.0, 20.0
 SEQUENCES_OF_MOVES = 8
 #: So many pods of a domain are tried before it is given up: those after them are seldom different.
 PODS_OF_A_DOMAIN = 8
-#: How deep pods move over for each other, and how many ways are tried on each level, the deepest first.
-CHAIN_DEPTH, CHAIN_WAYS = 3, (4, 3, 4, 12)
-#: How many other pods leave a node together on each level; those that have gaps to go to are found soon.
-CHAIN_TOGETHER = (0, 48, 3, 3)
+#: So many gaps are tried for a pod, so many nodes that bystanders can open, and so many bystanders of each.
+CHAIN_GAPS, CHAIN_OPENED, CHAIN_TOGETHER = 4, 3, 48
 #: How many pods of a domain are tried with chains: each asks for every node.
 CHAIN_PODS = 2
 #: Gaps that differ by less than this part of a pod are equally tight.

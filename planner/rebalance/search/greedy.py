@@ -74,13 +74,8 @@ class Greedy:
                     return move
         return None
 
-    def candidates(
-        self, constraint: TrackedConstraint, domain: int, steps: Ints | None = None
-    ) -> Sequence[int]:
-        """Pods that may leave a domain: the cheapest first, then those whose own domains are fullest.
-
-        Of equal pods those first whose nodes have the lowest number in `steps`, if that is given.
-        """
+    def candidates(self, constraint: TrackedConstraint, domain: int) -> Sequence[int]:
+        """Pods that may leave a domain: the cheapest first, then those whose own domains are fullest."""
         inside = constraint.rule.counts.eligible & (constraint.rule.column.codes == domain)
         found: dict[tuple[int, int], int] = {}
         for template in sorted(constraint.members):
@@ -93,10 +88,7 @@ class Greedy:
                     continue
                 if first is None or self._movable.weights[pod] < self._movable.weights[first]:
                     found[template, node] = pod
-        keys = {
-            pod: (*self._rank(template, node, pod), 0 if steps is None else int(steps[node]), pod)
-            for (template, node), pod in found.items()
-        }
+        keys = {pod: (*self._rank(template, node, pod), pod) for (template, node), pod in found.items()}
         return sorted(keys, key=keys.__getitem__)[: effort.PODS_OF_A_DOMAIN]
 
     def _rank(self, template: int, node: int, pod: int) -> tuple[int, int, int]:
