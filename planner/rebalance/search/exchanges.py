@@ -145,7 +145,7 @@ class Exchanges:
             node = int(self._trial.state.node_of[pod])
             traffic = out.get((workload.template, int(kind.codes[node])))
             eligible = workload.constraint.rule.counts.eligible[node]
-            if eligible and traffic is not None and traffic.most and pod not in self._limits.moved:
+            if eligible and traffic is not None and traffic.most:
                 yield node
 
     def _coming(
@@ -207,51 +207,32 @@ class ExchangeOrder:
         chosen = []
         for pod in pods:
             node = int(self._trial.state.node_of[pod])
-            if left[node] and pod not in self._limits.moved:
+            if left[node]:
                 left[node] -= 1
                 chosen.append(pod)
         return chosen
 
     def run(self, meter: Meter) -> list[Move]:
         """The moves in their order; they have been made."""
-        moves: list[Move] = []
-        while not meter.over():
-            found = [*self._round(opening=True)] or [*self._first(self._round(opening=False))]
-            if not found:
-                break
-            moves += found
+        moves, made = list[Move](), True
+        while made and not meter.over():
+            made = False
+            for kind, node in sorted(self._slots):
+                while self._slots[kind, node] and (move := self._into(kind, node)) is not None:
+                    moves.append(move)
+                    made = True
         return moves
 
-    @staticmethod
-    def _first(moves: Iterator[Move]) -> Iterator[Move]:
-        found = next(moves, None)
-        if found is not None:
-            yield found
-
-    def _round(self, *, opening: bool) -> Iterator[Move]:
-        """Moves to slots with room; with `opening` only of pods that leave a gap for others."""
-        for kind, node in sorted(self._slots):
-            while self._slots[kind, node]:
-                move = self._into(kind, node, opening=opening)
-                if move is None:
-                    break
-                yield move
-
-    def _into(self, kind: int, node: int, *, opening: bool) -> Move | None:
+    def _into(self, kind: int, node: int) -> Move | None:
         """A move to a slot, if any pod can come there now; it has been made."""
         domain = self._exchange.domain_of[kind][node]
         for template in self._templates[kind]:
             if not self._coming[template, domain] or not self._trial.accepts(template, node):
                 continue
-            tried = 0
-            for pod in self._leaving[template]:
-                source = int(self._trial.state.node_of[pod])
-                if bool(self._wanted[source]) is not opening or source == node:
-                    continue
-                tried += 1
-                if tried > effort.EXCHANGE_PODS:
-                    break
-                move = Move(pod, source, node)
+            sources = {pod: int(self._trial.state.node_of[pod]) for pod in self._leaving[template]}
+            others = [pod for pod in sources if sources[pod] != node]
+            for pod in sorted(others, key=lambda pod: not self._wanted[sources[pod]])[: effort.EXCHANGE_PODS]:
+                move = Move(pod, sources[pod], node)
                 if self._limits.allow((move,)) and self._trial.attempt(move):
                     self._take(move, template, kind, domain)
                     return move
