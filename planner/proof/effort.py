@@ -17,6 +17,18 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class LimitEffort:
+    """The limit of time of a batch."""
+
+    #: Where none is asked for: so many seconds, and one for every so many pods where that is more.
+    least_seconds: float = 30.0
+    pods_a_second: int = 5_000
+    #: The seconds that are kept for checking the plan: for every pod, and what part of the limit at most.
+    check_per_pod: float = 0.0003
+    most_check: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
 class OrderEffort:
     """Orders of binds."""
 
@@ -281,6 +293,7 @@ class RolloutEffort:
 class Effort:
     """How far every engine goes; `dataclasses.replace` makes another one."""
 
+    limit: LimitEffort = LimitEffort()
     orders: OrderEffort = OrderEffort()
     exact: ExactEffort = ExactEffort()
     sequences: SequenceEffort = SequenceEffort()
