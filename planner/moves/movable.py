@@ -72,11 +72,6 @@ class Movable:
         found.weights[more] = 0
         return found
 
-    @property
-    def template_of(self) -> Codes:
-        """The template of every pod."""
-        return self._problem.template_of
-
     def _weigh(self) -> None:
         """Rank the movable pods by priority and deletion cost: 1 for the cheapest rank, then 2, 3, ...."""
         costs: dict[int, tuple[int, int]] = {}

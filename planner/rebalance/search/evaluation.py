@@ -100,14 +100,10 @@ class Evaluator:
         self._start = trial.state.mark()
 
     @property
-    def pairs(self) -> int:
-        """How many pairs of a movable template and a node there are."""
-        return len([*self.movable.templates]) * self.trial.problem.nodes.size
-
-    @property
     def is_large(self) -> bool:
         """Whether the cluster is too large for models of all nodes."""
-        return self.pairs > effort.REGION_VARIABLES
+        pairs = len([*self.movable.templates]) * self.trial.problem.nodes.size
+        return pairs > effort.REGION_VARIABLES
 
     @cached_property
     def groups(self) -> Sequence[ConstraintGroup]:

@@ -217,7 +217,7 @@ class LowerBounds:
 
     def _achieved(self, group: ConstraintGroup, moves: Sequence[Move]) -> Counter[str]:
         """What moves have of a group on the trial cluster after them."""
-        pods = [move.pod for move in moves if self._movable.template_of[move.pod] in group.templates]
+        pods = [move.pod for move in moves if self._evaluator.trial.template(move.pod) in group.templates]
         excess = sum(d.excess() for d in group.constraints if d.hard or _SOFT in self._stages)
         weight = int(self._movable.weights[pods].sum()) if pods else 0
         return Counter(moves=len(pods), disruption=weight, **({_SOFT: excess} if excess else {}))
