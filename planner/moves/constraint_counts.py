@@ -18,7 +18,7 @@ import numpy as np
 
 from planner.audit.spread_counts import AskedRule, asked
 from planner.constraints.pod_topology_spread import HARD
-from planner.problem.nodes import Ints, Mask
+from planner.problem.nodes import Ints
 from planner.problem.problem import Problem
 from planner.state.state import State
 
@@ -40,15 +40,6 @@ class TrackedConstraint:
     def surplus(self) -> Ints:
         """For every domain, how many pods it has too many."""
         return np.where(self.held.sums() > 0, self.rule.surplus(), 0)
-
-    def bears_less(self) -> Mask:
-        """For every domain, whether one pod fewer leaves no domain with more pods too many."""
-        fine = np.ones(len(self.rule.column.values) + 1, np.bool_)
-        sums, minimum = self.rule.counts.sums(), self.rule.minimum()
-        if not self.rule.few_domains:
-            full = (sums > minimum - 1 + self.max_skew) & (self.held.sums() > 0)
-            fine[np.flatnonzero(self.rule.counts.domains & (sums == minimum))] = not full.any()
-        return fine
 
     def moves_needed(self, *, closed: bool) -> int | None:
         """A lower bound, from the counts alone, on the moves that repair it; None when no moves can.

@@ -1,4 +1,4 @@
-"""Better moves from models of all nodes, each a solution of the solver brought into an order that holds.
+"""Better moves from a model of all nodes: the solution of the solver, brought into an order that holds.
 
 In that order each move is admissible when all before it are done, and no constraint has more excess than
 before it, neither while the pod is away nor when its replacement is there.  Where moves wait for each other
@@ -8,19 +8,15 @@ in a cycle, one of the pods takes a temporary place.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from enum import IntEnum
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.cpsat.region import Region
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
-from planner.proof.bounds import Assumption
 from planner.rebalance.search.evaluation import Evaluator, Found, OffNode
 from planner.rebalance.search.regions import Regions, chained, proved_by
 
@@ -28,23 +24,8 @@ if TYPE_CHECKING:
     from planner.cpsat.moves import Shift
 
 
-class _ModelVariant(IntEnum):
-    """What a model of all nodes requires of moves; each variant requires more than the one before."""
-
-    #: A final state within all bounds.
-    ENDS = 0
-    #: Pods come only to domains that stay within bounds.
-    COMES = 1
-    #: No pod leaves where none can be spared for a while, neither before all moves nor after them.
-    SPARED = 2
-
-
-#: The assumptions under which the bounds of a model hold for all moves; bounds of other models are not used.
-_ASSUMES = {_ModelVariant.ENDS: (), _ModelVariant.COMES: (Assumption.NOTHING_WORSE,)}
-
-
 class ModelOfAllNodes:
-    """The neighbourhood of all moves that lead to a solution of a model, the least strict model first."""
+    """The neighbourhood of all moves that lead to a solution of the model."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
@@ -52,53 +33,27 @@ class ModelOfAllNodes:
     def improve(self, best: Found) -> Found:
         """Better moves than the best so far, if the solver finds any; it keeps the bounds that are proved."""
         it = self._evaluator
-        region, tried = Regions(it).exact(), [best]
-        for variant in _ModelVariant:
-            shift = self._shift(region, variant)
-            if shift is None:
-                continue
-            if variant in _ASSUMES:
-                bounds = proved_by(shift, it.stages)
-                it.learn(chained(it.stages, bounds, "a model of all nodes", *_ASSUMES[variant]))
-            found = self._following(region, shift)
-            # Of equally good moves the ones from the stricter model.
-            tried.insert(1, found)
-            best = it.best(tried)
-            done = all(found[1][name] == value for name, value in shift.values.items())
-            if done or not it.is_open(best) or it.meter.over():
-                break
-        return best
+        shift = self._shift()
+        if shift is None:
+            return best
+        it.learn(chained(it.stages, proved_by(shift, it.stages), "a model of all nodes"))
+        it.set()
+        found = it.of(MoveOrder(it.trial, it.movable, shift).run(it.meter.over))
+        return it.best((best, found))
 
-    def _shift(self, region: Region, variant: _ModelVariant) -> Shift | None:
+    def _shift(self) -> Shift | None:
         """The best solution of the solver: first with the excess fixed at its lower bound."""
         from planner.cpsat.moves import MoveModel
 
         it = self._evaluator
-        excess, work = it.floor["hardExcess"], effort.EXACT_REGION_WORK
-        returning = variant is _ModelVariant.SPARED
-        make = partial(MoveModel, region, arriving=variant > _ModelVariant.ENDS, returning=returning)
+        region, excess, work = Regions(it).exact(), it.floor["hardExcess"], effort.EXACT_REGION_WORK
         if it.most is None:
-            model = make(hard_excess=excess)
+            model = MoveModel(region, hard_excess=excess)
             shift = model.solve(it.stages[1:], it.meter.part(work), work)
             if shift is not None:
                 known = {"hardExcess": excess}
                 return replace(shift, values={**known, **shift.values}, bounds={**known, **shift.bounds})
-        return make(most_moves=it.most).solve(it.stages, it.meter.part(work), work)
-
-    def _following(self, region: Region, shift: Shift) -> Found:
-        """The best moves from a solution; moves left over come first in the next attempt."""
-        it = self._evaluator
-        found: list[Found] = []
-        first: dict[Key, int] = {}
-        for attempt in range(effort.SEQUENCES_OF_MOVES):
-            it.set()
-            order = MoveOrder(it.trial, it.movable, shift, first)
-            found.append(it.of(order.run(it.meter.over)))
-            if not order.left or it.meter.over():
-                break
-            first |= dict.fromkeys(order.left, attempt)
-        it.set()
-        return it.best(found)
+        return MoveModel(region, most_moves=it.most).solve(it.stages, it.meter.part(work), work)
 
 
 #: A template, and a node that one of its pods leaves or comes to.
@@ -108,13 +63,12 @@ Key = tuple[int, int]
 class MoveOrder:
     """Makes moves on a trial cluster, as many of those wanted as an order is found for."""
 
-    def __init__(self, trial: TrialCluster, movable: Movable, shift: Shift, first: Mapping[Key, int]) -> None:
-        """For a solution; of the keys in `first` the highest number leaves first."""
+    def __init__(self, trial: TrialCluster, movable: Movable, shift: Shift) -> None:
+        """For how many pods of each template are to leave and to come to each node."""
         self._trial = trial
         self._movable = movable
         self._leaving = Counter(shift.leaving)
         self._coming = Counter(shift.coming)
-        self._first = first
         self._parked: dict[Key, list[int]] = {}
         self._moves: list[Move] = []
         self._moved: set[int] = set()
@@ -129,22 +83,9 @@ class MoveOrder:
                 patience -= 1
         return self._moves
 
-    @property
-    def left(self) -> Collection[Key]:
-        """The templates and nodes of pods that were to leave and have not."""
-        return self._leaving.keys()
-
     def _pass(self) -> bool:
-        """Make every move that can be made now; keys in `first` are tried again after each."""
-        keys = sorted(self._leaving, key=lambda key: -self._first.get(key, 0))
-        urgent = [key for key in keys if key in self._first]
-        made = False
-        for key in keys:
-            if self._leaving[key] and self._go(*key):
-                made = True
-                while any(self._leaving[other] and self._go(*other) for other in urgent):
-                    pass
-        return made
+        """Make every move that can be made now; whether there was any."""
+        return any([self._go(*key) for key in list(self._leaving)])
 
     def _go(self, template: int, source: int) -> bool:
         """Move a pod to where one of its kind is wanted, if that is possible now."""

@@ -16,7 +16,7 @@ import numpy as np
 from planner.cpsat.region import Place, Region, RegionConstraint, RegionLimit
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import Move
-from planner.problem.nodes import Codes, Ints, Mask
+from planner.problem.nodes import Codes, Ints
 from planner.proof import effort
 from planner.proof.bounds import Assumption, Bound, Claim
 from planner.rebalance.search.evaluation import ConstraintGroup, Evaluator, EvictionLimits, Found
@@ -124,12 +124,7 @@ class Regions:
         cuts = np.flatnonzero(np.diff(keys[order])) + 1
         parts = np.split(order, cuts) if order.size else []
         asking = _sites_of(of, group)
-        spares = constraint.bears_less()[:-1] & (constraint.surplus() == 0)
-        places = tuple(
-            _place(constraint, asking, spares, sites[part], np.unique(codes[part])) for part in parts
-        )
-        asked = constraint.members.intersection(constraint.carriers, templates) if constraint.hard else ()
-        kept_out = [t for t in asked if any(plugin.compares for plugin in self._trial.plan(t).changing)]
+        places = tuple(_place(constraint, asking, sites[part], np.unique(codes[part])) for part in parts)
         return RegionConstraint(
             constraint.hard,
             constraint.max_skew,
@@ -137,7 +132,6 @@ class Regions:
             constraint.members.intersection(templates),
             tuple(t for t in constraint.carriers if t in templates),
             places,
-            tuple(sorted(kept_out)),
         )
 
     def _room(
@@ -149,7 +143,7 @@ class Regions:
 
 
 def _place(
-    constraint: TrackedConstraint, asking: Mapping[int, list[int]], spares: Mask, sites: Codes, codes: Codes
+    constraint: TrackedConstraint, asking: Mapping[int, list[int]], sites: Codes, codes: Codes
 ) -> Place:
     where = {site for code in codes.tolist() for site in asking[code]}
     return Place(
@@ -158,7 +152,6 @@ def _place(
         len(codes),
         int(constraint.rule.counts.sums()[codes].sum()),
         int(constraint.held.sums()[codes].sum()),
-        bool(spares[codes].all()),
     )
 
 
