@@ -11,8 +11,8 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
+from planner.rebalance.search.evaluation import EvictionLimits
 from planner.rebalance.search.exchanges import Exchanges
-from planner.rebalance.search.limits import EvictionLimits
 from tests import seeds
 from tests.builders import Object, cluster, node, pod, spread
 from tests.planner.rebalance.test_recordings import wrong_in
