@@ -3,7 +3,8 @@
 The first layout is the cheapest of a few removals in different orders, so the result is never worse than
 theirs.  A cluster that is small enough is one region, and what the solver proves holds for all plans; in a
 larger one regions of some nodes each are solved, first those whose nodes cost most for what they hold.  In
-one of hundreds of nodes quotas of kinds of nodes are distributed, and pods of a few nodes placed anew.
+one of hundreds of nodes quotas of kinds of nodes are distributed, and pods of a few nodes placed anew; in one
+of thousands nothing else is done where that ends near the bound.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class FoundLayout:
     removals: Sequence[Layout]
     layout: Layout
     least_cost: int
+    bound: CostBound
     least_moves: int | None = None
 
 
@@ -44,7 +46,6 @@ class Addable:
     """Machines of a catalogue among the nodes, removed in `before`; `kinds` is -1 of other nodes."""
 
     before: Layout
-    bound: CostBound
     kinds: Codes
 
 
@@ -59,14 +60,16 @@ class ConsolidationSearch:
         limits: Limits,
         meter: Meter,
         machines: Addable | None = None,
+        bound: CostBound | None = None,
     ) -> None:
-        """Nodes go, and `machines` may be added."""
+        """Nodes go, and `machines` may be added; `bound` is that of the cost, where it is known already."""
         self._trial = trial
         self._movable = movable
         self._removable = removable
         self._limits = limits
         self._meter = meter
         self._machines = machines
+        self._bound = bound
         self.before = first_layout(trial.problem, movable) if machines is None else machines.before
         self._regions = Regions(trial, movable, removable, self.before, limits)
         self._sizes = shares(trial.problem)
@@ -77,34 +80,43 @@ class ConsolidationSearch:
         than the removals.
         """
         pairs = len(self._templates()) * self._trial.problem.nodes.size
-        ways = (True, False) if pairs <= effort.REMOVALS_AT_MOST else (True,)
-        tries = [self._removal((), fixed_first=first, removed=self.before.removed) for first in ways]
-        bound = self._least(cheap=places) if self._machines is None else self._machines.bound
-        quotas = bound.quotas if self._machines is None else ()
-        if quotas:
-            tries += [self._distributed(found) for found in quotas]
-        elif pairs <= effort.REMOVALS_AT_MOST:
-            tries += [self._removal([*bound.order], fixed_first=first) for first in (True, False)]
-            tries += [self._together(bound.order, scarce_first=first) for first in (True, False)]
-        removals = sorted(tries, key=self._key)
+        bound = self._least() if self._bound is None else self._bound
+        quotas = bound.quotas if self._machines is None else None
+        removals = sorted(self._first_layouts(bound, quotas, pairs), key=self._key)
         first = removals[0]
         self._set(first)
         least_cost = bound.cost
         if pairs <= effort.KEPT_AT_ONCE:
             return self._whole(removals, bound)
         if not places:
-            return FoundLayout(self.before, removals, first, least_cost)
+            return FoundLayout(self.before, removals, first, least_cost, bound)
         layout = first
-        if not quotas or pairs <= effort.REMOVALS_AT_MOST:
+        if quotas is None or pairs <= effort.REMOVALS_AT_MOST:
             layout = self._recreated(first, least_cost)
-        if not quotas:
+        if quotas is None:
             # Where there are quotas, waves need the time more.
             layout = self._improve(layout, least_cost)
-        return FoundLayout(self.before, removals, layout, least_cost)
+        return FoundLayout(self.before, removals, layout, least_cost, bound)
 
-    def _least(self, *, cheap: bool) -> CostBound:
+    def _first_layouts(self, bound: CostBound, quotas: Quotas | None, pairs: int) -> list[Layout]:
+        """Quotas distributed, and nodes taken away in some orders.
+
+        In the largest clusters that takes long: only where quotas lead nowhere.
+        """
+        found = [] if quotas is None else [self._distributed(quotas)]
+        if pairs > effort.REMOVALS_AT_MOST:
+            near = (self._key(layout)[0] <= bound.cost * effort.NEAR_ENOUGH for layout in found)
+            return found if any(near) else [self._removal((), removed=self.before.removed), *found]
+        ways = (True, False)
+        tries = [self._removal((), fixed_first=first, removed=self.before.removed) for first in ways]
+        if quotas is None:
+            tries += [self._removal([*bound.order], fixed_first=first) for first in ways]
+            tries += [self._together(bound.order, scarce_first=first) for first in ways]
+        return [*tries, *found]
+
+    def _least(self) -> CostBound:
         share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
-        return cost_bound(self._trial, self._movable, self._removable, self.before, share, cheap=cheap)
+        return cost_bound(self._trial, self._movable, self._removable, self.before, share)
 
     def _templates(self) -> Sequence[int]:
         return [*self._movable.templates]
@@ -112,7 +124,9 @@ class ConsolidationSearch:
     def _key(self, layout: Layout) -> tuple[int, int]:
         return self._removable.cost(layout.removed), layout.moves(self.before)
 
-    def _removal(self, order: Sequence[int], *, fixed_first: bool, removed: Mask | None = None) -> Layout:
+    def _removal(
+        self, order: Sequence[int], *, fixed_first: bool = True, removed: Mask | None = None
+    ) -> Layout:
         removal = NodeRemoval(*self._about, removed)
         return self._tried(removal, lambda: removal.run(order, fixed_first=fixed_first))
 
@@ -167,12 +181,12 @@ class ConsolidationSearch:
         }
         layout, found = self._regions.solve(first, Region(every, work, least_cost - fixed), self._meter)
         if found is None:
-            return FoundLayout(self.before, removals, first, least_cost)
+            return FoundLayout(self.before, removals, first, least_cost, known)
         bound = max(least_cost, fixed + found.bounds[COST]) if known.complete else least_cost
         proved = known.complete and self._key(layout)[0] == bound
         moves = found.bounds.get(MOVES) if proved else None
         best = min((first, layout), key=self._key)
-        return FoundLayout(self.before, removals, best, bound, moves)
+        return FoundLayout(self.before, removals, best, bound, known, moves)
 
     def _improve(self, best: Layout, least_cost: int) -> Layout:
         """Solve regions until the cost is the least or the work is done.
