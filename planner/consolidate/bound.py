@@ -120,7 +120,9 @@ class _Kinds:
         """
         if self.pairs > effort.QUOTAS_AT_MOST:
             return None
-        tries = (self.model({}, percent).with_few_moves(running, meter) for percent in effort.QUOTAS_FILL)
+        is_large = len(self.wanted) * self._trial.problem.nodes.size > effort.REMOVALS_AT_MOST
+        fills = effort.QUOTAS_FILL[is_large:]
+        tries = (self.model({}, percent).with_few_moves(running, meter) for percent in fills)
         return next(filter(None, tries), None)
 
 

@@ -103,8 +103,10 @@ class ConsolidationSearch:
 
         In the largest clusters that takes long: only where quotas lead nowhere.
         """
-        found = [] if quotas is None else [self._distributed(quotas)]
-        if pairs > effort.REMOVALS_AT_MOST:
+        is_large = pairs > effort.REMOVALS_AT_MOST
+        parts = effort.PARTS_THAT_STAY[:1] if is_large else effort.PARTS_THAT_STAY
+        found = [] if quotas is None else [self._distributed(quotas, part) for part in parts]
+        if is_large:
             near = (self._key(layout)[0] <= bound.cost * effort.NEAR_ENOUGH for layout in found)
             return found if any(near) else [self._removal((), removed=self.before.removed), *found]
         ways = (True, False)
@@ -134,9 +136,9 @@ class ConsolidationSearch:
         removal = NodeRemoval(*self._about)
         return self._tried(removal, lambda: removal.run_together(nodes, scarce_first=scarce_first))
 
-    def _distributed(self, quotas: Quotas) -> Layout:
+    def _distributed(self, quotas: Quotas, part_that_stays: float) -> Layout:
         removal = Distribution(*self._about)
-        return self._tried(removal, lambda: removal.follow(quotas))
+        return self._tried(removal, lambda: removal.follow(quotas, part_that_stays))
 
     def _tried(self, removal: NodeRemoval, run: Callable[[], None]) -> Layout:
         """What a removal leads to; the trial cluster is as it was before."""

@@ -109,7 +109,7 @@ def test_quotas_of_kinds_lead_to_layouts_that_hold_every_pod(
         if bound.quotas is not None:
             mark = tried.trial.state.mark()
             removal = Distribution(tried.trial, tried.movable, tried.removable, Limits(), tried.meter)
-            removal.follow(bound.quotas)
+            removal.follow(bound.quotas, 0.8)
             by_quotas = read(tried.trial, tried.movable, removal.removed)
             nodes = tried.places(FoundLayout(before, (), by_quotas, 0, bound))
             assert case.holds(nodes), case
