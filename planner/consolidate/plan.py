@@ -88,7 +88,7 @@ class _Consolidation:
         self._clock = clock
         #: Waves are planned in steps of fixed size; only the time limit ends that early.  A request to stop
         #: ends the search, and what it found is carried out.
-        self._wave_meter = Meter(math.inf, Clock(limits.seconds))
+        self._wave_meter = Meter(math.inf, Clock(limits.seconds * effort.CONSOLIDATION_WAVES))
         self._meter = Meter(self._work * effort.CONSOLIDATION_SHARE, clock)
         #: The cluster as it is; `_setting` has the machines of the catalogue that may be added.
         self._alone = Setting.of(question, {})

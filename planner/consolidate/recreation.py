@@ -21,9 +21,9 @@ class Recreation(NodeRemoval):
     """Improves the layout that a trial cluster has; its state follows."""
 
     def improve(self, least_cost: int) -> Layout:
-        """The cheapest layout that was found within the meter's work."""
+        """The cheapest layout that was found within the meter's work; the first of them has fewest moves."""
         draw = np.random.default_rng(1)
-        best = self._measure()
+        best, layout = self._measure(), read(self._trial, self._movers, self.removed)
         self._most_cost = best[0]
         while not self._meter.over() and self._cost() > least_cost:
             mark, removed = self._trial.state.mark(), self.removed.copy()
@@ -32,10 +32,12 @@ class Recreation(NodeRemoval):
                 self._trial.state.rollback(mark)
                 self.removed = removed
             else:
+                if found[0] < best[0]:
+                    layout = read(self._trial, self._movers, self.removed)
                 best = found
                 self._most_cost = best[0]
                 self._trial.state.forget_history()
-        return read(self._trial, self._movers, self.removed)
+        return layout
 
     def _place_on_opened(self, pod: int) -> bool:
         """No node is opened with which the layout is dearer than the best: the turn is over then."""

@@ -9,6 +9,7 @@ of thousands nothing else is done where that ends near the bound.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from planner.consolidate.layout import Layout, Limits, first_layout, read, share
 from planner.consolidate.recreation import Recreation
 from planner.consolidate.regions import Region, Regions
 from planner.consolidate.removable import Removable
+from planner.consolidate.staying import Staying
 from planner.cpsat.kept import COST, LOAD, MOVES
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
@@ -80,9 +82,19 @@ class ConsolidationSearch:
         than the removals.
         """
         pairs = len(self._templates()) * self._trial.problem.nodes.size
+        is_large = pairs > effort.REMOVALS_AT_MOST
+        tries = [] if is_large else [self._emptiest_first(fixed_first=first) for first in (True, False)]
         bound = self._least() if self._bound is None else self._bound
         quotas = bound.quotas if self._machines is None else None
-        removals = sorted(self._first_layouts(bound, quotas, pairs), key=self._key)
+        if quotas is not None:
+            parts = effort.PARTS_THAT_STAY[:1] if is_large else effort.PARTS_THAT_STAY
+            tries += [self._distributed(quotas, part) for part in parts]
+        elif not is_large:
+            tries += [self._removal([*bound.order], fixed_first=first) for first in (True, False)]
+            tries += [self._together(bound.order, scarce_first=first) for first in (True, False)]
+        if is_large and not self._is_near(bound, tries):
+            tries.append(self._emptiest_first(fixed_first=True))
+        removals = sorted(tries, key=self._key)
         first = removals[0]
         self._set(first)
         least_cost = bound.cost
@@ -91,30 +103,19 @@ class ConsolidationSearch:
         if not places:
             return FoundLayout(self.before, removals, first, least_cost, bound)
         layout = first
-        if quotas is None or pairs <= effort.REMOVALS_AT_MOST:
+        if quotas is None or not is_large:
             layout = self._recreated(first, least_cost)
         if quotas is None:
             # Where there are quotas, waves need the time more.
             layout = self._improve(layout, least_cost)
+            removals = sorted(map(self._with_fewer_moves, removals), key=self._key)
+        if not is_large:
+            layout = min((*removals, self._with_fewer_moves(layout)), key=self._key)
         return FoundLayout(self.before, removals, layout, least_cost, bound)
 
-    def _first_layouts(self, bound: CostBound, quotas: Quotas | None, pairs: int) -> list[Layout]:
-        """Quotas distributed, and nodes taken away in some orders.
-
-        In the largest clusters that takes long: only where quotas lead nowhere.
-        """
-        is_large = pairs > effort.REMOVALS_AT_MOST
-        parts = effort.PARTS_THAT_STAY[:1] if is_large else effort.PARTS_THAT_STAY
-        found = [] if quotas is None else [self._distributed(quotas, part) for part in parts]
-        if is_large:
-            near = (self._key(layout)[0] <= bound.cost * effort.NEAR_ENOUGH for layout in found)
-            return found if any(near) else [self._removal((), removed=self.before.removed), *found]
-        ways = (True, False)
-        tries = [self._removal((), fixed_first=first, removed=self.before.removed) for first in ways]
-        if quotas is None:
-            tries += [self._removal([*bound.order], fixed_first=first) for first in ways]
-            tries += [self._together(bound.order, scarce_first=first) for first in ways]
-        return [*tries, *found]
+    def _is_near(self, bound: CostBound, layouts: Sequence[Layout]) -> bool:
+        """Whether a layout is so cheap that taking nodes away one after the other does not pay."""
+        return any(self._key(layout)[0] <= bound.cost * effort.NEAR_ENOUGH for layout in layouts)
 
     def _least(self) -> CostBound:
         share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
@@ -126,10 +127,13 @@ class ConsolidationSearch:
     def _key(self, layout: Layout) -> tuple[int, int]:
         return self._removable.cost(layout.removed), layout.moves(self.before)
 
-    def _removal(
-        self, order: Sequence[int], *, fixed_first: bool = True, removed: Mask | None = None
-    ) -> Layout:
-        removal = NodeRemoval(*self._about, removed)
+    def _emptiest_first(self, *, fixed_first: bool) -> Layout:
+        """What autoscalers do."""
+        removal = NodeRemoval(*self._about, self.before.removed)
+        return self._tried(removal, lambda: removal.run(fixed_first=fixed_first))
+
+    def _removal(self, order: Sequence[int], *, fixed_first: bool) -> Layout:
+        removal = NodeRemoval(*self._about)
         return self._tried(removal, lambda: removal.run(order, fixed_first=fixed_first))
 
     def _together(self, nodes: Sequence[int], *, scarce_first: bool) -> Layout:
@@ -161,6 +165,16 @@ class ConsolidationSearch:
         self._set(found)
         return found
 
+    def _with_fewer_moves(self, layout: Layout) -> Layout:
+        """The same nodes kept, and more pods staying where they are."""
+        self._set(layout)
+        # That ends by itself; only the clock may end it before.
+        meter = self._meter.step(math.inf)
+        Staying(
+            self._trial, self._movable, self._removable, self._limits, meter, layout.removed, self.before
+        ).bring_back()
+        return read(self._trial, self._movable, layout.removed)
+
     def _set(self, layout: Layout) -> None:
         """Bring the trial cluster to a layout."""
         state, problem = self._trial.state, self._trial.problem
@@ -191,12 +205,12 @@ class ConsolidationSearch:
         return FoundLayout(self.before, removals, best, bound, known, moves)
 
     def _improve(self, best: Layout, least_cost: int) -> Layout:
-        """Solve regions until the cost is the least or the work is done.
+        """Solve regions until the cost is the least or the work is done; of equal cost the first is best.
 
         Where a region can do without none of its nodes, one node is emptied as far as possible: another
         region may empty the rest.
         """
-        size = float(effort.KEPT_REGION_NODES)
+        size, cheapest = float(effort.KEPT_REGION_NODES), best
         while not self._meter.over() and self._key(best)[0] > least_cost:
             target = self._emptiest(best)
             if target is None:
@@ -220,8 +234,9 @@ class ConsolidationSearch:
                 continue
             if self._key(layout)[0] < self._key(best)[0]:
                 self._meter.have(f"cost {self._key(layout)[0]}, at least {least_cost}")
+                cheapest = layout
             best = layout
-        return best
+        return cheapest
 
     def _emptiest(self, layout: Layout) -> int | None:
         """A node that could go and holds little for its price."""

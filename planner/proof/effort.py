@@ -446,8 +446,9 @@ KEPT_REGION_WORK, KEPT_COST_SHARE, KEPT_MOVES_SHARE = 0.6, 0.6, 0.2
 KEPT_TARGETS = 4
 #: The waves that empty nodes are planned so often, each time with more nodes given back.
 EMPTYING_ROUNDS = 4
-#: The part of the time limit after which nodes are no longer chosen, and waves are planned.
-CONSOLIDATION_SEARCH = 0.65
+#: The parts of the time limit after which nodes are no longer chosen, and no more waves are planned: what was
+#: planned is then played through, which takes about as long as planning it.
+CONSOLIDATION_SEARCH, CONSOLIDATION_WAVES = 0.65, 0.85
 #: A pinned replacement is tried first on so many of the nodes that are open to it.
 EMPTYING_TARGETS = 4
 #: So many nodes are cordoned at most for a replacement that cannot be pinned while nodes are emptied.
@@ -465,6 +466,8 @@ WITHOUT_MACHINES = 0.5
 #: for that, and for each pod.  With all pods of all nodes five clusters of 120 nodes went from 210.5 to
 #: 196.4, with a part of them to 195.2 in the same time: full nodes seldom hold everything again.
 RECREATED_NODES, RECREATED_PART, PRICE_OF_RECREATION, PRICE_OF_PLACED = 6, 0.3, 2e-4, 5e-5
+#: So many pods of a template are tried for a place that one of them had, and so many to leave it for that.
+PODS_BROUGHT_BACK = 4
 #: The part of the search for that.
 RECREATION_SHARE = 0.4
 #: By evictions alone: the part of the work for sets of nodes that are judged by where scores send pods, and

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planner.consolidate.bound import cost_bound, is_modelled
+from planner.consolidate.bound import CostBound, cost_bound, is_modelled
 from planner.consolidate.distribution import Distribution
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Limits, Reserve, first_layout, moves_to, read
+from planner.consolidate.recreation import Recreation
 from planner.consolidate.removable import NodeChoice, Removable
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
+from planner.consolidate.staying import Staying
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable
@@ -176,3 +178,25 @@ def test_bounds_do_not_speak_of_what_the_models_do_not_know() -> None:
 def test_spread_that_is_broken_already_is_in_the_bounds() -> None:
     """Most clusters are lopsided after a scale-down: some of the cases are, too."""
     assert any(case.is_lopsided for case in cases(1, 50, lopsided=True))
+
+
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(5))
+def test_pods_that_need_not_move_come_back(seed: int | None) -> None:
+    """The same nodes go, every rule holds, and no more pods move than before; somewhere fewer do."""
+    seed, saved = seeds.fresh() if seed is None else seed, 0
+    for case in cases(seed, seeds.tries(60)):
+        tried = Tried(case)
+        before, limits = first_layout(tried.problem, tried.movable), Limits()
+        about, meter = (tried.trial, tried.movable, tried.removable, limits), tried.meter.part(0.05)
+        recreation = Recreation(*about, meter, before=before)
+        recreation.improve(0)
+        first = read(tried.trial, tried.movable, recreation.removed)
+        staying = Staying(*about, tried.meter, first.removed, before)
+        staying.bring_back()
+        layout = read(tried.trial, tried.movable, staying.removed)
+        nodes = tried.places(FoundLayout(before, (), layout, 0, CostBound(0)))
+        assert case.holds(nodes), case
+        assert not first.removed[nodes].any(), case
+        assert layout.moves(before) <= first.moves(before), case
+        saved += first.moves(before) - layout.moves(before)
+    assert saved, "no pod came back"
