@@ -97,7 +97,7 @@ def report_of(found: SpreadCounts) -> ConstraintReport:
     return ConstraintReport(
         **named(found),
         min_domains=found.rule.constraint.min_domains,
-        domains=dict(found.domains),
+        domains=found.domains,
         global_minimum=found.minimum,
         skew=found.skew,
         outside=found.outside,
