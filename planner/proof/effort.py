@@ -255,6 +255,8 @@ class DrainEffort:
     orders: int = 12
     #: Up to so many moving pods times nodes: on larger clusters one order takes too long.
     orders_places: int = 20_000
+    #: Changes that may free a node are tried out by draining again, while so many pods go in all.
+    pods_of_fixes: int = 25_000
     #: Pods that keep evicting each other never come to rest: so many events for every pod that is to go or
     #: waits are several times what a drain takes.
     events_per_pod: int = 50
