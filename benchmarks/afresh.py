@@ -12,7 +12,7 @@ from pathlib import Path
 
 from models import Cluster
 from planner import compare, simulate
-from planner.documents.columns import Column
+from planner.documents.columns import ComparedColumn
 from planner.problem.problem import Problem
 from planner.whatif.afresh import afresh
 
@@ -45,7 +45,7 @@ def _clusters(files: Sequence[Path]) -> Iterator[tuple[str, Cluster]]:
                 yield f"{path.name} {case.get('name', '')}", Cluster.from_objects(items)
 
 
-def _worth(column: Column) -> list[int]:
+def _worth(column: ComparedColumn) -> list[int]:
     return [count.placed for count in column.by_priority]
 
 

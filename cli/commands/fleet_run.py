@@ -29,7 +29,7 @@ from models import InputError
 from models.reading.manifests import STDIN
 from planner.documents.fleet import Fleet, FleetRow, FleetTotals, Sweep
 from planner.fleet.engine import STOPPED, Progress, Row, answers
-from planner.fleet.kept import Kept, digest_of, key_of
+from planner.fleet.kept import KeptAnswers, digest_of, key_of
 from planner.fleet.summary import badness
 from planner.fleet.tasks import WELL, Ask, Reply, Task
 from planner.fleet.variations import Scenario, Variation, scenarios, variations
@@ -53,7 +53,7 @@ class Run:
     def give(self, clusters: Sequence[ClusterSource]) -> None:
         """Ask, tell, and end with the worst exit code."""
         asked = variations(self.vary)
-        kept = None if self.own.resume is None else Kept.at(self.own.resume)
+        kept = None if self.own.resume is None else KeptAnswers.at(self.own.resume)
         with (
             _own_pipes(),
             tempfile.TemporaryDirectory(prefix="planner-") as folder,
@@ -129,7 +129,7 @@ class _Asking:
 
     run: Run
     workers: Workers
-    kept: Kept | None
+    kept: KeptAnswers | None
     stop_event: threading.Event
     folder: Path
 
@@ -149,7 +149,7 @@ class _Asking:
         yield from failed
         yield from self._answers(tasks, self.kept)
 
-    def _answers(self, tasks: Sequence[Task], kept: Kept | None = None) -> Iterator[Row]:
+    def _answers(self, tasks: Sequence[Task], kept: KeptAnswers | None = None) -> Iterator[Row]:
         return answers(
             tasks, self.workers, kept=kept, stop_event=self.stop_event, progress=_Told(time.monotonic())
         )

@@ -10,7 +10,7 @@ import numpy as np
 from planner.audit import spread_counts
 from planner.audit.findings import named
 from planner.audit.usage import occupied, use_of
-from planner.documents.figures import DomainPods, PriorityCount, Summary, Utilisation
+from planner.documents.figures import DomainCount, PriorityCount, Summary, Utilisation
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.state.state import State
@@ -42,8 +42,8 @@ def by_priority(problem: Problem, queue: Sequence[int], node_of: Codes) -> tuple
     )
 
 
-def _spread(found: spread_counts.SpreadCounts) -> DomainPods:
-    return DomainPods(
+def _spread(found: spread_counts.SpreadCounts) -> DomainCount:
+    return DomainCount(
         **named(found),
         domains=dict(found.domains),
         skew=found.skew,

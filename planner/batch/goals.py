@@ -18,7 +18,7 @@ import numpy as np
 from planner.audit.usage import makes_used, occupied
 from planner.batch.pending import Pending
 from planner.constraints.inter_pod_affinity import InterPodAffinity
-from planner.constraints.node_affinity import NodeAffinity
+from planner.constraints.node_affinity import NodeAffinityPlugin
 from planner.constraints.pod_topology_spread import PodTopologySpread, Rule, excess, skew
 from planner.problem.nodes import Ints, Mask
 from planner.problem.requests import CPU, MEMORY
@@ -125,7 +125,7 @@ class Preferences(SoftGoal):
     def _preference_scores(self, number: int) -> Ints:
         profile, template = self._pending.framework(number).profile, self._pending.template(number)
         total = np.zeros(self._pending.problem.nodes.size, np.int64)
-        for affinity in profile.of(NodeAffinity):
+        for affinity in profile.of(NodeAffinityPlugin):
             total += affinity.preference_score(template)
         for affinity_peers in profile.of(InterPodAffinity):
             total += affinity_peers.preference_score(template)
@@ -136,7 +136,7 @@ class Preferences(SoftGoal):
         for template in self._templates():
             profile = self._pending.framework(template.index).profile
             parts += [family.express_preference(x, template) for family in profile.of(InterPodAffinity)]
-            for family in profile.of(NodeAffinity):
+            for family in profile.of(NodeAffinityPlugin):
                 preference_score = x.at_best(family.preference_score(template))
                 parts += [
                     preference_score[cell] * x.total({template.index: 1}, (cell,))
@@ -152,9 +152,9 @@ class Preferences(SoftGoal):
         """Whether any pod prefers anything."""
         for template in self._templates():
             profile = self._pending.framework(template.index).profile
-            if any(family.preference_score(template).any() for family in profile.of(NodeAffinity)) or any(
-                family.prefers_company(template) for family in profile.of(InterPodAffinity)
-            ):
+            if any(
+                family.preference_score(template).any() for family in profile.of(NodeAffinityPlugin)
+            ) or any(family.prefers_affinity_peers(template) for family in profile.of(InterPodAffinity)):
                 return True
         return False
 

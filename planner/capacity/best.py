@@ -21,7 +21,7 @@ from planner.whatif.scaling import scale
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class BestAnswer:
     """What was found for a workload in a cluster: the one asked about, or what is left without a domain."""
 
     cluster: Cluster
@@ -31,7 +31,7 @@ class Answer:
 
 
 def with_best(
-    answers: Sequence[Answer],
+    answers: Sequence[BestAnswer],
     rows: Sequence[WorkloadCapacity],
     time_limit: float,
     stop_event: threading.Event | None,
@@ -59,7 +59,7 @@ def with_best(
     return told, cut
 
 
-def _at_its_turn(answer: Answer) -> Cluster:
+def _at_its_turn(answer: BestAnswer) -> Cluster:
     """The cluster when the scheduler comes to the replicas, with as many of them as could fit at all."""
     cluster, asked, found = answer.cluster, answer.asked, answer.found
     more = min(found.most, MOST_NEW_PODS - asked.replicas)

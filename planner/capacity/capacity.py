@@ -9,7 +9,7 @@ from models import Cluster
 from models.errors import InputError
 from models.snapshot import Snapshot
 from planner.capacity.autoscalers import at_maximum
-from planner.capacity.best import Answer, with_best
+from planner.capacity.best import BestAnswer, with_best
 from planner.capacity.growth import Asked, scalable
 from planner.capacity.replicas import Found
 from planner.capacity.sets import count_sets
@@ -44,7 +44,7 @@ def capacity(  # noqa: PLR0913 - the options of the command
     several = _wanted(cluster, workloads) if workloads or sets is None else []
     if survive is None:
         counted = _told(several, walked(cluster, several, stop_event))
-        answers = [Answer(cluster, asked, found) for asked, found in counted]
+        answers = [BestAnswer(cluster, asked, found) for asked, found in counted]
     else:
         answers = _surviving(cluster, several, survive, stop_event)
     rows = [_row(answer) for answer in answers]
@@ -68,7 +68,7 @@ def _told(several: Sequence[Asked], found: dict[str, Found]) -> list[tuple[Asked
     return [(asked, found[asked.name]) for asked in several if asked.name in found]
 
 
-def _row(answer: Answer) -> WorkloadCapacity:
+def _row(answer: BestAnswer) -> WorkloadCapacity:
     asked, found = answer.asked, answer.found
     return WorkloadCapacity(
         namespace=asked.workload.namespace,
@@ -118,15 +118,15 @@ def _domains(cluster: Cluster, key: str) -> list[str]:
 
 def _surviving(
     cluster: Cluster, several: Sequence[Asked], key: str, stop_event: threading.Event | None
-) -> list[Answer]:
+) -> list[BestAnswer]:
     """The least over all domains of the key, and which domain it is; only what was counted for all."""
     domains = _domains(cluster, key)
-    answers: dict[str, list[Answer]] = {asked.name: [] for asked in several}
+    answers: dict[str, list[BestAnswer]] = {asked.name: [] for asked in several}
     for domain in domains:
         left = remove_nodes(cluster, f"{key}={domain}")
         there = {asked.name: asked for asked in scalable(left)}
         rest = [there[asked.name] for asked in several]
         for asked, found in _told(rest, walked(left, rest, stop_event)):
-            answers[asked.name].append(Answer(left, asked, found, domain))
+            answers[asked.name].append(BestAnswer(left, asked, found, domain))
     counted = [found for found in answers.values() if len(found) == len(domains)]
     return [min(found, key=lambda answer: answer.found.more) for found in counted]

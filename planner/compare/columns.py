@@ -12,8 +12,8 @@ from planner.audit.summary import by_priority, summary
 from planner.compare.descheduler import Ending
 from planner.compare.ways import Outcome
 from planner.documents import columns as documents
-from planner.documents.columns import Column, Draw, Rank
-from planner.documents.figures import Repair, Summary
+from planner.documents.columns import ComparedColumn, Draw, Rank
+from planner.documents.figures import RepairFigures, Summary
 from planner.eviction.protections import HARD
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
@@ -27,7 +27,7 @@ ENDINGS: dict[Ending, documents.Ending] = {
 }
 
 
-class Figures:
+class ClusterFigures:
     """Outcomes of one question in figures; `now` is where its pods are today."""
 
     def __init__(self, problem: Problem, pods: Sequence[int], now: Codes) -> None:
@@ -42,13 +42,13 @@ class Figures:
         """Where the pods of the question are, and how the nodes and constraints stand."""
         return summary(self._problem, self._pods, outcome.node_of)
 
-    def column(self, outcome: Outcome, rank: Rank | None, found: Summary | None = None) -> Column:
+    def column(self, outcome: Outcome, rank: Rank | None, found: Summary | None = None) -> ComparedColumn:
         """All figures of an outcome; those of its summary may be there already."""
         found = found or self.summary(outcome)
         hard = [row.excess for row in found.spread if row.when_unsatisfiable == HARD]
         soft = [row.excess for row in found.spread if row.when_unsatisfiable != HARD]
         plan, descheduled = outcome.plan, outcome.descheduled
-        return Column(
+        return ComparedColumn(
             **{name: getattr(found, name) for name in Summary.model_fields if name != "unplaced"},
             name=outcome.name,
             rank=rank,
@@ -95,12 +95,12 @@ class Figures:
             ending=None if descheduled is None else ENDINGS[descheduled.ending],
         )
 
-    def repair(self, outcome: Outcome) -> Repair:
+    def repair(self, outcome: Outcome) -> RepairFigures:
         """What was evicted, and what is wrong in the end."""
         found = spread_counts.take(self._problem, State(self._problem, outcome.node_of))
         hard = [[*counts.surplus.values()] for counts in found if counts.hard]
         soft = [[*counts.surplus.values()] for counts in found if not counts.hard]
-        return Repair(
+        return RepairFigures(
             evictions=outcome.evictions,
             rounds=len(outcome.rounds),
             hard_violations=sum(map(len, hard)),

@@ -20,11 +20,11 @@ from models.errors import InputError
 from planner.audit.summary import by_priority, summary
 from planner.audit.tie_runs import Progress, Runs
 from planner.batch.solve import solve_from
-from planner.compare.columns import Figures
+from planner.compare.columns import ClusterFigures
 from planner.compare.differences import difference
 from planner.compare.repair import repair
 from planner.compare.ways import Outcome, by_descheduler, by_kube_scheduler, by_rebalance, by_solve
-from planner.documents.columns import Column, ColumnName, Question, Rank
+from planner.documents.columns import ColumnName, ComparedColumn, Question, Rank
 from planner.documents.comparison import Comparison, Optimum, Reference, Replay, Replays
 from planner.documents.figures import Summary
 from planner.eviction.protections import unmodelled
@@ -108,9 +108,9 @@ class _Asked:
     runs: Runs
 
     @cached_property
-    def figures(self) -> Figures:
+    def figures(self) -> ClusterFigures:
         """The figures of its pods."""
-        return Figures(self.problem, self.pods, self.today.node_of)
+        return ClusterFigures(self.problem, self.pods, self.today.node_of)
 
     def summary(self, outcome: Outcome) -> Summary:
         """What comes of the pods that wait, or that are placed afresh."""
@@ -148,7 +148,7 @@ def _document(
     kube = [outcome for outcome in outcomes if outcome.name == "kubeScheduler"]
     runs = [outcome for outcome in outcomes if outcome.name == "descheduler"]
     draws = {name: figures.draws(several) for name, several in (("kube", kube), ("descheduler", runs))}
-    columns: list[Column] = [figures.column(now, None)]
+    columns: list[ComparedColumn] = [figures.column(now, None)]
     for several, drawn in ((kube, draws["kube"]), (runs, draws["descheduler"])):
         if several and several[0].name in shown:
             columns.append(figures.column(several[0], None))

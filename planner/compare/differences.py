@@ -8,7 +8,7 @@ from planner.documents.comparison import (
     SpreadDifference,
     UtilisationDifference,
 )
-from planner.documents.figures import DomainPods, Summary, Utilisation
+from planner.documents.figures import DomainCount, Summary, Utilisation
 
 
 def difference(reference: Summary, best: Summary) -> Difference:
@@ -30,7 +30,7 @@ def difference(reference: Summary, best: Summary) -> Difference:
     )
 
 
-def _of_spread(ours: DomainPods, theirs: DomainPods) -> SpreadDifference:
+def _of_spread(ours: DomainCount, theirs: DomainCount) -> SpreadDifference:
     return SpreadDifference(
         namespace=ours.namespace,
         workload=ours.workload,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from models.errors import InternalError
-from planner.compare.columns import ENDINGS, Figures
+from planner.compare.columns import ENDINGS, ClusterFigures
 from planner.compare.ways import Outcome
 from planner.documents.comparison import BestRepair, DeschedulerRun, RepairComparison
 
 
-def repair(figures: Figures, now: Outcome, runs: Sequence[Outcome], best: Outcome) -> RepairComparison:
+def repair(figures: ClusterFigures, now: Outcome, runs: Sequence[Outcome], best: Outcome) -> RepairComparison:
     """The first of Descheduler's runs is the one without draws."""
     named, *draws = [_run(figures, outcome) for outcome in runs]
     plan = best.plan
@@ -29,7 +29,7 @@ def repair(figures: Figures, now: Outcome, runs: Sequence[Outcome], best: Outcom
     )
 
 
-def _run(figures: Figures, outcome: Outcome) -> DeschedulerRun:
+def _run(figures: ClusterFigures, outcome: Outcome) -> DeschedulerRun:
     found = outcome.descheduled
     if found is None:
         raise InternalError("not a run of Descheduler")

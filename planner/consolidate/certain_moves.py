@@ -167,7 +167,7 @@ class CertainMoves:
         return next(filter(None, found), None)
 
     def _to(self, move: Move) -> CertainMove | None:
-        """The move to its target, pinned in whichever company, else alone."""
+        """The move to its target, pinned: together with its wave where that is safe, else alone."""
         landing = self._landings.pinned(move)
         if landing is not None:
             return CertainMove(landing, alone=False)

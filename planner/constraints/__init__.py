@@ -7,7 +7,7 @@ from planner.constraints.dynamic_resources import DynamicResources
 from planner.constraints.family import Filter, Score, Verdict, Violation
 from planner.constraints.image_locality import ImageLocality
 from planner.constraints.inter_pod_affinity import InterPodAffinity
-from planner.constraints.node_affinity import NodeAffinity
+from planner.constraints.node_affinity import NodeAffinityPlugin
 from planner.constraints.node_declared_features import NodeDeclaredFeatures
 from planner.constraints.node_name import NodeName
 from planner.constraints.node_ports import NodePorts
@@ -27,7 +27,7 @@ FILTERS: Final[tuple[type[Filter], ...]] = (
     NodeUnschedulable,
     NodeName,
     TaintToleration,
-    NodeAffinity,
+    NodeAffinityPlugin,
     NodePorts,
     NodeResourcesFit,
     VolumeRestrictions,
@@ -43,7 +43,7 @@ FILTERS: Final[tuple[type[Filter], ...]] = (
 #: kube-scheduler's scores and how much each counts in the default profile.
 WEIGHTS: Final[dict[type[Score], int]] = {
     TaintToleration: 3,
-    NodeAffinity: 2,
+    NodeAffinityPlugin: 2,
     NodeResourcesFit: 1,
     PodTopologySpread: 2,
     InterPodAffinity: 2,

@@ -29,7 +29,7 @@ _REASON_CONFLICT = "pod affinity terms conflict"
 _MISMATCH, _MISMATCH_ADDED = 1, 2
 
 
-class NodeAffinity(NodeFilter, Score):
+class NodeAffinityPlugin(NodeFilter, Score):
     """Refuses nodes outside nodeSelector and required affinity; likes the preferred ones."""
 
     name = "NodeAffinity"

@@ -9,7 +9,7 @@ from planner.proof import effort
 from planner.proof.meter import Meter
 
 #: The shortest time that the solver is given, in seconds: none at all is no limit.
-_GLANCE = 0.05
+_SHORTEST_SECONDS = 0.05
 _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 _DECIDED = (cp_model.OPTIMAL, cp_model.INFEASIBLE)
 
@@ -63,7 +63,7 @@ def hint_all(cp: cp_model.CpModel, solver: cp_model.CpSolver) -> None:
 
 def _solver(seconds: float, work: float | None) -> cp_model.CpSolver:
     solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = max(_GLANCE, seconds)
+    solver.parameters.max_time_in_seconds = max(_SHORTEST_SECONDS, seconds)
     if work is not None:
         solver.parameters.max_deterministic_time = work
     solver.parameters.num_workers = effort.SOLVER_WORKERS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from planner.documents.figures import DomainPods, PriorityCount, Repair, Utilisation
+from planner.documents.figures import DomainCount, PriorityCount, RepairFigures, Utilisation
 from planner.documents.plan import DocumentPart, Objective, Status
 
 #: How Descheduler ended.
@@ -23,7 +23,7 @@ ColumnName = Literal["now", "kubeScheduler", "descheduler", "optimum"]
 Rank = Literal["worst", "median", "best"]
 
 
-class Column(DocumentPart):
+class ComparedColumn(DocumentPart):
     """The cluster after one way to do it, in figures. All columns have the same rows."""
 
     name: ColumnName
@@ -62,7 +62,7 @@ class Column(DocumentPart):
     """Those with pods on them."""
     utilisation: tuple[Utilisation, ...] = ()
     """What pods request, by resource."""
-    spread: tuple[DomainPods, ...] = ()
+    spread: tuple[DomainCount, ...] = ()
     """Every spread constraint; all columns have the same ones in the same order."""
     ending: Ending | None = None
     """How Descheduler ended, as in a DeschedulerRun."""
@@ -74,7 +74,7 @@ class Column(DocumentPart):
     """Whether no plan is better in any stage; only the optimum has it."""
 
 
-class Draw(Repair):
+class Draw(RepairFigures):
     """One run with draws, of kube-scheduler or Descheduler: for the distribution of its figures."""
 
     name: Literal["kubeScheduler", "descheduler"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from planner.documents.columns import Column, Draw, Ending, Question
-from planner.documents.figures import PriorityCount, Repair, Summary
+from planner.documents.columns import ComparedColumn, Draw, Ending, Question
+from planner.documents.figures import PriorityCount, RepairFigures, Summary
 from planner.documents.plan import DocumentPart, Objective, SearchDocument, Status
 
 
@@ -101,7 +101,7 @@ class Difference(DocumentPart):
     """By resource."""
 
 
-class DeschedulerRun(Repair):
+class DeschedulerRun(RepairFigures):
     """What Descheduler and kube-scheduler make of the cluster."""
 
     seed: int | None = None
@@ -113,7 +113,7 @@ class DeschedulerRun(Repair):
     """Pods that kube-scheduler preempted on the way."""
 
 
-class BestRepair(Repair):
+class BestRepair(RepairFigures):
     """The plan of `rebalance`: its moves and waves, and whether no plan leaves less or moves fewer."""
 
     status: Status
@@ -127,7 +127,7 @@ class BestRepair(Repair):
 class RepairComparison(DocumentPart):
     """The running pods: now, after Descheduler with ties by name and drawn, and after the best moves."""
 
-    before: Repair
+    before: RepairFigures
     """The cluster as it stands."""
     descheduler: DeschedulerRun
     """What Descheduler makes of it, equal pods by their names."""
@@ -144,7 +144,7 @@ class Comparison(SearchDocument):
     question: Question = "pending"
     """`pending`: where the pending pods come; `running`: what is made of the running pods, where none is
     pending; `afresh`: where all pods that a controller makes again would come from nothing."""
-    columns: tuple[Column, ...] = ()
+    columns: tuple[ComparedColumn, ...] = ()
     """All ways side by side, as they are shown: now, kube-scheduler by name and its worst, median and best
     draw, Descheduler likewise, and the optimum."""
     draws: tuple[Draw, ...] = ()
@@ -160,5 +160,6 @@ class Comparison(SearchDocument):
     repair: RepairComparison | None = None
     """Only where the running pods are asked about."""
 
-    def _not_asked_for(self) -> Any:
+    def not_asked_for(self) -> Any:
+        """What the document leaves out, as pydantic takes it."""
         return {"repair"} if self.repair is None else None

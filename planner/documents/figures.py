@@ -18,7 +18,7 @@ class PriorityCount(DocumentPart):
     """How many of them are placed."""
 
 
-class DomainPods(DocumentPart):
+class DomainCount(DocumentPart):
     """One topology spread constraint, and its pods per domain."""
 
     namespace: str
@@ -65,7 +65,7 @@ class Summary(DocumentPart):
     """The same by priority, the highest first."""
     unplaced: tuple[str, ...] = ()
     """The pending pods that are not placed, in the order of the queue."""
-    spread: tuple[DomainPods, ...] = ()
+    spread: tuple[DomainCount, ...] = ()
     """Every spread constraint."""
     nodes: int
     """The nodes there are."""
@@ -75,7 +75,7 @@ class Summary(DocumentPart):
     """What pods request, by resource."""
 
 
-class Repair(DocumentPart):
+class RepairFigures(DocumentPart):
     """Running pods that were evicted, in so many rounds or waves, and what is wrong with the cluster then."""
 
     evictions: int

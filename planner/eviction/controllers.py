@@ -34,7 +34,7 @@ from models.objects.workload import (
 )
 from planner.eviction.jobs import Impact, JobDisruptions, is_of_job
 from planner.eviction.ordinals import Ordinals
-from planner.eviction.replacements import Replacements
+from planner.eviction.replacements import ReplacementAdmission
 from planner.problem.problem import Problem
 
 GONE = "whose controller is gone"
@@ -69,7 +69,7 @@ class Controllers:
         self._ordinals = Ordinals(problem.cluster)
         self._emptied = {id(found) for found in _emptied(problem.cluster)}
         self._of_template: dict[int, str] = {}
-        self._replacements = Replacements(problem, self._workloads)
+        self._replacements = ReplacementAdmission(problem, self._workloads)
         self.jobs = JobDisruptions(problem.cluster)
 
     def why_not(self, pod: int) -> str:

@@ -23,7 +23,7 @@ CONTENDED = "whose replacement would compete with other pods for a ResourceQuota
 DIFFERS = "whose replacement would request something else, as LimitRange has it"
 
 
-class Replacements:
+class ReplacementAdmission:
     """For a running pod why the next one like it might not be made, if so."""
 
     def __init__(self, problem: Problem, workloads: Workloads) -> None:

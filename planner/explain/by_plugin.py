@@ -7,7 +7,7 @@ from typing import Any
 
 from planner.constraints import Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
-from planner.constraints.node_affinity import NodeAffinity
+from planner.constraints.node_affinity import NodeAffinityPlugin
 from planner.constraints.node_ports import NodePorts
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.node_unschedulable import NodeUnschedulable
@@ -22,7 +22,7 @@ from planner.explain.blockers import Blocker, PendingCase
 CHANGES: Mapping[type[Filter], Callable[[PendingCase, Any], Iterator[Blocker]]] = {
     NodeUnschedulable: node_rules.cordon,
     TaintToleration: node_rules.taints,
-    NodeAffinity: node_rules.affinity,
+    NodeAffinityPlugin: node_rules.affinity,
     NodePorts: room_changes.ports,
     NodeResourcesFit: room_changes.resources,
     VolumeRestrictions: room_changes.disks,

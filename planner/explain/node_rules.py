@@ -13,7 +13,7 @@ from models.objects.affinity import CORDON, Taint, Toleration
 from models.objects.node import Node
 from models.objects.pod import PodSpec
 from models.objects.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, integer
-from planner.constraints.node_affinity import NodeAffinity
+from planner.constraints.node_affinity import NodeAffinityPlugin
 from planner.constraints.node_unschedulable import NodeUnschedulable
 from planner.constraints.taint_toleration import TaintToleration
 from planner.explain import misspelled
@@ -41,7 +41,7 @@ def taints(case: PendingCase, plugin: TaintToleration) -> Iterator[Blocker]:
     yield Blocker(plugin.name, _tainted(case), partial(_tolerate, case))
 
 
-def affinity(case: PendingCase, plugin: NodeAffinity) -> Iterator[Blocker]:
+def affinity(case: PendingCase, plugin: NodeAffinityPlugin) -> Iterator[Blocker]:
     """Nodes that the pod's selector, its node affinity or that of its profile leaves out."""
     if plugin.concerns(case.template):
         yield Blocker(plugin.name, plugin.reject(case.template) != 0, partial(_match, case))
@@ -199,7 +199,7 @@ def _required(case: PendingCase) -> Iterator[NodeSelector]:
     if wanted is not None and wanted.required is not None:
         yield wanted.required
     profile = case.framework.profile
-    for plugin in profile.of(NodeAffinity):
+    for plugin in profile.of(NodeAffinityPlugin):
         if plugin in profile.filters and plugin.added is not None and plugin.added.required is not None:
             yield plugin.added.required
 

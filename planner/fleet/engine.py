@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, wait
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from planner.fleet.kept import Kept
+from planner.fleet.kept import KeptAnswers
 from planner.fleet.tasks import Reply, Task
 from planner.fleet.worker import late
 from planner.fleet.workers import Answering, Given, Workers
@@ -48,7 +48,7 @@ def answers(
     tasks: Sequence[Task],
     executor: Executor | Workers,
     *,
-    kept: Kept | None = None,
+    kept: KeptAnswers | None = None,
     stop_event: threading.Event | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Iterator[Row]:
@@ -86,7 +86,7 @@ class _Run:
     workers: Workers
     stop_event: threading.Event | None
     told: Callable[[Progress], None] | None
-    kept: Kept | None
+    kept: KeptAnswers | None
     waiting: deque[_Piece] = field(default_factory=deque)
     again: deque[_Piece] = field(default_factory=deque)
     sent: dict[Answering, _Sent] = field(default_factory=dict)

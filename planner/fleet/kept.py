@@ -40,14 +40,14 @@ def key_of(content: str, arguments: Sequence[str]) -> str:
 
 
 @dataclass
-class Kept:
+class KeptAnswers:
     """A folder of replies; `full` says why nothing more is kept, once something could not be."""
 
     folder: Path
     full: str = ""
 
     @classmethod
-    def at(cls, name: str) -> Kept:
+    def at(cls, name: str) -> KeptAnswers:
         """The folder of this name, made if need be."""
         folder = Path(name)
         try:

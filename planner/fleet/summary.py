@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Found = dict[str, Any]
-Figures = Mapping[str, int | float | str]
+AnswerFigures = Mapping[str, int | float | str]
 
 
 def figures(document: Found) -> dict[str, int | float | str]:
@@ -19,7 +19,7 @@ def figures(document: Found) -> dict[str, int | float | str]:
     return {name: figure(document) for name, figure in _FIGURES[kind].items()}
 
 
-def badness(found: Figures) -> tuple[float, ...]:
+def badness(found: AnswerFigures) -> tuple[float, ...]:
     """What rows are ordered by: a row with more of the first figure is worse."""
     return tuple(
         -float(value) if name in _LESS_IS_WORSE else float(value)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from models.snapshot import Snapshot
-from planner.constraints.node_affinity import NodeAffinity
+from planner.constraints.node_affinity import NodeAffinityPlugin
 from planner.constraints.node_unschedulable import NodeUnschedulable
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.moves.trial_cluster import TrialCluster
@@ -70,7 +70,7 @@ def _above(snapshot: Snapshot) -> dict[tuple[str, str, str], str]:
 
 def _heeds_affinity(trial: TrialCluster, number: int) -> bool:
     """Whether the profile of a template runs the filter that a pin, a node affinity, is asked by."""
-    return any(isinstance(plugin, NodeAffinity) for plugin in trial.framework(number).profile.filters)
+    return any(isinstance(plugin, NodeAffinityPlugin) for plugin in trial.framework(number).profile.filters)
 
 
 def _heeds_cordons(trial: TrialCluster, number: int) -> bool:

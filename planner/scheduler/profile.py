@@ -21,7 +21,7 @@ from planner.constraints.balanced_allocation import NodeResourcesBalancedAllocat
 from planner.constraints.dynamic_resources import DynamicResources
 from planner.constraints.family import Family
 from planner.constraints.inter_pod_affinity import InterPodAffinity
-from planner.constraints.node_affinity import NodeAffinity
+from planner.constraints.node_affinity import NodeAffinityPlugin
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.problem.problem import Problem
@@ -110,8 +110,8 @@ def percentage_of(config: KubeSchedulerProfile, whole: KubeSchedulerConfiguratio
 
 
 def _make(kind: type[Family], config: KubeSchedulerProfile, problem: Problem, state: State) -> Family:
-    if kind is NodeAffinity:
-        return NodeAffinity(problem, state, config.args(NodeAffinityArgs).added_affinity)
+    if kind is NodeAffinityPlugin:
+        return NodeAffinityPlugin(problem, state, config.args(NodeAffinityArgs).added_affinity)
     if kind is NodeResourcesFit:
         return NodeResourcesFit(problem, state, config.args(NodeResourcesFitArgs))
     if kind is NodeResourcesBalancedAllocation:

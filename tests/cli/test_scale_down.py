@@ -60,7 +60,7 @@ def test_json_is_the_document(planner: Planner, lopsided: str) -> None:
         "controllersVictims",
     ]
     assert document.controller.victims == ("shop/four", "shop/three")
-    assert [(item.namespace, item.workload, item.steerable) for item in document.workloads] == [
+    assert [(item.namespace, item.workload, item.heeds_deletion_costs) for item in document.workloads] == [
         ("shop", "Deployment/web", True)
     ]
 

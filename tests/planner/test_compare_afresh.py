@@ -8,7 +8,7 @@ import pytest
 
 from models import Cluster
 from planner import compare, simulate
-from planner.documents.columns import Column
+from planner.documents.columns import ComparedColumn
 from planner.problem.problem import Problem
 from planner.whatif.afresh import afresh
 from tests import seeds
@@ -16,12 +16,12 @@ from tests.builders import ZONE, cluster, node, pod, spread
 from tests.tiny import tiny
 
 
-def named(columns: tuple[Column, ...], name: str) -> Column:
+def named(columns: tuple[ComparedColumn, ...], name: str) -> ComparedColumn:
     """The column of a way without draws."""
     return next(column for column in columns if column.name == name and column.rank is None)
 
 
-def worth(column: Column) -> tuple[int, ...]:
+def worth(column: ComparedColumn) -> tuple[int, ...]:
     """What makes a placement better: pods of each priority, the highest first."""
     return tuple(count.placed for count in column.by_priority)
 

@@ -199,7 +199,7 @@ def test_all_pods_in_one_zone_are_rebalanced(kind: str) -> None:
     assert plan.after.hard_violations == 0
     assert all(step.pin is None for step in plan.steps)
     (found,) = scale_down(given, {f"{kind.lower()}/web": 2}).workloads
-    assert (found.workload, found.steerable) == (f"{kind}/web", True)
+    assert (found.workload, found.heeds_deletion_costs) == (f"{kind}/web", True)
     assert drain(given, ["a1"]).played_to_end
 
 

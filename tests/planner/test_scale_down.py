@@ -214,7 +214,7 @@ def test_a_stateful_set_is_shown_but_not_steered() -> None:
     document = scale_down(cluster(*ZONES, owner, *pods), {"sts/db": 2})
     assert document.controller.victims == ("default/db-3", "default/db-2")
     assert (document.controller.skew, document.best.skew) == (2, 1)
-    assert (document.workloads[0].steerable, document.costs) == (False, ())
+    assert (document.workloads[0].heeds_deletion_costs, document.costs) == (False, ())
     assert [note for note in document.notes if "does not look at deletion costs" in note]
 
 

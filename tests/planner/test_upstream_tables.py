@@ -15,7 +15,7 @@ from models.objects.pod import Pod
 from models.objects.workload import Namespace
 from planner.constraints.family import Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
-from planner.constraints.node_affinity import NodeAffinity
+from planner.constraints.node_affinity import NodeAffinityPlugin
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.constraints.taint_toleration import TaintToleration
 from planner.problem.problem import Problem
@@ -119,7 +119,7 @@ def test_node_affinity(case: Case) -> None:
     name = case.get("nodeName") or "node"
     node = {"metadata": {"name": name, "labels": case.get("labels") or {}}}
     try:
-        found = verdicts(NodeAffinity, case["pod"], [node], [])
+        found = verdicts(NodeAffinityPlugin, case["pod"], [node], [])
     except ValidationError:
         found = {name: "refused"}
     assert (found[name] == "Success") is case["want"]

@@ -13,7 +13,7 @@ from cli.output.page import Page
 from cli.output.render import document_of, view_of
 from cli.output.report.page import hash_of, headline, style, template, trusted
 from cli.output.screen import Screen
-from cli.output.views.fleet import Told, figure_heads, in_order, told_rows, tone_of_code, word
+from cli.output.views.fleet import ToldRow, figure_heads, in_order, told_rows, tone_of_code, word
 from models.errors import InputError
 from planner.documents.fleet import FleetDocument, FleetRow
 
@@ -64,7 +64,7 @@ def html(document: FleetDocument) -> str:
     return rendered
 
 
-def _matrix(told: Sequence[Told], varied: Sequence[str]) -> dict[str, object] | None:
+def _matrix(told: Sequence[ToldRow], varied: Sequence[str]) -> dict[str, object] | None:
     """One thing that differs to the right, all others downwards; None where only one does."""
     if not varied[1:]:
         return None
@@ -80,7 +80,7 @@ def _matrix(told: Sequence[Told], varied: Sequence[str]) -> dict[str, object] | 
     return {"across": across, "down": down, "columns": columns, "lines": cells}
 
 
-def _line(number: int, one: Told, varied: Sequence[str]) -> dict[str, object]:
+def _line(number: int, one: ToldRow, varied: Sequence[str]) -> dict[str, object]:
     row = one.row
     return {
         "number": number,

@@ -12,9 +12,9 @@ from cli.output.views.comparison_verdicts import verdict
 from cli.output.views.names import pod_line
 from cli.output.views.spread import row_compared
 from cli.output.views.stages import in_words
-from planner.documents.columns import Column, ColumnName, Draw
+from planner.documents.columns import ColumnName, ComparedColumn, Draw
 from planner.documents.comparison import Comparison
-from planner.documents.figures import DomainPods
+from planner.documents.figures import DomainCount
 from planner.problem.requests import PODS
 
 #: Of more constraints only those are told that differ most.
@@ -31,7 +31,7 @@ class _Row:
     """A figure of every column; a `lasting` one is shown where it is the same in all of them, too."""
 
     label: str
-    of: Callable[[Column], float]
+    of: Callable[[ComparedColumn], float]
     unit: str = ""
     lasting: bool = False
 
@@ -41,7 +41,7 @@ class _Place:
     """A column on the screen: one way, or the worst, the median and the best of its draws."""
 
     head: str
-    columns: tuple[Column, ...]
+    columns: tuple[ComparedColumn, ...]
 
 
 def sections(document: Comparison, page: Page) -> Iterator[Section]:
@@ -84,13 +84,13 @@ def _places(document: Comparison) -> Iterator[_Place]:
             yield _Place(f"{runs} DRAWN", ranked)
 
 
-def _title(document: Comparison, column: Column) -> str:
+def _title(document: Comparison, column: ComparedColumn) -> str:
     if column.name == "optimum":
         return "optimum" if column.status == "Optimal" else "best found"
     return _TITLES[column.name]
 
 
-def _optimum(document: Comparison) -> Column:
+def _optimum(document: Comparison) -> ComparedColumn:
     return next(column for column in document.columns if column.name == "optimum")
 
 
@@ -119,11 +119,11 @@ def _rows(document: Comparison, page: Page) -> Iterator[_Row]:
             yield _Row(f"{use.resource}, fullest node", _use(place, "fullest_percent"), "%")
 
 
-def _priority(place: int) -> Callable[[Column], float]:
+def _priority(place: int) -> Callable[[ComparedColumn], float]:
     return lambda column: column.by_priority[place].placed
 
 
-def _use(place: int, figure: str) -> Callable[[Column], float]:
+def _use(place: int, figure: str) -> Callable[[ComparedColumn], float]:
     return lambda column: float(getattr(column.utilisation[place], figure))
 
 
@@ -168,12 +168,12 @@ def _spread(document: Comparison, page: Page) -> Iterator[Section]:
     yield section("Spread", SpreadBlock(states, shown, page.everything), more)
 
 
-def _is_touched(row: Sequence[DomainPods]) -> bool:
+def _is_touched(row: Sequence[DomainCount]) -> bool:
     """Whether any column has other pods per domain than the first."""
     return any(state.domains != row[0].domains for state in row)
 
 
-def _weight(row: Sequence[DomainPods]) -> tuple[int, int]:
+def _weight(row: Sequence[DomainCount]) -> tuple[int, int]:
     """How much the optimum and the ways before it differ, as a key that puts the largest first."""
     *others, best = row[1:] or row
     skews = max((abs(best.skew - other.skew) for other in others), default=0)

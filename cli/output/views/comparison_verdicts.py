@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cli.output.blocks import VerdictBlock
 from cli.output.page import counted
-from planner.documents.columns import Column
+from planner.documents.columns import ComparedColumn
 from planner.documents.comparison import Comparison, DeschedulerRun, RepairComparison
 
 
@@ -58,7 +58,7 @@ def _afresh(document: Comparison) -> VerdictBlock:
     return VerdictBlock(f"{sentence}.", "bad" if sides[1] else "good")
 
 
-def _named(document: Comparison, name: str) -> Column:
+def _named(document: Comparison, name: str) -> ComparedColumn:
     return next(column for column in document.columns if column.name == name and column.rank is None)
 
 

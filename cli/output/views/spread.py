@@ -7,7 +7,7 @@ from typing import Any
 
 from cli.output.blocks import SpreadBlock, SpreadRow
 from cli.output.forms.spreads import by_weight, short_key
-from planner.documents.figures import DomainPods
+from planner.documents.figures import DomainCount
 from planner.documents.plan import ConstraintReport, SpreadChange
 
 __all__ = ["by_weight", "is_hard", "row_after", "row_compared", "row_now", "short_key", "spread_after"]
@@ -18,7 +18,7 @@ def is_hard(row: ConstraintReport | SpreadChange) -> bool:
     return row.when_unsatisfiable == "DoNotSchedule"
 
 
-def _named(row: ConstraintReport | SpreadChange | DomainPods) -> dict[str, Any]:
+def _named(row: ConstraintReport | SpreadChange | DomainCount) -> dict[str, Any]:
     """What names a constraint, however it is counted."""
     return {
         "namespace": row.namespace,
@@ -68,7 +68,7 @@ def spread_after(rows: Iterable[SpreadChange], *, everything: bool) -> SpreadBlo
     return SpreadBlock(("now", "after"), tuple(row_after(row) for row in rows), everything)
 
 
-def row_compared(states: Sequence[DomainPods]) -> SpreadRow:
+def row_compared(states: Sequence[DomainCount]) -> SpreadRow:
     """A constraint in every column of a comparison, the optimum last."""
     best = states[-1]
     domains = dict.fromkeys(domain for state in states for domain in state.domains)

@@ -17,7 +17,7 @@ from models.objects.descheduler import DefaultEvictorArgs, DeschedulerPolicy, To
 from planner.compare.descheduler.balance import given, is_balanced
 from planner.compare.descheduler.domains import Constraint, constraints, domains, has_preferences
 from planner.compare.descheduler.evictable import Evictable
-from planner.compare.descheduler.room import Room
+from planner.compare.descheduler.room import NodeRoom
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import Protections
 from planner.problem.nodes import Mask
@@ -43,14 +43,14 @@ class Descheduler:
 
     def evictions(self, state: State) -> list[int]:
         """The pods that a round evicts, in their order."""
-        room = Room(self._problem, state)
+        room = NodeRoom(self._problem, state)
         chosen = [*self._chosen(state, room)]
         self._shuffle(chosen)
         if self._needs_room:
             chosen = [pod for pod in chosen if room.elsewhere(pod, self._ready)]
         return [*self._granted(chosen, state)]
 
-    def _chosen(self, state: State, room: Room) -> dict[int, None]:
+    def _chosen(self, state: State, room: NodeRoom) -> dict[int, None]:
         """The pods that are too many for some constraint."""
         problem = self._problem
         there = state.node_of >= 0
@@ -64,7 +64,7 @@ class Descheduler:
                 found |= dict.fromkeys(self._given(constraint, held, room))
         return found
 
-    def _given(self, constraint: Constraint, held: dict[int, list[int]], room: Room) -> Iterator[int]:
+    def _given(self, constraint: Constraint, held: dict[int, list[int]], room: NodeRoom) -> Iterator[int]:
         """The pods that the constraint's domains give, and that fit where there are few."""
         average = sum(map(len, held.values())) / len(held)
         few = [code for code, pods in held.items() if len(pods) < average]

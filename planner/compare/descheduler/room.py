@@ -18,7 +18,7 @@ from planner.problem.templates import Template
 from planner.state.state import State
 
 
-class Room:
+class NodeRoom:
     """The nodes that the pods of each template fit on, as things stand when a round begins."""
 
     def __init__(self, problem: Problem, state: State) -> None:

@@ -146,7 +146,7 @@ class InterPodAffinity(Filter, Score):
             for around in arounds:
                 np.maximum(codes, around.here(where).view(np.int8) * np.int8(code), out=codes)
         if rules.needs:
-            alone = ~self._has_company(rules, where)
+            alone = ~self._has_affinity_peer(rules, where)
             np.maximum(codes, alone.view(np.int8) * np.int8(_AFFINITY), out=codes)
         return codes
 
@@ -159,7 +159,7 @@ class InterPodAffinity(Filter, Score):
         lacking: Mask = np.asarray(self.reject(template) == _AFFINITY)
         return lacking
 
-    def _has_company(self, rules: AffinityRules, where: Where) -> Mask:
+    def _has_affinity_peer(self, rules: AffinityRules, where: Where) -> Mask:
         if rules.matches_own_terms and not any(around.anywhere() for around in rules.needs):
             return rules.has_all_labels[where]
         together = rules.needs[0].here(where)
@@ -223,7 +223,7 @@ class InterPodAffinity(Filter, Score):
         return Verdict((_REASONS[code],), unresolvable=code == _AFFINITY)
 
     def prefers(self, template: Template) -> bool:
-        return self.prefers_company(template) or self._affinity_owners.any_of(template)
+        return self.prefers_affinity_peers(template) or self._affinity_owners.any_of(template)
 
     def score(self, template: Template, feasible: Feasible) -> Ints | None:
         weights = [around for around in self._weighted(template) if around.anywhere()]
@@ -274,7 +274,7 @@ class InterPodAffinity(Filter, Score):
         terms = self._preferred(template)
         return sum(like(x, template.index, around.counts, weight, itself) for weight, itself, around in terms)
 
-    def prefers_company(self, template: Template) -> bool:
+    def prefers_affinity_peers(self, template: Template) -> bool:
         """Whether the template has preferred terms of its own."""
         terms = self._terms[template.index]
         return bool(terms.likes or terms.dislikes)

@@ -58,7 +58,7 @@ class ClusterSimulation:
         self.now = 0.0
         """Seconds since the apply."""
         self._by_chance = seed is not None
-        self.random = random.Random(f"world {seed}")
+        self.random = random.Random(f"timeline {seed}")
         self.scheduler = Scheduler(problem, preemption=preemption, seed=seed)
         self._doubles = doubles
         self._originals = {double: pod for pod, double in doubles.items()}

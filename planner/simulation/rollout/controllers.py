@@ -34,7 +34,7 @@ class Controller(ABC):
         """Its writes one by one, with time in between; each yields the controllers that it concerns."""
 
 
-class Run(ABC):
+class ControllerRun(ABC):
     """A workload that rolls: its controllers, whether it completes, and how it went."""
 
     def __init__(self, pods: Iterable[int]) -> None:
@@ -126,7 +126,7 @@ class Due:
                 yield
 
 
-class PodRun(Run, Controller):
+class PodRun(ControllerRun, Controller):
     """A workload whose one controller makes and takes pods itself."""
 
     @property

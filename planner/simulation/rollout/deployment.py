@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from models.objects.workload import Deployment
 from planner.simulation.rollout.arithmetic import Margins, rolled, shares
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
-from planner.simulation.rollout.controllers import Controller, Run
+from planner.simulation.rollout.controllers import Controller, ControllerRun
 from planner.simulation.rollout.replica_set import ReplicaSetController, Revision
 
 Sizes = Iterable[tuple[Revision, int]]
 
 
-class DeploymentRun(Run, Controller):
+class DeploymentRun(ControllerRun, Controller):
     """The controller of one Deployment, and those of its ReplicaSets."""
 
     def __init__(

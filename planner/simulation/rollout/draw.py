@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
-from planner.simulation.rollout.controllers import Run
+from planner.simulation.rollout.controllers import ControllerRun
 from planner.simulation.rollout.pace import Pace
 from planner.simulation.rollout.prepare import Prepared
 from planner.simulation.rollout.timeline import Timeline
@@ -22,7 +22,7 @@ class Ended:
     """How a rollout ended: the simulation as it is then, and the controllers with what they remember."""
 
     simulation: ClusterSimulation
-    runs: Sequence[Run]
+    runs: Sequence[ControllerRun]
     at_rest: bool
 
 
@@ -38,7 +38,7 @@ class Begun:
     """A draw before anything has been applied; after `most` events it is given up."""
 
     simulation: ClusterSimulation
-    runs: Sequence[Run]
+    runs: Sequence[ControllerRun]
     timeline: Timeline
     most: int
 
@@ -50,7 +50,7 @@ def begin(prepared: Prepared, seed: int | None, *, preemption: bool) -> Begun:
     )
     pace = Pace(seed)
     later = timedelta(seconds=pace.later)
-    runs: Sequence[Run] = prepared.runs(later)
+    runs: Sequence[ControllerRun] = prepared.runs(later)
     then = None if prepared.taken is None else prepared.taken + later
     for run in runs:
         simulation.watch(run.pods)

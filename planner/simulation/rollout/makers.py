@@ -24,7 +24,7 @@ from models.objects.workload import (
     StatefulSet,
 )
 from planner.simulation.rollout.arithmetic import Margins
-from planner.simulation.rollout.controllers import Run
+from planner.simulation.rollout.controllers import ControllerRun
 from planner.simulation.rollout.daemon_set import DaemonSetRun
 from planner.simulation.rollout.deployment import DeploymentRun
 from planner.simulation.rollout.job import JobRun
@@ -59,7 +59,7 @@ class Maker:
     """
 
     owner: Rolling
-    run: Callable[[Index, timedelta], Run]
+    run: Callable[[Index, timedelta], ControllerRun]
     sets: tuple[ReplicaSet, ...] = ()
 
 

@@ -15,7 +15,7 @@ from models.objects.selectors import LabelSelector
 from models.snapshot import Snapshot
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, Effort
-from planner.simulation.rollout.controllers import Run
+from planner.simulation.rollout.controllers import ControllerRun
 from planner.simulation.rollout.makers import ClusterFacts, Maker, Rolling, maker_of, removed
 from planner.simulation.rollout.refused import refusals
 from planner.simulation.rollout.slots import Slots
@@ -41,7 +41,7 @@ class Prepared:
     """When the snapshot was."""
     effort: Effort = STANDARD
 
-    def runs(self, later: timedelta = _NOW) -> list[Run]:
+    def runs(self, later: timedelta = _NOW) -> list[ControllerRun]:
         """The controllers of all workloads concerned, when the apply comes so much after the snapshot."""
         return [maker.run(self.problem.pod_index, later) for maker in self.makers]
 

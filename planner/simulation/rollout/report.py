@@ -16,7 +16,7 @@ from planner.documents.plan import SpreadChange
 from planner.documents.rollout import BrokenConstraint, RolloutEnd, RolloutStep, WorkloadRollout
 from planner.problem.problem import Problem
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
-from planner.simulation.rollout.controllers import Run
+from planner.simulation.rollout.controllers import ControllerRun
 from planner.simulation.rollout.draw import Ended
 from planner.simulation.rollout.makers import Rolling
 from planner.simulation.rollout.prepare import Prepared
@@ -36,7 +36,9 @@ def workload_reports(
         yield row.model_copy(update={"as_before": as_before})
 
 
-def _report(problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, Run]]) -> WorkloadRollout:
+def _report(
+    problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, ControllerRun]]
+) -> WorkloadRollout:
     done = [_completes(draw, run) for draw, run in found]
     first_draw, first = found[0]
     # The story is told of the first draw, unless only another one stops.
@@ -67,15 +69,15 @@ def _deadline(owner: Rolling) -> int | None:
     return None if seconds == MOST_INT32 else seconds
 
 
-def _least_ready(found: Sequence[tuple[Ended, Run]]) -> list[int]:
+def _least_ready(found: Sequence[tuple[Ended, ControllerRun]]) -> list[int]:
     return [run.least_ready or 0 for _, run in found]
 
 
-def _completes(draw: Ended, run: Run) -> bool:
+def _completes(draw: Ended, run: ControllerRun) -> bool:
     return draw.at_rest and run.completes(draw.simulation)
 
 
-def message_of(simulation: ClusterSimulation, run: Run) -> str:
+def message_of(simulation: ClusterSimulation, run: ControllerRun) -> str:
     """Why the first of its pods that wait has no node; or else why one of them could not be made."""
     mine = set(run.pods)
     waiting = (
@@ -85,7 +87,7 @@ def message_of(simulation: ClusterSimulation, run: Run) -> str:
 
 
 def _ends(
-    problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, Run]], done: Sequence[bool]
+    problem: Problem, owner: Rolling, found: Sequence[tuple[Ended, ControllerRun]], done: Sequence[bool]
 ) -> Iterator[RolloutEnd]:
     """Every distinct end, the most frequent first."""
     keys = keys_of(owner)
@@ -110,7 +112,7 @@ def keys_of(owner: Rolling) -> list[str]:
 
 
 def by_domain(
-    problem: Problem, simulation: ClusterSimulation, run: Run, key: str
+    problem: Problem, simulation: ClusterSimulation, run: ControllerRun, key: str
 ) -> tuple[tuple[str, int], ...]:
     column = problem.nodes.column(key)
     nodes = run.nodes(simulation)

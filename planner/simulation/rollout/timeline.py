@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation, PodChange
-from planner.simulation.rollout.controllers import Controller, Run
+from planner.simulation.rollout.controllers import Controller, ControllerRun
 from planner.simulation.rollout.pace import Pace
 
 
 @dataclass(order=True, slots=True)
-class _Entry:
+class _TimelineEntry:
     time: float
     number: int
     act: Callable[[], None] = field(compare=False)
@@ -26,12 +26,12 @@ class _Entry:
 class Timeline:
     """Runs the simulation until nothing moves."""
 
-    def __init__(self, simulation: ClusterSimulation, runs: Sequence[Run], pace: Pace) -> None:
+    def __init__(self, simulation: ClusterSimulation, runs: Sequence[ControllerRun], pace: Pace) -> None:
         self._simulation, self._pace = simulation, pace
-        self._entries: list[_Entry] = []
+        self._entries: list[_TimelineEntry] = []
         self._numbers = 0
         self._watching: dict[int, list[Controller]] = defaultdict(list)
-        self._runs: dict[int, Run] = {}
+        self._runs: dict[int, ControllerRun] = {}
         self._woken: set[int] = set()
         self._busy: set[int] = set()
         self._again: set[int] = set()
@@ -73,7 +73,7 @@ class Timeline:
 
     def _after(self, seconds: float, act: Callable[[], None]) -> None:
         self._numbers += 1
-        heapq.heappush(self._entries, _Entry(self._simulation.now + seconds, self._numbers, act))
+        heapq.heappush(self._entries, _TimelineEntry(self._simulation.now + seconds, self._numbers, act))
 
     def _react(self) -> None:
         """See to what has just happened."""

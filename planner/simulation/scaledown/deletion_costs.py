@@ -20,7 +20,7 @@ from planner.whatif.victims import tier
 _LOWEST = -(2**31)
 
 
-def is_steerable(workload: Workload) -> bool:
+def heeds_deletion_costs(workload: Workload) -> bool:
     """Whether deletion costs decide which of its pods go."""
     return isinstance(workload, Deployment | ReplicaSet | ReplicationController)
 
@@ -36,7 +36,7 @@ class Share:
     @classmethod
     def of(cls, replicas: Replicas) -> Share:
         """The pods of the last tier that has to give some are open; without annotations they all are."""
-        if not replicas.going or not is_steerable(replicas.controller):
+        if not replicas.going or not heeds_deletion_costs(replicas.controller):
             return cls(replicas, (), Open(replicas.pods, replicas.going))
         last = tier(replicas.victims[-1])
         forced = tuple(pod for pod in replicas.victims if tier(pod) < last)
@@ -47,7 +47,7 @@ class Share:
         """The deletion costs with which the controller takes these of the open pods."""
         going = [pod for pod in self.open.pods if pod.key in victims]
         staying = [pod for pod in self.open.pods if pod.key not in victims]
-        if not going or not staying or not is_steerable(self.replicas.controller):
+        if not going or not staying or not heeds_deletion_costs(self.replicas.controller):
             return
         cost = max(_LOWEST, min(pod.deletion_cost for pod in staying) - 1)
         yield from ((pod, cost) for pod in going)

@@ -33,7 +33,7 @@ from planner.proof.bounds import Bound, Claim, Measured, ObjectiveStage, judge, 
 from planner.proof.clock import report_best
 from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
-from planner.simulation.scaledown.deletion_costs import Share, annotated, is_steerable
+from planner.simulation.scaledown.deletion_costs import Share, annotated, heeds_deletion_costs
 from planner.simulation.scaledown.replica_groups import Open, in_numbers
 from planner.state.state import State
 from planner.whatif.autoscaling import overruled
@@ -209,7 +209,7 @@ class _VictimSearch:
         costs = [cost for share in self._shares for cost in share.costs(keys)]
         steered = annotated(self._cluster, costs)
         for target in self._targets:
-            if is_steerable(target.workload):
+            if heeds_deletion_costs(target.workload):
                 for found in surplus_of(steered, target.workload, target.keep):
                     if not {pod.key for pod in found.victims} <= keys:
                         raise InternalError(f"{target.workload.kind} {target.workload.key} takes other pods")
@@ -218,7 +218,7 @@ class _VictimSearch:
     def _notes(self) -> Iterator[str]:
         for target in self._targets:
             yield from overruled(self._cluster, target.workload, target.keep)
-            if not is_steerable(target.workload):
+            if not heeds_deletion_costs(target.workload):
                 yield (
                     f"{target.workload.kind} {target.workload.key} does not look at deletion costs: the "
                     "controller's choice is what will happen, the best one is for comparison"
@@ -262,7 +262,7 @@ def _scaled(target: _Target) -> plan.ScaledWorkload:
         workload=f"{target.workload.kind}/{target.workload.name}",
         replicas_before=target.live,
         replicas=target.keep,
-        steerable=is_steerable(target.workload),
+        heeds_deletion_costs=heeds_deletion_costs(target.workload),
     )
 
 

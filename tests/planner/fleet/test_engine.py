@@ -12,7 +12,7 @@ import pytest
 
 from planner.fleet import Given, Task, answers
 from planner.fleet.engine import STOPPED, Progress, Row
-from planner.fleet.kept import Kept, key_of
+from planner.fleet.kept import KeptAnswers, key_of
 from planner.fleet.tasks import Ask
 from planner.fleet.workers import Processes
 from tests.planner.fleet.asks import Computes, Fails, Grows, Kills, Refuses, Says, Sleeps
@@ -108,7 +108,7 @@ def test_stopped_tasks_have_rows_too(processes: Processes) -> None:
 
 def test_what_is_kept_is_not_asked_again(tmp_path: Path) -> None:
     """Only what is missing, or was no answer."""
-    log, kept = tmp_path / "log", Kept.at(str(tmp_path / "kept"))
+    log, kept = tmp_path / "log", KeptAnswers.at(str(tmp_path / "kept"))
     document = '{"kind": "CheckReport", "violations": 0, "hardExcess": 0, "pending": 0}'
     asked = [Task(f"c{n}", "", Says(document, log), key_of(f"c{n}", ())) for n in range(4)]
     for through, count in ((asked[:3], 3), (asked, 4), (asked, 4)):
@@ -125,7 +125,7 @@ def test_what_is_kept_is_not_asked_again(tmp_path: Path) -> None:
 
 def test_errors_are_not_kept(tmp_path: Path) -> None:
     """What was no answer is asked again."""
-    kept = Kept.at(str(tmp_path / "kept"))
+    kept = KeptAnswers.at(str(tmp_path / "kept"))
     with ThreadPoolExecutor(1) as pool:
         rows = [*answers([Task("c", "", Refuses(), "key")], Given(pool, 1), kept=kept)]
     assert (rows[0].reply.exit_code, kept.get("key")) == (2, None)

@@ -40,7 +40,7 @@ def _plan(document: ScaleDown, snapshot: Snapshot, going: list[Pod]) -> Iterator
     yield "# scale NAMESPACE KIND/NAME FROM TO"
     names = dict(_of_others(snapshot))
     for item in document.workloads:
-        if not item.steerable:
+        if not item.heeds_deletion_costs:
             yield "# deletion costs do not matter to this one"
         name = names.get((item.namespace, item.workload), item.workload)
         yield command("scale", item.namespace, name, str(item.replicas_before), str(item.replicas))
