@@ -98,7 +98,7 @@ def tight(seed: int) -> list[Object]:
 
 def test_small_clusters_without_room_are_repaired() -> None:
     """What went wrong: the model's final state had no order, and what chains could repair was left broken."""
-    for seed in seeds.seeds(3):
+    for seed in seeds.seeds(1):
         found = cluster(*tight(seed))
         plan = rebalance(found, time_limit=30)
         assert wrong_in(found, plan) == []
