@@ -61,7 +61,7 @@ def test_the_least_cost_is_that_of_all_placements_tried(seed: int | None) -> Non
     Where there are too many pods in a zone to begin with, layouts keep to stricter rules than plans have to.
     """
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(50), lopsided=True):
+    for case in cases(seed, seeds.tries(20), lopsided=True):
         tried, (cost, moves) = Tried(case), case.least()
         assert is_modelled(tried.trial, tried.movable)
         before = first_layout(tried.problem, tried.movable)
@@ -80,7 +80,7 @@ def test_the_least_cost_is_that_of_all_placements_tried(seed: int | None) -> Non
 def test_layouts_hold_every_pod_by_the_rules(seed: int | None) -> None:
     """No pod is on a node that goes, and what held before holds still."""
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(25)):
+    for case in cases(seed, seeds.tries(12)):
         tried = Tried(case)
         found = tried.search()
         places = tried.places(found)
@@ -125,7 +125,7 @@ def test_quotas_of_kinds_lead_to_layouts_that_hold_every_pod(
 def test_the_search_is_never_above_autoscalers(seed: int | None) -> None:
     """Nodes taken away one after the other, the emptiest first, are where it starts."""
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(25)):
+    for case in cases(seed, seeds.tries(12)):
         tried = Tried(case)
         removal = NodeRemoval(
             tried.trial,
@@ -144,7 +144,7 @@ def test_the_search_is_never_above_autoscalers(seed: int | None) -> None:
 @pytest.mark.parametrize("most", [0, 1, 2])
 def test_no_more_moves_than_allowed(most: int) -> None:
     """A layout within the limit; its bound holds for all layouts with so few moves."""
-    for case in cases(100 + most, 40):
+    for case in cases(100 + most, seeds.tries(15)):
         tried = Tried(case)
         found = tried.search(most_moves=most)
         assert found.layout.moves(found.before) <= most
@@ -155,7 +155,7 @@ def test_no_more_moves_than_allowed(most: int) -> None:
 def test_the_least_cost_with_a_reserve_is_that_of_all_placements_tried(seed: int | None) -> None:
     """A third of the cpu of all nodes kept stays free where the placements tried leave it, too."""
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(25), lopsided=True):
+    for case in cases(seed, seeds.tries(12), lopsided=True):
         tried = Tried(case)
         needed = sum(one.cpu for one in case.pods)
         if needed * 1000 > 667 * sum(case.cpu):
