@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +45,6 @@ class ConstraintOverCells:
         rule = constraint.rule
         self.constraint = constraint
         self.tally, self.held = tally, held
-        self._most_known = 10 * kept
         self.max_skew = constraint.max_skew
         self.own = rule.own
         self.few = rule.few_domains
@@ -55,35 +55,24 @@ class ConstraintOverCells:
         self.counts: list[bool] = rule.counts.eligible[representative].tolist()
         self._all_count = all(self.counts)
         self.domains: list[int] = np.flatnonzero(rule.counts.domains).tolist()
-        self._known_sums: dict[tuple[OccupancyHistogram, int, bool], dict[int, int]] = {}
-        self._known_minima: dict[OccupancyHistogram, int] = {}
+        self._sums = lru_cache(10 * kept)(self._sums_of)
+        #: The global minimum in a histogram, over nodes or over shared domains.
+        self.minimum = lru_cache(10 * kept)(self._minimum)
 
     def sums(
         self, histogram: OccupancyHistogram, tally: int, *, everywhere: bool = False
     ) -> Mapping[int, int]:
         """The pods of every domain; of ineligible cells only with `everywhere`."""
-        key = histogram, tally, everywhere or self._all_count
-        known = self._known_sums.get(key)
-        if known is not None:
-            return known
-        if len(self._known_sums) > self._most_known:
-            self._known_sums.clear()
-        found = self._known_sums[key] = dict.fromkeys(self.domains, 0)
+        return self._sums(histogram, tally, everywhere or self._all_count)
+
+    def _sums_of(self, histogram: OccupancyHistogram, tally: int, everywhere: bool) -> dict[int, int]:
+        found = dict.fromkeys(self.domains, 0)
         for code, counts, levels in zip(self.code, self.counts, histogram, strict=True):
             if code >= 0 and (everywhere or counts):
                 pods = found.get(code, 0)
                 for level, nodes in levels:
                     pods += level[tally] * nodes
                 found[code] = pods
-        return found
-
-    def minimum(self, histogram: OccupancyHistogram) -> int:
-        """The global minimum, over nodes or over shared domains."""
-        found = self._known_minima.get(histogram)
-        if found is None:
-            if len(self._known_minima) > self._most_known:
-                self._known_minima.clear()
-            found = self._known_minima[histogram] = self._minimum(histogram)
         return found
 
     def _minimum(self, histogram: OccupancyHistogram) -> int:

@@ -8,10 +8,10 @@ import numpy as np
 
 from planner.landing.constraint_status import NodeCounts, OccupancyHistogram
 from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod
-from planner.landing.replacements import Replacement, Replacements
+from planner.landing.outcomes import OutcomesByOption
+from planner.landing.replacements import Replacement
 from planner.landing.room import Group, Room, RoomRequest, UncertainReplacement
 from planner.landing.spread_admission import Option
-from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes, Mask
 
 
@@ -23,8 +23,6 @@ class OpenNodes:
         self._cells = coupled.cell_of[self._nodes]
         self._known: dict[int, Codes] = {}
         self.least = len(self._nodes)
-        #: The counted pods on every node for certain; computed on first use.
-        self.levels: Codes | None = None
 
     def of(self, cell: int) -> Codes:
         """The nodes in a cell."""
@@ -34,34 +32,43 @@ class OpenNodes:
         return found
 
 
-class Presence:
-    """Combines counts of coupled constraints with room, for single replacements."""
+class PossibleNodes:
+    """Where one replacement may be, by room and by counts of its coupled constraints, wherever others are."""
 
-    def __init__(self, trial: TrialCluster, room: Room, cases: Replacements) -> None:
-        self._trial = trial
+    def __init__(self, case: Replacement, outcomes: OutcomesByOption, room: Room) -> None:
+        self.case = case
+        self.outcomes = outcomes
+        self.coupled, self.leaving = outcomes.coupled, outcomes.leaving
+        coupled = self.coupled
         self._room = room
-        self._cases = cases
+        self._need = RoomRequest(case.template, case.free, case.same_wave, room_alone=case.room_alone)
+        same_wave = [one for one in case.same_wave if one.template in coupled.templates]
+        #: The uncertain replacements that change counts of these coupled constraints.
+        self._counted = room.of(coupled.templates) + same_wave
+        #: The counted pods on every node for certain, after the pod of the move has left.
+        self.levels = certain_levels(room, coupled, [(case.template, case.move.source)])
+        #: The nodes that may hold more counted pods than is known for certain.
+        self.unsure = np.zeros_like(case.may)
+        for uncertain in self._counted:
+            self.unsure |= uncertain.nodes
+            if uncertain.node < 0:
+                self.unsure[uncertain.source] = True
 
-    def where(self, case: Replacement, coupled: CoupledConstraints, options: Collection[Option]) -> Mask:
+    def at(self, options: Collection[Option]) -> Mask:
         """The nodes that are, or may be, at one of these options once the pod of the move has left."""
-        return coupled.nodes_at(options, self.levels(coupled, [case.move]), self.unsure(case, coupled))
+        return self.coupled.nodes_at(options, self.levels, self.unsure)
 
-    def finds_room(  # noqa: PLR0913, PLR0917 - a move and where it may be
-        self,
-        case: Replacement,
-        coupled: CoupledConstraints,
-        leaving: LeavingPod,
-        inside: OpenNodes,
-        histogram: OccupancyHistogram,
-        options: Collection[Option],
+    def restricted(self, nodes: Mask, pin: Mask | None) -> LeavingPod:
+        """The leaving pod with its replacement restricted to some nodes; its pin may name further nodes."""
+        return self.leaving.restricted(self.coupled.restriction(nodes, self.levels, self.unsure, pin))
+
+    def finds_room(
+        self, inside: OpenNodes, histogram: OccupancyHistogram, options: Collection[Option]
     ) -> bool:
         """Whether one of the options has room for certain, wherever the uncertain replacements are."""
         allowed: dict[int, set[NodeCounts]] = {}
         for cell, level in options:
             allowed.setdefault(cell, set()).add(level)
-        need = RoomRequest(
-            case.template, case.free, case.same_wave, room_alone=not self._cases.rules(case.template)
-        )
         by_number, by_name, counted = list[Group](), list[Group](), list[UncertainReplacement]()
         for cell, several in allowed.items():
             there = inside.of(cell)
@@ -69,48 +76,28 @@ class Presence:
             least = known = len(there)
             if shut and len(there):
                 # An uncertain replacement that counts may exceed maxSkew on its node, and so close that node.
-                coupled_moves = [
-                    uncertain
-                    for uncertain in self.coupled_moves(case, coupled)
-                    if uncertain.nodes[there].any()
-                ]
-                if inside.levels is None:
-                    inside.levels = self.levels(coupled, [case.move])
-                known = max(0, _known_open(coupled, inside.levels[:, there], several) - len(coupled_moves))
+                near = [uncertain for uncertain in self._counted if uncertain.nodes[there].any()]
+                known = max(0, _known_open(self.coupled, self.levels[:, there], several) - len(near))
                 least = max(known, len(there) - shut)
-                counted += coupled_moves
+                counted += near
             by_number.append((there, least))
             by_name.append((there, known))
         inside.least = min(inside.least, sum(least for _, least in by_number))
-        if self._room.is_enough(need, by_number):
+        if self._room.is_enough(self._need, by_number):
             return True
         if not counted:
             return False
-        if self._room.is_enough(need, by_name, counted):
+        if self._room.is_enough(self._need, by_name, counted):
             return True
         nodes = np.concatenate([inside.of(cell) for cell in allowed])
-        levels = self.levels(coupled, [case.move]) if inside.levels is None else inside.levels
-        headroom = coupled.headroom(histogram, leaving, nodes, levels)
-        return self._room.has_places(need, nodes, headroom, self.coupled_moves(case, coupled))
+        headroom = self.coupled.headroom(histogram, self.leaving, nodes, self.levels)
+        return self._room.has_places(self._need, nodes, headroom, self._counted)
 
-    def coupled_moves(self, case: Replacement, coupled: CoupledConstraints) -> list[UncertainReplacement]:
-        """The uncertain replacements that change counts of these coupled constraints."""
-        same_wave = [one for one in case.same_wave if one.template in coupled.templates]
-        return self._room.of(coupled.templates) + same_wave
 
-    def levels(self, coupled: CoupledConstraints, gone: Iterable[Move]) -> Codes:
-        """The counted pods on every node for certain, after the pods of some moves have left."""
-        away = [(uncertain.template, uncertain.node) for uncertain in self._room.of(coupled.templates)]
-        return coupled.levels((*away, *((self._trial.template(move.pod), move.source) for move in gone)))
-
-    def unsure(self, case: Replacement, coupled: CoupledConstraints) -> Mask:
-        """The nodes that may hold more counted pods than is known for certain."""
-        found = np.zeros_like(case.may)
-        for uncertain in self.coupled_moves(case, coupled):
-            found |= uncertain.nodes
-            if uncertain.node < 0:
-                found[uncertain.source] = True
-        return found
+def certain_levels(room: Room, coupled: CoupledConstraints, gone: Iterable[tuple[int, int]]) -> Codes:
+    """The counted pods on every node for certain, without pods that are `gone`: (template, node)."""
+    uncertain = ((one.template, one.node) for one in room.of(coupled.templates))
+    return coupled.levels((*uncertain, *gone))
 
 
 def _known_open(coupled: CoupledConstraints, levels: Codes, several: Collection[NodeCounts]) -> int:

@@ -24,7 +24,8 @@ class Replacement:
     """A move of a wave with what room and all filters except spread say about nodes.
 
     `may` are the nodes that can be feasible for the replacement at some time during the wave, `sure` those
-    that always are unless an uncertain replacement takes the room; `free` is the least free room.
+    that always are unless an uncertain replacement takes the room; `free` is the least free room.  With
+    `room_alone` no filter but those of room and spread asks about other pods.
     """
 
     move: Move
@@ -34,6 +35,7 @@ class Replacement:
     free: Ints
     uncertain_pods: tuple[UncertainReplacement, ...]
     same_wave: tuple[UncertainReplacement, ...]
+    room_alone: bool
 
 
 class Replacements:
@@ -72,7 +74,14 @@ class Replacements:
             free[:, move.source] += self._room.takes[template]
         sure = self._static(move) & self._room.fits(template, free) & sure
         return Replacement(
-            move, template, may, sure, free, (*self._room.elsewhere, *same_wave), tuple(same_wave)
+            move,
+            template,
+            may,
+            sure,
+            free,
+            (*self._room.elsewhere, *same_wave),
+            tuple(same_wave),
+            room_alone=not self._rules(template),
         )
 
     def _static(self, move: Move) -> Mask:
@@ -81,7 +90,7 @@ class Replacements:
     def _others(self, move: Move, wave: Sequence[Move]) -> tuple[Mask, Mask]:
         """By filters other than room and spread: the nodes feasible at some time, and those always."""
         trial, template = self._trial, self._trial.template(move.pod)
-        rules = self.rules(template)
+        rules = self._rules(template)
         every = trial.problem.nodes.every
         if not rules:
             return every, every
@@ -104,7 +113,7 @@ class Replacements:
         trial.state.rollback(mark)
         return may, sure & may
 
-    def rules(self, template: int) -> list[Filter]:
+    def _rules(self, template: int) -> list[Filter]:
         """The filters whose answer depends on other pods, except those for room and spread."""
         return [
             plugin

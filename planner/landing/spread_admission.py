@@ -7,6 +7,7 @@ the pod's own spec rejects; a pin that would do so is not used.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from planner.landing.constraint_status import ConstraintOverCells, NodeCounts, OccupancyHistogram, PinnedCells
@@ -45,20 +46,8 @@ class SpreadAdmission:
         """
         self._carried = carried
         self._static = static
-        self._kept = kept
-        self._known: dict[tuple[OccupancyHistogram, int, Restriction | None], frozenset[Option]] = {}
-
-    def options(
-        self, histogram: OccupancyHistogram, template: int, held: Restriction | None
-    ) -> frozenset[Option]:
-        """The options that pass the filters of spread and those whose answer never changes."""
-        key = histogram, template, held
-        found = self._known.get(key)
-        if found is None:
-            if len(self._known) > 10 * self._kept:
-                self._known.clear()
-            found = self._known[key] = self._options(histogram, template, held)
-        return found
+        #: The options that pass the filters of spread and those whose answer never changes.
+        self.options = lru_cache(10 * kept)(self._options)
 
     def _options(
         self, histogram: OccupancyHistogram, template: int, held: Restriction | None

@@ -1,4 +1,4 @@
-"""Which moves affect each other by more than the room of a node: through counts that both change or read."""
+"""The counts of pods that filters and scores read: what changes them affects where a replacement lands."""
 
 from __future__ import annotations
 
@@ -10,24 +10,13 @@ from planner.state.pod_counts import PodCounts
 
 
 class Interference:
-    """Decides for pairs of templates whether moves of their pods have to be judged together."""
+    """Finds for templates what their plugins read."""
 
     def __init__(self, trial: TrialCluster) -> None:
         self._trial = trial
-        self.related = cache(self._related)
-        self.reads = cache(self._tallies)
+        self.reads = cache(self._reads)
 
-    def _related(self, one: int, other: int) -> bool:
-        """Whether one's pods change counts that the other's plugins read, or both share a constraint."""
-        ledger = self._trial.ledger
-        shared = {d.number for d in ledger.of(one)} & {d.number for d in ledger.of(other)}
-        return bool(
-            shared
-            or any(other in tally.members for tally in self.reads(one))
-            or any(one in tally.members for tally in self.reads(other))
-        )
-
-    def _tallies(self, template: int) -> tuple[PodCounts, ...]:
+    def _reads(self, template: int) -> tuple[PodCounts, ...]:
         """The tallies that any plugin reads for a template."""
         profile = self._trial.framework(template).profile
         plugins: dict[int, Family] = {id(plugin): plugin for plugin in profile.filters}

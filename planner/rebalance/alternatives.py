@@ -14,8 +14,9 @@ from planner.proof.meter import Meter
 from planner.rebalance.search.exhaustive import Values
 from planner.rebalance.search.search import Found, FoundMoves, MoveSearch
 from planner.rebalance.search.unpinned_moves import unpinned_moves
-from planner.waves.open_waves import WaveRules
-from planner.waves.wave_planner import WavePlan, WavePlanner
+from planner.waves.limits import WaveRules
+from planner.waves.wave_plan import WavePlan
+from planner.waves.wave_planner import WavePlanner
 
 _HELD = "nothing holds its replacement to the right nodes"
 

@@ -20,9 +20,9 @@ from planner.proof.meter import Meter
 from planner.rebalance.alternatives import Alternatives
 from planner.rebalance.search.search import MoveSearch
 from planner.rebalance.search.single_evictions import SingleEvictions
-from planner.waves.open_waves import WaveRules
+from planner.waves.limits import WaveRules
 from planner.waves.replay import first_failure
-from planner.waves.wave_planner import WavePlan
+from planner.waves.wave_plan import WavePlan
 
 _MOVED = "moved before"
 

@@ -35,9 +35,10 @@ from planner.rebalance.report.unscheduled import UnscheduledMoves
 from planner.rebalance.report.why_not import WhyNot
 from planner.rebalance.scope import MoveScope
 from planner.rebalance.search.search import MoveSearch, stages_of
-from planner.waves.open_waves import WaveRules
+from planner.waves.limits import WaveRules
 from planner.waves.replay import first_failure
-from planner.waves.wave_planner import WavePlan, WavePlanner
+from planner.waves.wave_plan import WavePlan
+from planner.waves.wave_planner import WavePlanner
 
 
 def rebalance(  # noqa: PLR0913 - the options of the command

@@ -10,6 +10,7 @@ from itertools import dropwhile
 from planner.documents.move_plan import MovePlan
 from planner.eviction.protections import SOFT
 from planner.landing.landing import Landing
+from planner.landing.single_landings import SingleLandings
 from planner.moves.pin_policy import PinPolicy
 from planner.moves.preemption_risk import PreemptionRisk
 from planner.moves.timeline import EvictionTimeline, Phase
@@ -17,9 +18,9 @@ from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.rebalance.report.remedies import outcome
-from planner.waves.one_by_one import OneByOne
-from planner.waves.open_waves import WaveRules
-from planner.waves.wave_planner import WavePlan
+from planner.waves.limits import WaveRules
+from planner.waves.orders import OneMoveAWave, fill_waves
+from planner.waves.wave_plan import WavePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +126,9 @@ class UnscheduledMoves:
         done = [landing.move for wave in self.plan.waves for landing in wave]
         stage = EvictionTimeline(trial.problem, [*done, *left], trial)
         stage.put_all(done, Phase.LANDED)
-        single = OneByOne(stage, left, rules)
-        single.plan_waves(_never)
-        return [landing for wave in single.waves for landing in wave]
+        landings = SingleLandings(stage, rules.pin_policy, lets_preempt=rules.lets_preempt)
+        waves, _ = fill_waves(OneMoveAWave(landings), left, _never)
+        return [landing for wave in waves for landing in wave]
 
 
 def _are(number: int, total: int) -> str:
