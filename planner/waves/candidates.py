@@ -210,7 +210,8 @@ class Candidates:
         free = self.landings.room.free_on(move.target).tobytes()
         if within is None:
             return (move, pins), (histograms, free)
-        return (move, pins, within.one_node, within.nodes(move).tobytes()), (
+        # A move refused for want of one known node waits for others even where several would do now.
+        return (move, pins, within.nodes(move).tobytes()), (
             histograms,
             free,
             within.open_nodes(move).tobytes(),
