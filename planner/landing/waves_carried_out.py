@@ -15,7 +15,7 @@ from planner.landing.outcomes import wave_outcomes
 from planner.landing.presence import certain_levels
 from planner.landing.room import Room, UncertainReplacement
 from planner.landing.spread_admission import Option
-from planner.landing.tie_break_scenarios import TieBreakScenarios
+from planner.landing.tie_break_scenarios import Scenario, TieBreakScenarios
 from planner.moves.timeline import EvictionTimeline, Phase
 from planner.moves.trial_cluster import Move
 from planner.problem.nodes import Mask
@@ -60,38 +60,46 @@ class WavesCarriedOut:
         `known` are the histograms to which some landings by filters lead alone.
         """
         by_scores = [landing.move for landing in wave if landing.kind == "scores"]
-        scenarios = self._scenarios.after(
-            by_scores, {move.pod: self._timeline.own_phases(move) for move in by_scores}
-        )
-        for coupled, landings in self._by_coupling(wave).values():
+        phases = {move.pod: self._timeline.own_phases(move) for move in by_scores}
+        scenarios = self._scenarios.after(by_scores, phases)
+        couplings = self._by_coupling(wave)
+        for coupled, landings in couplings:
             coupled.histograms = self._ends(coupled, landings, known)
         done = [replace(landing, move=self._nominal(landing)) for landing in wave]
-        self._scenarios.become(scenarios)
-        certain = [m.move.target for m in done if m.kind != "scores" and int(m.nodes.sum()) == 1]
-        if not all([self._scenarios.tell_apart(node) for node in certain]):
-            scenarios = None
-            self._scenarios.become(None)
-        if scenarios is None:
-            self.room.forget_scenarios()
+        in_scenarios = self._follow(scenarios, done)
         for landing in done:
-            if int(landing.nodes.sum()) > 1:
-                template, in_scenarios = self._trial.template(landing.move.pod), landing.kind == "scores"
-                self.room.add(
-                    UncertainReplacement(
-                        template,
-                        landing.nodes,
-                        landing.move.pod,
-                        landing.move.target,
-                        in_scenarios=in_scenarios and scenarios is not None,
-                    )
-                )
-        for coupled, _ in self._by_coupling(wave).values():
+            self._remember(landing, in_scenarios=in_scenarios and landing.kind == "scores")
+        for coupled, _ in couplings:
             if all(uncertain.in_scenarios for uncertain in self.room.of(coupled.templates)):
                 levels = (self._scenarios.levels(number, coupled) for number in range(self._scenarios.number))
                 coupled.histograms = frozenset(map(coupled.seen, levels))
             self._narrow(coupled)
         self._trial.state.forget_history()
         return done
+
+    def _follow(self, scenarios: list[Scenario] | None, done: Sequence[Landing]) -> bool:
+        """Go on with these scenarios; False if ties are followed no longer: there are too many of them.
+
+        A node on which a replacement is for certain is not interchangeable any more.
+        """
+        self._scenarios.become(scenarios)
+        certain = [one.move.target for one in done if one.kind != "scores" and int(one.nodes.sum()) == 1]
+        apart = [self._scenarios.tell_apart(node) for node in certain]
+        if scenarios is not None and all(apart):
+            return True
+        self._scenarios.become(None)
+        self.room.forget_scenarios()
+        return False
+
+    def _remember(self, landing: Landing, *, in_scenarios: bool) -> None:
+        """Record a replacement that may be on several nodes."""
+        if int(landing.nodes.sum()) > 1:
+            move, template = landing.move, self._trial.template(landing.move.pod)
+            self.room.add(
+                UncertainReplacement(
+                    template, landing.nodes, move.pod, move.target, in_scenarios=in_scenarios
+                )
+            )
 
     def _narrow(self, coupled: CoupledConstraints) -> None:
         """If the number in every domain is known, assume each to be in its domain of the trial cluster.
@@ -132,12 +140,12 @@ class WavesCarriedOut:
             raise LandingContradiction("a wave that was judged to hold does not")
         return outcomes.ends
 
-    def _by_coupling(self, wave: Sequence[Landing]) -> dict[int, tuple[CoupledConstraints, list[Landing]]]:
+    def _by_coupling(self, wave: Sequence[Landing]) -> list[tuple[CoupledConstraints, list[Landing]]]:
         found: dict[int, tuple[CoupledConstraints, list[Landing]]] = {}
         for landing in wave:
             coupled = self._coupled[self._trial.template(landing.move.pod)]
             found.setdefault(id(coupled), (coupled, []))[1].append(landing)
-        return found
+        return [*found.values()]
 
     def _held(self, landing: Landing, coupled: CoupledConstraints) -> LeavingPod:
         """The leaving pod of a landing, with the restriction of that landing."""
