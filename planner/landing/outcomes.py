@@ -11,9 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.landing.constraint_status import ConstraintStatus, OccupancyHistogram
+from planner.landing.constraint_status import ConstraintStatus, OccupancyHistogram, Option
 from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod
-from planner.landing.spread_admission import Option
 from planner.problem.nodes import Codes, Mask
 
 #: Whether, for the leaving pod of this number, one of these options has room for certain.

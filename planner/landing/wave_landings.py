@@ -17,8 +17,7 @@ from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod
 from planner.landing.landing import Landing, LandingPreferences
 from planner.landing.node_sets import NodeSets
 from planner.landing.outcomes import OutcomesByOption, WaveOutcomes, are_alike, wave_outcomes
-from planner.landing.presence import OpenNodes, PossibleNodes, certain_levels
-from planner.landing.replacements import Replacement, Replacements
+from planner.landing.replacements import OpenNodes, PossibleNodes, Replacement, Replacements, certain_levels
 from planner.landing.room import Room
 from planner.landing.tie_break_scenarios import TieBreakScenarios, interchangeable_nodes
 from planner.landing.waves_carried_out import WavesCarriedOut

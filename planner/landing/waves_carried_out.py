@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from planner.landing.constraint_status import OccupancyHistogram
+from planner.landing.constraint_status import OccupancyHistogram, Option
 from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod
 from planner.landing.landing import Landing, LandingContradiction
 from planner.landing.node_sets import NodeSets
 from planner.landing.outcomes import wave_outcomes
-from planner.landing.presence import certain_levels
+from planner.landing.replacements import certain_levels
 from planner.landing.room import Room, UncertainReplacement
-from planner.landing.spread_admission import Option
 from planner.landing.tie_break_scenarios import Scenario, TieBreakScenarios
 from planner.moves.timeline import EvictionTimeline, Phase
 from planner.moves.trial_cluster import Move
