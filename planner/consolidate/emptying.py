@@ -24,6 +24,7 @@ from planner.consolidate.removable import KeptNode
 from planner.consolidate.wave_order import WaveOrder
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import HELD, Landing
+from planner.moves.constraint_counts import ConstraintCounts
 from planner.moves.movable import Movable
 from planner.moves.pin_policy import PinPolicy
 from planner.moves.timeline import EvictionTimeline
@@ -32,6 +33,7 @@ from planner.problem.nodes import HOSTNAME, Mask
 from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.meter import Meter
+from planner.state.state import State
 from planner.waves.replay import first_failure
 from planner.whatif.nodes import cordon
 
@@ -161,7 +163,9 @@ class Emptying:
         """The nodes of a layout that are empty from the beginning."""
         idle = layout.removed & (self._before.counts.sum(axis=0) == 0)
         found = Emptied(self._cordoned(idle), idle)
-        return Emptied(self._trial, self._problem.nodes.none) if self._why_worse(found) else found
+        if idle.any() and self._why_worse(found):
+            return Emptied(self._trial, self._problem.nodes.none)
+        return found
 
     def _cordoned(self, nodes: Mask) -> TrialCluster:
         """The cluster with some nodes cordoned, and its constraints."""
@@ -250,27 +254,26 @@ class Emptying:
             {self._problem.pods[pod].key: names[node] for pod, node in outcome.items()}
             for outcome in found.outcomes
         ] or [{}]
-        emptied = moved(found.trial.problem.cluster, places)
+        if self._has_more(found.trial.problem, [{**places, **other} for other in others]):
+            return WORSE
         end = deleted(moved(self._problem.cluster, places), self._names(found.removed))
-        if self._has_more(emptied, others) or self._has_more(end, others):
+        if self._has_more(Problem(end), others):
             return WORSE
         if self._losses is not None and any(self._losses.is_worse(moved(end, other)) for other in others):
             return UNSURVIVED
         return ""
 
-    def _has_more(self, cluster: Cluster, others: Sequence[Mapping[str, str]]) -> bool:
+    def _has_more(self, problem: Problem, others: Sequence[Mapping[str, str]]) -> bool:
         """Whether a cluster has more faults than before when pods are elsewhere as one of `others` says."""
-        trial = TrialCluster(Problem(cluster))
-        numbers = {pod.key: number for number, pod in enumerate(trial.problem.pods)}
         for places in others:
-            mark = trial.state.mark()
-            for key, name in places.items():
-                trial.state.unbind(numbers[key])
-                trial.state.bind(numbers[key], trial.problem.nodes.index[name])
-            findings = sum(1 for _ in findings_of(trial.problem, trial.state))
-            if trial.ledger.excess(hard=True) > self._hard or findings > self._findings:
+            node_of = problem.node_of.copy()
+            pods = [problem.pod_index[key] for key in places]
+            node_of[pods] = [problem.nodes.index[name] for name in places.values()]
+            state = State(problem, node_of)
+            findings = sum(1 for _ in findings_of(problem, state))
+            excess = ConstraintCounts(problem, state).excess(hard=True)
+            if excess > self._hard or findings > self._findings:
                 return True
-            trial.state.rollback(mark)
         return False
 
     def _names(self, nodes: Mask) -> frozenset[str]:

@@ -21,9 +21,8 @@ from planner.landing.replacements import OpenNodes, PossibleNodes, Replacement, 
 from planner.landing.room import Room
 from planner.landing.tie_break_scenarios import TieBreakScenarios, interchangeable_nodes
 from planner.landing.waves_carried_out import WavesCarriedOut
-from planner.moves.interference import Interference
 from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import Interference, Move, TrialCluster
 from planner.problem.nodes import Mask
 from planner.proof import effort
 

@@ -1,6 +1,7 @@
 """Waves whose replacements may land on any of several nodes."""
 
 import numpy as np
+import pytest
 
 from planner.eviction.budgets import Budgets
 from planner.landing.coupled_constraints import coupled_constraints
@@ -102,3 +103,20 @@ def test_pods_that_are_not_counted_may_all_be_in_one_domain() -> None:
     """No count tells where pods are that a constraint does not count: both may be on the nodes of zone a."""
     either = ["a0", "a1", "b0", "b1"]
     assert landed("other") == [either, either]
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_no_more_of_a_workload_are_away_than_may_be(most: int) -> None:
+    """Two replicas with room for both: one wave where two may be unavailable, else two."""
+    found = cluster(
+        *(node(name, cpu="2") for name in ("s0", "s1", "gap0", "gap1")),
+        *(pod(f"w{n}", f"s{n}", cpu="2", owner="ReplicaSet/w", app="w") for n in range(2)),
+    )
+    problem = Problem(found)
+    moves = moves_of(problem, ("w0", "s0", "gap0"), ("w1", "s1", "gap1"))
+    costs, policy = np.ones(len(problem.pods), np.int64), PinPolicy(pinnable(problem))
+    rules = WaveRules(Budgets(problem), costs, max_unavailable=most, pin_policy=policy)
+    timeline = EvictionTimeline(problem, moves, TrialCluster(problem))
+    waves, left = fill_waves(CertainFirst(Candidates(timeline, moves, rules)), moves, lambda: False)
+    assert list(left) == []
+    assert [len(wave) for wave in waves] == [most] * (2 // most)
