@@ -73,7 +73,6 @@ class CoupledConstraints:
         #: A number for every node, equal for nodes that agree in all shared domains.
         self.domains = numbered(len(self.cell_of), [codes.astype(np.int64) for codes in shared])
         representative = np.unique(self.cell_of, return_index=True)[1]
-        self._domain_of: list[int] = self.domains[representative].tolist()
         self.sizes: list[int] = np.bincount(self.cell_of).tolist()
         self._tallies: list[PodCounts] = []
         self._over_cells = [
@@ -173,23 +172,6 @@ class CoupledConstraints:
         levels[level] -= 1
         levels[tuple(a + b for a, b in zip(level, self._weights[template], strict=True))] += 1
         return (*histogram[:cell], tuple(sorted((+levels).items())), *histogram[cell + 1 :])
-
-    def tells_domains(self) -> bool:
-        """Whether there is one moving template, and its number of pods in every shared domain is known."""
-        if len(self.templates) != 1:
-            return False
-        counted = [number for number, weight in enumerate(self._weights[self.templates[0]]) if weight]
-        if not counted:
-            return False
-        found = (self._by_domain(histogram, counted[0]) for histogram in self.histograms)
-        first = next(found)
-        return all(other == first for other in found)
-
-    def _by_domain(self, histogram: OccupancyHistogram, tally: int) -> dict[int, int]:
-        found: dict[int, int] = {}
-        for domain, levels in zip(self._domain_of, histogram, strict=True):
-            found[domain] = found.get(domain, 0) + sum(level[tally] * nodes for level, nodes in levels)
-        return found
 
     def nodes_at(self, options: Iterable[Option], levels: Codes, unsure: Mask) -> Mask:
         """The nodes at one of these options; `unsure` nodes may hold more pods than `levels` says."""

@@ -72,7 +72,6 @@ class WavesCarriedOut:
             if all(uncertain.in_scenarios for uncertain in self.room.of(coupled.templates)):
                 levels = (self._scenarios.levels(number, coupled) for number in range(self._scenarios.number))
                 coupled.histograms = frozenset(map(coupled.seen, levels))
-            self._narrow(coupled)
         self._trial.state.forget_history()
         return done
 
@@ -99,22 +98,6 @@ class WavesCarriedOut:
                     template, landing.nodes, move.pod, move.target, in_scenarios=in_scenarios
                 )
             )
-
-    def _narrow(self, coupled: CoupledConstraints) -> None:
-        """If the number in every domain is known, assume each to be in its domain of the trial cluster.
-
-        They are pods of one template, so it does not matter which of them is where.
-        """
-        uncertain_pods = self.room.of(coupled.templates)
-        spread = [r for r in uncertain_pods if (coupled.domains[r.nodes] != coupled.domains[r.node]).any()]
-        if (
-            spread
-            and not any(uncertain.in_scenarios for uncertain in uncertain_pods)
-            and coupled.tells_domains()
-        ):
-            nodes = np.logical_or.reduce([uncertain.nodes for uncertain in spread])
-            for uncertain in spread:
-                self.room.narrow(uncertain, nodes & (coupled.domains == coupled.domains[uncertain.node]))
 
     def _ends(
         self,

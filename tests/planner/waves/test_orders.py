@@ -93,12 +93,6 @@ def landed(app: str) -> list[list[str]]:
     return may_land
 
 
-def test_how_many_came_to_a_domain_tells_how_much_room_is_left() -> None:
-    """Each of two may have come to either zone; when both have, one is in each and leaves a node free."""
-    either = ["a0", "a1", "b0", "b1"]
-    assert landed("w") == [either, either, ["a0", "a1"]]
-
-
 def test_pods_that_are_not_counted_may_all_be_in_one_domain() -> None:
     """No count tells where pods are that a constraint does not count: both may be on the nodes of zone a."""
     either = ["a0", "a1", "b0", "b1"]
