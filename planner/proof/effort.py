@@ -380,7 +380,7 @@ MORE_UNSCHEDULED = 0.1
 #: Up to so many moves times nodes that is done again and again, and other moves are looked for where pins, or
 #: unmet soft goals, are left; beyond, planning the waves once takes seconds.
 PLANNED_ONCE = 30_000
-#: Beyond DEALT_ONCE, room is scarce if so large a part of the moves have few nodes to come to.
+#: Beyond PLANNED_ONCE, room is scarce if so large a part of the moves have few nodes to come to.
 SCARCE_MOVES = 0.5
 #: Then so many landings are judged for each move; where that is not enough, the order does not serve.
 SCARCE_JUDGED = 4
