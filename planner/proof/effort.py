@@ -313,6 +313,8 @@ SOLVER_WORKERS, SOLVER_SEED = 1, 1
 PRICE_OF_MODEL = 1e-5
 #: So many nodes of SCIP's tree; the quotas of nearly all batches are found in the first. And the least time.
 SCIP_NODES, LEAST_SECONDS = 50, 0.05
+#: So large a share of the room is left unused by a linear relaxation that is to be rounded.
+ROOM_FOR_ROUNDING = 0.02
 #: Work for each number that an iteration of a search looks at, and for the iteration itself.
 PRICE_OF_NUMBER, PRICE_OF_TURN = 2.5e-8, 2.5e-4
 
