@@ -104,7 +104,11 @@ class ObjectMeta(KubeModel):
     @property
     def controller(self) -> OwnerReference | None:
         """The owner that recreates this object when it is gone, if there is one."""
-        return next((owner for owner in self.owner_references if owner.controller), None)
+        # A loop and no generator: it is asked several times of every pod.
+        for owner in self.owner_references:
+            if owner.controller:
+                return owner
+        return None
 
 
 class WorkloadMeta(ObjectMeta):
