@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from operator import is_, itemgetter
 
 from models import Cluster
 from models.objects.affinity import Affinity, PodAffinityTerm, TopologySpreadConstraint
@@ -67,18 +67,29 @@ class Template:
 class Grouping:
     """Pods by template: the labels that matter, an example of each template, the template of each pod."""
 
-    def __init__(self, pods: Sequence[Pod], selected_keys: frozenset[str]) -> None:
-        self.examples: list[tuple[Pod, Mapping[str, str]]] = []
-        self.template_of: list[int] = []
-        self._numbers: dict[Hashable, int] = {}
+    def __init__(
+        self, pods: Sequence[Pod], selected_keys: frozenset[str], known: Grouping | None = None
+    ) -> None:
+        """Of the pods; where `known` is the grouping of the first of them, only the others are looked at."""
+        begun = known is not None and known._begins(pods, selected_keys)
+        self._pods = pods
+        self._selected_keys = selected_keys
+        self.examples: list[tuple[Pod, Mapping[str, str]]] = [*known.examples] if known and begun else []
+        self.template_of: list[int] = [*known.template_of] if known and begun else []
+        self._numbers: dict[Hashable, int] = {**known._numbers} if known and begun else {}
         self._by_place = not selected_keys.isdisjoint(PLACE_LABELS)
         self._spec_keys: dict[Hashable, str] = {}
-        for pod in pods:
+        for pod in pods[len(self.template_of) :]:
             labels = {key: value for key, value in pod.metadata.labels.items() if key in selected_keys}
             number = self._numbers.setdefault(self._key(pod, labels), len(self._numbers))
             if number == len(self.examples):
                 self.examples.append((pod, labels))
             self.template_of.append(number)
+
+    def _begins(self, pods: Sequence[Pod], selected_keys: frozenset[str]) -> bool:
+        """Whether the first of some pods are these very ones, told apart by the same labels."""
+        enough = len(self._pods) <= len(pods) and selected_keys == self._selected_keys
+        return enough and all(map(is_, self._pods, pods))
 
     def _key(self, pod: Pod, labels: Mapping[str, str]) -> Hashable:
         spec, metadata = pod.spec, pod.metadata
