@@ -104,7 +104,7 @@ class ObjectMeta(KubeModel):
     @property
     def controller(self) -> OwnerReference | None:
         """The owner that recreates this object when it is gone, if there is one."""
-        # A loop and no generator: it is asked several times of every pod.
+        # A plain loop: this is asked about every pod, several times.
         for owner in self.owner_references:
             if owner.controller:
                 return owner

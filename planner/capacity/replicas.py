@@ -57,17 +57,19 @@ def _plan(scheduler: Scheduler, pod: int) -> Plan:
 
 def _in_bulk(scheduler: Scheduler, pod: int, placed: int, most: int) -> Found | None:
     """All that fit after those that are placed, and the line then; None where that is not certain, or few."""
-    framework, state = scheduler.framework_of(pod), scheduler.state
-    plan = _plan(scheduler, pod)
+    plan, state = _plan(scheduler, pod), scheduler.state
     if order_matters(plan):
         return None
-    by_node = in_any_order(plan)
+    by_node, mark = in_any_order(plan), state.mark()
     if placed + by_node.sum() < REPLICAS_ONE_BY_ONE:
         return None
     state.load(plan.template.index, by_node)
-    diagnosis = framework.diagnose(plan)
+    # The whole cycle, preemption too: it is the last part of the line, or makes room.
+    decision = scheduler.decide(pod)
+    found = Found(placed + int(by_node.sum()), decision.message, limits(scheduler, decision), most)
+    state.rollback(mark)
     state.load(plan.template.index, -by_node)
-    return Found(placed + int(by_node.sum()), diagnosis.message(), refusing(diagnosis), most)
+    return found
 
 
 def limits(scheduler: Scheduler, decision: SchedulingDecision) -> tuple[str, ...]:

@@ -17,6 +17,18 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class LimitEffort:
+    """The limit of time of a batch."""
+
+    #: Where none is asked for: so many seconds, and one for every so many pods where that is more.
+    least_seconds: float = 30.0
+    pods_a_second: int = 5_000
+    #: The seconds that are kept for checking the plan: for every pod, and what part of the limit at most.
+    check_per_pod: float = 0.0003
+    most_check: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
 class OrderEffort:
     """Orders of binds."""
 
@@ -281,6 +293,7 @@ class RolloutEffort:
 class Effort:
     """How far every engine goes; `dataclasses.replace` makes another one."""
 
+    limit: LimitEffort = LimitEffort()
     orders: OrderEffort = OrderEffort()
     exact: ExactEffort = ExactEffort()
     sequences: SequenceEffort = SequenceEffort()
@@ -331,14 +344,10 @@ TINY_PREVIEW_WORK, SMALL_PREVIEW_WORK = 0.3, 0.05
 REGION_VARIABLES = 20_000
 #: Every stage of a relaxation, and of a model with all nodes; most are proved in a hundredth of it.
 RELAXED_REGION_WORK, EXACT_REGION_WORK = 5.0, 20.0
-#: How many orders of a model's moves are tried, each starting with those that could not be scheduled before.
-SEQUENCES_OF_MOVES = 8
 #: So many pods of a domain are tried before it is given up: those after them are seldom different.
 PODS_OF_A_DOMAIN = 8
-#: How deep pods move over for each other, and how many ways are tried on each level, the deepest first.
-CHAIN_DEPTH, CHAIN_WAYS = 3, (4, 3, 4, 12)
-#: How many other pods leave a node together on each level; those that have gaps to go to are found soon.
-CHAIN_TOGETHER = (0, 48, 3, 3)
+#: So many gaps are tried for a pod, so many nodes that bystanders can open, and so many bystanders of each.
+CHAIN_GAPS, CHAIN_OPENED, CHAIN_TOGETHER = 4, 3, 48
 #: How many pods of a domain are tried with chains: each asks for every node.
 CHAIN_PODS = 2
 #: Gaps that differ by less than this part of a pod are equally tight.
