@@ -73,12 +73,24 @@ class Grouping:
         self._numbers: dict[Hashable, int] = {}
         self._by_place = not selected_keys.isdisjoint(PLACE_LABELS)
         self._spec_keys: dict[Hashable, str] = {}
+        self._selected_keys = selected_keys
+        # Pods that were read by a pattern share the very objects of which their key is made.
+        known: dict[Hashable, int] = {}
         for pod in pods:
-            labels = {key: value for key, value in pod.metadata.labels.items() if key in selected_keys}
-            number = self._numbers.setdefault(self._key(pod, labels), len(self._numbers))
-            if number == len(self.examples):
-                self.examples.append((pod, labels))
+            parts = _shared_parts(pod)
+            number = known.get(parts)
+            if number is None:
+                number = self._number(pod)
+                if _says_all(pod):
+                    known[parts] = number
             self.template_of.append(number)
+
+    def _number(self, pod: Pod) -> int:
+        labels = {key: value for key, value in pod.metadata.labels.items() if key in self._selected_keys}
+        number = self._numbers.setdefault(self._key(pod, labels), len(self._numbers))
+        if number == len(self.examples):
+            self.examples.append((pod, labels))
+        return number
 
     def _key(self, pod: Pod, labels: Mapping[str, str]) -> Hashable:
         spec, metadata = pod.spec, pod.metadata
@@ -105,6 +117,31 @@ class Grouping:
                 exclude={**_NOT_IN_KEY, **_NOT_OF_CONTAINERS}
             )
         return found
+
+
+def _shared_parts(pod: Pod) -> Hashable:
+    """What pods have in common that share the objects of which their template's key is made."""
+    metadata, spec, status = pod.metadata, pod.spec, pod.status
+    return (
+        metadata.namespace,
+        bool(spec.node_name),
+        metadata.deletion_timestamp is None,
+        metadata.creation_timestamp is None,
+        id(metadata.labels),
+        id(metadata.owner_references),
+        id(spec.volumes),
+        id(status.container_statuses),
+        id(status.init_container_statuses),
+        id(status.resources),
+        *map(id, _PARTS_IN_KEY(spec.__dict__)),
+    )
+
+
+def _says_all(pod: Pod) -> bool:
+    """Whether the key of a pod's template depends on nothing else: no name, no claim's state, no resize."""
+    if pod.spec.resource_claims or any(volume.ephemeral is not None for volume in pod.spec.volumes):
+        return False
+    return resize_key(pod) == ()
 
 
 def is_plain(spec: PodSpec) -> bool:
