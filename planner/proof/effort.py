@@ -348,6 +348,8 @@ TINY_PREVIEW_WORK, SMALL_PREVIEW_WORK = 0.3, 0.05
 REGION_VARIABLES = 20_000
 #: Every stage of a relaxation, and of a model with all nodes; most are proved in a hundredth of it.
 RELAXED_REGION_WORK, EXACT_REGION_WORK = 5.0, 20.0
+#: How many orders of a model's moves are tried, each starting with those that could not be scheduled before.
+SEQUENCES_OF_MOVES = 8
 #: So many pods of a domain are tried before it is given up: those after them are seldom different.
 PODS_OF_A_DOMAIN = 8
 #: So many gaps are tried for a pod, so many nodes that bystanders can open, and so many bystanders of each.
