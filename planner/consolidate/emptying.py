@@ -202,8 +202,10 @@ class Emptying:
         policy = PinPolicy.of(trial, self._movable.templates, cordon=True)
         sequence = CertainMoves(timeline, policy, attempt.moves, attempt.cordoned)
         waiting = {pod for pod, _ in sequence.follow([*others, *leaving])}
-        pods = {node: [pod for pod in several if pod in waiting] for node, several in pods.items()}
-        return _Sequence(sequence.run(pods, self._order(pods), self._meter.over), sequence.moves)
+        stuck = {node: [pod for pod in several if pod in waiting] for node, several in pods.items()}
+        # Where all pods have left, nothing remains to be done, whatever the clock says.
+        stuck = {node: several for node, several in stuck.items() if several}
+        return _Sequence(sequence.run(stuck, self._order(stuck), self._meter.over), sequence.moves)
 
     def _evicted(self, trial: TrialCluster, removed: Mask, pods: Mapping[int, Sequence[int]]) -> _Sequence:
         """All nodes emptied at once, by evictions alone."""
