@@ -14,6 +14,7 @@ from itertools import takewhile
 from models.errors import InternalError
 from planner.problem.problem import Problem
 from planner.scheduler.refused_templates import RefusedTemplates
+from planner.scheduler.scheduler import SchedulingDecision
 from planner.simulation.drain.timeless_queue import TimelessQueue
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
 
@@ -67,11 +68,20 @@ class DrainSimulation(ClusterSimulation):
             self._decide(pod, template)
         return True
 
-    def _decide(self, pod: int, template: int) -> None:
-        mark = self.scheduler.state.mark()
-        super()._decide(pod, template)
-        if pod in self.waiting and self.scheduler.state.mark() == mark:
-            self._refused_templates.add(pod)
+    def _decide(self, pod: int, template: int) -> SchedulingDecision:
+        decision = super()._decide(pod, template)
+        self._remember(decision)
+        return decision
+
+    def _remember(self, decision: SchedulingDecision) -> bool:
+        """Keep in mind that a pod was refused, if it was and nothing was done about it; whether that is so.
+
+        Where pods that end already would make room, a pod that comes there is evicted, too: that is not kept.
+        """
+        refused = decision.node is None and not decision.victims
+        if refused and decision.nominated is None:
+            self._refused_templates.add(decision.pod)
+        return refused
 
     def _refuse(self, pod: int, template: int, message: str) -> None:
         super()._refuse(pod, template, message)
@@ -105,12 +115,9 @@ class DrainSimulation(ClusterSimulation):
         if self._refusals.get(template, (-1, ""))[0] == self._changes:
             return False
         mark = state.mark()
-        decision = self.scheduler.decide(pod)
-        if state.mark() == mark and decision.node is None:
-            self._refused_templates.add(pod)
-            return True
+        refused = self._remember(self.scheduler.decide(pod))
         state.rollback(mark)
-        return False
+        return refused
 
     def explain(self) -> None:
         """Say of all pods that wait why they were refused the last time."""

@@ -20,7 +20,7 @@ from models.objects.pod import Pod
 from planner.problem.problem import GATED, Problem
 from planner.problem.quotas import Quotas
 from planner.problem.templates import Template
-from planner.scheduler.scheduler import Scheduler
+from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.simulation.rollout.scheduling_queue import SchedulingQueue
 
 
@@ -257,14 +257,14 @@ class ClusterSimulation:
         self.scheduler.state.forget_history()
         return True
 
-    def _decide(self, pod: int, template: int) -> None:
+    def _decide(self, pod: int, template: int) -> SchedulingDecision:
         decision = self.scheduler.decide(pod)
         for victim in decision.victims:
             self.preempted.append((victim, pod))
             self._lose(victim)
         if decision.node is None:
             self._refuse(pod, template, decision.message)
-            return
+            return decision
         self._changes += 1
         self.messages.pop(pod, None)
         del self.waiting[pod]
@@ -272,6 +272,7 @@ class ClusterSimulation:
         self.starting[pod] = None
         self._queue.wake([other for other in self._queue.parked if self._may_help(template, other)], self.now)
         self.happened.append((PodChange.BOUND, pod))
+        return decision
 
     def _refuse(self, pod: int, template: int, message: str) -> None:
         self.messages[pod] = message
