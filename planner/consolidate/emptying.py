@@ -202,8 +202,10 @@ class Emptying:
         policy = PinPolicy.of(trial, self._movable.templates, cordon=True)
         sequence = CertainMoves(timeline, policy, attempt.moves, attempt.cordoned)
         waiting = {pod for pod, _ in sequence.follow([*others, *leaving])}
-        pods = {node: [pod for pod in several if pod in waiting] for node, several in pods.items()}
-        return _Sequence(sequence.run(pods, self._order(pods), self._meter.over), sequence.moves)
+        stuck = {node: [pod for pod in several if pod in waiting] for node, several in pods.items()}
+        # Where all pods have left, nothing remains to be done, whatever the clock says.
+        stuck = {node: several for node, several in stuck.items() if several}
+        return _Sequence(sequence.run(stuck, self._order(stuck), self._meter.over), sequence.moves)
 
     def _evicted(self, trial: TrialCluster, removed: Mask, pods: Mapping[int, Sequence[int]]) -> _Sequence:
         """All nodes emptied at once, by evictions alone."""
@@ -301,12 +303,8 @@ def lost_domains(trial: TrialCluster, removed: Mask) -> list[tuple[str, str]]:
 
 
 def cordoned(cluster: Cluster, names: Collection[str]) -> Cluster:
-    """The cluster with some nodes cordoned, one after the other a copy of the nodes alone."""
-    alone = replace(cluster, nodes=tuple(node for node in cluster.nodes if node.name in names))
-    for name in names:
-        alone = cordon(alone, name)
-    known = {node.name: node for node in alone.nodes}
-    return replace(cluster, nodes=tuple(known.get(node.name, node) for node in cluster.nodes))
+    """The cluster with some nodes cordoned."""
+    return cordon(cluster, *names)
 
 
 def moved(cluster: Cluster, places: Mapping[str, str]) -> Cluster:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from operator import is_, itemgetter
 
 from models import Cluster
 from models.objects.affinity import Affinity, PodAffinityTerm, TopologySpreadConstraint
@@ -67,23 +67,33 @@ class Template:
 class Grouping:
     """Pods by template: the labels that matter, an example of each template, the template of each pod."""
 
-    def __init__(self, pods: Sequence[Pod], selected_keys: frozenset[str]) -> None:
-        self.examples: list[tuple[Pod, Mapping[str, str]]] = []
-        self.template_of: list[int] = []
-        self._numbers: dict[Hashable, int] = {}
+    def __init__(
+        self, pods: Sequence[Pod], selected_keys: frozenset[str], known: Grouping | None = None
+    ) -> None:
+        """Of the pods; where `known` is the grouping of the first of them, only the others are looked at."""
+        begun = known is not None and known._begins(pods, selected_keys)
+        self._pods = pods
+        self._selected_keys = selected_keys
+        self.examples: list[tuple[Pod, Mapping[str, str]]] = [*known.examples] if known and begun else []
+        self.template_of: list[int] = [*known.template_of] if known and begun else []
+        self._numbers: dict[Hashable, int] = {**known._numbers} if known and begun else {}
         self._by_place = not selected_keys.isdisjoint(PLACE_LABELS)
         self._spec_keys: dict[Hashable, str] = {}
-        self._selected_keys = selected_keys
         # Pods that were read by a pattern share the very objects of which their key is made.
-        known: dict[Hashable, int] = {}
-        for pod in pods:
+        numbers: dict[Hashable, int] = {}
+        for pod in pods[len(self.template_of) :]:
             parts = _shared_parts(pod)
-            number = known.get(parts)
+            number = numbers.get(parts)
             if number is None:
                 number = self._number(pod)
                 if _says_all(pod):
-                    known[parts] = number
+                    numbers[parts] = number
             self.template_of.append(number)
+
+    def _begins(self, pods: Sequence[Pod], selected_keys: frozenset[str]) -> bool:
+        """Whether the first of some pods are these very ones, told apart by the same labels."""
+        enough = len(self._pods) <= len(pods) and selected_keys == self._selected_keys
+        return enough and all(map(is_, self._pods, pods))
 
     def _number(self, pod: Pod) -> int:
         labels = {key: value for key, value in pod.metadata.labels.items() if key in self._selected_keys}

@@ -41,9 +41,13 @@ def first_failure(
     timeline = EvictionTimeline(trial.problem, moves, trial)
     size = len(moves) * trial.problem.nodes.size
     draws = next(number for most, number in effort.DRAWS_PLAYED if size <= most)
+    seeds: list[int | None] = [*range(1, draws + 1)]
+    if draws > 1 or any(int(landing.nodes.sum()) > 1 for wave in waves for landing in wave):
+        # Where each has one node, a large plan has just been played in its own order.
+        seeds.insert(0, None)
     found = (
         line
-        for seed in (None, *range(1, draws + 1))
+        for seed in seeds
         for line in failures(timeline, waves, seed=seed, soft=soft, while_away=while_away)
     )
     return next(found, None)

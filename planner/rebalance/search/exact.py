@@ -8,15 +8,17 @@ in a cycle, one of the pods takes a temporary place.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.cpsat.region import Region
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
+from planner.proof.bounds import Assumption
 from planner.rebalance.search.evaluation import Evaluator, Found, OffNode
 from planner.rebalance.search.regions import Regions, chained, proved_by
 
@@ -31,29 +33,56 @@ class ModelOfAllNodes:
         self._evaluator = evaluator
 
     def improve(self, best: Found) -> Found:
-        """Better moves than the best so far, if the solver finds any; it keeps the bounds that are proved."""
-        it = self._evaluator
-        shift = self._shift()
-        if shift is None:
-            return best
-        it.learn(chained(it.stages, proved_by(shift, it.stages), "a model of all nodes"))
-        it.set()
-        found = it.of(MoveOrder(it.trial, it.movable, shift).run(it.meter.over))
-        return it.best((best, found))
+        """Better moves than the best so far, if the solver finds any; it keeps the bounds that are proved.
 
-    def _shift(self) -> Shift | None:
+        Where moves do not keep what the solver promised, those of a model that also asks what the scheduler
+        asks of pods that come: without it one cluster of 32 loses its proof.
+        """
+        it, region, tried = self._evaluator, Regions(self._evaluator).exact(), [best]
+        for assumes in (), (Assumption.NOTHING_WORSE,):
+            shift = self._shift(region, arriving=bool(assumes))
+            if shift is None:
+                continue
+            bounds = proved_by(shift, it.stages)
+            it.learn(chained(it.stages, bounds, "a model of all nodes", *assumes))
+            found = self._following(shift)
+            # Of equally good moves the ones from the stricter model.
+            tried.insert(1, found)
+            best = it.best(tried)
+            done = all(found[1][name] == value for name, value in shift.values.items())
+            if done or not it.is_open(best) or it.meter.over():
+                break
+        return best
+
+    def _shift(self, region: Region, *, arriving: bool) -> Shift | None:
         """The best solution of the solver: first with the excess fixed at its lower bound."""
         from planner.cpsat.moves import MoveModel
 
         it = self._evaluator
-        region, excess, work = Regions(it).exact(), it.floor["hardExcess"], effort.EXACT_REGION_WORK
+        excess, work = it.floor["hardExcess"], effort.EXACT_REGION_WORK
         if it.most is None:
-            model = MoveModel(region, hard_excess=excess)
+            model = MoveModel(region, hard_excess=excess, arriving=arriving)
             shift = model.solve(it.stages[1:], it.meter.part(work), work)
             if shift is not None:
                 known = {"hardExcess": excess}
                 return replace(shift, values={**known, **shift.values}, bounds={**known, **shift.bounds})
-        return MoveModel(region, most_moves=it.most).solve(it.stages, it.meter.part(work), work)
+        model = MoveModel(region, most_moves=it.most, arriving=arriving)
+        return model.solve(it.stages, it.meter.part(work), work)
+
+    def _following(self, shift: Shift) -> Found:
+        """The best moves from a solution; moves left over come first in the next attempt."""
+        it = self._evaluator
+        found: list[Found] = []
+        first: dict[Key, int] = {}
+        for attempt in range(effort.SEQUENCES_OF_MOVES):
+            it.set()
+            order = MoveOrder(it.trial, it.movable, shift, first)
+            found.append(it.of(order.run(it.meter.over)))
+            if not order.left or it.meter.over():
+                break
+            first |= dict.fromkeys(order.left, attempt)
+        it.set()
+        return it.best(found)
 
 
 #: A template, and a node that one of its pods leaves or comes to.
@@ -63,12 +92,13 @@ Key = tuple[int, int]
 class MoveOrder:
     """Makes moves on a trial cluster, as many of those wanted as an order is found for."""
 
-    def __init__(self, trial: TrialCluster, movable: Movable, shift: Shift) -> None:
-        """For how many pods of each template are to leave and to come to each node."""
+    def __init__(self, trial: TrialCluster, movable: Movable, shift: Shift, first: Mapping[Key, int]) -> None:
+        """For a solution; of the keys in `first` the highest number leaves first."""
         self._trial = trial
         self._movable = movable
         self._leaving = Counter(shift.leaving)
         self._coming = Counter(shift.coming)
+        self._first = first
         self._parked: dict[Key, list[int]] = {}
         self._moves: list[Move] = []
         self._moved: set[int] = set()
@@ -83,9 +113,22 @@ class MoveOrder:
                 patience -= 1
         return self._moves
 
+    @property
+    def left(self) -> Collection[Key]:
+        """The templates and nodes of pods that were to leave and have not."""
+        return self._leaving.keys()
+
     def _pass(self) -> bool:
-        """Make every move that can be made now; whether there was any."""
-        return any([self._go(*key) for key in list(self._leaving)])
+        """Make every move that can be made now; keys in `first` are tried again after each."""
+        keys = sorted(self._leaving, key=lambda key: -self._first.get(key, 0))
+        urgent = [key for key in keys if key in self._first]
+        made = False
+        for key in keys:
+            if self._leaving[key] and self._go(*key):
+                made = True
+                while any(self._leaving[other] and self._go(*other) for other in urgent):
+                    pass
+        return made
 
     def _go(self, template: int, source: int) -> bool:
         """Move a pod to where one of its kind is wanted, if that is possible now."""

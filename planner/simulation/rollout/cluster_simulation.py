@@ -20,7 +20,7 @@ from models.objects.pod import Pod
 from planner.problem.problem import GATED, Problem
 from planner.problem.quotas import Quotas
 from planner.problem.templates import Template
-from planner.scheduler.scheduler import Scheduler
+from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.simulation.rollout.scheduling_queue import SchedulingQueue
 
 
@@ -87,7 +87,7 @@ class ClusterSimulation:
         self.happened: list[tuple[PodChange, int]] = []
         """What has happened to pods since these events were last read."""
         self._watched: frozenset[int] = frozenset()
-        self._queue = SchedulingQueue()
+        self._queue = self._new_queue()
         self._quotas = Quotas(problem)
         self.refusals: dict[int, str] = {}
         """What the API server said of pods that a controller could not make; what leaves may make room."""
@@ -100,6 +100,9 @@ class ClusterSimulation:
             if pod not in nowhere and not (is_new(problem.pods[pod]) and self._is_refused(pod)):
                 self.alive[pod] = True
                 self._wait(pod)
+
+    def _new_queue(self) -> SchedulingQueue:
+        return SchedulingQueue()
 
     def shuffle(self, items: list[Any]) -> None:
         """Bring pods or nodes into any order; without a seed they keep theirs."""
@@ -193,7 +196,7 @@ class ClusterSimulation:
         if had_room:
             self.scheduler.state.unbind(pod)
             self._changes += 1
-            self._queue.wake(self._queue.parked, self.now)
+            self._queue.wake_all(self.now)
         self._quotas.release(self.problem.pods[pod])
         self.happened.append((how, pod))
 
@@ -210,7 +213,7 @@ class ClusterSimulation:
         del self.leaving[double]
         self.scheduler.state.unbind(double)
         self._changes += 1
-        self._queue.wake(self._queue.parked, self.now)
+        self._queue.wake_all(self.now)
         self._quotas.release(self.problem.pods[self._originals[double]])
         self.happened.append((PodChange.ENDED, self._originals[double]))
 
@@ -254,14 +257,14 @@ class ClusterSimulation:
         self.scheduler.state.forget_history()
         return True
 
-    def _decide(self, pod: int, template: int) -> None:
+    def _decide(self, pod: int, template: int) -> SchedulingDecision:
         decision = self.scheduler.decide(pod)
         for victim in decision.victims:
             self.preempted.append((victim, pod))
             self._lose(victim)
         if decision.node is None:
             self._refuse(pod, template, decision.message)
-            return
+            return decision
         self._changes += 1
         self.messages.pop(pod, None)
         del self.waiting[pod]
@@ -269,6 +272,7 @@ class ClusterSimulation:
         self.starting[pod] = None
         self._queue.wake([other for other in self._queue.parked if self._may_help(template, other)], self.now)
         self.happened.append((PodChange.BOUND, pod))
+        return decision
 
     def _refuse(self, pod: int, template: int, message: str) -> None:
         self.messages[pod] = message
@@ -288,7 +292,7 @@ class ClusterSimulation:
         """A pod was evicted for another: its controller makes it again, if it has one."""
         self._forget(victim)
         self._changes += 1
-        self._queue.wake(self._queue.parked, self.now)
+        self._queue.wake_all(self.now)
         self._quotas.release(self.problem.pods[victim])
         self.happened.append((PodChange.LOST, victim))
         if self.problem.pods[victim].metadata.controller is not None and victim not in self._watched:

@@ -202,7 +202,7 @@ def test_a_string_that_is_none(broken: bytes) -> None:
 
 
 def alternating(path: tuple[str | int, ...], *values: Any) -> list[dict[str, Any]]:
-    """Pods alike but for what stands at a path: the first values in turn, and once the last one."""
+    """Pods alike but for what stands at a path: the first values in turn, late in the list the last one."""
     items = replicas(12)
     for number, item in enumerate(items):
         *way, last = path
