@@ -18,7 +18,7 @@ from models.errors import InternalError
 from planner.audit.findings import findings_of
 from planner.consolidate.certain_moves import CertainMove, CertainMoves
 from planner.consolidate.eviction_sequence import EvictionSequence, Outcome
-from planner.consolidate.layout import Layout, moves_to, shares
+from planner.consolidate.layout import Layout, moves_to
 from planner.consolidate.loss import Losses
 from planner.consolidate.removable import KeptNode
 from planner.consolidate.wave_order import WaveOrder
@@ -104,7 +104,7 @@ class Emptying:
         pins: bool,
         losses: Losses | None = None,
     ) -> None:
-        """With `pins` replacements may be pinned, else nothing but evictions leads there.
+        """With `pins` replacements may be pinned, else nothing but cordons leads them.
 
         With `losses` no more pods may be without a node than now when a domain is lost.
         """
@@ -123,8 +123,8 @@ class Emptying:
     def of(self, layout: Layout, cost: Callable[[Mask], int], order: Sequence[int] = ()) -> Emptied:
         """The cheapest of a few plans that empty nodes of a layout, each with more of them given back.
 
-        With pins pods of kept nodes move, too.  By evictions alone pods are evicted in an `order`, if there
-        is one.
+        Pods of kept nodes move, too.  With an `order` pods of nodes that go are evicted in it, and scores say
+        where replacements land.
         """
         self._pod_order = order
         self._reasons.clear()
@@ -140,7 +140,7 @@ class Emptying:
             moves = [
                 move
                 for move in moves_to(self._problem, self._movable, self._before, layout)
-                if removed[move.source] or (self._pins and not layout.removed[move.source])
+                if removed[move.source] or not layout.removed[move.source]
             ]
             attempt = _Attempt(moves, removed, cordoned, given_back)
             found = self._planned(attempt)
@@ -176,7 +176,8 @@ class Emptying:
         for pod in np.flatnonzero(self._movable.weights).tolist():
             if int(self._problem.node_of[pod]) in pods:
                 pods[int(self._problem.node_of[pod])].append(pod)
-        found = self._pinned(trial, attempt, pods) if self._pins else self._evicted(trial, removed, pods)
+        by_scores = bool(self._pod_order)
+        found = self._evicted(trial, removed, pods) if by_scores else self._certain(trial, attempt, pods)
         empty = removed.copy()
         empty[found.left] = False
         # What comes after the last eviction from a node that goes empties nothing.
@@ -190,28 +191,34 @@ class Emptying:
         outcomes = [{pod: node for pod, node in one.items() if pod in moved} for one in found.outcomes]
         return Emptied(trial, empty, waves, back, meanwhile, outcomes)
 
-    def _pinned(self, trial: TrialCluster, attempt: _Attempt, pods: Mapping[int, Sequence[int]]) -> _Sequence:
+    def _certain(
+        self, trial: TrialCluster, attempt: _Attempt, pods: Mapping[int, Sequence[int]]
+    ) -> _Sequence:
         """Nodes emptied as planned, pods of kept nodes first, and what is left then one after the other."""
         others = [(m.pod, m.source) for m in attempt.moves if not attempt.removed[m.source]]
         leaving = [(pod, node) for node, several in pods.items() for pod in several]
         timeline = EvictionTimeline.of_all(trial, [pod for pod, _ in (*leaving, *others)])
-        policy = PinPolicy.of(trial, self._movable.templates, cordon=True)
+        templates = self._movable.templates
+        policy = (
+            PinPolicy.of(trial, templates, cordon=True)
+            if self._pins
+            else PinPolicy.of_cordons(trial, templates)
+        )
         sequence = CertainMoves(timeline, policy, attempt.moves, attempt.cordoned)
-        waiting = {pod for pod, _ in sequence.follow([*others, *leaving])}
+        if self._pins:
+            left = sequence.follow([*others, *leaving])
+        else:
+            left = sequence.follow(sequence.fill([*sequence.fill(others), *leaving]))
+        waiting = {pod for pod, _ in left}
         pods = {node: [pod for pod in several if pod in waiting] for node, several in pods.items()}
         return _Sequence(sequence.run(pods, self._order(pods), self._meter.over), sequence.moves)
 
     def _evicted(self, trial: TrialCluster, removed: Mask, pods: Mapping[int, Sequence[int]]) -> _Sequence:
-        """All nodes emptied at once, by evictions alone."""
-        sizes, template_of = shares(self._problem), self._problem.template_of
+        """Pods evicted in their order, as far as each can be next, wherever scores put those before it."""
         every = [pod for several in pods.values() for pod in several]
         sequence = EvictionSequence(EvictionTimeline.of_all(trial, every), self._meter, removed)
-        if self._pod_order:
-            going = set(every)
-            sequence.follow([pod for pod in self._pod_order if pod in going])
-        else:
-            every.sort(key=lambda pod: (-float(sizes[template_of[pod]]), template_of[pod]))
-            sequence.run(every, by_node=True)
+        going = set(every)
+        sequence.follow([pod for pod in self._pod_order if pod in going])
         moved = {landing.move.pod for landing in sequence.landings}
         left = sorted(node for node, several in pods.items() if not moved.issuperset(several))
         return _Sequence(

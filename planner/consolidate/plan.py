@@ -17,6 +17,7 @@ from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
 from planner.consolidate.emptying import UNSURVIVED
+from planner.consolidate.layout import Layout
 from planner.consolidate.loss import Losses
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
@@ -148,21 +149,24 @@ class _Consolidation:
             meter,
             self._machines,
         )
-        found = search.run(places=carrying.pins)
-        if carrying.pins:
-            best = carrying.of(setting, found.layout)
-            if best.emptied.given_back:
-                best = carrying.repaired(best, max_moves)
-        else:
-            starts = (found.layout, *found.removals)
-            share = Meter(self._work * effort.EVICTION_SHARE, self._clock)
-            best = carrying.by_evictions(setting, starts, max_moves, share)
-        for layout in (*found.removals, setting.before) if carrying.pins else ():
-            cost = setting.removable.cost(layout.removed) * setting.prices.unit
-            if layout is not found.layout and cost < best.cost:
+        found = search.run()
+        best = carrying.of(setting, found.layout)
+        if best.emptied.given_back:
+            best = carrying.repaired(best, max_moves)
+        for layout in (*found.removals, setting.before):
+            if layout is not found.layout and self._cost(layout) < best.cost:
                 best = min(best, carrying.of(setting, layout), key=lambda one: one.key)
+        if not carrying.pins and best.cost > self._cost(found.layout):
+            # Replacements that do not heed cordons land where scores put them.
+            share = Meter(self._work * effort.EVICTION_SHARE, self._clock)
+            starts = (found.layout, *found.removals)
+            other = carrying.by_evictions(setting, starts, max_moves, share)
+            best = min(best, other, key=lambda one: one.key)
         best.emptied.check()
         return found, best
+
+    def _cost(self, layout: Layout) -> Decimal:
+        return self._setting.removable.cost(layout.removed) * self._setting.prices.unit
 
     def _carrying(self, *, pins: bool, to_spare: int = 0) -> CarryingOut:
         return CarryingOut(pins, self._limits.thousandths, self._wave_meter, self._losses, to_spare)
@@ -185,7 +189,7 @@ class _Consolidation:
 
     def _with_pins(self, layout: FoundLayout, best: CarriedOut, *, pins: bool) -> Iterator[str]:
         """What pins would add where evictions alone do not lead to the cheapest set that has room for all."""
-        cost = self._setting.removable.cost(layout.layout.removed) * self._setting.prices.unit
+        cost = self._cost(layout.layout)
         if pins or cost >= best.cost:
             return
         further = int((layout.layout.removed & ~self._setting.added).sum()) - _nodes(best)

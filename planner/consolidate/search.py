@@ -72,14 +72,12 @@ class ConsolidationSearch:
         self._sizes = shares(trial.problem)
         self._draw = np.random.default_rng(1)
 
-    def run(self, *, places: bool = True) -> FoundLayout:
-        """The cheapest layout; without `places` only sets of nodes matter, and large clusters have no more
-        than the removals.
-        """
+    def run(self) -> FoundLayout:
+        """The cheapest layout."""
         pairs = len(self._templates()) * self._trial.problem.nodes.size
         ways = (True, False) if pairs <= effort.REMOVALS_AT_MOST else (True,)
         tries = [self._removal((), fixed_first=first, removed=self.before.removed) for first in ways]
-        bound = self._least(cheap=places) if self._machines is None else self._machines.bound
+        bound = self._least() if self._machines is None else self._machines.bound
         quotas = bound.quotas if self._machines is None else ()
         if quotas:
             tries += [self._distributed(found) for found in quotas]
@@ -92,8 +90,6 @@ class ConsolidationSearch:
         least_cost = bound.cost
         if pairs <= effort.KEPT_AT_ONCE:
             return self._whole(removals, bound)
-        if not places:
-            return FoundLayout(self.before, removals, first, least_cost)
         layout = first
         if not quotas or pairs <= effort.REMOVALS_AT_MOST:
             layout = self._recreated(first, least_cost)
@@ -102,9 +98,9 @@ class ConsolidationSearch:
             layout = self._improve(layout, least_cost)
         return FoundLayout(self.before, removals, layout, least_cost)
 
-    def _least(self, *, cheap: bool) -> CostBound:
+    def _least(self) -> CostBound:
         share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
-        return cost_bound(self._trial, self._movable, self._removable, self.before, share, cheap=cheap)
+        return cost_bound(self._trial, self._movable, self._removable, self.before, share, cheap=True)
 
     def _templates(self) -> Sequence[int]:
         return [*self._movable.templates]

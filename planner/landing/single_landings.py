@@ -64,6 +64,15 @@ class SingleLandings:
             return None
         return self._allowed(move, self._always_pinned)
 
+    def with_others_cordoned(self, move: Move) -> Landing | None:
+        """The landing on the target, open all the time, while no other node is; None when that cannot be.
+
+        Which nodes have to be cordoned is not said.
+        """
+        if self.trial.template(move.pod) not in self._pin_policy.cordonable:
+            return None
+        return self._allowed(move, self._always_open)
+
     def _allowed(self, move: Move, landing: Callable[[Move, Mask], Landing | None]) -> Landing | None:
         trial = self.trial
         mark = trial.state.mark()
@@ -83,6 +92,13 @@ class SingleLandings:
         if all(self.trial.open_to(template, only)[move.target] for _ in self._own_phases(move)):
             there = self._places.named(only)
             return Landing(move, "pinned", only, there, there)
+        return None
+
+    def _always_open(self, move: Move, only: Mask) -> Landing | None:
+        """The landing on the target, whether the old pod is there or has ended."""
+        template = self.trial.template(move.pod)
+        if all(self.trial.accepts(template, move.target) for _ in self._own_phases(move)):
+            return Landing(move, "cordoned", only, self._places.named(only))
         return None
 
     def _held_by(self, move: Move, only: Mask) -> Landing | None:

@@ -1,4 +1,4 @@
-"""Evictions alone where kube-scheduler breaks ties: every outcome is followed."""
+"""Evictions alone where no cordon is heeded and kube-scheduler breaks ties: every outcome is followed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ from planner.problem.problem import Problem
 from planner.proof.meter import Meter
 from planner.whatif.nodes import cordon
 from tests import seeds
-from tests.builders import Object, cluster, node
+from tests.builders import ZONE, Object, cluster, node, spread
 from tests.planner.consolidate.test_plan import carried_out, owned
+
+#: A constraint that honours taints does not count pods on cordoned nodes, so no cordon leads its pods.
+HONOURS = {"spread": [spread(ZONE, 99, nodeTaintsPolicy="Honor")]}
 
 
 def equal_nodes(number: int, room: str) -> list[Object]:
     """Kept nodes with the same room, and one to empty."""
-    return [node("go"), *(node(f"k{n}", cpu=room) for n in range(number))]
+    return [node("go", "a"), *(node(f"k{n}", "a", cpu=room) for n in range(number))]
 
 
 def sequence(found: Cluster, closed: str = "go") -> tuple[EvictionSequence, list[int]]:
@@ -48,11 +51,12 @@ def test_pods_of_a_template_fill_equal_nodes(by_node: bool) -> None:
 
 def test_each_outcome_of_a_tie_is_followed() -> None:
     """Two templates on two equal nodes: the second lands on whichever node the first did not take."""
-    found = cluster(*equal_nodes(2, "2"), owned("web-0", "go", "2"), owned("api-0", "go", "2"))
+    pods = [owned(name, "go", "2", **HONOURS) for name in ("web-0", "api-0")]
+    found = cluster(*equal_nodes(2, "2"), *pods)
     evicted, pods = sequence(found)
     assert evicted.run(pods, by_node=False) == []
     assert len(evicted.outcomes) == 2
-    plan = consolidate(found, choice=NodeChoice(named=frozenset({"go"})), time_limit=1)
+    plan = consolidate(found, choice=NodeChoice(named=frozenset({"go"})), time_limit=15)
     assert [row.node for row in plan.removed] == ["go"]
     assert all(isinstance(step.lands, OnNodes) and len(step.lands.nodes) == 2 for step in plan.steps)
     ends = {pod.key: pod.node_name for seed in range(6) for pod in carried_out(found, plan, seed).pods}
@@ -77,10 +81,10 @@ def drawn(seed: int, number: int) -> Iterator[Cluster]:
         kept = draw.randrange(2, 5)
         there = [owned(f"old-{n}", f"k{n}", str(draw.randrange(1, 3))) for n in range(kept)]
         going = [
-            owned(f"{draw.choice('abc')}-{n}", "go", str(draw.randrange(1, 3)))
+            owned(f"{draw.choice('abc')}-{n}", "go", str(draw.randrange(1, 3)), **HONOURS)
             for n in range(draw.randrange(2, 5))
         ]
-        nodes = [node("go", cpu="8"), *(node(f"k{n}") for n in range(kept))]
+        nodes = [node("go", "a", cpu="8"), *(node(f"k{n}", "a") for n in range(kept))]
         yield cluster(*nodes, *there, *going)
 
 
@@ -90,7 +94,7 @@ def test_wherever_ties_lead_the_pods_have_a_node(seed: int | None) -> None:
     seed = seeds.fresh() if seed is None else seed
     ties = 0
     for found in drawn(seed, seeds.tries(5)):
-        plan = consolidate(found, choice=NodeChoice(named=frozenset({"go"})), time_limit=1)
+        plan = consolidate(found, choice=NodeChoice(named=frozenset({"go"})), time_limit=15)
         ties += sum(isinstance(step.lands, OnNodes) and len(step.lands.nodes) > 1 for step in plan.steps)
         gone = {row.node for row in plan.removed}
         for draw in range(6):
