@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 class CostBound:
     """The least cost of all nodes, and nodes that are not kept where the relaxation reaches it.
 
-    `complete` where the nodes of the problem are all that a plan could keep or add.
+    `complete` where the nodes of the problem are all that a plan could keep or add, and no spread constraint
+    has pods too many to begin with: models that look for layouts ask more of those than a bound may.
     """
 
     cost: int
@@ -77,7 +78,7 @@ def cost_bound(  # noqa: PLR0913 - what a bound is about
         found, quotas, bound = ([best], [], best.bounds[COST]) if best else ([], [], 0)
     trial.state.rollback(mark)
     order = _not_kept(kinds.groups, found[0], load) if found else []
-    return CostBound(removable.fixed_cost + bound, order, quotas=quotas)
+    return CostBound(removable.fixed_cost + bound, order, not kinds.uneven, quotas)
 
 
 class _Kinds:
@@ -104,13 +105,21 @@ class _Kinds:
             if removable.mask[node]
         }
         self._touched = [(found, most) for found, most in hard if not found.members.isdisjoint(self.wanted)]
+        self.uneven = frozenset(found.rule.identity for found, most in hard if most)
 
     def model(self, running: Mapping[int, Ints]) -> KeepModel:
         """The relaxation in which pods that run may stay where they are."""
         from planner.cpsat.keeping import KeepModel
         from planner.cpsat.variables import Batch
 
-        batch = Batch(self._trial.problem, self.wanted, self._room, cells=self.groups, running=running)
+        batch = Batch(
+            self._trial.problem,
+            self.wanted,
+            self._room,
+            cells=self.groups,
+            running=running,
+            uneven=self.uneven,
+        )
         return KeepModel(batch, profiles(self._trial, batch), self._keepable, self._touched, Demands())
 
     def quotas(self, running: Mapping[int, Ints], meter: Meter, *, cheap: bool) -> Iterator[Kept]:
@@ -139,11 +148,11 @@ def _not_kept(kinds: NodeGroups, found: Kept, load: NDArray[np.float64]) -> list
 def is_modelled(trial: TrialCluster, movable: Movable) -> bool:
     """Whether the models allow everything that a plan may do, so that their bounds speak of all plans.
 
-    They know no pod that breaks a rule already, and do not see that a cordon takes a node out of the domains
-    of a constraint that honours taints.
+    A spread constraint may have pods too many as it has them now; of other rules that are broken already the
+    models know nothing, nor that a cordon takes nodes out of the domains of a constraint that honours taints.
     """
     problem, hard = trial.problem, [found for found in trial.ledger.constraints if found.hard]
-    if any(found.excess() or found.rule.constraint.node_taints_policy == "Honor" for found in hard):
+    if any(found.rule.constraint.node_taints_policy == "Honor" for found in hard):
         return False
     if (trial.state.used > problem.allocatable).any():
         return False

@@ -215,7 +215,8 @@ class _Consolidation:
         if (rules.most_per_node, rules.most_per_namespace) != (None, None):
             yield "the DeschedulerPolicy's limits per node and namespace are not kept to"
         if not self._alone_modelled:
-            yield "no bound is known: the snapshot breaks a rule already, or a constraint honours taints"
+            why = "the snapshot breaks a rule other than spread, or a constraint honours taints"
+            yield f"no bound is known: {why}"
         elif not self._modelled:
             yield "no bound is known: machines are domains of a constraint, or there are too many types"
         pending = len(problem.queue())

@@ -26,11 +26,14 @@ _Variables = dict[int, dict[int, cp_model.IntVar]]
 class Batch:
     """The pods to be placed: how many of each template, and how many of them a node could take at most.
 
+    `uneven` are identities of spread constraints that have pods too many while pods of the batch still run
+    where they are: while these move, the global minimum may be higher than it is in the end.
+
     Pods that run and may move are among those wanted; `running` says how many each node has.  The
     state behind the model does not hold them.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a batch is
         self,
         problem: Problem,
         wanted: Mapping[int, int],
@@ -38,8 +41,10 @@ class Batch:
         *,
         cells: NodeGroups | None = None,
         running: Mapping[int, Ints] | None = None,
+        uneven: Collection[Hashable] = (),
     ) -> None:
         self.problem = problem
+        self.uneven = uneven
         self.wanted = dict(wanted)
         self.room = room
         self.running = running or {}

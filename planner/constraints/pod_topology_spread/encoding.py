@@ -8,6 +8,10 @@ the constraint comes to a domain, at least the matching pods that it found there
 with the same constraint are counted, and the global minimum is at most the final one.  That is
 necessary, not sufficient; whether an order exists is found out by looking for one.
 
+With moves counts fall, too.  As long as no constraint may have pods too many in the end that changes nothing;
+where one may, as it has them already, all pods that are in a domain in the end are there when the last one
+comes, and the global minimum is then at most the largest that it can ever be.
+
 Of pods that run and stay nothing is asked in a domain to which no pod with the constraint comes: as at
 any bind, the scheduler would not ask them either.
 
@@ -36,17 +40,19 @@ def encode(x: Counts, rule: Rule, carriers: Sequence[int]) -> None:
     if spread is None or domains is None:
         _encode_loosely(x, rule, {t: 1 for t in carriers if t in matched})
         return
-    only_carriers = coming.keys() <= set(carriers) and not x.may_be_found(matched)
+    uneven = rule.identity in x.batch.uneven
+    allowed = rule.ceiling(x.batch.wanted) + rule.constraint.max_skew if uneven else spread.allowed
+    only_carriers = coming.keys() <= set(carriers) and not x.may_be_found(matched) and not uneven
     for code, here in domains.items():
         there, eligible = int(rule.counts.sums()[code]), x.within(here, rule.counts.eligible)
         count = there + x.found(matched, eligible) + x.arriving(coming, eligible)
         if only_carriers and there <= rule.allowed():
             # Where none comes the count stays as it is, and the minimum does not fall.
-            x.require(count <= spread.allowed)
+            x.require(count <= allowed)
             continue
         present = x.any_of(("spread", rule.identity, tuple(carriers), code), carriers, here)
         if present is not None:
-            x.require_if(present, count <= spread.allowed)
+            x.require_if(present, count <= allowed)
 
 
 def require_even(x: Counts, rules: Iterable[Rule]) -> None:

@@ -6,10 +6,40 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, combinations, product
 
 from models import Cluster
 from tests.builders import HOST, ZONE, Object, node, pod, spread, term
+
+#: How a pod of one workload ends, beside the zone that it moved to.
+_STAYED, _EVICTED = "stayed", "evicted"
+
+
+@cache
+def ends_of(pods: tuple[tuple[str, bool], ...], zones: str) -> frozenset[tuple[str, ...]]:
+    """How a workload may end that spreads over zones: for every pod, that it stayed, or the zone it came to.
+
+    Each pod has a zone, and may move or not.  Any number may be evicted, at any time; a pod is bound where
+    the zone then has at most one more than the emptiest.
+    """
+    first = (_STAYED,) * len(pods)
+    seen, waiting = {first}, [first]
+    while waiting:
+        ends = waiting.pop()
+        placed = Counter(zone if end == _STAYED else end for end, (zone, _) in zip(ends, pods, strict=True))
+        least = min(placed[zone] for zone in zones)
+        for number, end in enumerate(ends):
+            if end == _EVICTED:
+                after = [zone for zone in zones if placed[zone] + 1 - least <= 1]
+            else:
+                after = [] if pods[number][1] else [_EVICTED]
+            for changed in after:
+                further = (*ends[:number], changed, *ends[number + 1 :])
+                if further not in seen:
+                    seen.add(further)
+                    waiting.append(further)
+    return frozenset(ends for ends in seen if _EVICTED not in ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +82,46 @@ class Drawn:
 
     def holds(self, nodes: Sequence[int]) -> bool:
         """Whether the rules hold with every pod on its node."""
+        return self._has_room(nodes) and not any(self.excess(app, nodes) for app in self.spread)
+
+    def could_end(self, nodes: Sequence[int]) -> bool:
+        """Whether evictions and binds that kube-scheduler allows could lead to every pod on its node.
+
+        What there is too much of in a zone to begin with may stay, but no more comes there.
+        """
+        return self._has_room(nodes) and all(self._could_spread(app, nodes) for app in self.spread)
+
+    def _has_room(self, nodes: Sequence[int]) -> bool:
         used: Counter[int] = Counter()
         for one, place in zip(self.pods, nodes, strict=True):
             used[place] += one.cpu
-        if any(amount > self.cpu[place] for place, amount in used.items()):
-            return False
-        return all(self._is_spread(app, nodes) for app in self.spread) and all(
+        return all(amount <= self.cpu[place] for place, amount in used.items()) and all(
             most == 1 for app in self.apart for most in self._of(app, nodes).values()
         )
+
+    def _could_spread(self, app: str, nodes: Sequence[int]) -> bool:
+        allowed = self.excess(app, [one.on for one in self.pods])
+        if not allowed:
+            return not self.excess(app, nodes)
+        own = [(one, place) for one, place in zip(self.pods, nodes, strict=True) if one.app == app]
+        ends = tuple(_STAYED if place == one.on else self.zones[place] for one, place in own)
+        before = tuple((self.zones[one.on], one.stays) for one, _ in own)
+        return self.excess(app, nodes) <= allowed and ends in ends_of(before, "".join(sorted({*self.zones})))
 
     def _of(self, app: str, nodes: Sequence[int]) -> Counter[int]:
         return Counter(place for one, place in zip(self.pods, nodes, strict=True) if one.app == app)
 
-    def _is_spread(self, app: str, nodes: Sequence[int]) -> bool:
+    def excess(self, app: str, nodes: Sequence[int]) -> int:
+        """The pods of a workload that are too many for its constraint over zones."""
         found = dict.fromkeys(self.zones, 0)
         for place, number in self._of(app, nodes).items():
             found[self.zones[place]] += number
-        return max(found.values()) - min(found.values()) <= 1
+        return sum(max(0, number - min(found.values()) - 1) for number in found.values())
+
+    @property
+    def is_lopsided(self) -> bool:
+        """Whether there are too many pods in a zone to begin with."""
+        return any(self.excess(app, [one.on for one in self.pods]) for app in self.spread)
 
     def least(self, reserve: int = 0) -> tuple[int, int]:
         """The least cost of nodes that hold all pods, and the fewest moves at that cost.
@@ -79,7 +132,7 @@ class Drawn:
         before, needed = [one.on for one in self.pods], 1000 * sum(one.cpu for one in self.pods)
         every = range(len(self.zones))
         for nodes in product(*([one.on] if one.stays else every for one in self.pods)):
-            if self.holds(nodes):
+            if self.could_end(nodes):
                 moves = sum(a != b for a, b in zip(before, nodes, strict=True))
                 empty = [node for node in every if node not in nodes]
                 for more in chain.from_iterable(combinations(empty, n) for n in range(len(empty) + 1)):
@@ -92,7 +145,7 @@ class Drawn:
 
 
 def drawn(seed: int) -> Drawn | None:
-    """A cluster whose rules hold to begin with; None where those that are drawn do not."""
+    """A cluster whose rules hold to begin with, spread maybe not; None where those that are drawn do not."""
     chance = random.Random(seed)
     nodes = chance.randint(2, 5)
     zones = ["a", "b", *(chance.choice("abc") for _ in range(nodes - 2))]
@@ -111,16 +164,16 @@ def drawn(seed: int) -> Drawn | None:
         frozenset(app for app in apps if chance.random() < 0.4),
         frozenset(app for app in apps if chance.random() < 0.3),
     )
-    return found if found.holds([one.on for one in pods]) else None
+    return found if found.could_end([one.on for one in pods]) else None
 
 
-def cases(first: int, number: int) -> Iterator[Drawn]:
-    """So many clusters, from the first seed on."""
+def cases(first: int, number: int, *, lopsided: bool = False) -> Iterator[Drawn]:
+    """So many clusters, from the first seed on; `lopsided` ones may have too many pods in a zone."""
     seed = first
     while number:
         found = drawn(seed)
         seed += 1
-        if found is not None:
+        if found is not None and (lopsided or not found.is_lopsided):
             number -= 1
             yield found
 

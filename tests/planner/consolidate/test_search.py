@@ -56,15 +56,21 @@ class Tried:
 
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(1))
 def test_the_least_cost_is_that_of_all_placements_tried(seed: int | None) -> None:
-    """No bound is above the truth; on so small a cluster it is the truth, with the fewest moves."""
+    """No bound is above the truth; on so small a cluster it is the truth, with the fewest moves.
+
+    Where there are too many pods in a zone to begin with, layouts keep to stricter rules than plans have to.
+    """
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(50)):
+    for case in cases(seed, seeds.tries(50), lopsided=True):
         tried, (cost, moves) = Tried(case), case.least()
         assert is_modelled(tried.trial, tried.movable)
         before = first_layout(tried.problem, tried.movable)
         bound = cost_bound(tried.trial, tried.movable, tried.removable, before, tried.meter)
         assert bound.cost <= cost, case
         found = tried.search()
+        assert found.least_cost <= cost <= tried.removable.cost(found.layout.removed), case
+        if case.is_lopsided:
+            continue
         assert found.least_cost == cost, case
         assert tried.removable.cost(found.layout.removed) == cost, case
         assert (found.layout.moves(found.before), found.least_moves) == (moves, moves), case
@@ -152,7 +158,7 @@ def test_no_more_moves_than_allowed(most: int) -> None:
 def test_the_least_cost_with_a_reserve_is_that_of_all_placements_tried(seed: int | None) -> None:
     """A third of the cpu of all nodes kept stays free where the placements tried leave it, too."""
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(25)):
+    for case in cases(seed, seeds.tries(25), lopsided=True):
         tried = Tried(case)
         needed = sum(one.cpu for one in case.pods)
         if needed * 1000 > 667 * sum(case.cpu):
@@ -160,7 +166,9 @@ def test_the_least_cost_with_a_reserve_is_that_of_all_placements_tried(seed: int
         found = tried.search(reserve=333)
         kept = sum(cpu for cpu, gone in zip(case.cpu, found.layout.removed.tolist(), strict=True) if not gone)
         assert needed * 1000 <= 667 * kept
-        assert tried.removable.cost(found.layout.removed) == found.least_cost == case.least(333)[0], case
+        cost, least = tried.removable.cost(found.layout.removed), case.least(333)[0]
+        assert found.least_cost <= least <= cost, case
+        assert case.is_lopsided or found.least_cost == cost, case
 
 
 def test_bounds_do_not_speak_of_what_the_models_do_not_know() -> None:
@@ -168,3 +176,8 @@ def test_bounds_do_not_speak_of_what_the_models_do_not_know() -> None:
     case = next(case for case in cases(1, 40) if {one.app for one in case.pods} & case.spread)
     honouring = Tried(case, nodeTaintsPolicy="Honor")
     assert not is_modelled(honouring.trial, honouring.movable)
+
+
+def test_spread_that_is_broken_already_is_in_the_bounds() -> None:
+    """Most clusters are lopsided after a scale-down: some of the cases are, too."""
+    assert any(case.is_lopsided for case in cases(1, 50, lopsided=True))
