@@ -17,7 +17,6 @@ from models import Cluster
 from models.errors import InternalError
 from planner.audit.findings import findings_of
 from planner.consolidate.certain_moves import CertainMove, CertainMoves
-from planner.consolidate.eviction_sequence import EvictionSequence, Outcome
 from planner.consolidate.layout import Layout, moves_to
 from planner.consolidate.loss import Losses
 from planner.consolidate.removable import KeptNode
@@ -44,8 +43,7 @@ UNSURVIVED = "without it pods would find no node when a domain is lost"
 class Emptied:
     """The nodes that waves empty, and those that are given back, each with its reason.
 
-    The nodes of `meanwhile` are cordoned until all waves are over.  `outcomes` say which pods may be on other
-    nodes than the targets of their moves.
+    The nodes of `meanwhile` are cordoned until all waves are over.
     """
 
     trial: TrialCluster
@@ -53,7 +51,6 @@ class Emptied:
     waves: Sequence[Sequence[Landing]] = ()
     given_back: Mapping[int, KeptNode] = field(default_factory=dict)
     meanwhile: Mask | None = None
-    outcomes: Sequence[Outcome] = ()
 
     @property
     def moves(self) -> int:
@@ -84,11 +81,10 @@ class _Attempt:
 
 @dataclass(frozen=True, slots=True)
 class _Sequence:
-    """Moves one after the other, the nodes that are not empty then, and where else pods may be."""
+    """Moves one after the other, and the nodes that are not empty then."""
 
     left: Sequence[int]
     moves: Sequence[CertainMove]
-    outcomes: Sequence[Outcome] = ()
 
 
 class Emptying:
@@ -115,18 +111,15 @@ class Emptying:
         self._meter = meter
         self._pins = pins
         self._losses = losses
-        self._pod_order: Sequence[int] = ()
         self._reasons: dict[int, KeptNode] = {}
         self._hard = trial.ledger.excess(hard=True)
         self._findings = sum(1 for _ in findings_of(self._problem, trial.state))
 
-    def of(self, layout: Layout, cost: Callable[[Mask], int], order: Sequence[int] = ()) -> Emptied:
+    def of(self, layout: Layout, cost: Callable[[Mask], int]) -> Emptied:
         """The cheapest of a few plans that empty nodes of a layout, each with more of them given back.
 
-        Pods of kept nodes move, too.  With an `order` pods of nodes that go are evicted in it, and scores say
-        where replacements land.
+        Pods of kept nodes move, too.
         """
-        self._pod_order = order
         self._reasons.clear()
         best = self._without_moves(layout)
         best = self._of(layout, best, cost)
@@ -152,7 +145,6 @@ class Emptying:
                 break
             removed[[*kept]] = False
             cordoned[[*kept]] = False
-            self._pod_order = ()
             given_back |= kept
             self._reasons |= kept
         return best
@@ -176,8 +168,7 @@ class Emptying:
         for pod in np.flatnonzero(self._movable.weights).tolist():
             if int(self._problem.node_of[pod]) in pods:
                 pods[int(self._problem.node_of[pod])].append(pod)
-        by_scores = bool(self._pod_order)
-        found = self._evicted(trial, removed, pods) if by_scores else self._certain(trial, attempt, pods)
+        found = self._sequence(trial, attempt, pods)
         empty = removed.copy()
         empty[found.left] = False
         # What comes after the last eviction from a node that goes empties nothing.
@@ -187,11 +178,9 @@ class Emptying:
         waves = WaveOrder(trial, Budgets(trial.problem)).of(moves)
         back = {**attempt.given_back, **{node: KeptNode(UNSAFE) for node in found.left}}
         meanwhile = cordoned & ~empty if waves else self._problem.nodes.none
-        moved = {one.landing.move.pod for one in moves}
-        outcomes = [{pod: node for pod, node in one.items() if pod in moved} for one in found.outcomes]
-        return Emptied(trial, empty, waves, back, meanwhile, outcomes)
+        return Emptied(trial, empty, waves, back, meanwhile)
 
-    def _certain(
+    def _sequence(
         self, trial: TrialCluster, attempt: _Attempt, pods: Mapping[int, Sequence[int]]
     ) -> _Sequence:
         """Nodes emptied as planned, pods of kept nodes first, and what is left then one after the other."""
@@ -213,18 +202,6 @@ class Emptying:
         pods = {node: [pod for pod in several if pod in waiting] for node, several in pods.items()}
         return _Sequence(sequence.run(pods, self._order(pods), self._meter.over), sequence.moves)
 
-    def _evicted(self, trial: TrialCluster, removed: Mask, pods: Mapping[int, Sequence[int]]) -> _Sequence:
-        """Pods evicted in their order, as far as each can be next, wherever scores put those before it."""
-        every = [pod for several in pods.values() for pod in several]
-        sequence = EvictionSequence(EvictionTimeline.of_all(trial, every), self._meter, removed)
-        going = set(every)
-        sequence.follow([pod for pod in self._pod_order if pod in going])
-        moved = {landing.move.pod for landing in sequence.landings}
-        left = sorted(node for node, several in pods.items() if not moved.issuperset(several))
-        return _Sequence(
-            left, [CertainMove(landing, alone=True) for landing in sequence.landings], sequence.outcomes
-        )
-
     def _order(self, pods: Mapping[int, Sequence[int]]) -> list[int]:
         """The emptiest node first."""
         state, most = self._trial.state, np.maximum(self._problem.allocatable, 1)
@@ -233,8 +210,6 @@ class Emptying:
     def _kept(self, found: Emptied, removed: Mask, worse: str) -> Mapping[int, KeptNode]:
         """Nodes that are given back before the waves are planned again; none where the plan does all."""
         stuck = np.flatnonzero(removed & ~found.removed).tolist()
-        if self._pod_order and not worse:
-            return {}
         if stuck or not worse:
             return {node: KeptNode(UNSAFE) for node in self._fuller_half(stuck)}
         gone = np.flatnonzero(found.removed).tolist()
@@ -253,32 +228,17 @@ class Emptying:
             for wave in found.waves
             for landing in wave
         }
-        others = [
-            {self._problem.pods[pod].key: names[node] for pod, node in outcome.items()}
-            for outcome in found.outcomes
-        ] or [{}]
         emptied = moved(found.trial.problem.cluster, places)
         end = deleted(moved(self._problem.cluster, places), self._names(found.removed))
-        if self._has_more(emptied, others) or self._has_more(end, others):
+        if self._has_more(emptied) or self._has_more(end):
             return WORSE
-        if self._losses is not None and any(self._losses.is_worse(moved(end, other)) for other in others):
-            return UNSURVIVED
-        return ""
+        return UNSURVIVED if self._losses is not None and self._losses.is_worse(end) else ""
 
-    def _has_more(self, cluster: Cluster, others: Sequence[Mapping[str, str]]) -> bool:
-        """Whether a cluster has more faults than before when pods are elsewhere as one of `others` says."""
+    def _has_more(self, cluster: Cluster) -> bool:
+        """Whether a cluster has more faults than before."""
         trial = TrialCluster(Problem(cluster))
-        numbers = {pod.key: number for number, pod in enumerate(trial.problem.pods)}
-        for places in others:
-            mark = trial.state.mark()
-            for key, name in places.items():
-                trial.state.unbind(numbers[key])
-                trial.state.bind(numbers[key], trial.problem.nodes.index[name])
-            findings = sum(1 for _ in findings_of(trial.problem, trial.state))
-            if trial.ledger.excess(hard=True) > self._hard or findings > self._findings:
-                return True
-            trial.state.rollback(mark)
-        return False
+        findings = sum(1 for _ in findings_of(trial.problem, trial.state))
+        return trial.ledger.excess(hard=True) > self._hard or findings > self._findings
 
     def _names(self, nodes: Mask) -> frozenset[str]:
         return frozenset(self._problem.nodes.names[node] for node in np.flatnonzero(nodes).tolist())

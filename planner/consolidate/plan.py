@@ -156,12 +156,6 @@ class _Consolidation:
         for layout in (*found.removals, setting.before):
             if layout is not found.layout and self._cost(layout) < best.cost:
                 best = min(best, carrying.of(setting, layout), key=lambda one: one.key)
-        if not carrying.pins and best.cost > self._cost(found.layout):
-            # Replacements that do not heed cordons land where scores put them.
-            share = Meter(self._work * effort.EVICTION_SHARE, self._clock)
-            starts = (found.layout, *found.removals)
-            other = carrying.by_evictions(setting, starts, max_moves, share)
-            best = min(best, other, key=lambda one: one.key)
         best.emptied.check()
         return found, best
 

@@ -459,17 +459,6 @@ WITHOUT_MACHINES = 0.5
 RECREATED_NODES, PRICE_OF_RECREATION, PRICE_OF_PLACED = 6, 2e-4, 5e-5
 #: The part of the search for that.
 RECREATION_SHARE = 0.4
-#: By evictions alone: the part of the work for sets of nodes that are judged by where scores send pods, and
-#: the work for a pod; so often some nodes are given back from a first set, and from one of those after it.
-EVICTION_SHARE, PRICE_OF_EVICTION, EVICTION_REPAIRS, EVICTION_REPAIRS_AFTER = 0.5, 3e-4, 20, 2
-#: By evictions alone: how far orders are from that by size, as mean widths of the logarithms of factors, of
-#: those that pods of one template share and of those of single pods.
-EVICTION_ORDER_WIDTHS = (1.0, 0.4)
-#: By evictions alone: how often a first set is tried again in another order, and how often pods go otherwise
-#: (those of nodes with few pods first, or not) than in the best plan so far.
-EVICTION_STARTS_AGAIN, EVICTION_OTHERWISE = 0.25, 0.25
-#: By evictions alone: so many outcomes are followed, and so many equal nodes filled by pods of one template.
-OUTCOMES_FOLLOWED, TIED_NODES = 32, 6
 #: With --survive: the part of the search in which a lost domain's pods need room in sum and no more, and how
 #: many thousandths of all room are to spare in those after it; each has half of the work that is left.
 SURVIVAL_FIRST_SHARE, SURVIVAL_TO_SPARE = 0.5, (30, 100, 250)
