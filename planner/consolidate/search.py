@@ -78,10 +78,10 @@ class ConsolidationSearch:
         ways = (True, False) if pairs <= effort.REMOVALS_AT_MOST else (True,)
         tries = [self._removal((), fixed_first=first, removed=self.before.removed) for first in ways]
         bound = self._least() if self._machines is None else self._machines.bound
+        tries += [self._distributed(found) for found in bound.quotas]
+        # Where there are quotas and no machines, waves need the time more.
         quotas = bound.quotas if self._machines is None else ()
-        if quotas:
-            tries += [self._distributed(found) for found in quotas]
-        elif pairs <= effort.REMOVALS_AT_MOST:
+        if not quotas and pairs <= effort.REMOVALS_AT_MOST:
             tries += [self._removal([*bound.order], fixed_first=first) for first in (True, False)]
             tries += [self._together(bound.order, scarce_first=first) for first in (True, False)]
         removals = sorted(tries, key=self._key)
@@ -94,7 +94,6 @@ class ConsolidationSearch:
         if not quotas or pairs <= effort.REMOVALS_AT_MOST:
             layout = self._recreated(first, least_cost)
         if not quotas:
-            # Where there are quotas, waves need the time more.
             layout = self._improve(layout, least_cost)
         return FoundLayout(self.before, removals, layout, least_cost)
 

@@ -450,6 +450,8 @@ EMPTYING_CORDONED = 512
 EMPTYING_REPAIRS = 3
 #: Machines of a catalogue that the relaxation chooses from, of all types together.
 MOST_MACHINES = 4_000
+#: Where no bound can be claimed: of each type so many, as a share of the nodes.
+LIKELY_MACHINES_SHARE = 1 / 10
 #: A search may add so many more machines of a type than the relaxation does, or for so large a share of the
 #: nodes; of types that the relaxation does not add only where there are few types.
 SPARE_MACHINES, SPARE_MACHINES_SHARE, FEW_MACHINE_TYPES = 2, 1 / 15, 30
