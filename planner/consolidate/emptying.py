@@ -24,7 +24,7 @@ from planner.consolidate.wave_order import WaveOrder
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import HELD, Landing
 from planner.moves.movable import Movable
-from planner.moves.pin_policy import PinPolicy
+from planner.moves.pin_policy import NO_PINS, PinPolicy
 from planner.moves.timeline import EvictionTimeline
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import HOSTNAME, Mask
@@ -187,20 +187,24 @@ class Emptying:
         others = [(m.pod, m.source) for m in attempt.moves if not attempt.removed[m.source]]
         leaving = [(pod, node) for node, several in pods.items() for pod in several]
         timeline = EvictionTimeline.of_all(trial, [pod for pod, _ in (*leaving, *others)])
-        templates = self._movable.templates
-        policy = (
-            PinPolicy.of(trial, templates, cordon=True)
-            if self._pins
-            else PinPolicy.of_cordons(trial, templates)
-        )
+        policy = self._policy(trial, int(np.count_nonzero(~attempt.cordoned)))
         sequence = CertainMoves(timeline, policy, attempt.moves, attempt.cordoned)
-        if self._pins:
+        left = leaving
+        if policy.pinnable:
             left = sequence.follow([*others, *leaving])
-        else:
+        elif policy:
             left = sequence.follow(sequence.fill([*sequence.fill(others), *leaving]))
         waiting = {pod for pod, _ in left}
         pods = {node: [pod for pod in several if pod in waiting] for node, several in pods.items()}
         return _Sequence(sequence.run(pods, self._order(pods), self._meter.over), sequence.moves)
+
+    def _policy(self, trial: TrialCluster, kept: int) -> PinPolicy:
+        """What leads replacements: pins, or cordons where few enough nodes are kept."""
+        templates = self._movable.templates
+        if self._pins:
+            return PinPolicy.of(trial, templates, cordon=True)
+        few = kept <= effort.EMPTYING_CORDONED
+        return PinPolicy.of_cordons(trial, templates) if few else NO_PINS
 
     def _order(self, pods: Mapping[int, Sequence[int]]) -> list[int]:
         """The emptiest node first."""

@@ -47,6 +47,7 @@ class SingleLandings:
         self._pin_policy = pin_policy
         self._while_away = while_away
         self._most_cordoned = effort.MOST_CORDONED if most_cordoned is None else most_cordoned
+        self._many: dict[int, bool] = {}
         self._risk = None if lets_preempt else PreemptionRisk(timeline.trial)
 
     @classmethod
@@ -69,9 +70,17 @@ class SingleLandings:
 
         Which nodes have to be cordoned is not said.
         """
-        if self.trial.template(move.pod) not in self._pin_policy.cordonable:
+        template = self.trial.template(move.pod)
+        if template not in self._pin_policy.cordonable or self._is_open_to_many(template):
             return None
         return self._allowed(move, self._always_open)
+
+    def _is_open_to_many(self, template: int) -> bool:
+        """Whether more nodes than may be cordoned could ever accept a pod of a template."""
+        if template not in self._many:
+            nodes = int(np.count_nonzero(self.trial.ever_open(template)))
+            self._many[template] = nodes > self._most_cordoned + 1
+        return self._many[template]
 
     def _allowed(self, move: Move, landing: Callable[[Move, Mask], Landing | None]) -> Landing | None:
         trial = self.trial

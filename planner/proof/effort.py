@@ -444,7 +444,8 @@ EMPTYING_ROUNDS = 4
 CONSOLIDATION_SEARCH = 0.65
 #: A pinned replacement is tried first on so many of the nodes that are open to it.
 EMPTYING_TARGETS = 4
-#: So many nodes are cordoned at most for a replacement that cannot be pinned while nodes are emptied.
+#: So many nodes are cordoned at most for a replacement while nodes are emptied: a script and a document with
+#: thousands of names for each move are not carried out.
 EMPTYING_CORDONED = 512
 #: Nodes are taken away afresh so often while some of them are not emptied.
 EMPTYING_REPAIRS = 3

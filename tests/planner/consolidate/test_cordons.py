@@ -14,6 +14,7 @@ from planner.documents.move_plan import MoveStep, OnNodes
 from planner.landing.landing import Landing
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.problem import Problem
+from planner.proof import effort
 from planner.whatif.nodes import cordon
 from tests import seeds
 from tests.builders import cluster, node
@@ -95,3 +96,11 @@ def test_what_tolerates_a_cordon_is_not_led_by_one() -> None:
     assert plan.steps
     assert "n0" in {row.node for row in plan.kept}
     assert "default/c-0" not in {step.pod for step in plan.steps}
+
+
+def test_no_cordons_where_very_many_nodes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of thousands of nodes for each move helps nobody: scores lead, or the node stays."""
+    monkeypatch.setattr(effort, "EMPTYING_CORDONED", 7)
+    plan = consolidate(equal_nodes(), time_limit=5)
+    assert not [step for step in plan.steps if step.cordon]
+    assert any(note.startswith("--pin saves") for note in plan.notes)
