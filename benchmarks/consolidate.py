@@ -1,9 +1,10 @@
 """Whole consolidation plans of the given clusters: cost against greedy and bound, moves, time, and replays.
 
-    python benchmarks/consolidate.py FOLDER KIND [--pin] [--catalogue]
+    python benchmarks/consolidate.py FOLDER KIND [--pin] [--catalogue] [--curve]
         [--limit SECONDS] [--replays N] [--only NAME]
 
-FOLDER has KIND.jsonl.gz with a cluster a line, its `greedy` and its `bound`.
+FOLDER has KIND.jsonl.gz with a cluster a line, its `greedy` and its `bound`.  With --curve the frontier says
+how many moves lead to greedy's cost.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ def main(words: Sequence[str] | None = None) -> None:
     reader.add_argument("kind")
     reader.add_argument("--pin", action="store_true")
     reader.add_argument("--catalogue", action="store_true", help="the five machine types may be added")
+    reader.add_argument("--curve", action="store_true", help="how many moves lead to greedy's cost")
     reader.add_argument("--limit", type=float, default=30.0)
     reader.add_argument("--replays", type=int, default=20)
     reader.add_argument("--only", default="")
@@ -76,7 +78,14 @@ def main(words: Sequence[str] | None = None) -> None:
         found = Cluster.from_objects(case["cluster"]["items"])
         start, cpu = time.monotonic(), time.process_time()
         catalogue = types(given.folder) if given.catalogue else None
-        plan = consolidate(found, prices=PRICES, catalogue=catalogue, pins=given.pin, time_limit=given.limit)
+        plan = consolidate(
+            found,
+            prices=PRICES,
+            catalogue=catalogue,
+            pins=given.pin,
+            curve=given.curve,
+            time_limit=given.limit,
+        )
         took, work = time.monotonic() - start, time.process_time() - cpu
         found = with_added(found, plan.added, catalogue or (), INSTANCE_TYPE)
         failed = sum(failure(found, plan, seed) is not None for seed in range(given.replays))
@@ -86,8 +95,11 @@ def main(words: Sequence[str] | None = None) -> None:
             line(case, plan),
             f"Karpenter {other:.3f}, {len(plan.added)} added;",
             f"{took:.1f} s, cpu {work:.1f} s, {failed} replays failed",
+            f"; {moves_to_greedy(case, plan)} moves to greedy's cost" if given.curve else "",
             flush=True,
         )
+    if given.curve:
+        print("moves to greedy's cost:", *moves_in_total(rows))
     every = karpenter(given.folder, replace=given.catalogue)
     theirs = [(plan.cost.after, every[case["name"]]) for case, plan in rows]
     above = sum(cost > other + 1e-9 for cost, other in theirs)
@@ -102,6 +114,21 @@ def line(case: dict[str, Any], plan: ConsolidationPlan) -> str:
         f"{case['name']}: greedy {greedy['cost']:.3f}, plan {plan.cost.after:.3f}, bound {case['bound']:.3f}"
         f" (own {plan.cost.bound}); moves {greedy['moves']} -> {len(plan.steps)}, {pins} held, {waves} waves;"
     )
+
+
+def moves_to_greedy(case: dict[str, Any], plan: ConsolidationPlan) -> int | None:
+    """The fewest moves of a plan of the frontier that costs no more than greedy; None without one."""
+    cost = case["greedy"]["cost"] + 1e-9
+    return min((point.moves for point in plan.frontier if point.cost <= cost), default=None)
+
+
+def moves_in_total(rows: Sequence[tuple[dict[str, Any], ConsolidationPlan]]) -> Iterator[str]:
+    """Moves of greedy and of plans that cost no more, over all clusters where there is one."""
+    pairs = [(case["greedy"]["moves"], moves_to_greedy(case, plan)) for case, plan in rows]
+    found = [(theirs, ours) for theirs, ours in pairs if ours is not None]
+    yield f"greedy {sum(theirs for theirs, _ in found)}, plans {sum(ours for _, ours in found)},"
+    yield f"more in {sum(ours > theirs for theirs, ours in found)} of {len(found)}"
+    yield f"({len(pairs) - len(found)} without such a plan)"
 
 
 def total(rows: Sequence[tuple[dict[str, Any], ConsolidationPlan]]) -> str:

@@ -17,6 +17,8 @@ SOFT = "ScheduleAnyway"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 LONG_AGO = "2024-01-01T00:00:00Z"
+#: The groups of workloads; that of others is apps/v1.
+_GROUPS = {"ReplicationController": "v1", "Job": "batch/v1"}
 
 #: Where the words that `pod` takes belong; what is not here is a field of the spec.
 _METADATA = {
@@ -93,7 +95,7 @@ def pod(name: str, on: str = "", **words: Any) -> Object:
     labels = {**({"app": app} if app else {}), **words.pop("labels", {})}
     metadata: Object = {"name": name, "labels": labels, "namespace": words.pop("namespace", "default")}
     if owner := words.pop("owner", None):
-        metadata["ownerReferences"] = [_reference(owner)]
+        metadata["ownerReferences"] = [reference(owner)]
     if words.pop("gone", False):
         metadata["deletionTimestamp"] = LONG_AGO
     status: Object = {"phase": "Running" if on else "Pending"}
@@ -185,7 +187,7 @@ def workload(kind: str, name: str, app: str | None = None, **more: Any) -> Objec
     if kind == "ReplicationController":
         chosen = chosen["matchLabels"]
     return {
-        "apiVersion": "v1" if kind == "ReplicationController" else "apps/v1",
+        "apiVersion": _GROUPS.get(kind, "apps/v1"),
         "kind": kind,
         "metadata": {"name": name, "namespace": more.pop("namespace", "default"), "uid": name, **more},
         "spec": {"replicas": 0, "selector": chosen},
@@ -198,11 +200,10 @@ def scaled(kind: str, name: str, replicas: int, *, namespace: str = "default", *
     found = workload(kind, name, made["metadata"]["labels"]["app"], namespace=namespace)
     template = {"metadata": {"labels": made["metadata"]["labels"]}, "spec": made["spec"]}
     number = {"parallelism": replicas} if kind == "Job" else {"replicas": replicas}
-    group = "batch/v1" if kind == "Job" else found["apiVersion"]
     selector_ = {} if kind == "Job" else {"selector": found["spec"]["selector"]}
     if kind == "DaemonSet":
         number = {}
-    return {**found, "apiVersion": group, "spec": {**number, **selector_, "template": template}}
+    return {**found, "spec": {**number, **selector_, "template": template}}
 
 
 def revision(deployment: Object, number: int = 1, **metadata: Any) -> Object:
@@ -220,7 +221,7 @@ def revision(deployment: Object, number: int = 1, **metadata: Any) -> Object:
             "uid": name,
             "labels": hashed,
             "annotations": {"deployment.kubernetes.io/revision": str(number)},
-            "ownerReferences": [_reference(deployment)],
+            "ownerReferences": [reference(deployment)],
             **metadata,
         },
         "spec": {
@@ -241,11 +242,14 @@ def replica(owner: Object, name: str, on: str = "", **words: Any) -> Object:
     return made
 
 
-def _reference(owner: Object | str) -> Object:
+def reference(owner: Object | str) -> Object:
+    """The owner reference of what this object, or KIND/NAME, controls."""
     if isinstance(owner, str):
         kind, name = owner.split("/")
-        return {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": name, "controller": True}
-    return _reference(f"{owner['kind']}/{owner['metadata']['name']}")
+        return reference(workload(kind, name))
+    kind, name = owner["kind"], owner["metadata"]["name"]
+    uid = owner["metadata"].get("uid", name)
+    return {"apiVersion": owner["apiVersion"], "kind": kind, "name": name, "uid": uid, "controller": True}
 
 
 def service(name: str, namespace: str = "default", **labels: str) -> Object:
@@ -263,14 +267,17 @@ def namespace(name: str, **labels: str) -> Object:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
-def budget(name: str, app: str, allowed: int) -> Object:
-    """A PodDisruptionBudget that allows so many evictions."""
+def budget(
+    name: str, app: str, allowed: int | None = None, *, namespace: str = "default", **spec: Any
+) -> Object:
+    """A PodDisruptionBudget that allows so many evictions, or whose status is not known yet."""
+    status = {} if allowed is None else {"status": {"disruptionsAllowed": allowed}}
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"selector": selector(app), "minAvailable": 1},
-        "status": {"disruptionsAllowed": allowed},
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"selector": selector(app), **(spec or {"minAvailable": 1})},
+        **status,
     }
 
 
@@ -319,6 +326,23 @@ def claim(name: str, bound_to: str = "", **more: Any) -> Object:
         },
         "status": {"phase": "Bound" if bound_to else "Pending"},
     }
+
+
+def csi_node(name: str, driver: str, count: int) -> Object:
+    """How many volumes of a driver a node attaches."""
+    drivers = [{"name": driver, "nodeID": name, "topologyKeys": [], "allocatable": {"count": count}}]
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSINode",
+        "metadata": {"name": name},
+        "spec": {"drivers": drivers},
+    }
+
+
+def priority_class(name: str, value: int, **more: Any) -> Object:
+    """A class of pods with this priority."""
+    head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
+    return {**head, "value": value, **more}
 
 
 def profile(name: str = "default-scheduler", plugins: Object | None = None, **args: Object) -> Object:

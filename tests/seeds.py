@@ -6,8 +6,10 @@
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
+_Item = TypeVar("_Item")
 EFFORT = int(os.environ.get("EFFORT") or 1)
 
 
@@ -27,6 +29,12 @@ def given_and_fresh(*given: int) -> list[int | None]:
 def every(quick: int) -> int:
     """The step through a row of given cases: all of them in a long run."""
     return max(1, quick // EFFORT)
+
+
+def some(given: Sequence[_Item], quick: int) -> Sequence[_Item]:
+    """One in so many of these cases, others on every run; all of them in a long run."""
+    step = every(quick)
+    return given[fresh() % step :: step]
 
 
 def tries(quick: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from random import Random
 
-from tests.builders import HOST, ZONE, Object, claim, labelled, node, pod, storage_class, volume
+from tests.builders import HOST, ZONE, Object, claim, csi_node, labelled, node, pod, storage_class, volume
 from tests.tiny import tiny
 
 _DRIVER = "example.com/disk"
@@ -27,7 +27,7 @@ def tiny_volumes(number: int, pods: int = 6, nodes: int = 3) -> list[Object]:
     for item in found:
         if item["kind"] == "Pod":
             _mount(draw, item, claims)
-    attach = [_csi_node(draw, name) for name in names if draw.random() < 0.4]
+    attach = [csi_node(name, _DRIVER, draw.randint(0, 3)) for name in names if draw.random() < 0.4]
     return [*found, *volumes, *claims, *_classes(draw), *attach]
 
 
@@ -115,13 +115,3 @@ def _mount(draw: Random, item: Object, claims: list[Object]) -> None:
     if draw.random() < 0.1:
         mounted.append({"name": "disk", "gcePersistentDisk": {"pdName": "d"}})
     item["spec"]["volumes"] = mounted
-
-
-def _csi_node(draw: Random, name: str) -> Object:
-    driver = {"name": _DRIVER, "nodeID": name, "allocatable": {"count": draw.randint(0, 3)}}
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "CSINode",
-        "metadata": {"name": name},
-        "spec": {"drivers": [driver]},
-    }

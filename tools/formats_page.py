@@ -16,6 +16,10 @@ three fields of a [Decision](#decision) that only `-v` fills, and `repair` of a
 workload of a pod is the Deployment behind its ReplicaSet, the CronJob behind its Job, else its
 controller, else `Pod/name`; bare pods that are alike in everything share the name of the first.
 
+With `-o jsonl` the first line is the document without its lists of objects, such as `steps`, `decisions`,
+`unplaced` or `spread`. Each object in these lists follows as a line of its own, list after list and in order,
+with the name of its list as a first field `list`; a list with nothing in it has no line.
+
 `-n` and `-l` choose what is shown, after the whole snapshot was looked at: decisions, constraints and
 findings of other pods are left out, and the sums follow. `planner solve` and `planner compare` have
 neither: a plan is a whole. The what-if flags (`--drain` and the like) change the snapshot before any

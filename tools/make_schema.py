@@ -5,6 +5,7 @@ Run it after a change there: `.venv/bin/python -m tools.make_schema`. A test com
 """
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,7 @@ def page() -> str:
     return formats_page([(name, _schema(document), told) for name, (document, told) in DOCUMENTS.items()])
 
 
+@cache
 def _schema(document: type[Document]) -> dict[str, Any]:
     schema = {"$schema": _DIALECT, **document.model_json_schema(mode="serialization")}
     classes = {part.__name__: part for part in _below(DocumentPart)}

@@ -17,7 +17,12 @@ Sources = Annotated[
 ]
 Target = Annotated[
     str | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write to this file; .gz is compressed."),
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write to this file: .gz is compressed, .snapshot in columns, too.",
+    ),
 ]
 Anonymize = Annotated[
     bool,
@@ -47,7 +52,8 @@ def snapshot(
 ) -> None:
     """Write what the planner reads of the live cluster, for -f of the other commands.
 
-    A List in JSON, on standard output or in a file that only you may read. It holds what decides on
+    A List in JSON, on standard output or in a file that only you may read; in a file whose name ends
+    in .snapshot the same in columns and compressed, smaller and read faster. It holds what decides on
     placement and nothing else: no environment, arguments, commands or probes, no annotations but the
     few that are read. Secrets and ConfigMaps are never asked for.
 

@@ -102,7 +102,7 @@ def _in_folder(folder: Path) -> list[ClusterSource]:
 
 def _name(path: Path) -> str:
     """The name of a file without its endings that say what it holds."""
-    return re.sub(r"\.(json|ya?ml)?(\.gz)?$", "", path.resolve().name) or path.name
+    return re.sub(r"\.(json|ya?ml|snapshot)?(\.gz)?$", "", path.resolve().name) or path.name
 
 
 def _known(kubeconfig: str | None) -> list[str]:

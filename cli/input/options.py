@@ -11,6 +11,7 @@ class Output(StrEnum):
 
     WIDE = "wide"
     JSON = "json"
+    JSONL = "jsonl"
     YAML = "yaml"
     NAME = "name"
     MARKDOWN = "markdown"
@@ -23,6 +24,7 @@ class ScriptOutput(StrEnum):
 
     WIDE = "wide"
     JSON = "json"
+    JSONL = "jsonl"
     YAML = "yaml"
     NAME = "name"
     MARKDOWN = "markdown"
@@ -107,7 +109,7 @@ Format = Annotated[
         "--output",
         "-o",
         metavar="FORMAT",
-        help="wide, json, yaml, name, markdown; github or gitlab for a pipeline.",
+        help="wide, json, jsonl (an object a line), yaml, name, markdown; github or gitlab for a pipeline.",
     ),
 ]
 ScriptFormat = Annotated[
@@ -116,7 +118,7 @@ ScriptFormat = Annotated[
         "--output",
         "-o",
         metavar="FORMAT",
-        help="wide, json, yaml, name, markdown or script; drain: github or gitlab.",
+        help="wide, json, jsonl (an object a line), yaml, name, markdown or script; drain: github or gitlab.",
     ),
 ]
 JUnit = Annotated[

@@ -4,9 +4,9 @@ import gzip
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, BinaryIO
 
 from cli.input.dry_run import admitted_templates
 from cli.input.holding import HOLDING
@@ -15,7 +15,7 @@ from cli.output.outcome import say_notes
 from cli.output.progress import doing, reading
 from models import Cluster, InputError
 from models.cluster import read
-from models.reading.manifests import STDIN, contents, read_objects
+from models.reading.manifests import COMPACT_SUFFIX, STDIN, opened, read_objects
 from models.sharing.raw import each_object
 
 
@@ -67,11 +67,11 @@ def _load(
 
 def listing(
     filename: Sequence[str] | None, recursive: bool, context: str | None, kubeconfig: str | None
-) -> list[tuple[str, bytes]]:
+) -> Iterable[tuple[str, bytes | BinaryIO]]:
     """(name, content) of these files as they are, or what kubectl says when there are none."""
     _refuse_both(filename, context, kubeconfig)
     if filename:
-        return contents(filename, recursive=recursive)
+        return opened(filename, recursive=recursive)
     with doing("asking kubectl for the cluster"):
         answer, notes = ask_kubectl(context, kubeconfig)
     say_notes(notes)
@@ -94,12 +94,24 @@ def write(text: bytes, target: str | None) -> None:
         sys.stdout.buffer.write(text)
         return
     if target in {"wide", "json", "yaml", "name", "markdown"}:
-        raise InputError([f"-o {target}: a snapshot is always JSON, -o names its file (write ./{target})"])
+        raise InputError([f"-o {target}: a snapshot has one form, -o names its file (write ./{target})"])
     try:
         with open(target, "wb", opener=_for_me_alone) as file:
-            file.write(gzip.compress(text, mtime=0) if target.endswith(".gz") else text)
+            file.write(_as_named(text, target))
     except OSError as error:
         raise InputError([f"{target}: {(error.strerror or str(error)).lower()}"]) from None
+
+
+def _as_named(text: bytes, target: str) -> bytes:
+    """The List in the form that the name of its file asks for."""
+    if target.endswith(".gz"):
+        return gzip.compress(text, mtime=0)
+    if not target.endswith(COMPACT_SUFFIX):
+        return text
+    from models.reading.compact import compact, packed
+
+    with doing("writing the snapshot in columns"):
+        return packed(compact(text))
 
 
 def _for_me_alone(path: str, flags: int) -> int:

@@ -41,6 +41,7 @@ from planner.documents.fleet import FleetDocument
 from planner.documents.move_plan import MovePlan
 from planner.documents.plan import CheckReport, Document, PlacementPlan, ScaleDown, Simulation
 from planner.documents.rollout import AppliedSimulation, Rollout, Trajectory
+from planner.documents.streams import json_lines, json_pieces
 from planner.documents.survival import Survival, SurvivalList
 
 _SOURCES = {
@@ -84,7 +85,9 @@ def show_lines(document: Document, lines: Iterable[str]) -> None:
 def _lines(document: Document, page: Page, places: Places) -> Iterator[str]:
     match page.output:
         case Output.JSON:
-            yield document.to_json()
+            yield from json_pieces(document)
+        case Output.JSONL:
+            yield from json_lines(document)
         case Output.YAML:
             yield _yaml(document)
         case Output.NAME:

@@ -104,7 +104,11 @@ class ObjectMeta(KubeModel):
     @property
     def controller(self) -> OwnerReference | None:
         """The owner that recreates this object when it is gone, if there is one."""
-        return next((owner for owner in self.owner_references if owner.controller), None)
+        # A plain loop: this is asked about every pod, several times.
+        for owner in self.owner_references:
+            if owner.controller:
+                return owner
+        return None
 
 
 class WorkloadMeta(ObjectMeta):

@@ -129,6 +129,8 @@ def _admitted(
 def _skipped(documents: Iterable[ManifestDocument], found: Snapshot) -> Iterator[str]:
     """Notes about objects of kinds that the planner does not read: those that make pods, and all others."""
     skipped = sum((document.skipped for document in documents), Counter[str]())
+    if not skipped:
+        return
     makers = _MAKERS.union(kind for kind in skipped if kind not in _FIELDS)
     running = _owned_by(makers, found)
     for kind in sorted(kind for kind in skipped if kind in running or kind in _MAKERS):

@@ -12,15 +12,21 @@ from pydantic import ValidationError
 from models.errors import InputError
 from models.objects.base import KubeObject, NamespacedObject
 from models.objects.kinds import is_known
-from models.reading.json_split import each_item, find_items
+from models.reading.json_split import find_items, read_items
 from models.reading.object_heads import ObjectHead, read_head
 from models.reading.onlooker import counted
 from models.reading.parsing import parse
+from models.reading.pattern_object import Values
+from models.reading.patterns import ObjectPattern, Patterns
 from models.reading.problems import field_path, is_broken, problems_in, shown
 from models.reading.strict import mistakes
+from models.reading.window import Window
 
 _LIST_KIND = re.compile(rb'"kind"\s*:\s*"(\w*List)"')
-_FOOTER_WITHIN = 3_000
+#: The kind of a List may stand behind its items.
+FOOTER_WITHIN = 3_000
+#: Of fewer bytes nothing is learned: they are parsed sooner.
+_MANY_BYTES = 1 << 20
 
 
 class BrokenJson(InputError):
@@ -43,6 +49,8 @@ class ManifestDocument:
     skipped: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
     count: int = 0
+    patterns: Patterns | None = None
+    """What is known of the objects so far, where there are so many that it pays to learn."""
 
     def read(self, text: bytes) -> bool:
         """Take in an object; False when the text is no JSON."""
@@ -64,8 +72,28 @@ class ManifestDocument:
             self._complain(self._head(text), "metadata.name: is required")
         else:
             self.objects.append(found)
-            for what in mistakes(text, self.item_kind or ""):
+            complaints = list(mistakes(text, self.item_kind or ""))
+            for what in complaints:
                 self._complain(self._head(text), what)
+            if self.patterns is not None and not complaints:
+                self.patterns.learn(text, found)
+
+    def recognise(self, text: bytes, begin: int) -> int | None:
+        """Take in the object that begins here, if it is like one before; where the next one begins."""
+        match = None if self.patterns is None else self.patterns.match(text, begin)
+        if match is None or not self.take(match.pattern, match.values):
+            return None
+        return match.following
+
+    def take(self, pattern: ObjectPattern, values: Values) -> bool:
+        """Take in an object of this pattern; False where a string should be a time and is none."""
+        try:
+            found: KubeObject = pattern.make(values)
+        except ValidationError:
+            return False
+        self.objects.append(found)
+        self.count += 1
+        return True
 
     def _refuse(self, text: bytes, error: ValidationError) -> None:
         head = self._head(text)
@@ -130,16 +158,34 @@ def read_value(value: Any, place: str) -> ManifestDocument:
 
 def _read_list(text: bytes, place: str) -> ManifestDocument | None:
     """The items of a List, read one by one; None when it is none, or not as printers write it."""
+    return read_list(Window(text), text[-FOOTER_WITHIN:], place, len(text))
+
+
+def read_list(window: Window, footer: bytes, place: str, size: int) -> ManifestDocument | None:
+    """The same of a text of this size that need not be in memory, given what it ends with."""
+    found = list_begin(window.text, footer)
+    if found is None:
+        return None
+    begin, kind = found
+    header = window.text[:begin]
+    document = ManifestDocument(place, kind, patterns=Patterns(kind) if size >= _MANY_BYTES else None)
+    end = read_items(window, begin, *counted(document.read, document.recognise, size))
+    return finished(document, header + window.text[end:])
+
+
+def list_begin(text: bytes, footer: bytes) -> tuple[int, str] | None:
+    """Where the items of a List begin, and the kind of all, if it has one; None when it is no List."""
     begin = find_items(text)
     if begin is None:
         return None
-    kinds = _LIST_KIND.findall(text[:begin]) or _LIST_KIND.findall(text[-_FOOTER_WITHIN:])
-    if not kinds:
-        return None
-    document = ManifestDocument(place, kinds[-1].decode().removesuffix("List"))
-    end = each_item(text, begin, counted(document.read, len(text)))
+    kinds = _LIST_KIND.findall(text[:begin]) or _LIST_KIND.findall(footer)
+    return (begin, kinds[-1].decode().removesuffix("List")) if kinds else None
+
+
+def finished(document: ManifestDocument, around: bytes) -> ManifestDocument | None:
+    """The document, if what is around its items is a List of their kind."""
     try:
-        head = read_head(text[:begin] + text[end:])
+        head = read_head(around)
     except ValidationError:
         return None
     return document if head.kind == f"{document.item_kind}List" else None

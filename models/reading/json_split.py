@@ -8,7 +8,9 @@ finds the end.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+
+from models.reading.window import Window
 
 _HEADER = re.compile(rb'"items"\s*:\s*\[\s*(?=\S)')
 _HEADER_WITHIN = 10_000
@@ -27,17 +29,49 @@ def find_items(text: bytes) -> int | None:
 
 def each_item(text: bytes, begin: int, read: Callable[[bytes], bool]) -> int:
     """Where the items end, after handing each to `read`, which says if it was valid JSON."""
-    misses = 0
-    for end, following in _proposals(text, begin):
-        if read(text[begin:end]):
+    return read_items(Window(text), begin, read)
+
+
+def read_items(
+    window: Window,
+    begin: int,
+    read: Callable[[bytes], bool],
+    recognise: Callable[[bytes, int], int | None] = lambda text, begin: None,
+) -> int:
+    """The same for the items in a window, which is moved along; the end is a place in its text.
+
+    `recognise` may take an item without having it cut out first: it says where the next one begins.
+    """
+    first = _FIRST_KEYS.match(window.text, begin)
+    searched, misses = begin, 0
+    while first is not None and misses <= _MOST_MISSES:
+        known = recognise(window.text, begin)
+        if known is not None:
+            begin = searched = known
+            continue
+        proposal = _proposal(window, first, begin, searched)
+        if proposal is None:
+            if not window.more(begin):
+                break
+            begin, searched = 0, searched - begin
+            continue
+        end, following = proposal
+        searched = following
+        if read(window.text[begin:end]):
             begin = following
             continue
-        begin += _read_exactly(text[begin:end], read)
-        begin = following if begin == end else begin
         misses += 1
-        if misses > _MOST_MISSES:
-            break
-    return begin + _read_exactly(text[begin:], read)
+        begin += _read_exactly(window.text[begin:end], read)
+        begin = following if begin == end else begin
+    window.all()
+    return begin + _read_exactly(window.text[begin:], read)
+
+
+def first_item_after(text: bytes, header: bytes, begin: int) -> int | None:
+    """Where in a text from the middle of a List an item seems to begin, given the List's own beginning."""
+    first = _FIRST_KEYS.match(header, begin)
+    proposal = None if first is None else _proposal(Window(text), first, 0, -1)
+    return None if proposal is None else proposal[1]
 
 
 def json_values(text: bytes) -> list[bytes]:
@@ -52,20 +86,19 @@ def json_values(text: bytes) -> list[bytes]:
     return [*values, rest] if rest.strip() else values
 
 
-def _proposals(text: bytes, begin: int) -> Iterator[tuple[int, int]]:
-    """(where an item may end, where the next one then begins) for all items but the last."""
-    first = _FIRST_KEYS.match(text, begin)
-    if first is None:
-        return
-    opening = text[first.start() : first.end(3)]
-    following = text.find(opening, first.end())
-    while following >= 0:
+def _proposal(window: Window, first: re.Match[bytes], begin: int, searched: int) -> tuple[int, int] | None:
+    """(where the item that begins here may end, where the next one then begins), as far as is in sight."""
+    text = window.text
+    opening = first[0][: first.end(3) - first.start()]
+    following = text.find(opening, searched + 1)
+    while 0 <= following <= window.certain:
         item = _FIRST_KEYS.match(text, following)
         if item and item.groups() == first.groups():
             end = text.rfind(b"}", begin, following) + 1
             if text[end:following].strip() == b",":
-                yield end, following
+                return end, following
         following = text.find(opening, following + len(opening))
+    return None
 
 
 def _read_exactly(text: bytes, read: Callable[[bytes], bool]) -> int:

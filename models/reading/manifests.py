@@ -3,19 +3,22 @@
 Every problem of every file is collected and told at once.
 """
 
+import io
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from models.errors import InputError
 from models.reading.documents import ManifestDocument, read_document
-from models.reading.texts import read_content
+from models.reading.texts import read_file
 
 STDIN = "-"
-_SUFFIXES = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")
+#: What the name of a snapshot in columns ends with.
+COMPACT_SUFFIX = ".snapshot"
+_SUFFIXES = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz", COMPACT_SUFFIX)
 
 
 def read_files(
@@ -24,9 +27,9 @@ def read_files(
     """The documents in these files and folders, in the order given; `-` is standard input."""
     problems: list[str] = []
     documents: list[ManifestDocument] = []
-    for name, content in _all_contents(sources, recursive, stdin, problems):
+    for name, file in _all_files(sources, recursive, stdin, problems):
         try:
-            found = read_content(content, name)
+            found = read_file(file, name)
         except InputError as error:
             problems += error.problems
         else:
@@ -37,13 +40,17 @@ def read_files(
     return documents
 
 
-def contents(sources: Sequence[str | Path], *, recursive: bool = False) -> list[tuple[str, bytes]]:
-    """(name, content) of each of these files, and of those in these folders, as they are."""
+def opened(sources: Sequence[str | Path], *, recursive: bool = False) -> Iterator[tuple[str, BinaryIO]]:
+    """(name, file) of each of these files, and of those in these folders, each open while it is its turn."""
     problems: list[str] = []
-    found = list(_all_contents(sources, recursive, None, problems))
+    yield from _all_files(sources, recursive, None, problems)
     if problems:
         raise InputError(problems)
-    return found
+
+
+def contents(sources: Sequence[str | Path], *, recursive: bool = False) -> list[tuple[str, bytes]]:
+    """(name, content) of each of these files, and of those in these folders, as they are."""
+    return [(name, file.read()) for name, file in opened(sources, recursive=recursive)]
 
 
 def read_objects(objects: Iterable[Mapping[str, Any]]) -> list[ManifestDocument]:
@@ -67,13 +74,13 @@ def _json_of(value: object) -> object:
     raise TypeError(f"{value!r} is not a value of JSON")
 
 
-def _all_contents(
+def _all_files(
     sources: Iterable[str | Path], recursive: bool, stdin: bytes | None, problems: list[str]
-) -> Iterator[tuple[str, bytes]]:
-    """(name, content) of each file behind the sources; what is unreadable becomes a problem."""
+) -> Iterator[tuple[str, BinaryIO]]:
+    """(name, what is in it) of each file behind the sources; what is unreadable becomes a problem."""
     for source in sources:
         if str(source) == STDIN:
-            yield "standard input", sys.stdin.buffer.read() if stdin is None else stdin
+            yield "standard input", sys.stdin.buffer if stdin is None else io.BytesIO(stdin)
             continue
         if not str(source):
             problems.append("-f: the name of a file or folder is missing")
@@ -81,7 +88,8 @@ def _all_contents(
         path = Path(source)
         try:
             for path in _paths(Path(source), recursive):
-                yield str(path), path.read_bytes()
+                with path.open("rb") as file:
+                    yield str(path), file
         except OSError as error:
             problems.append(f"{path}: {(error.strerror or str(error)).lower()}")
 

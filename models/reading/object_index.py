@@ -33,8 +33,11 @@ class ObjectIndex:
     def _put(self, item: KubeObject, place: str) -> None:
         """Take in an object; a later one replaces an earlier one, except for nodes and pods."""
         kind = item.kind
-        same_kind = self._found.setdefault(kind, {})
-        item = _named(item, same_kind)
+        same_kind = self._found.get(kind)
+        if same_kind is None:
+            same_kind = self._found[kind] = {}
+        if isinstance(item, NamespacedObject) and not item.metadata.name:
+            item = _named(item, same_kind)
         key = _key(item)
         if key not in same_kind:
             same_kind[key] = item
@@ -59,10 +62,8 @@ def _key(item: KubeObject) -> str:
     return item.key if isinstance(item, ClusterObject | NamespacedObject) else ""
 
 
-def _named(item: KubeObject, others: dict[str, KubeObject]) -> KubeObject:
-    """The object under a name of its own, where it has only the beginning of one."""
-    if not isinstance(item, NamespacedObject) or item.name:
-        return item
+def _named(item: NamespacedObject, others: dict[str, KubeObject]) -> KubeObject:
+    """The object under a name of its own: it has only the beginning of one."""
     number = 1
     while f"{item.namespace}/{item.metadata.generate_name}{number}" in others:
         number += 1

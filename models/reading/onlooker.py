@@ -8,18 +8,31 @@ ONLOOKER: ContextVar[Callable[[str], None] | None] = ContextVar("onlooker", defa
 _EVERY = 500
 
 
-def counted(read: Callable[[bytes], bool], size: int) -> Callable[[bytes], bool]:
-    """The same reader of objects, with the onlooker told how many of how many bytes there were."""
+Reader = Callable[[bytes], bool]
+Recogniser = Callable[[bytes, int], int | None]
+
+
+def counted(read: Reader, recognise: Recogniser, size: int) -> tuple[Reader, Recogniser]:
+    """The same readers of objects, with the onlooker told how many of how many bytes there were."""
     tell = ONLOOKER.get()
     if tell is None:
-        return read
+        return read, recognise
     objects = done = 0
 
-    def reading(text: bytes) -> bool:
+    def count(length: int) -> None:
         nonlocal objects, done
-        objects, done = objects + 1, done + len(text)
+        objects, done = objects + 1, done + length
         if objects % _EVERY == 0:
             tell(f"{objects:,} objects, {100 * done // max(size, 1)} %")
+
+    def reading(text: bytes) -> bool:
+        count(len(text))
         return read(text)
 
-    return reading
+    def recognising(text: bytes, begin: int) -> int | None:
+        following = recognise(text, begin)
+        if following is not None:
+            count(following - begin)
+        return following
+
+    return reading, recognising

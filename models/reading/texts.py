@@ -2,20 +2,81 @@
 
 import codecs
 import gzip
+import io
+import os
+import shutil
+import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, cast
 
 from models.errors import InputError
-from models.reading.documents import BrokenJson, ManifestDocument, read_document
+from models.reading.documents import FOOTER_WITHIN, BrokenJson, ManifestDocument, read_document, read_list
 from models.reading.json_split import json_values
+from models.reading.shares import LARGE, processes, read_in_shares
+from models.reading.window import Window
 
 _GZIP_MAGIC = b"\x1f\x8b"
+#: What a snapshot in columns begins with.
+MAGIC = b'{"kind":"CompactSnapshot"'
+_FOOTER_OF_ANY = b'"kind":"List"'
 _JSON_NAMES = (".json", ".json.gz")
+#: A longer file is read in parts, if it is a List as printers write it.
+_LONG = 1 << 23
+_GZIP_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error)
+
+
+def read_file(file: BinaryIO, name: str) -> list[ManifestDocument]:
+    """The documents of a file, which is never all in memory if it is a long List; the name is said."""
+    begin = file.read(_LONG)
+    if len(begin) < _LONG:
+        return read_content(begin, name)
+    if file.seekable():
+        return _read_long(file, name)
+    # What comes through a pipe is kept on disk: it may have to be read again.
+    with tempfile.TemporaryFile() as spool:
+        spool.write(begin)
+        shutil.copyfileobj(file, spool, _LONG)
+        return _read_long(cast(BinaryIO, spool), name)
+
+
+def _read_long(file: BinaryIO, name: str) -> list[ManifestDocument]:
+    file.seek(0)
+    listed = _long_list(file, name, packed=file.read(2) == _GZIP_MAGIC)
+    if listed is not None:
+        return [listed]
+    file.seek(0)
+    return read_content(file.read(), name)
+
+
+def _long_list(file: BinaryIO, name: str, *, packed: bool) -> ManifestDocument | None:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - FOOTER_WITHIN, 0))
+    footer = file.read()
+    if packed:
+        # The size before packing ends the file; its kind is only known at the end of its text.
+        size, footer = int.from_bytes(footer[-4:], "little"), _FOOTER_OF_ANY
+    elif size >= LARGE and (able := processes()) > 1:
+        shared = read_in_shares(file, footer, name, size, able - 1)
+        if shared is not None:
+            return shared
+    file.seek(0)
+    plain = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
+    try:
+        begin = plain.read(_LONG).removeprefix(codecs.BOM_UTF8)
+        if begin.startswith(MAGIC):
+            plain.seek(0)
+            return _read_compact(plain, name)
+        return read_list(Window(begin, plain), footer, name, max(size, len(begin)))
+    except _GZIP_ERRORS:
+        raise InputError([f"{name}: is not a whole gzip file"]) from None
 
 
 def read_content(content: bytes, name: str) -> list[ManifestDocument]:
     """The documents of a file, each with its own problems; the name is for messages."""
     plain = unpacked(content, name).removeprefix(codecs.BOM_UTF8)
+    if plain.startswith(MAGIC):
+        return [_read_compact(io.BytesIO(plain), name)]
     first = plain.lstrip()[:1] if plain[:1].isspace() else plain[:1]
     if not first:
         raise InputError([f"{name}: is empty"])
@@ -30,6 +91,13 @@ def read_content(content: bytes, name: str) -> list[ManifestDocument]:
         if name.endswith(_JSON_NAMES) and not error.goes_on:
             raise
         return list(_read_yaml(_text(plain, name), name))
+
+
+def _read_compact(lines: Iterable[bytes], name: str) -> ManifestDocument:
+    # Its models take a moment to define, which others need not wait for.
+    from models.reading.compact import read_compact
+
+    return read_compact(lines, name)
 
 
 def _read_many(content: bytes, name: str) -> Iterator[ManifestDocument]:
@@ -55,7 +123,7 @@ def unpacked(content: bytes, name: str) -> bytes:
         return content
     try:
         return gzip.decompress(content)
-    except (gzip.BadGzipFile, EOFError, zlib.error):
+    except _GZIP_ERRORS:
         raise InputError([f"{name}: is not a whole gzip file"]) from None
 
 

@@ -1,12 +1,13 @@
 """Files as kubectl printed them -> one List that can be shared."""
 
+import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO
 
 from models.collector import collector_paused
-from models.sharing.kept import kept
+from models.sharing.kept_texts import each_kept, text_of
 from models.sharing.names import NewNames, OldNames
-from models.sharing.raw import Manifest, each_object
 from models.sharing.renamed import renamed
 from models.snapshot import KUBE_SYSTEM
 
@@ -16,7 +17,7 @@ _BEGIN, _END = b'{"kind":"List","apiVersion":"v1","items":[\n', b"\n]}\n"
 
 
 def shared(
-    files: Iterable[tuple[str, bytes]], *, anonymize: bool = False, kubernetes: str | None = None
+    files: Iterable[tuple[str, bytes | BinaryIO]], *, anonymize: bool = False, kubernetes: str | None = None
 ) -> bytes:
     """A List of what the planner reads of the files, an object a line; under other names if wanted.
 
@@ -25,7 +26,8 @@ def shared(
     texts: list[bytes] = []
     with collector_paused():
         for name, content in files:
-            each_object(content, name, lambda item: texts.append(_text(kept(item))))
+            file = io.BytesIO(content) if isinstance(content, bytes) else content
+            each_kept(file, name, texts.append)
         if kubernetes is not None:
             texts = _decided_as(kubernetes, texts)
         return _BEGIN + b",\n".join(_anonymous(texts) if anonymize else texts) + _END
@@ -36,7 +38,7 @@ def _decided_as(kubernetes: str, texts: Sequence[bytes]) -> list[bytes]:
     origins = [json.loads(text) for text in texts if text.startswith(_ORIGIN)]
     known = origins[0] if origins else json.loads(next(_identity(texts), _NO_ORIGIN))
     others = (text for text in texts if not text.startswith(_ORIGIN))
-    return [_text({**known, "kubernetes": kubernetes}), *others]
+    return [text_of({**known, "kubernetes": kubernetes}), *others]
 
 
 def _anonymous(texts: Sequence[bytes]) -> Iterator[bytes]:
@@ -46,7 +48,7 @@ def _anonymous(texts: Sequence[bytes]) -> Iterator[bytes]:
     new = NewNames(old.parts)
     yield from _identity(texts)
     for text in texts:
-        yield _text(renamed(json.loads(text), new))
+        yield text_of(renamed(json.loads(text), new))
 
 
 def _identity(texts: Sequence[bytes]) -> Iterator[bytes]:
@@ -59,8 +61,4 @@ def _identity(texts: Sequence[bytes]) -> Iterator[bytes]:
             metadata = json.loads(text)["metadata"]
             uid = metadata.get("uid", "") if metadata.get("name") == KUBE_SYSTEM else uid
     if uid:
-        yield _text({"kind": "SnapshotOrigin", "apiVersion": "planner/v1alpha1", "cluster": uid})
-
-
-def _text(item: Manifest) -> bytes:
-    return json.dumps(item, separators=(",", ":")).encode()
+        yield text_of({"kind": "SnapshotOrigin", "apiVersion": "planner/v1alpha1", "cluster": uid})

@@ -1,12 +1,14 @@
 """The content of a file -> its objects as they were printed, one by one."""
 
+import io
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from models.errors import InputError
+from models.reading.compact import compact_texts
 from models.reading.json_split import each_item, find_items, json_values
-from models.reading.texts import unpacked
+from models.reading.texts import MAGIC, unpacked
 
 Manifest = dict[str, Any]
 _WHITE = b" \t\r\n"
@@ -15,6 +17,10 @@ _WHITE = b" \t\r\n"
 def each_object(content: bytes, name: str, take: Callable[[Manifest], None]) -> None:
     """Hand over every object of a file, JSON or YAML, gzipped or not; the name is for messages."""
     plain = unpacked(content, name)
+    if plain.startswith(MAGIC):
+        for text in compact_texts(io.BytesIO(plain), name):
+            take(json.loads(text))
+        return
     begin = find_items(plain)
     if begin is None:
         for value in _values(plain, name):
@@ -27,16 +33,16 @@ def each_object(content: bytes, name: str, take: Callable[[Manifest], None]) -> 
             found = json.loads(text)
         except (ValueError, RecursionError):
             return False
-        take(_typed(found, head, name))
+        take(typed(found, head, name))
         return True
 
-    head = _head(plain, begin)
+    head = list_head(plain, begin)
     end = each_item(plain, begin, read)
     if not plain[end:].lstrip(_WHITE).startswith(b"]"):
         raise InputError([f"{name}: broken JSON"])
 
 
-def _head(plain: bytes, begin: int) -> Manifest:
+def list_head(plain: bytes, begin: int) -> Manifest:
     """What the List says before its items; a list of one kind says which."""
     found: Manifest = json.loads(plain[:begin] + b"]}")
     return found
@@ -61,12 +67,12 @@ def _values(plain: bytes, name: str) -> Iterator[Any]:
 
 def _items(value: Any, name: str) -> Iterator[Manifest]:
     if isinstance(value, dict) and str(value.get("kind", "")).endswith("List"):
-        yield from (_typed(item, value, name) for item in value.get("items") or ())
+        yield from (typed(item, value, name) for item in value.get("items") or ())
     else:
-        yield _typed(value, {}, name)
+        yield typed(value, {}, name)
 
 
-def _typed(item: Any, listing: Manifest, name: str) -> Manifest:
+def typed(item: Any, listing: Manifest, name: str) -> Manifest:
     """The object with the kind that its list has for all of them."""
     if not isinstance(item, dict):
         raise InputError([f"{name}: expected Kubernetes objects, found {type(item).__name__}"])

@@ -21,9 +21,8 @@ from planner.batch.exact import is_small
 from planner.batch.goals import PlanShape
 from planner.batch.incumbent import Watch
 from planner.batch.move_models import exact_model, relaxation
-from planner.batch.packing.filling import Filling
+from planner.batch.packing.filling import Filling, kept_on_current_node
 from planner.batch.packing.insertion import Insertion
-from planner.batch.packing.keep_on_current_node import kept_on_current_node
 from planner.batch.packing.neighbourhoods import Neighbourhoods
 from planner.batch.packing.questions import Questions
 from planner.batch.packing.vectors import Arrangement, Vectors

@@ -20,13 +20,6 @@ from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
 from planner.scheduler.order import Step
 
-#: The limit where none is asked for: so many seconds, and one for every so many pods where that is more.
-_LEAST_SECONDS, _PODS_A_SECOND = 30.0, 5_000
-
-#: The seconds that are kept for checking the plan: for every pod, and what part of the limit at most.
-_CHECK = 0.0003
-_MOST_CHECK = 0.2
-
 
 def solve(
     cluster: Cluster,
@@ -58,10 +51,10 @@ def solve(
         raise InputError(["--jobs says which pods --allow-moves may evict: it needs that"])
     if allow_moves:
         movable = Pending(Problem(cluster), moves=True, jobs=jobs)
-        meter = Meter.of(_limit(movable, time_limit), stop_event, effort=effort)
+        meter = Meter.of(_limit(movable, time_limit, effort), stop_event, effort=effort)
         return move_document(movable, EvictionSearch(movable, meter, watch).run()).cut_while(meter.cut)
     pending = Pending(Problem(cluster))
-    meter = _meter(pending, _limit(pending, time_limit), stop_event, effort)
+    meter = _meter(pending, _limit(pending, time_limit, effort), stop_event, effort)
     search = BatchSearch(pending, meter, PlanShape(prefer), watch)
     found = search.final_state() if final_state else search.sequence()
     return document(pending, found, final_state=final_state).cut_while(meter.cut)
@@ -85,14 +78,18 @@ def solve_from(
     return document(pending, found, final_state=False).cut_while(meter.cut)
 
 
-def _limit(pending: Pending, asked: float | None) -> float:
+def _limit(pending: Pending, asked: float | None, effort: Effort) -> float:
     """The limit in seconds that was asked for, or what a batch of this size gets."""
-    return max(_LEAST_SECONDS, sum(pending.wanted.values()) / _PODS_A_SECOND) if asked is None else asked
+    if asked is not None:
+        return asked
+    return max(effort.limit.least_seconds, sum(pending.wanted.values()) / effort.limit.pods_a_second)
 
 
 def _meter(pending: Pending, time_limit: float, stop_event: threading.Event | None, effort: Effort) -> Meter:
     """The limit, with some time kept for checking the plan."""
-    kept = min(_CHECK * sum(pending.wanted.values()), _MOST_CHECK * time_limit)
+    kept = min(
+        effort.limit.check_per_pod * sum(pending.wanted.values()), effort.limit.most_check * time_limit
+    )
     return Meter.of(time_limit, stop_event, kept, effort)
 
 

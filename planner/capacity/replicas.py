@@ -54,13 +54,15 @@ def _plan(scheduler: Scheduler, pod: int) -> Plan:
 
 def _in_bulk(scheduler: Scheduler, pod: int, placed: int, most: int) -> Found:
     """All that fit after those that are placed, and the line then."""
-    framework, state = scheduler.framework_of(pod), scheduler.state
-    plan = _plan(scheduler, pod)
-    by_node = in_any_order(plan)
+    plan, state = _plan(scheduler, pod), scheduler.state
+    by_node, mark = in_any_order(plan), state.mark()
     state.load(plan.template.index, by_node)
-    diagnosis = framework.diagnose(plan)
+    # The whole cycle, preemption too: it is the last part of the line, or makes room.
+    decision = scheduler.decide(pod)
+    found = Found(placed + int(by_node.sum()), decision.message, limits(scheduler, decision), most)
+    state.rollback(mark)
     state.load(plan.template.index, -by_node)
-    return Found(placed + int(by_node.sum()), diagnosis.message(), refusing(diagnosis), most)
+    return found
 
 
 def limits(scheduler: Scheduler, decision: SchedulingDecision) -> tuple[str, ...]:

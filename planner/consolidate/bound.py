@@ -6,9 +6,8 @@ anywhere, all others where they are; all hard constraints hold, as far as kinds 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,22 +42,13 @@ class CostBound:
     cost: int
     order: Sequence[int] = ()
     complete: bool = True
-    quotas: Sequence[Quotas] = ()
+    quotas: Quotas | None = None
 
 
-def cost_bound(  # noqa: PLR0913 - what a bound is about
-    trial: TrialCluster,
-    movable: Movable,
-    removable: Removable,
-    before: Layout,
-    meter: Meter,
-    *,
-    cheap: bool = True,
+def cost_bound(
+    trial: TrialCluster, movable: Movable, removable: Removable, before: Layout, meter: Meter
 ) -> CostBound:
-    """The bound of the relaxation over kinds; the trial cluster is as it was before.
-
-    Quotas with few moves are made in any case, cheap ones only if they are asked for.
-    """
+    """The bound of the relaxation over kinds; the trial cluster is as it was before."""
     hard = [(found, found.excess()) for found in trial.ledger.constraints if found.hard]
     load = (trial.state.used / np.maximum(trial.problem.allocatable, 1)).max(axis=0)
     mark = trial.state.mark()
@@ -67,17 +57,15 @@ def cost_bound(  # noqa: PLR0913 - what a bound is about
     kinds = _Kinds(trial, movable, removable, hard)
     running = {template: before.counts[template] for template in kinds.wanted}
     exact = kinds.model(running)
+    quotas: Quotas | None = None
     if kinds.pairs > effort.LINEAR_BOUND:
-        bound = exact.least_cost(meter)
-        found = [*kinds.quotas(running, meter, cheap=cheap)]
-        quotas = [
-            Quotas(kinds.groups, Counter(one.coming) + Counter(one.staying), one.nodes) for one in found
-        ]
+        bound, best = exact.least_cost(meter), kinds.near(running, meter)
+        quotas = None if best is None else Quotas(kinds.groups, best.coming, best.nodes)
     else:
         best = exact.solve({COST: meter.left()}, meter)
-        found, quotas, bound = ([best], [], best.bounds[COST]) if best else ([], [], 0)
+        bound = 0 if best is None else best.bounds[COST]
     trial.state.rollback(mark)
-    order = _not_kept(kinds.groups, found[0], load) if found else []
+    order = [] if best is None else _not_kept(kinds.groups, best, load)
     return CostBound(removable.fixed_cost + bound, order, not kinds.uneven, quotas)
 
 
@@ -107,8 +95,8 @@ class _Kinds:
         self._touched = [(found, most) for found, most in hard if not found.members.isdisjoint(self.wanted)]
         self.uneven = frozenset(found.rule.identity for found, most in hard if most)
 
-    def model(self, running: Mapping[int, Ints]) -> KeepModel:
-        """The relaxation in which pods that run may stay where they are."""
+    def model(self, running: Mapping[int, Ints], percent: int = 100) -> KeepModel:
+        """The relaxation in which pods that run may stay where they are; it is one only of all free room."""
         from planner.cpsat.keeping import KeepModel
         from planner.cpsat.variables import Batch
 
@@ -120,19 +108,22 @@ class _Kinds:
             running=running,
             uneven=self.uneven,
         )
-        return KeepModel(batch, profiles(self._trial, batch), self._keepable, self._touched, Demands())
+        keepable = {
+            kind: replace(found, free=found.free * percent // 100) for kind, found in self._keepable.items()
+        }
+        return KeepModel(batch, profiles(self._trial, batch), keepable, self._touched, Demands())
 
-    def quotas(self, running: Mapping[int, Ints], meter: Meter, *, cheap: bool) -> Iterator[Kept]:
-        """Cheap quotas of the kinds, and some with few moves; which pods stay is decided later.
+    def near(self, running: Mapping[int, Ints], meter: Meter) -> Kept | None:
+        """Quotas of the kinds near the least cost, with few moves; nodes are full only where they have to be.
 
-        Without that the models have half the variables.
+        Which pods stay is decided later: the model has half the variables.
         """
-        if cheap and self.pairs <= effort.CHEAP_QUOTAS_AT_MOST:
-            found = self.model({}).cheap(meter)
-            yield from [] if found is None else [found]
-        if self.pairs <= effort.QUOTAS_AT_MOST:
-            near = self.model({}).with_few_moves(running, meter)
-            yield from [] if near is None else [near]
+        if self.pairs > effort.QUOTAS_AT_MOST:
+            return None
+        is_large = len(self.wanted) * self._trial.problem.nodes.size > effort.REMOVALS_AT_MOST
+        fills = effort.QUOTAS_FILL[is_large:]
+        tries = (self.model({}, percent).with_few_moves(running, meter) for percent in fills)
+        return next(filter(None, tries), None)
 
 
 def _not_kept(kinds: NodeGroups, found: Kept, load: NDArray[np.float64]) -> list[int]:

@@ -33,12 +33,15 @@ class Quotas:
 class Distribution(NodeRemoval):
     """Takes nodes away on a trial cluster, whose state follows, as quotas say."""
 
-    def follow(self, quotas: Quotas) -> None:
-        """Distribute all pods anew, then go on as `run`; where a pod has no place nothing has changed."""
+    def follow(self, quotas: Quotas, part_that_stays: float) -> None:
+        """Distribute all pods anew, then go on as `run`; where a pod has no place nothing has changed.
+
+        Pods stay on a node up to a part of what its share of the quotas comes to.
+        """
         state, mark, before = self._trial.state, self._trial.state.mark(), self.removed.copy()
         members = quotas.kinds.members()
         self._close(quotas, members)
-        wanted, loose = self._loosened(quotas, members)
+        wanted, loose = self._loosened(quotas, self._room_to_stay(quotas, members, part_that_stays))
         left = [pod for site in self._by_size(wanted) for pod in self._spread(site, wanted, loose, members)]
         left += [pod for pods in loose.values() for pod in pods]
         if not self._find_places(self._largest_first(left)):
@@ -56,11 +59,10 @@ class Distribution(NodeRemoval):
             self.removed[members[kind][order[: len(order) - kept]]] = True
 
     def _loosened(
-        self, quotas: Quotas, members: Sequence[Codes]
+        self, quotas: Quotas, room: NDArray[np.float64]
     ) -> tuple[dict[Site, int], dict[int, list[int]]]:
-        """Unbind all pods but those of the quotas that may stay: what the kinds lack, and the pods."""
+        """Unbind all pods but those of the quotas that may stay in some room: what is lacking, and they."""
         state, wanted = self._trial.state, dict(quotas.pods)
-        room = self._room_to_stay(quotas, members)
         loose: dict[int, list[int]] = {}
         for template in self._movers.templates:
             asked = np.array(self._trial.problem.templates[template].requests)[self._rows]
@@ -75,8 +77,8 @@ class Distribution(NodeRemoval):
                     loose.setdefault(template, []).append(pod)
         return wanted, loose
 
-    def _room_to_stay(self, quotas: Quotas, members: Sequence[Codes]) -> NDArray[np.float64]:
-        """What the pods that stay on each node may take: most of an average node's share of the quotas.
+    def _room_to_stay(self, quotas: Quotas, members: Sequence[Codes], part: float) -> NDArray[np.float64]:
+        """What the pods that stay on each node may take: a part of an average node's share of the quotas.
 
         A node on which more stays is full of one resource before the other is used.
         """
@@ -87,7 +89,7 @@ class Distribution(NodeRemoval):
             asked[:, kind] += number * np.array(problem.templates[template].requests)[self._rows]
         for kind, nodes in enumerate(members):
             kept = nodes[~self.removed[nodes]]
-            room[:, kept] = effort.PART_THAT_STAYS * asked[:, kind, np.newaxis] / max(1, len(kept))
+            room[:, kept] = part * asked[:, kind, np.newaxis] / max(1, len(kept))
         return room
 
     def _by_size(self, wanted: Mapping[Site, int]) -> list[Site]:

@@ -23,7 +23,7 @@ from planner.documents.consolidation import (
     RemovedNode,
 )
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, judge, status_of
-from planner.rebalance.report.document import PlacementCounts, changes, steps
+from planner.rebalance.document import PlacementCounts, changes, steps
 
 _ASSUMES = frozenset({Assumption.PROTECTED_STAY, Assumption.NOTHING_WORSE})
 

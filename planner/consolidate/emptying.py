@@ -23,6 +23,7 @@ from planner.consolidate.removable import KeptNode
 from planner.consolidate.wave_order import WaveOrder
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import HELD, Landing
+from planner.moves.constraint_counts import ConstraintCounts
 from planner.moves.movable import Movable
 from planner.moves.pin_policy import NO_PINS, PinPolicy
 from planner.moves.timeline import EvictionTimeline
@@ -31,6 +32,7 @@ from planner.problem.nodes import HOSTNAME, Mask
 from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.meter import Meter
+from planner.state.state import State
 from planner.waves.replay import first_failure
 from planner.whatif.nodes import cordon
 
@@ -153,7 +155,9 @@ class Emptying:
         """The nodes of a layout that are empty from the beginning."""
         idle = layout.removed & (self._before.counts.sum(axis=0) == 0)
         found = Emptied(self._cordoned(idle), idle)
-        return Emptied(self._trial, self._problem.nodes.none) if self._why_worse(found) else found
+        if idle.any() and self._why_worse(found):
+            return Emptied(self._trial, self._problem.nodes.none)
+        return found
 
     def _cordoned(self, nodes: Mask) -> TrialCluster:
         """The cluster with some nodes cordoned, and its constraints."""
@@ -232,17 +236,21 @@ class Emptying:
             for wave in found.waves
             for landing in wave
         }
-        emptied = moved(found.trial.problem.cluster, places)
+        if self._has_more(found.trial.problem, places):
+            return WORSE
         end = deleted(moved(self._problem.cluster, places), self._names(found.removed))
-        if self._has_more(emptied) or self._has_more(end):
+        if self._has_more(Problem(end), {}):
             return WORSE
         return UNSURVIVED if self._losses is not None and self._losses.is_worse(end) else ""
 
-    def _has_more(self, cluster: Cluster) -> bool:
-        """Whether a cluster has more faults than before."""
-        trial = TrialCluster(Problem(cluster))
-        findings = sum(1 for _ in findings_of(trial.problem, trial.state))
-        return trial.ledger.excess(hard=True) > self._hard or findings > self._findings
+    def _has_more(self, problem: Problem, places: Mapping[str, str]) -> bool:
+        """Whether a cluster has more faults than before when some pods are elsewhere."""
+        node_of = problem.node_of.copy()
+        pods = [problem.pod_index[key] for key in places]
+        node_of[pods] = [problem.nodes.index[name] for name in places.values()]
+        state = State(problem, node_of)
+        findings = sum(1 for _ in findings_of(problem, state))
+        return ConstraintCounts(problem, state).excess(hard=True) > self._hard or findings > self._findings
 
     def _names(self, nodes: Mask) -> frozenset[str]:
         return frozenset(self._problem.nodes.names[node] for node in np.flatnonzero(nodes).tolist())

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
 from models import Cluster
 from models.errors import InputError
-from planner.consolidate.bound import is_modelled
+from planner.consolidate.bound import CostBound, is_modelled
 from planner.consolidate.candidates import candidates
 from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
@@ -89,7 +89,7 @@ class _Consolidation:
         self._clock = clock
         #: Waves are planned in steps of fixed size; only the time limit ends that early.  A request to stop
         #: ends the search, and what it found is carried out.
-        self._wave_meter = Meter(math.inf, Clock(limits.seconds))
+        self._wave_meter = Meter(math.inf, Clock(limits.seconds * effort.CONSOLIDATION_WAVES))
         self._meter = Meter(self._work * effort.CONSOLIDATION_SHARE, clock)
         #: The cluster as it is; `_setting` has the machines of the catalogue that may be added.
         self._alone = Setting.of(question, {})
@@ -100,17 +100,20 @@ class _Consolidation:
         self._modelled = self._alone_modelled
         self._setting = self._alone
         self._machines: Addable | None = None
+        #: What is known of the least cost; it does not depend on how many pods may move.
+        self._bound: CostBound | None = None
         if catalogue is not None:
             share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
             found = candidates(question, catalogue, share)
             self._setting = found.setting
-            self._machines = Addable(found.setting.before, found.bound, found.setting.kinds)
+            self._machines = Addable(found.setting.before, found.setting.kinds)
+            self._bound = found.bound
             self._modelled = self._modelled and found.claimed
 
     def plan(self, *, pins: bool, curve: bool) -> ConsolidationPlan:
         """The best plan that was found, and what is known about others."""
         layout, best = self._best(self._limits.max_moves, self._meter, pins=pins)
-        frontier = [*self._frontier(best, pins=pins)] if curve else []
+        frontier = [*_frontier(self._dearer(layout, best, pins=pins))] if curve else []
         return document(
             best.setting,
             layout,
@@ -148,8 +151,10 @@ class _Consolidation:
             carrying.limits(setting, max_moves),
             meter,
             self._machines,
+            self._bound,
         )
         found = search.run()
+        self._bound = found.bound
         best = carrying.of(setting, found.layout)
         if best.emptied.given_back:
             best = carrying.repaired(best, max_moves)
@@ -165,21 +170,22 @@ class _Consolidation:
     def _carrying(self, *, pins: bool, to_spare: int = 0) -> CarryingOut:
         return CarryingOut(pins, self._limits.thousandths, self._wave_meter, self._losses, to_spare)
 
-    def _frontier(self, found: CarriedOut, *, pins: bool) -> Iterator[FrontierPoint]:
-        """Plans with fewer moves, each at least as cheap as those before it."""
-        best: CarriedOut | None = None
-        moves = found.emptied.moves
-        limits = sorted({moves * part // effort.FRONTIER_POINTS for part in range(effort.FRONTIER_POINTS)})
-        for most in limits:
+    def _dearer(self, layout: FoundLayout, best: CarriedOut, *, pins: bool) -> Iterator[CarriedOut]:
+        """The best plan, and others with fewer moves: what removals alone lead to, and what few moves do."""
+        yield best
+        moves = best.emptied.moves
+        for removal in layout.removals:
+            if removal.moves(layout.before) < moves:
+                found = self._carrying(pins=pins).of(self._setting, removal)
+                found.emptied.check()
+                yield found
+        for most in sorted(
+            {moves * part // effort.FRONTIER_POINTS for part in range(effort.FRONTIER_POINTS)}
+        ):
             step = Meter(self._work * effort.FRONTIER_SHARE, self._clock)
-            point = self._best(most, step, pins=pins)[1]
-            if best is None or point.cost < best.cost:
-                best = point
-                yield _point(best)
+            yield self._best(most, step, pins=pins)[1]
             if self._clock.over():
                 break
-        if best is None or found.cost < best.cost:
-            yield _point(found)
 
     def _with_pins(self, layout: FoundLayout, best: CarriedOut, *, pins: bool) -> Iterator[str]:
         """What pins would add where evictions alone do not lead to the cheapest set that has room for all."""
@@ -234,6 +240,15 @@ def _check(cluster: Cluster, choice: NodeChoice) -> None:
 def _nodes(found: CarriedOut) -> int:
     """How many nodes of the snapshot go."""
     return int((found.emptied.removed & ~found.setting.added).sum())
+
+
+def _frontier(plans: Iterable[CarriedOut]) -> Iterator[FrontierPoint]:
+    """The plans that no other one beats: with more moves each is cheaper than all before."""
+    least: Decimal | None = None
+    for found in sorted(plans, key=lambda one: (one.emptied.moves, one.cost)):
+        if least is None or found.cost < least:
+            least = found.cost
+            yield _point(found)
 
 
 def _point(found: CarriedOut) -> FrontierPoint:

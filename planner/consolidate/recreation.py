@@ -1,8 +1,9 @@
 """Nodes closed, and their pods placed anew, again and again: what is no dearer is kept.
 
-Every turn takes some nodes, those that hold little for their price more often, and unbinds their pods.
-The pods come back, the largest first, into the tightest gaps; where there is none the node opens that
-costs least, closed ones and new machines alike.  A turn takes milliseconds where the solver takes a second.
+Every turn takes some nodes, those that hold little for their price more often, closes one of them, and
+unbinds its pods and some of the others'.  The pods come back, the largest first, into the tightest gaps;
+where there is none the node opens that costs least, closed ones and new machines alike.  A turn takes
+milliseconds where the solver takes a second.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ class Recreation(NodeRemoval):
     """Improves the layout that a trial cluster has; its state follows."""
 
     def improve(self, least_cost: int) -> Layout:
-        """The cheapest layout that was found within the meter's work."""
+        """The cheapest layout that was found within the meter's work; the first of them has fewest moves."""
         draw = np.random.default_rng(1)
-        best = self._measure()
+        best, layout = self._measure(), read(self._trial, self._movers, self.removed)
+        self._most_cost = best[0]
         while not self._meter.over() and self._cost() > least_cost:
             mark, removed = self._trial.state.mark(), self.removed.copy()
             found = self._measure() if self._turn(draw) else None
@@ -30,9 +32,16 @@ class Recreation(NodeRemoval):
                 self._trial.state.rollback(mark)
                 self.removed = removed
             else:
+                if found[0] < best[0]:
+                    layout = read(self._trial, self._movers, self.removed)
                 best = found
+                self._most_cost = best[0]
                 self._trial.state.forget_history()
-        return read(self._trial, self._movers, self.removed)
+        return layout
+
+    def _place_on_opened(self, pod: int) -> bool:
+        """No node is opened with which the layout is dearer than the best: the turn is over then."""
+        return super()._place_on_opened(pod) and self._cost() <= self._most_cost
 
     def _cost(self) -> int:
         return self._removable.cost(self.removed)
@@ -49,15 +58,15 @@ class Recreation(NodeRemoval):
         return np.asarray((self._trial.state.used[:, nodes] / room).max(axis=0, initial=0.0))
 
     def _turn(self, draw: np.random.Generator) -> bool:
-        """Whether all pods of some nodes found a place by the rules."""
-        state = self._trial.state
-        nodes = self._drawn(draw)
-        pods = [pod for node in nodes for pod in state.pods_on[node] if self._movable[pod]]
+        """Whether all pods that were taken off found a place by the rules."""
+        first, *others = self._drawn(draw)
+        closes = bool(self._removable.mask[first])
+        pods = self._some_of(first, 1.0 if closes else effort.RECREATED_PART, draw)
+        pods += [pod for node in others for pod in self._some_of(node, effort.RECREATED_PART, draw)]
         self._meter.spend(effort.PRICE_OF_RECREATION + effort.PRICE_OF_PLACED * len(pods))
         for pod in pods:
-            state.unbind(pod)
-        closed = [node for node in nodes if self._removable.mask[node]]
-        self.removed[closed] = True
+            self._trial.state.unbind(pod)
+        self.removed[first] = closes
         noise = dict(zip(pods, draw.uniform(0.7, 1.3, len(pods)).tolist(), strict=True))
         size, template_of = self._size, self._trial.problem.template_of
         ordered = sorted(pods, key=lambda pod: -float(size[template_of[pod]]) * noise[pod])
@@ -65,6 +74,11 @@ class Recreation(NodeRemoval):
         placed = all(self._place(pod) or self._place_on_opened(pod) for pod in ordered)
         self._lost = self._lost_with(self.removed)
         return placed and self._is_no_worse() and self._are_few_moves() and not self._lacks_room()
+
+    def _some_of(self, node: int, part: float, draw: np.random.Generator) -> list[int]:
+        """A part of the pods of a node that may move."""
+        pods = [pod for pod in self._trial.state.pods_on[node] if self._movable[pod]]
+        return [pod for pod, chance in zip(pods, draw.random(len(pods)), strict=True) if chance < part]
 
     def _drawn(self, draw: np.random.Generator) -> list[int]:
         """Some nodes, few or many; of those that may go the emptiest for their price more often."""

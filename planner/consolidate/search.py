@@ -3,11 +3,13 @@
 The first layout is the cheapest of a few removals in different orders, so the result is never worse than
 theirs.  A cluster that is small enough is one region, and what the solver proves holds for all plans; in a
 larger one regions of some nodes each are solved, first those whose nodes cost most for what they hold.  In
-one of hundreds of nodes quotas of kinds of nodes are distributed, and pods of a few nodes placed anew.
+one of hundreds of nodes quotas of kinds of nodes are distributed, and pods of a few nodes placed anew; in one
+of thousands nothing else is done where that ends near the bound.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +22,7 @@ from planner.consolidate.layout import Layout, Limits, first_layout, read, share
 from planner.consolidate.recreation import Recreation
 from planner.consolidate.regions import Region, Regions
 from planner.consolidate.removable import Removable
+from planner.consolidate.staying import Staying
 from planner.cpsat.kept import COST, LOAD, MOVES
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
@@ -36,6 +39,7 @@ class FoundLayout:
     removals: Sequence[Layout]
     layout: Layout
     least_cost: int
+    bound: CostBound
     least_moves: int | None = None
 
 
@@ -44,7 +48,6 @@ class Addable:
     """Machines of a catalogue among the nodes, removed in `before`; `kinds` is -1 of other nodes."""
 
     before: Layout
-    bound: CostBound
     kinds: Codes
 
 
@@ -59,14 +62,16 @@ class ConsolidationSearch:
         limits: Limits,
         meter: Meter,
         machines: Addable | None = None,
+        bound: CostBound | None = None,
     ) -> None:
-        """Nodes go, and `machines` may be added."""
+        """Nodes go, and `machines` may be added; `bound` is that of the cost, where it is known already."""
         self._trial = trial
         self._movable = movable
         self._removable = removable
         self._limits = limits
         self._meter = meter
         self._machines = machines
+        self._bound = bound
         self.before = first_layout(trial.problem, movable) if machines is None else machines.before
         self._regions = Regions(trial, movable, removable, self.before, limits)
         self._sizes = shares(trial.problem)
@@ -75,15 +80,19 @@ class ConsolidationSearch:
     def run(self) -> FoundLayout:
         """The cheapest layout."""
         pairs = len(self._templates()) * self._trial.problem.nodes.size
-        ways = (True, False) if pairs <= effort.REMOVALS_AT_MOST else (True,)
-        tries = [self._removal((), fixed_first=first, removed=self.before.removed) for first in ways]
-        bound = self._least() if self._machines is None else self._machines.bound
-        tries += [self._distributed(found) for found in bound.quotas]
+        is_large = pairs > effort.REMOVALS_AT_MOST
+        tries = [] if is_large else [self._emptiest_first(fixed_first=first) for first in (True, False)]
+        bound = self._least() if self._bound is None else self._bound
+        if bound.quotas is not None:
+            parts = effort.PARTS_THAT_STAY[:1] if is_large else effort.PARTS_THAT_STAY
+            tries += [self._distributed(bound.quotas, part) for part in parts]
         # Where there are quotas and no machines, waves need the time more.
-        quotas = bound.quotas if self._machines is None else ()
-        if not quotas and pairs <= effort.REMOVALS_AT_MOST:
+        quotas = bound.quotas if self._machines is None else None
+        if quotas is None and not is_large:
             tries += [self._removal([*bound.order], fixed_first=first) for first in (True, False)]
             tries += [self._together(bound.order, scarce_first=first) for first in (True, False)]
+        if is_large and not self._is_near(bound, tries):
+            tries.append(self._emptiest_first(fixed_first=True))
         removals = sorted(tries, key=self._key)
         first = removals[0]
         self._set(first)
@@ -91,15 +100,22 @@ class ConsolidationSearch:
         if pairs <= effort.KEPT_AT_ONCE:
             return self._whole(removals, bound)
         layout = first
-        if not quotas or pairs <= effort.REMOVALS_AT_MOST:
+        if quotas is None or not is_large:
             layout = self._recreated(first, least_cost)
-        if not quotas:
+        if quotas is None:
             layout = self._improve(layout, least_cost)
-        return FoundLayout(self.before, removals, layout, least_cost)
+            removals = sorted(map(self._with_fewer_moves, removals), key=self._key)
+        if not is_large:
+            layout = min((*removals, self._with_fewer_moves(layout)), key=self._key)
+        return FoundLayout(self.before, removals, layout, least_cost, bound)
+
+    def _is_near(self, bound: CostBound, layouts: Sequence[Layout]) -> bool:
+        """Whether a layout is so cheap that taking nodes away one after the other does not pay."""
+        return any(self._key(layout)[0] <= bound.cost * effort.NEAR_ENOUGH for layout in layouts)
 
     def _least(self) -> CostBound:
         share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
-        return cost_bound(self._trial, self._movable, self._removable, self.before, share, cheap=True)
+        return cost_bound(self._trial, self._movable, self._removable, self.before, share)
 
     def _templates(self) -> Sequence[int]:
         return [*self._movable.templates]
@@ -107,17 +123,22 @@ class ConsolidationSearch:
     def _key(self, layout: Layout) -> tuple[int, int]:
         return self._removable.cost(layout.removed), layout.moves(self.before)
 
-    def _removal(self, order: Sequence[int], *, fixed_first: bool, removed: Mask | None = None) -> Layout:
-        removal = NodeRemoval(*self._about, removed)
+    def _emptiest_first(self, *, fixed_first: bool) -> Layout:
+        """What autoscalers do."""
+        removal = NodeRemoval(*self._about, self.before.removed)
+        return self._tried(removal, lambda: removal.run(fixed_first=fixed_first))
+
+    def _removal(self, order: Sequence[int], *, fixed_first: bool) -> Layout:
+        removal = NodeRemoval(*self._about)
         return self._tried(removal, lambda: removal.run(order, fixed_first=fixed_first))
 
     def _together(self, nodes: Sequence[int], *, scarce_first: bool) -> Layout:
         removal = NodeRemoval(*self._about)
         return self._tried(removal, lambda: removal.run_together(nodes, scarce_first=scarce_first))
 
-    def _distributed(self, quotas: Quotas) -> Layout:
+    def _distributed(self, quotas: Quotas, part_that_stays: float) -> Layout:
         removal = Distribution(*self._about)
-        return self._tried(removal, lambda: removal.follow(quotas))
+        return self._tried(removal, lambda: removal.follow(quotas, part_that_stays))
 
     def _tried(self, removal: NodeRemoval, run: Callable[[], None]) -> Layout:
         """What a removal leads to; the trial cluster is as it was before."""
@@ -139,6 +160,16 @@ class ConsolidationSearch:
         ).improve(least_cost)
         self._set(found)
         return found
+
+    def _with_fewer_moves(self, layout: Layout) -> Layout:
+        """The same nodes kept, and more pods staying where they are."""
+        self._set(layout)
+        # That ends by itself; only the clock may end it before.
+        meter = self._meter.step(math.inf)
+        Staying(
+            self._trial, self._movable, self._removable, self._limits, meter, layout.removed, self.before
+        ).bring_back()
+        return read(self._trial, self._movable, layout.removed)
 
     def _set(self, layout: Layout) -> None:
         """Bring the trial cluster to a layout."""
@@ -162,20 +193,20 @@ class ConsolidationSearch:
         }
         layout, found = self._regions.solve(first, Region(every, work, least_cost - fixed), self._meter)
         if found is None:
-            return FoundLayout(self.before, removals, first, least_cost)
+            return FoundLayout(self.before, removals, first, least_cost, known)
         bound = max(least_cost, fixed + found.bounds[COST]) if known.complete else least_cost
         proved = known.complete and self._key(layout)[0] == bound
         moves = found.bounds.get(MOVES) if proved else None
         best = min((first, layout), key=self._key)
-        return FoundLayout(self.before, removals, best, bound, moves)
+        return FoundLayout(self.before, removals, best, bound, known, moves)
 
     def _improve(self, best: Layout, least_cost: int) -> Layout:
-        """Solve regions until the cost is the least or the work is done.
+        """Solve regions until the cost is the least or the work is done; of equal cost the first is best.
 
         Where a region can do without none of its nodes, one node is emptied as far as possible: another
         region may empty the rest.
         """
-        size = float(effort.KEPT_REGION_NODES)
+        size, cheapest = float(effort.KEPT_REGION_NODES), best
         while not self._meter.over() and self._key(best)[0] > least_cost:
             target = self._emptiest(best)
             if target is None:
@@ -199,8 +230,9 @@ class ConsolidationSearch:
                 continue
             if self._key(layout)[0] < self._key(best)[0]:
                 self._meter.have(f"cost {self._key(layout)[0]}, at least {least_cost}")
+                cheapest = layout
             best = layout
-        return best
+        return cheapest
 
     def _emptiest(self, layout: Layout) -> int | None:
         """A node that could go and holds little for its price."""

@@ -126,6 +126,10 @@ class Filter(Family):
         """
         return None
 
+    def is_local(self, template: Template) -> bool:
+        """Whether the pods on a node alone decide about it."""
+        return False
+
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         """For every node, a number of pods of the template that it can never take more than.
 

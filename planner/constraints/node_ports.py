@@ -83,6 +83,9 @@ class NodePorts(Filter):
     def wants_pods(self, template: Template) -> bool:
         return False
 
+    def is_local(self, template: Template) -> bool:
+        return True
+
     def watches(self, template: Template) -> Collection[int]:
         return ()
 

@@ -112,6 +112,17 @@ class NodeResourcesFit(Filter, Score):
         """The answer for every node if so much less were used there; a row for every resource."""
         return np.asarray(self._judge(template, ALL, self.state.used - gone))
 
+    def left_on(self, template: Template, node: int) -> list[int]:
+        """What would be left of all that a template wants with one more pod of it on a node.
+
+        Of what a node leaves to devices there is no end.
+        """
+        room, used = self.problem.allocatable[:, node].tolist(), self.state.used[:, node].tolist()
+        return [
+            PLENTY if row in self._extended and not room[row] else room[row] - used[row] - amount
+            for row, amount in self.wants(template)
+        ]
+
     def _judge(
         self, template: Template, where: Where, used: Ints | None = None, room: Ints | None = None
     ) -> Any:
@@ -209,6 +220,9 @@ class NodeResourcesFit(Filter, Score):
 
     def wants_pods(self, template: Template) -> bool:
         return False
+
+    def is_local(self, template: Template) -> bool:
+        return True
 
     def watches(self, template: Template) -> Collection[int]:
         return ()

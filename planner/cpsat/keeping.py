@@ -221,11 +221,6 @@ class KeepModel:
         stay = _Goal(MOVES, cp_model.LinearExpr.sum([*self._may_stay(running)]))
         return self._kept(LinearModel(self._cp).near(_Goal(COST, -self.cost()), -cost, stay, meter))
 
-    def cheap(self, meter: Meter) -> Kept | None:
-        """A cheap solution by mixed-integer programming; conditions may be broken."""
-        meter.spend(effort.PRICE_OF_QUOTAS * len(self._cp.proto.variables))
-        return self._kept(LinearModel(self._cp).found(_Goal(COST, -self.cost()), meter))
-
     def _kept(self, values: Ints | None) -> Kept | None:
         if values is None:
             return None

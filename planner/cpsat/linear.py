@@ -106,10 +106,6 @@ class LinearModel:
         """What a goal cannot exceed, by the linear relaxation."""
         return self._bound(self._weights(goal), (), meter)
 
-    def found(self, goal: _Largest, meter: Meter) -> Ints | None:
-        """A value for every variable that is good for one goal; None where nothing certain was found."""
-        return self._found(self._weights(goal), (), meter)
-
     def near(self, first: _Largest, least: int, second: _Largest, meter: Meter) -> Ints | None:
         """A value for every variable; None where nothing was found.
 

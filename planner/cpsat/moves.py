@@ -43,18 +43,10 @@ class MoveModel:
         *,
         most_moves: int | None = None,
         hard_excess: int | None = None,
-        arriving: bool = False,
-        returning: bool = False,
     ) -> None:
-        """A model of a region; with `hard_excess` only of what has just so much too much.
-
-        With `arriving` no domain to which a pod comes has too much by the constraints of that pod: it was
-        within bounds when the pod came, and nothing may get worse afterwards.  With `returning` pods change
-        their node within a domain only if it can spare one of them, before all moves or after them.
-        """
+        """A model of a region; with `hard_excess` only of what has just so much too much."""
         self.cp = cp_model.CpModel()
         self._region = region
-        self._arriving, self._returning = arriving, returning
         self._leave = {
             (t, site): self.cp.new_int_var(0, len(weights), "")
             for t, sites in region.leaving.items()
@@ -147,10 +139,6 @@ class MoveModel:
             else:
                 over = spread.excess(domain, self._asking(place, constraint.carriers))
             self._excess[constraint.hard].append(over)
-            if self._arriving and place.domains == 1:
-                self._arrive(over, constraint.kept_out, place)
-        if self._returning and constraint.kept_out and not constraint.few_domains:
-            self._return(constraint, counted)
 
     def _pods(self, place: Place, templates: Iterable[int]) -> DomainPods:
         """The pods of some templates that a place counts, with those that never move."""
@@ -161,33 +149,6 @@ class MoveModel:
         """The pods with the constraint, wherever they are in a domain."""
         change, down, up = self._change(carriers, place.asking)
         return DomainPods(place.carriers + change, place.carriers - down, place.carriers + up)
-
-    def _arrive(self, over: Any, kept_out: Iterable[int], place: Place) -> None:
-        """Nothing is too much where one of those comes that are kept out else."""
-        coming = [self._come[t, site] for t in kept_out for site in place.sites if (t, site) in self._come]
-        if coming:
-            some = self.cp.new_bool_var("")
-            self.cp.add(cp_model.LinearExpr.sum(coming) == 0).only_enforce_if(~some)
-            self.cp.add(over == 0).only_enforce_if(some)
-
-    def _return(self, constraint: RegionConstraint, counted: Sequence[DomainPods]) -> None:
-        """A pod that changes its node within a domain that cannot spare it now can be spared at the end."""
-        most: Any = None
-        for place, domain in zip(constraint.places, counted, strict=True):
-            keys = [(t, site) for t in constraint.kept_out for site in place.sites]
-            leave = [self._leave[key] for key in keys if key in self._leave]
-            come = [self._come[key] for key in keys if key in self._come]
-            if place.domains > 1 or place.spares or not leave or not come or len(place.sites) == 1:
-                continue
-            if most is None:
-                most = self.cp.new_int_var(0, sum(p.pods for p in constraint.places), "")
-                for other in counted:
-                    self.cp.add(other.pods <= most)
-            none_leave, stays, spares = (self.cp.new_bool_var("") for _ in range(3))
-            self.cp.add_bool_or(none_leave, stays, spares)
-            self.cp.add(cp_model.LinearExpr.sum(leave) == 0).only_enforce_if(none_leave)
-            self.cp.add(cp_model.LinearExpr.sum(come) == 0).only_enforce_if(stays)
-            self.cp.add(domain.pods - 1 + constraint.max_skew >= most).only_enforce_if(spares)
 
     def _objectives(self, names: Sequence[str]) -> Iterator[StageGoal]:
         every = {

@@ -26,16 +26,13 @@ class Place:
     domains: int
     pods: int
     carriers: int
-    spares: bool
-    """Whether one of the pods may leave now and come back, and nothing is worse meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegionConstraint:
     """One constraint inside a region, which counts pods of `members` and is asked for by `carriers`.
 
-    With `few_domains` the global minimum is 0.  Templates that are `kept_out` come only where they leave
-    nothing too much, as the scheduler asks.
+    With `few_domains` the global minimum is 0.
     """
 
     hard: bool
@@ -44,7 +41,6 @@ class RegionConstraint:
     members: frozenset[int]
     carriers: tuple[int, ...]
     places: tuple[Place, ...]
-    kept_out: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,5 +160,6 @@ class Comparison(SearchDocument):
     repair: RepairComparison | None = None
     """Only where the running pods are asked about."""
 
-    def _not_asked_for(self) -> Any:
+    def not_asked_for(self) -> Any:
+        """What the document leaves out, as pydantic takes it."""
         return {"repair"} if self.repair is None else None

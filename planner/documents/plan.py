@@ -43,13 +43,14 @@ class Document(DocumentPart):
 
     def to_dict(self) -> dict[str, Any]:
         """The document as plain data, camelCase, without the parts that were not asked for."""
-        return self.model_dump(mode="json", by_alias=True, exclude=self._not_asked_for())
+        return self.model_dump(mode="json", by_alias=True, exclude=self.not_asked_for())
 
     def to_json(self) -> str:
         """The document as the JSON that `-o json` prints."""
-        return self.model_dump_json(by_alias=True, indent=2, exclude=self._not_asked_for())
+        return self.model_dump_json(by_alias=True, indent=2, exclude=self.not_asked_for())
 
-    def _not_asked_for(self) -> Any:
+    def not_asked_for(self) -> Any:
+        """What the document leaves out, as pydantic takes it."""
         return None
 
 
@@ -153,7 +154,8 @@ class Simulation(Document):
     is another one."""
     verbose: bool = Field(default=False, exclude=True)
 
-    def _not_asked_for(self) -> Any:
+    def not_asked_for(self) -> Any:
+        """What the document leaves out, as pydantic takes it."""
         return None if self.verbose else {"decisions": {"__all__": {"rejected", "scores", "totals"}}}
 
 

@@ -35,6 +35,8 @@ class Budgets:
             if budget.spec.selector is not None:
                 for label in _labels_asked(budget.spec.selector):
                     self._by_label[budget.namespace, label].append(number)
+        #: Pods of a template have the same values of every label that a budget looks at.
+        self._covering: dict[int, tuple[int, ...]] = {}
         self._health = self._healthy_and_desired()
         self.allowed = [
             max(0, healthy - desired) if budget.status is None else budget.status.disruptions_allowed
@@ -43,9 +45,15 @@ class Budgets:
 
     def of(self, pod: int) -> tuple[int, ...]:
         """The budgets that cover a pod, whether or not its eviction counts against them."""
-        return self._covering(self._problem.pods[pod]) if self._by_label else ()
+        if not self._by_label:
+            return ()
+        template = int(self._problem.template_of[pod])
+        found = self._covering.get(template)
+        if found is None:
+            found = self._covering[template] = self._covers(self._problem.pods[pod])
+        return found
 
-    def _covering(self, pod: Pod) -> tuple[int, ...]:
+    def _covers(self, pod: Pod) -> tuple[int, ...]:
         asked = {
             number
             for label in (*pod.metadata.labels.items(), None)
@@ -97,10 +105,10 @@ class Budgets:
         """The healthy and the desired pods of each budget, counted here where it has no status."""
         pods, healthy = Counter[int](), Counter[int]()
         if any(budget.status is None for budget in self.budgets):
-            for pod in self._problem.pods:
-                covering = self._covering(pod)
-                pods.update(covering)
-                healthy.update(covering if _is_healthy(pod) else ())
+            for number, pod in enumerate(self._problem.pods):
+                for budget in self.of(number):
+                    pods[budget] += 1
+                    healthy[budget] += _is_healthy(pod)
         return [
             (healthy[number], _desired(budget, pods[number]))
             if budget.status is None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from models import Cluster
+from planner.eviction.budgets import Budgets
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
@@ -31,6 +32,7 @@ class AtRest:
     late: dict[int, int] = field(default_factory=dict)
     _changes: int = 0
     _claiming: list[tuple[int, int]] = field(default_factory=list)
+    _budgets: Budgets | None = None
 
     @classmethod
     def of(cls, cluster: Cluster, preemption: bool, effort: ExplainEffort = STANDARD.explain) -> AtRest:
@@ -85,6 +87,13 @@ class AtRest:
     def is_gated(self, pod: int) -> bool:
         """Whether the scheduler does not come to look at a pod."""
         return pod in self.left and bool(self.problem.held_back(pod))
+
+    @property
+    def budgets(self) -> Budgets:
+        """The PodDisruptionBudgets, counted once for all pods that are explained."""
+        if self._budgets is None:
+            self._budgets = Budgets(self.problem)
+        return self._budgets
 
     @property
     def promised(self) -> list[int]:

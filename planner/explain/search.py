@@ -18,7 +18,6 @@ import numpy as np
 from models.controllers.templates import is_stand_in
 from models.objects.pod import PodSpec
 from planner.constraints.node_resources import NodeResourcesFit
-from planner.eviction.budgets import Budgets
 from planner.explain import new_nodes, pod_affinity_changes, spread_rules
 from planner.explain.blockers import Blocker, PendingCase
 from planner.explain.by_plugin import blockers_of
@@ -78,7 +77,6 @@ class FixSearch:
         self._case = case
         self._effort = case.static.effort
         self._alike = [case.pod, *alike]
-        self._budgets = Budgets(case.problem)
         self._stop_event = stop_event
         self._trials = Trials(case.static, case.pod, states or TrialStates(case.static))
         self._blockers = blockers_of(case)
@@ -146,7 +144,8 @@ class FixSearch:
     def _risk(self, candidate: Candidate) -> str:
         """Why the changes are not safe to apply: by themselves, or by the budgets of what they delete."""
         gone = {pod for change in candidate for pod in change.gone}
-        if any(self._budgets.why_not(pod) for pod in gone) or any(self._budgets.limits(gone)):
+        budgets = self._case.static.budgets
+        if gone and (any(map(budgets.why_not, gone)) or any(budgets.limits(gone))):
             return "a PodDisruptionBudget does not allow the pods that it deletes to be disrupted"
         return next((change.risk for change in candidate if change.risk), "")
 

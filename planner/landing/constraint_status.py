@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.moves.constraint_counts import TrackedConstraint
-from planner.moves.counting_bounds import moves_needed
+from planner.moves.constraint_counts import TrackedConstraint, moves_needed
 from planner.problem.nodes import Codes
 from planner.proof import effort
 

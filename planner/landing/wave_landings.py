@@ -23,9 +23,8 @@ from planner.landing.replacements import Replacement, Replacements
 from planner.landing.room import Room, UncertainReplacement
 from planner.landing.spread_admission import Option
 from planner.landing.tie_break_scenarios import TieBreakScenarios
-from planner.moves.interference import Interference
 from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import Interference, Move, TrialCluster
 from planner.problem.nodes import Mask
 from planner.proof import effort
 

@@ -11,7 +11,7 @@ refuse them a node, spread aside: nothing keeps their replacements from nodes wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from functools import cached_property, partial
@@ -21,16 +21,17 @@ import numpy as np
 
 from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
+from planner.constraints import Filter
 from planner.eviction.budgets import Budgets
 from planner.eviction.controllers import Controllers
 from planner.eviction.movable import asks_to_stay, has_local_storage
 from planner.eviction.protections import Protections
-from planner.moves.unchecked_filters import UncheckedFilters
 from planner.problem.derived import forget
 from planner.problem.nodes import Codes, Ints
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
-from planner.scheduler.profile import profiles_of
+from planner.scheduler.profile import make_filters, profiles_of, switched_off
+from planner.state.state import State
 
 
 class Movable:
@@ -70,11 +71,6 @@ class Movable:
         found.weights = self.weights.copy()
         found.weights[more] = 0
         return found
-
-    @property
-    def template_of(self) -> Codes:
-        """The template of every pod."""
-        return self._problem.template_of
 
     def _weigh(self) -> None:
         """Rank the movable pods by priority and deletion cost: 1 for the cheapest rank, then 2, 3, ...."""
@@ -184,6 +180,19 @@ class Movable:
         """The movable pods of a template."""
         return self._by_template.get(template, np.empty(0, np.intp))
 
+    def overdrawn(self, pods: Sequence[int]) -> Iterator[int]:
+        """Pods of Jobs that would fail by all these evictions, as many as have to stay to prevent that.
+
+        A search keeps to the evictions that a Job survives, but a pod may move more than once.
+        """
+        times, controllers = Counter(pods), self.controllers
+        for job, impact in controllers.impacts(pods):
+            if impact.outcome == "Fails":
+                own = [pod for pod in times if controllers.job_of(pod) is job]
+                kept = [pod for pod in own if times[pod] == 1][: controllers.jobs.retries(job)]
+                every = np.flatnonzero(self.weights).tolist()
+                yield from (pod for pod in every if pod not in kept and controllers.job_of(pod) is job)
+
     @property
     def templates(self) -> Iterator[int]:
         """The templates that have movable pods."""
@@ -207,3 +216,26 @@ def _times(pod: Pod) -> Iterator[datetime]:
 def _owner_key(template: Template) -> object:
     owner = template.owner
     return template.namespace, None if owner is None else (owner.kind, owner.name)
+
+
+class UncheckedFilters:
+    """For every profile the filters that are switched off, evaluated all the same."""
+
+    def __init__(self, problem: Problem) -> None:
+        state: State | None = None
+        self._off: dict[str, tuple[Filter, ...]] = {}
+        for name, config in profiles_of(problem.cluster.scheduler_config).items():
+            if kinds := switched_off(config):
+                state = State(problem) if state is None else state
+                self._off[name] = make_filters(kinds, config, problem, state)
+
+    def of(self, template: Template) -> str:
+        """The name of the first disabled filter that could reject a node for the template; else empty."""
+        off = self._off.get(template.pod.spec.scheduler_name, ())
+        return next((plugin.name for plugin in off if _could_refuse(plugin, template)), "")
+
+
+def _could_refuse(plugin: Filter, template: Template) -> bool:
+    if plugin.compares or not plugin.concerns(template):
+        return False
+    return not plugin.static or bool((plugin.reject(template) != 0).any())

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 
 from models.objects.scheduler_config import KubeSchedulerProfile
 from planner.audit.spread_counts import Owners
-from planner.constraints.family import Filter
+from planner.constraints.family import Family, Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.moves.constraint_counts import ConstraintCounts, ConstraintSubset, excesses, worse
 from planner.problem.nodes import Codes, Feasible, Ints, Mask
@@ -18,7 +19,7 @@ from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.scheduler.framework import Framework, Plan
 from planner.scheduler.profile import build, profiles_of
-from planner.state.pod_counts import DomainCounts
+from planner.state.pod_counts import DomainCounts, PodCounts
 from planner.state.state import State
 
 
@@ -154,14 +155,15 @@ class TrialCluster:
             return feasible, np.zeros(self.problem.nodes.size, np.int64)
         return feasible, framework.totals(plan, feasible)
 
+    def tops(self, template: int) -> tuple[Mask, Mask]:
+        """The nodes that pass the filters for a template now, and those of them with the highest score."""
+        feasible, totals = self.choice(template)
+        return feasible.mask, feasible.mask & (totals == totals[feasible.mask].max(initial=0))
+
     def first_choice(self, template: int) -> int | None:
         """The node that the scheduler takes whatever the tie-break; None without a unique best node."""
-        feasible, totals = self.choice(template)
-        if not feasible.count:
-            return None
-        best = feasible.best(totals)
-        ties = int(np.count_nonzero(feasible.mask & (totals == totals[best])))
-        return best if ties == 1 else None
+        tops = np.flatnonzero(self.tops(template)[1])
+        return int(tops[0]) if len(tops) == 1 else None
 
     def domains(self, template: int) -> Codes:
         """A number for every node, equal where all constraints with shared domains see the same domain."""
@@ -180,6 +182,15 @@ class TrialCluster:
         """Apply a move to the state."""
         self.state.unbind(move.pod)
         self.state.bind(move.pod, move.target)
+
+    @contextmanager
+    def after(self, moves: Iterable[Move]) -> Iterator[None]:
+        """The cluster with some moves made; in the end it is as it was before."""
+        mark = self.state.mark()
+        for move in moves:
+            self.make(move)
+        yield
+        self.state.rollback(mark)
 
     def attempt(self, move: Move, *, while_away: bool = True) -> bool:
         """Apply a move if the filters accept it and no hard constraint ever gets worse; else do nothing.
@@ -236,3 +247,30 @@ def _is_alone(affinity_peers: _AffinityPeers, node: int) -> bool:
 def _once(template: int) -> dict[int, int]:
     """The pods of one template, as tally members."""
     return {template: 1}
+
+
+class Interference:
+    """Decides for pairs of templates whether moves of their pods have to be judged together."""
+
+    def __init__(self, trial: TrialCluster) -> None:
+        self._trial = trial
+        self.related = cache(self._related)
+        self.reads = cache(self._tallies)
+
+    def _related(self, one: int, other: int) -> bool:
+        """Whether one's pods change counts that the other's plugins read, or both share a constraint."""
+        ledger = self._trial.ledger
+        shared = {d.number for d in ledger.of(one)} & {d.number for d in ledger.of(other)}
+        return bool(
+            shared
+            or any(other in tally.members for tally in self.reads(one))
+            or any(one in tally.members for tally in self.reads(other))
+        )
+
+    def _tallies(self, template: int) -> tuple[PodCounts, ...]:
+        """The tallies that any plugin reads for a template."""
+        profile = self._trial.framework(template).profile
+        plugins: dict[int, Family] = {id(plugin): plugin for plugin in profile.filters}
+        plugins |= {id(plugin): plugin for plugin, _ in profile.scores}
+        asked = self._trial.problem.templates[template]
+        return tuple(tally for plugin in plugins.values() for tally in plugin.reads(asked))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from planner.eviction.protections import Protections
+from planner.eviction.protections import SOFT, Protections
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
 from planner.proof.meter import Meter
-from planner.rebalance.search.exhaustive import Values
-from planner.rebalance.search.search import Found, FoundMoves, MoveSearch
-from planner.rebalance.search.unpinned_moves import unpinned_moves
+from planner.rebalance.search.evaluation import Found, FoundMoves, Values
+from planner.rebalance.search.greedy import unpinned_moves
+from planner.rebalance.search.search import MoveSearch
 from planner.waves.open_waves import WaveRules
 from planner.waves.wave_planner import WavePlan, WavePlanner
 
@@ -21,8 +20,8 @@ _HELD = "nothing holds its replacement to the right nodes"
 
 
 @dataclass(frozen=True, slots=True)
-class Alternatives:
-    """Plans waves for moves; which other moves it tries depends on those that could not be scheduled."""
+class MoveTask:
+    """What moves are planned for: a cluster, the pods that may move, what waves keep to, and the work."""
 
     trial: TrialCluster
     movable: Movable
@@ -32,80 +31,111 @@ class Alternatives:
     meter: Meter
     wave_meter: Meter
 
-    def of(self, search: MoveSearch, found: FoundMoves) -> tuple[WavePlan, WavePlan]:
-        """The best plan, and the plan whose unscheduled moves are reported.
+    def search(self) -> MoveSearch:
+        """A search for the fewest moves."""
+        return MoveSearch(self.trial, self.movable, self.protections, self.meter, self.most)
 
-        The latter is the first plan if the best one schedules all of its moves but leaves too much.
-        """
-        planner = WavePlanner(self.trial, self.rules, self.wave_meter)
-        moves, values, plan = self._searched_again(planner, found)
-        best = first = planner.of(moves, values, partial(self._others, search), plan)
-        instead = self._instead(search, planner, found, first)
+    def without(self, pods: Iterable[int], reason: str) -> MoveTask:
+        """The same task when some more pods stay, for a reason."""
+        return replace(self, movable=self.movable.without(pods, reason))
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the number of evictions is limited, of all pods or of some."""
+        rules = self.protections
+        several = self.most, rules.most_per_node, rules.most_per_namespace
+        return bool(self.movable.quotas) or several != (None, None, None)
+
+    @property
+    def nothing(self) -> WavePlan:
+        """The plan without moves."""
+        hard, soft = (self.trial.ledger.excess(hard=kind) for kind in (True, False))
+        excess = hard, soft if SOFT in self.protections.kinds else 0
+        return WavePlan((), (), excess, soft_excess_left=soft)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedMoves:
+    """The moves that the search found, the best plan, and the plan whose unscheduled moves are reported.
+
+    The latter is the first plan if the best one schedules all of its moves but leaves too much.
+    """
+
+    found: FoundMoves
+    best: WavePlan
+    reported: WavePlan
+
+
+class Alternatives:
+    """Plans waves for moves; which other moves it tries depends on those that could not be scheduled."""
+
+    def __init__(self, task: MoveTask) -> None:
+        self._task = task
+        self._search = task.search()
+        self._planner = WavePlanner(task.trial, task.rules, task.wave_meter)
+
+    def plan(self) -> PlannedMoves:
+        """The best plan that is found."""
+        found = self._search.run()
+        moves, values, plan = self._searched_again(found)
+        best = first = self._planner.of(moves, values, self._others, plan)
+        instead = self._instead(found, first)
         while best.left or best.misses(found.values):
             known = next(instead, None)
             if known is None:
                 break
-            best = min(best, planner.of(*known, lambda: ()), key=lambda one: one.key)
-        return best, first if not best.left and best.misses(found.values) else best
+            best = min(best, self._planner.of(*known, lambda: ()), key=lambda one: one.key)
+        return PlannedMoves(found, best, first if not best.left and best.misses(found.values) else best)
 
-    def _searched_again(
-        self, planner: WavePlanner, found: FoundMoves
-    ) -> tuple[Sequence[Move], Values, WavePlan]:
+    def _searched_again(self, found: FoundMoves) -> tuple[Sequence[Move], Values, WavePlan]:
         """Moves, their values and their plan; in a large cluster other moves if only a few are left over.
 
         Otherwise those few would have nearly all the others pinned as well, to one certain node each.
         """
-        every = moves, values, plan = (
-            found.moves,
-            found.values,
-            planner.with_retries(found.moves, found.values),
-        )
+        every = moves, values, plan = self._with_plan(found)
         # The stages of the objective that come before pins.
         counted, held = found.stages[: found.stages.index("moves") + 1], set[int]()
-        for _ in range(effort.SCARCE_SEARCHES if planner.is_large(moves) else 0):
-            if not 0 < len(plan.left) <= effort.SCARCE_FEW * len(moves) or self.meter.over():
+        for _ in range(effort.SCARCE_SEARCHES if self._planner.is_large(moves) else 0):
+            if not 0 < len(plan.left) <= effort.SCARCE_FEW * len(moves) or self._task.meter.over():
                 break
             held |= {move.pod for move in plan.left}
-            again = self._search(self.movable.without(held, _HELD))
+            again = self._task.without(held, _HELD).search().run()
             if any(again.values[name] > found.values[name] for name in counted):
                 break
-            moves, values, plan = again.moves, again.values, planner.with_retries(again.moves, again.values)
+            moves, values, plan = self._with_plan(again)
         return every if plan.left or plan.misses(found.values) else (moves, values, plan)
 
-    def _search(self, movable: Movable) -> FoundMoves:
-        return MoveSearch(self.trial, movable, self.protections, self.meter, self.most).run()
+    def _with_plan(self, found: FoundMoves) -> tuple[Sequence[Move], Values, WavePlan]:
+        return found.moves, found.values, self._planner.with_retries(found.moves, found.values)
 
-    def _others(self, search: MoveSearch) -> Iterator[Sequence[Move]]:
-        yield unpinned_moves(self.trial, self.movable, self.protections, self.most)
-        if self.rules.evict_only:
-            yield search.run(natural=True).moves
+    def _others(self) -> Iterator[Sequence[Move]]:
+        task = self._task
+        yield unpinned_moves(task.trial, task.movable, task.protections, task.most)
 
-    def _instead(
-        self, search: MoveSearch, planner: WavePlanner, found: FoundMoves, first: WavePlan
-    ) -> Iterator[Found]:
+    def _instead(self, found: FoundMoves, first: WavePlan) -> Iterator[Found]:
         """Other moves to try one after the other; even the best of them may leave more than was found."""
-        better = search.landing(self._achieved(first), self.rules.pin_policy)
+        better = self._search.landing(self._achieved(first), self._task.rules.pin_policy)
         if better is not None:
             yield better
-        pinnable = self.rules.pin_policy.pinnable
-        left = [move for move in first.left if self.trial.template(move.pod) not in pinnable]
-        if left and not planner.is_large(found.moves):
+        template, pinnable = self._task.trial.template, self._task.rules.pin_policy.pinnable
+        left = [move for move in first.left if template(move.pod) not in pinnable]
+        if left and not self._planner.is_large(found.moves):
             yield from self._without(left)
 
     def _without(self, left: Sequence[Move]) -> Iterator[Found]:
         """Other moves without the pods that could not be scheduled, then without all of their templates."""
-        pods = {move.pod for move in left}
-        alike = {pod for move in left for pod in self.movable.of(self.trial.template(move.pod)).tolist()}
+        task, pods = self._task, {move.pod for move in left}
+        alike = {pod for move in left for pod in task.movable.of(task.trial.template(move.pod)).tolist()}
         for held in (pods, alike) if alike > pods else (pods,):
-            if self.wave_meter.over():
+            if task.wave_meter.over():
                 return
-            found = self._search(self.movable.without(held, _HELD))
+            found = task.without(held, _HELD).search().run()
             if found.moves:
                 yield [*found.moves], found.values
 
     def _achieved(self, plan: WavePlan) -> Values:
         """The values of the moves that are in waves."""
-        pods = [landing.move.pod for wave in plan.waves for landing in wave]
-        weight = int(self.movable.weights[pods].sum()) if pods else 0
+        pods = [move.pod for move in plan.moves]
+        weight = int(self._task.movable.weights[pods].sum()) if pods else 0
         hard, soft = plan.excess
         return {"hardExcess": hard, "softExcess": soft, "moves": len(pods), "disruption": weight}

@@ -18,6 +18,7 @@ from models.objects.pod import Pod
 from models.objects.selectors import LabelSelector
 from models.objects.workload import Workload
 from planner.audit.spread_counts import Owners
+from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 
 
@@ -50,6 +51,17 @@ class MoveScope:
             for pod in np.flatnonzero(problem.node_of >= 0).tolist()
         }
         return {pod: reason for pod, reason in found.items() if reason}
+
+    @staticmethod
+    def trial(problem: Problem, left_alone: Mapping[int, str]) -> TrialCluster:
+        """The cluster with the constraints that the chosen pods carry or are counted by."""
+        trial = TrialCluster(problem)
+        if not left_alone:
+            return trial
+        placed = np.flatnonzero(problem.node_of >= 0)
+        chosen = np.setdiff1d(placed, np.fromiter(left_alone, np.intp))
+        templates = np.unique(problem.template_of[chosen]).tolist()
+        return TrialCluster(problem, trial.ledger.concerned(templates))
 
     def _with_annotated(self, cluster: Cluster) -> MoveScope:
         """The same without the workloads that are annotated to be left alone."""

@@ -46,6 +46,7 @@ class Evictions:
         self._lower: dict[int, LowerPriorityPods] = {}
         self._budgets = framework.problem.cluster.pod_disruption_budgets
         self._budgets_known: dict[int, tuple[int, ...]] = {}
+        self._covering_known: dict[int, tuple[int, ...]] = {}
 
     def lower_priority_pods(self, priority: int) -> LowerPriorityPods:
         """The pods below a priority."""
@@ -76,7 +77,7 @@ class Evictions:
         breaking, others = self._by_budget(lower)
         broken = [other for other in breaking if not may_stay(other)]
         victims = broken + [other for other in others if not may_stay(other)]
-        return self.candidate(node, sorted(victims, key=self._importance.ranks.__getitem__), len(broken))
+        return self.candidate(node, sorted(victims, key=self._importance.rank), len(broken))
 
     def candidate(self, node: int, victims: Sequence[int], broken_budgets: int) -> Candidate:
         """A node with the pods to evict there, the most important first, and how many budgets that breaks."""
@@ -110,7 +111,18 @@ class Evictions:
         if found is None:
             pod = self._problem.pods[number]
             found = self._budgets_known[number] = tuple(
-                position for position, budget in enumerate(self._budgets) if draws_on(budget, pod)
+                position for position in self._covering(number) if draws_on(self._budgets[position], pod)
+            )
+        return found
+
+    def _covering(self, number: int) -> tuple[int, ...]:
+        """The budgets that select pods of a template, which are alike in all that budgets look at."""
+        template = int(self._problem.template_of[number])
+        found = self._covering_known.get(template)
+        if found is None:
+            pod = self._problem.pods[number]
+            found = self._covering_known[template] = tuple(
+                position for position, budget in enumerate(self._budgets) if budget.covers(pod)
             )
         return found
 

@@ -28,12 +28,9 @@ class Importance:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
 
-    @cached_property
-    def ranks(self) -> list[int]:
-        """A rank for every pod, the same for equals."""
-        keys = [(-pod.priority, started(pod)) for pod in self._problem.pods]
-        places = {key: place for place, key in enumerate(sorted(set(keys)))}
-        return [places[key] for key in keys]
+    def rank(self, pod: int) -> tuple[int, datetime]:
+        """What pods are sorted by; the same for equals."""
+        return -self.priorities[pod], started(self._problem.pods[pod])
 
     @cached_property
     def priorities(self) -> list[int]:
@@ -50,19 +47,22 @@ class LowerPriorityPods:
         self._importance = importance
         self._priority = priority
         self._epoch, self._position = -1, 0
+        self._any = bool((state.problem.priorities < priority).any())
         #: How many of them every node holds, and what they request there: a row for every resource.
         self._pods: Ints = np.zeros(state.problem.nodes.size, np.int64)
         self._load: Ints = np.zeros_like(state.used)
 
     def on(self, node: int) -> list[int]:
         """Those on a node, the most important first; equals in the order in which they came."""
-        priorities, ranks = self._importance.priorities, self._importance.ranks
+        priorities = self._importance.priorities
         there = [pod for pod in self._state.pods_on[node] if priorities[pod] < self._priority]
-        return sorted(there, key=ranks.__getitem__)
+        return sorted(there, key=self._importance.rank)
 
     def current(self) -> tuple[Ints, Ints]:
         """How many every node holds, and their load, now; the arrays are live, do not keep them."""
         state = self._state
+        if not self._any:
+            return self._pods, self._load
         changed = set(state.log[self._position :]) if self._epoch == state.epoch else None
         if changed is None or len(changed) * _ANEW_SHARE > len(self._pods):
             self._add_up()

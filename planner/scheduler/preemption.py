@@ -11,17 +11,22 @@ not reserve its node against later pods; nominations that the snapshot shows do.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
 
 from models.objects.pod import Pod
 from models.objects.scheduler_config import DefaultPreemptionArgs
 from planner.constraints.node_resources import NodeResourcesFit
+from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.problem.nodes import Codes, Mask
+from planner.problem.templates import Template
 from planner.scheduler.evictions import NO_VICTIMS, Candidate, Evictions
 from planner.scheduler.framework import Diagnosis, Framework, Plan, unavailable
 from planner.scheduler.nominations import Nominations
-from planner.scheduler.room_trials import RoomTrials
+from planner.scheduler.room_trials import Found, RoomTrials
 
 _PREFIX = "preemption: "
 _NEVER = f"{_PREFIX}not eligible due to preemptionPolicy=Never."
@@ -36,6 +41,23 @@ class PreemptionOutcome:
     node: int | None
     victims: tuple[int, ...] = ()
     message: str = ""
+
+
+class _Way(Enum):
+    """How a dry run goes."""
+
+    BY_NUMBERS = "by arithmetic: room and spread are all that matters"
+    REMEMBERED = "by all filters, until the node or the counts of spread change"
+    ANEW = "by all filters, every time"
+
+
+@dataclass(frozen=True, slots=True)
+class _Trials:
+    """The dry runs of a template; whether spread is the first thing that is asked after room."""
+
+    rooms: RoomTrials
+    way: _Way
+    spread_next: bool = False
 
 
 class Findings:
@@ -128,53 +150,84 @@ class Preemption:
         findings.fail((NO_VICTIMS,), len(nodes) - len(occupied))
         trials = self._trials(plan)
         if trials is None:
-            self._try_each(plan, pod, occupied, findings)
+            self._try_each(occupied, findings, lambda node: self._evictions.try_on(plan, pod, node))
             return findings
-        short = trials.short()
-        by_room = self._only_room_matters(plan, pod)
-        hopeless = by_room[occupied] & (short[occupied] != 0)
-        self._try_each(plan, pod, occupied[~hopeless], findings, (trials, by_room))
-        if not findings.candidates:
-            for reasons, times in trials.reasons(short[occupied[hopeless]]):
-                findings.fail(reasons, times)
+        self._try_what_may_help(plan, pod, occupied, trials, findings)
         return findings
 
-    def _try_each(
-        self,
-        plan: Plan,
-        pod: int,
-        nodes: Codes,
-        findings: Findings,
-        rooms: tuple[RoomTrials, Mask] | None = None,
+    def _try_what_may_help(
+        self, plan: Plan, pod: int, nodes: Codes, trials: _Trials, findings: Findings
     ) -> None:
-        """Try one node after the other: by room where that is all that matters, else by all filters."""
+        """Try the nodes that are not known beforehand to stay closed, and say why the others do."""
+        rooms = trials.rooms
+        rooms.look()
+        simple = self._without_contest(plan, pod)
+        asked = simple[nodes]
+        short = np.where(asked, rooms.short()[nodes], 0)
+        skewed = np.where(asked & (short == 0), rooms.skewed()[nodes], 0) if trials.spread_next else short * 0
+
+        def try_on(node: int) -> Found:
+            return self._evictions.try_on(plan, pod, node)
+
+        def find(node: int) -> Found:
+            if not simple[node] or trials.way == _Way.ANEW:
+                return try_on(node)
+            return rooms.by_numbers(node) if trials.way == _Way.BY_NUMBERS else rooms.remembered(node, try_on)
+
+        self._try_each(nodes[(short == 0) & (skewed == 0)], findings, find)
+        if not findings.candidates:
+            for reasons, times in (
+                *rooms.reasons(short[short != 0]),
+                *rooms.spread_reasons(skewed[skewed != 0]),
+            ):
+                findings.fail(reasons, times)
+
+    def _try_each(self, nodes: Codes, findings: Findings, find: Callable[[int], Found]) -> None:
+        """Try one node after the other until there is choice enough."""
         for node in nodes.tolist():
-            if rooms is not None and rooms[1][node]:
-                found: Candidate | tuple[str, ...] = rooms[0].candidate(node)
-            else:
-                found = self._evictions.try_on(plan, pod, node)
+            found = find(node)
             if not isinstance(found, Candidate):
                 findings.fail(found)
             elif findings.add(found):
                 return
 
-    def _trials(self, plan: Plan) -> RoomTrials | None:
-        """Dry runs by room, when evictions can change nothing else that matters to the pod."""
+    def _trials(self, plan: Plan) -> _Trials | None:
+        """How dry runs go for a template, where room is the first thing that is asked about a node."""
         match plan.changing:
-            case (NodeResourcesFit() as fit,):
+            case (NodeResourcesFit() as fit, *others):
                 pass
             case _:
                 return None
         template = plan.template
-        key = template.priority, template.requests_key
+        spread = next((plugin for plugin in others if isinstance(plugin, PodTopologySpread)), None)
+        if spread is not None and not all(rule.counts_alike_everywhere for rule in spread.hard(template)):
+            return _Trials(self._rooms(template, fit), _Way.ANEW)
+        further = [plugin for plugin in others if plugin is not spread]
+        if not others:
+            return _Trials(self._rooms(template, fit), _Way.BY_NUMBERS)
+        rooms = self._rooms(template, fit, spread, apart=True)
+        if not further:
+            return _Trials(rooms, _Way.BY_NUMBERS, spread_next=True)
+        way = _Way.REMEMBERED if all(plugin.is_local(template) for plugin in further) else _Way.ANEW
+        return _Trials(rooms, way, spread_next=others[0] is spread)
+
+    def _rooms(
+        self,
+        template: Template,
+        fit: NodeResourcesFit,
+        spread: PodTopologySpread | None = None,
+        *,
+        apart: bool = False,
+    ) -> RoomTrials:
+        """The dry runs of a template; unless they are to be apart, of all that ask for as much room."""
+        key = template.index if apart else (template.priority, template.requests_key)
         found = self._room_trials.get(key)
         if found is None:
-            lower = self._evictions.lower_priority_pods(template.priority)
-            found = RoomTrials(self._framework.state, fit, template, lower, self._evictions)
+            found = RoomTrials(self._framework.state, fit, template, self._evictions, spread)
             self._room_trials[key] = found
         return found
 
-    def _only_room_matters(self, plan: Plan, pod: int) -> Mask:
+    def _without_contest(self, plan: Plan, pod: int) -> Mask:
         """The nodes that no static filter refuses and that are promised to no pod ahead of this one."""
         contested = self._nominations.contested(pod)
         if not contested:

@@ -1,52 +1,74 @@
-"""Dry runs where evictions can change nothing that matters to a pod but room.
+"""Dry runs of evictions that are remembered, and where they are in vain known for all nodes at once.
 
-Then a dry run is plain arithmetic on one node's numbers.  All that it depends on is what is free there
-and what each pod of lower priority is, so alike nodes are one dry run; and it stays valid until a pod
-comes to the node or leaves it, so the next pod of the same needs finds nearly all of them made.
+Where evictions can change nothing that matters to a pod but room and the counts of its spread
+constraints, a dry run is plain arithmetic on one node's numbers.  All that it depends on is what is free
+there, how many pods the constraints leave, and what each pod of lower priority is, so alike nodes are one dry
+run.  It stays valid until a pod comes to the node or leaves it, or the counts are others, so the next pod of
+the same needs finds nearly all of them made.  So does one with filters that look at the node alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 
 import numpy as np
 
 from planner.constraints.node_resources import NodeResourcesFit
+from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.problem.nodes import Ints
 from planner.problem.templates import Template
 from planner.scheduler.evictions import Candidate, Evictions
 from planner.scheduler.free_room import FreeRoom
-from planner.scheduler.lower_priority_pods import LowerPriorityPods
+from planner.scheduler.spread_slack import SpreadSlack
 from planner.state.state import State
 
 #: Beyond so many different dry runs those that were remembered are dropped.
 _REMEMBERED = 100_000
 
+#: Evictions that open a node, or why none do.
+Found = Candidate | tuple[str, ...]
+
 
 class RoomTrials:
-    """The dry runs for pods of one priority with one set of requests."""
+    """The dry runs for pods of one priority with one set of requests, and the same spread constraints."""
 
     def __init__(
         self,
         state: State,
         fit: NodeResourcesFit,
         template: Template,
-        lower: LowerPriorityPods,
         evictions: Evictions,
+        spread: PodTopologySpread | None = None,
     ) -> None:
         self._state = state
         self._fit = fit
+        self._spread = spread
         self._template = template
-        self._wanted = fit.wants(template)
-        self._lower = lower
+        self._rows = [row for row, _ in fit.wants(template)]
+        self._lower = evictions.lower_priority_pods(template.priority)
         self._evictions = evictions
         self._epoch, self._position = state.epoch, len(state.log)
-        self._made: dict[int, Candidate] = {}
+        rules = spread.hard(template) if spread is not None else ()
+        self._rules = [SpreadSlack(state, rule, template.priority) for rule in rules]
+        self._slack: list[Ints] = []
+        self._made: dict[int, tuple[tuple[int, ...], Found]] = {}
+        self._held: dict[int, list[int]] = {}
         #: For alike nodes, which of their lower-priority pods have to go, and how many budgets that breaks.
         self._alike: dict[Hashable, tuple[tuple[int, ...], int]] = {}
 
+    def look(self) -> None:
+        """Take note of what pods have come and gone since the last dry runs."""
+        state = self._state
+        self._slack = [rule.slack() for rule in self._rules]
+        if self._epoch != state.epoch:
+            self._made.clear()
+        else:
+            for node in state.log[self._position :]:
+                self._made.pop(node, None)
+        self._epoch, self._position = state.epoch, len(state.log)
+
     def short(self) -> Ints:
-        """For every node 0 where evictions open it, else a code for what would still be short."""
+        """For every node 0 where evictions make room, else a code for what would still be short."""
         _, load = self._lower.current()
         return np.asarray(self._fit.reject_without(self._template, load))
 
@@ -55,27 +77,35 @@ class RoomTrials:
         for code, times in zip(*np.unique(short, return_counts=True), strict=True):
             yield self._fit.verdict(self._template, int(code)).reasons, int(times)
 
-    def candidate(self, node: int) -> Candidate:
-        """The fewest evictions that open a node which they do open."""
-        if self._position != len(self._state.log) or self._epoch != self._state.epoch:
-            self._forget_changed()
-        found = self._made.get(node)
-        if found is None:
-            found = self._made[node] = self._make(node)
+    def skewed(self) -> Ints:
+        """For every node 0 where the spread constraints let the pod come once evictions are made."""
+        found: Ints = np.zeros(self._state.problem.nodes.size, np.int64)
+        for rule, slack in zip(self._rules, self._slack, strict=True):
+            found = np.where(found == 0, rule.refused(slack), found)
         return found
 
-    def _forget_changed(self) -> None:
-        state = self._state
-        if self._epoch != state.epoch:
-            self._made.clear()
-        else:
-            for node in state.log[self._position :]:
-                self._made.pop(node, None)
-        self._epoch, self._position = state.epoch, len(state.log)
+    def spread_reasons(self, skewed: Ints) -> Iterator[tuple[tuple[str, ...], int]]:
+        """The same for the codes of spread constraints."""
+        for code, times in zip(*np.unique(skewed, return_counts=True), strict=True):
+            if self._spread is not None:
+                yield self._spread.verdict(self._template, int(code)).reasons, int(times)
+
+    def by_numbers(self, node: int) -> Found:
+        """The fewest evictions that open a node which they do open; room and spread are all that matters."""
+        return self.remembered(node, self._make)
+
+    def remembered(self, node: int, try_out: Callable[[int], Found]) -> Found:
+        """What a dry run found, unless the node or the counts of spread constraints have changed."""
+        slack = tuple([values.item(node) for values in self._slack])
+        known = self._made.get(node)
+        if known is None or known[0] != slack:
+            known = self._made[node] = slack, try_out(node)
+        return known[1]
 
     def _make(self, node: int) -> Candidate:
         lower = self._lower.on(node)
-        room = FreeRoom(self._state, self._wanted, node)
+        slack = [values.item(node) for values in self._slack]
+        room = FreeRoom([*self._fit.left_on(self._template, node), *slack], self._takes)
         key = (room.spare, tuple(map(self._kind, lower)))
         known = self._alike.get(key)
         if known is None:
@@ -84,6 +114,16 @@ class RoomTrials:
             known = self._alike[key] = self._dry_run(node, lower, room)
         going, broken_budgets = known
         return self._evictions.candidate(node, [lower[place] for place in going], broken_budgets)
+
+    def _takes(self, pod: int) -> list[int]:
+        """What a pod holds of all that is wanted, and of what each spread constraint leaves."""
+        number = int(self._state.problem.template_of[pod])
+        found = self._held.get(number)
+        if found is None:
+            amounts = self._state.problem.templates[number].amounts
+            counted = [int(number in rule.members) for rule in self._rules]
+            found = self._held[number] = [*(amounts[row] for row in self._rows), *counted]
+        return found
 
     def _kind(self, pod: int) -> Hashable:
         """All of a lower-priority pod that a dry run looks at, its place in the order apart."""

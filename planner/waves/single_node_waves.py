@@ -21,10 +21,9 @@ import numpy as np
 from planner.landing.landing import Landing
 from planner.landing.node_sets import NodeSets
 from planner.moves.constraint_counts import excesses, worse
-from planner.moves.interference import Interference
 from planner.moves.preemption_risk import PreemptionRisk
 from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import Move
+from planner.moves.trial_cluster import Interference, Move
 from planner.problem.nodes import Mask
 from planner.proof import effort
 from planner.waves.open_waves import WaveRules

@@ -45,6 +45,11 @@ class WavePlan:
         return *self.excess, self.unmet, len(kinds), pins, self.weight, self.soft_excess_left, by_scores
 
     @property
+    def moves(self) -> list[Move]:
+        """All moves in the order of their waves."""
+        return [landing.move for wave in self.waves for landing in wave]
+
+    @property
     def pinned(self) -> set[int]:
         """The pods whose replacements are pinned, or kept off cordoned nodes."""
         return {landing.move.pod for wave in self.waves for landing in wave if landing.kind in HELD}

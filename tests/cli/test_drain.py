@@ -1,12 +1,15 @@
 """`planner drain` from the shell: what is said, and the exit code, where pods come back."""
 
+import gzip
+import json
 from pathlib import Path
 
 from tests.builders import node, pod
 from tests.cli.conftest import Planner
 from tests.cli.manifests import write
 from tests.planner.eviction.jobs import job, of_job
-from tests.planner.test_drain import evicting_each_other
+
+RECORDED = Path(__file__).parents[1] / "data/conformance/preemption.jsonl.gz"
 
 
 def test_who_comes_back_is_told_and_known_to_the_script(planner: Planner, tmp_path: Path) -> None:
@@ -26,8 +29,14 @@ def test_who_comes_back_is_told_and_known_to_the_script(planner: Planner, tmp_pa
 
 
 def test_a_drain_without_an_end_is_1(planner: Planner, tmp_path: Path) -> None:
-    """Pods that evict each other in turn: what was played so far is told, and that it is no answer."""
-    objects, name = evicting_each_other()
+    """What went wrong: a recorded cluster was drained without an end, as its pods evict each other in turn.
+
+    What was played so far is told, and that it is no answer.
+    """
+    with gzip.open(RECORDED, "rt") as file:
+        case = next(case for case in map(json.loads, file) if case["name"] == "preempt-120081")
+    objects = case["cluster"]["items"]
+    name = min(item["metadata"]["name"] for item in objects if item["kind"] == "Node")
     ended = planner("drain", name, "-f", write(tmp_path / "c.json", *objects))
     assert ended.code == 1
     assert "Pods evict each other in a loop" in ended.err

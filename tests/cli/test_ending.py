@@ -15,6 +15,13 @@ case "$*" in
 esac
 exit 0
 """
+#: Time passes only while the script sleeps.
+_SLEEP = """#!/bin/sh
+echo "$(($(cat "$FOLDER/now") + $1))" >"$FOLDER/now"
+"""
+_DATE = """#!/bin/sh
+[ "$*" = +%s ] && cat "$FOLDER/now"
+"""
 
 
 def await_gone(folder: Path, pods: list[str], **settings: str) -> subprocess.CompletedProcess[str]:
@@ -23,12 +30,15 @@ def await_gone(folder: Path, pods: list[str], **settings: str) -> subprocess.Com
         files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in ("frame", "ending")
     )
     script, kubectl = folder / "script.sh", folder / "kubectl"
-    kubectl.write_text(_KUBECTL)
-    kubectl.chmod(0o755)
+    for name, text in (("kubectl", _KUBECTL), ("sleep", _SLEEP), ("date", _DATE)):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    (folder / "now").write_text("1000")
     (folder / "gone").write_text("\n".join(pods))
     ends = 'AGAIN="planner again"; await_gone "$(cat "$FOLDER/gone")"; echo "all are gone"'
     script.write_text("\n".join(("set -u", *parts, ends)))
-    words = {"CONTEXT": "c", "FOLDER": str(folder), "KUBECTL": str(kubectl), "PATH": os.environ["PATH"]}
+    path = f"{folder}:{os.environ['PATH']}"
+    words = {"CONTEXT": "c", "FOLDER": str(folder), "KUBECTL": str(kubectl), "PATH": path}
     return subprocess.run(
         ["sh", str(script)], env={**words, **settings}, capture_output=True, text=True, check=False
     )

@@ -90,7 +90,7 @@ def test_the_bytes_are_the_same_with_any_number_of_workers(planner: Planner, zon
         "scale=deploy/web.shop=1..6",
     )
     for form in ("json", "jsonl"):
-        outs = {planner(*asked, "--jobs", jobs, "-o", form).out for jobs in ("1", "2", "3")}
+        outs = {planner(*asked, "--jobs", jobs, "-o", form).out for jobs in ("1", "3")}
         assert len(outs) == 1
 
 
@@ -117,8 +117,8 @@ def test_a_sweep_is_all_combinations(planner: Planner, zones: str) -> None:
 
 def test_many_rows_are_told_by_what_they_have_in_common(planner: Planner, zones: str) -> None:
     """From which value on it is not well any more; -v has every row."""
-    varied = ("--vary", f"lose={ZONE}", "--vary", "scale=deploy/web.shop=1..40")
-    asked = ("sweep", "simulate", "-f", zones, *varied)
+    varied = ("--vary", f"lose={ZONE}", "--vary", "scale=deploy/web.shop=1..22")
+    asked = ("sweep", "simulate", "-f", zones, *varied, "--jobs", "1")
     ended = planner(*asked)
     head, *groups = ended.out.split("\n\n")[1].splitlines()
     assert head.endswith("NOT WELL FROM SCALE deploy/web.shop")
@@ -127,7 +127,7 @@ def test_many_rows_are_told_by_what_they_have_in_common(planner: Planner, zones:
         zone, *_, number = line.split()
         failing = [row["scenario"] for row in rows if f"={zone} " in row["scenario"] and row["exitCode"]]
         assert int(number) == min(int(name.rpartition("=")[2]) for name in failing)
-    assert len(planner(*asked, "-v").out.splitlines()) > 120 > len(ended.out.splitlines())
+    assert len(planner(*asked, "-v").out.splitlines()) > 66 > len(ended.out.splitlines())
 
 
 def test_json_lines_validate_row_by_row(planner: Planner, clusters: Path) -> None:
@@ -309,7 +309,7 @@ def test_ctrl_c_prints_what_there_is(zones: str, tmp_path: Path) -> None:
         "from cli.main import main; main()"
     )
     kept = tmp_path / "kept"
-    words = ["sweep", "check", "-f", zones, "--vary", "scale=deploy/web.shop=1..4000", "--resume", str(kept)]
+    words = ["sweep", "check", "-f", zones, "--vary", "scale=deploy/web.shop=1..1500", "--resume", str(kept)]
     with subprocess.Popen(
         [sys.executable, "-c", code, *words, "-o", "json"],
         stdout=subprocess.PIPE,
@@ -325,8 +325,8 @@ def test_ctrl_c_prints_what_there_is(zones: str, tmp_path: Path) -> None:
     assert out, err
     document = Sweep.model_validate(json.loads(out))
     assert process.returncode == 3
-    assert len(document.rows) == 4000
-    assert 0 < document.totals.well < 4000
+    assert len(document.rows) == 1500
+    assert 0 < document.totals.well < 1500
     assert "the same command goes on" in err
     while _is_left(process.pid):
         assert time.monotonic() < until
@@ -345,7 +345,7 @@ def _is_left(group: int) -> bool:
 def test_a_killed_planner_leaves_no_worker(zones: str, tmp_path: Path) -> None:
     """Nobody waits for their answers."""
     kept = tmp_path / "kept"
-    words = ["sweep", "check", "-f", zones, "--vary", "scale=deploy/web.shop=1..4000", "--resume", str(kept)]
+    words = ["sweep", "check", "-f", zones, "--vary", "scale=deploy/web.shop=1..1500", "--resume", str(kept)]
     with subprocess.Popen(
         [sys.executable, "-c", "from cli.main import main; main()", *words],
         stdout=subprocess.DEVNULL,

@@ -93,6 +93,28 @@ def test_head_may_stop_reading(tmp_path: Path) -> None:
     assert process.wait(SECONDS) == -signal.SIGPIPE
 
 
+def test_an_object_a_line_through_a_pipe(tmp_path: Path) -> None:
+    """`-o jsonl | head` gets the head and whole steps at once; all lines together are the document."""
+    objects = [node(f"n{number}") for number in range(60)]
+    objects += [pod(f"p{number:04}") for number in range(1_200)]
+    file = write(tmp_path / "many.json", *objects)
+    command = [*PLANNER, "solve", "-f", file, "-o"]
+    whole = json.loads(subprocess.run([*command, "json"], stdout=-1, cwd=ROOT, check=False).stdout)
+    lines = subprocess.run([*command, "jsonl"], stdout=-1, cwd=ROOT, check=False).stdout.splitlines()
+    head, *items = map(json.loads, lines)
+    assert len(whole["steps"]) > 1_000
+    assert {name: whole[name] for name in head} == head
+    for name in whole.keys() - head.keys():
+        assert [{"list": name, **item} for item in whole[name]] == [i for i in items if i["list"] == name]
+    process = subprocess.Popen(
+        [*command, "jsonl"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT
+    )
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline()) == head
+    process.stdout.close()
+    assert process.wait(SECONDS) == -signal.SIGPIPE
+
+
 def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
     """An interrupt while a file is being read: 130 and one short line."""
     pipe = tmp_path / "slow.json"

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from cli.output.blocks import Table, section
 from cli.output.report.embedded import embedded, extracted
+from cli.output.report.parts import HtmlTable, Text, sections_of
 from cli.output.report.publish import html
 from models import Cluster
 from planner import check, compare, consolidate, rebalance, solve
@@ -363,3 +365,15 @@ def test_one_node_is_a_node(planner: Planner, tmp_path: Path) -> None:
         "check", "-f", write(tmp_path / "c.json", node("a1", "a"), pod("web", "a1")), "--report", str(page)
     )
     assert "1 node, 1 pod on" in page.read_text()
+
+
+def test_a_very_long_table_is_cut() -> None:
+    """Twenty thousand rows are in the page, and how many more there are is said."""
+    rows = tuple((f"pod-{number}", "n1") for number in range(20_003))
+    (found,) = sections_of([section("Steps", Table(("NAME", "NODE"), rows, noun="step"))])
+    table, more = found.parts
+    assert isinstance(table, HtmlTable)
+    assert len(table.rows) == 20_000
+    assert more == Text("and 3 steps more, all of which -o jsonl has", "sentence")
+    (whole,) = sections_of([section("Steps", Table(("NAME", "NODE"), rows[:20_000], noun="step"))])
+    assert len(whole.parts) == 1

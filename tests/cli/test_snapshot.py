@@ -35,7 +35,31 @@ def test_a_dump_becomes_a_snapshot_with_the_same_answer(planner: Planner, dump: 
     assert planner("check", "-f", str(path)) == planner("check", "-f", dump)
 
 
-@pytest.mark.parametrize("name", ["snapshot.json", "snapshot.json.gz"])
+@pytest.mark.parametrize("anonymize", [(), ("--anonymize",)])
+def test_in_columns_it_answers_alike(
+    planner: Planner, dump: str, tmp_path: Path, anonymize: tuple[str, ...]
+) -> None:
+    """Every command prints the same, byte for byte, and a List is made of it again."""
+    listed, columns = str(tmp_path / "a.json"), str(tmp_path / "a.snapshot")
+    for path in (listed, columns):
+        assert planner("snapshot", "-f", dump, *anonymize, "-o", path).code == 0
+    assert Path(columns).read_bytes().startswith(b"\x1f\x8b")
+    assert planner("snapshot", "-f", columns).out == Path(listed).read_text()
+    for command in (
+        "check",
+        "simulate",
+        "solve",
+        "compare",
+        "explain",
+        "rebalance",
+        "capacity",
+        "consolidate",
+    ):
+        for form in ("json", "wide"):
+            assert planner(command, "-f", columns, "-o", form) == planner(command, "-f", listed, "-o", form)
+
+
+@pytest.mark.parametrize("name", ["snapshot.json", "snapshot.json.gz", "cluster.snapshot"])
 def test_only_its_owner_may_read_it(planner: Planner, dump: str, tmp_path: Path, name: str) -> None:
     """A new file, and one that all users could read before."""
     path = tmp_path / name

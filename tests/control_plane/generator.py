@@ -13,12 +13,14 @@ from tests.builders import (
     SOFT,
     ZONE,
     Object,
+    budget,
     claim,
+    csi_node,
     labelled,
     namespace,
     node,
     pod,
-    selector,
+    priority_class,
     service,
     spread,
     storage_class,
@@ -77,13 +79,8 @@ _HEAVY: Object = {
 
 
 def _priority(name: str, value: int) -> Object:
-    return {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": name},
-        "value": value,
-        "preemptionPolicy": "Never" if name == "polite" else "PreemptLowerPriority",
-    }
+    policy = "Never" if name == "polite" else "PreemptLowerPriority"
+    return priority_class(name, value, preemptionPolicy=policy)
 
 
 def _nodes(draw: random.Random, names: list[str]) -> Iterator[Object]:
@@ -117,12 +114,7 @@ def _nodes(draw: random.Random, names: list[str]) -> Iterator[Object]:
 
 def _budgets(draw: random.Random) -> Iterator[Object]:
     for app in draw.sample(APPS, draw.choice((0, 1, 2))):
-        yield {
-            "apiVersion": "policy/v1",
-            "kind": "PodDisruptionBudget",
-            "metadata": {"name": app, "namespace": "default"},
-            "spec": {"selector": selector(app), "maxUnavailable": draw.choice((0, 1, 2))},
-        }
+        yield budget(app, app, maxUnavailable=draw.choice((0, 1, 2)))
 
 
 def _services(draw: random.Random) -> Iterator[Object]:
@@ -154,13 +146,7 @@ def _disks(draw: random.Random, nodes: list[str]) -> Iterator[Object]:
         yield found
         yield claim(f"disk{number}", f"disk{number}")
     for name in draw.sample(nodes, len(nodes) // 2):
-        drivers = [{"name": DRIVER, "nodeID": name, "allocatable": {"count": draw.choice((1, 2))}}]
-        yield {
-            "apiVersion": "storage.k8s.io/v1",
-            "kind": "CSINode",
-            "metadata": {"name": name},
-            "spec": {"drivers": drivers},
-        }
+        yield csi_node(name, DRIVER, draw.choice((1, 2)))
 
 
 def _kind(draw: random.Random, most_wishes: int) -> Object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests import builders
 from tests.e2e.control_plane import Manifest
 
 ZONE = "topology.kubernetes.io/zone"
@@ -30,12 +31,7 @@ def node(
 
 def spread(app: str, key: str = ZONE, *, skew: int = 1, soft: bool = False) -> Manifest:
     """A topology spread constraint over the pods of an app."""
-    return {
-        "topologyKey": key,
-        "maxSkew": skew,
-        "whenUnsatisfiable": "ScheduleAnyway" if soft else "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"app": app}},
-    }
+    return builders.spread(key, skew, app, when=builders.SOFT if soft else builders.HARD)
 
 
 def pod_spec(cpu: str = "100m", **more: Any) -> Manifest:
@@ -81,9 +77,4 @@ def workload(
 
 def budget(app: str, **spec: Any) -> Manifest:
     """A PodDisruptionBudget: `minAvailable=2` or `maxUnavailable="20%"`."""
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": app, "namespace": "default"},
-        "spec": {"selector": {"matchLabels": {"app": app}}, **spec},
-    }
+    return builders.budget(app, app, **spec)

@@ -1,63 +1,30 @@
-"""Small Kubernetes objects for the tests, as dictionaries, the way that a manifest has them."""
+"""The builders' objects with no more labels and settings than the tests of reading ask for."""
 
 from typing import Any
 
-Object = dict[str, Any]
+from tests import builders
+from tests.builders import Object, reference
+
+__all__ = ["Object", "node", "pod", "reference", "workload"]
 
 
 def node(name: str, taints: list[Object] | None = None, **labels: str) -> Object:
     """A node with these labels."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {"taints": taints or []},
-        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
-    }
+    made = builders.node(name, labels={builders.HOST: None, **labels})
+    made["spec"] = {"taints": taints or []}
+    return made
 
 
 def pod(name: str, owner: Object | None = None, phase: str = "Running", **spec: Any) -> Object:
-    """A pod of one container, controlled by the owner."""
-    metadata: Object = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
-    if owner:
-        metadata["ownerReferences"] = [reference(owner)]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": metadata,
-        "spec": {"containers": [{"name": "main"}], **spec},
-        "status": {"phase": phase},
-    }
+    """A pod of one container, controlled by the owner; its fields are those of the API."""
+    made = builders.pod(name, owner=owner, uid=f"uid-{name}", phase=phase)
+    made["spec"] |= spec
+    return made
 
 
 def workload(kind: str, name: str, *, template: bool = True, **spec: Any) -> Object:
     """A workload whose template has one container, unless it has no template."""
-    group = "batch/v1" if kind == "Job" else "v1" if kind == "ReplicationController" else "apps/v1"
-    pod_template = {
-        "metadata": {"labels": {"app": name}},
-        "spec": {"containers": [{"name": "main"}]},
-    }
-    selector: Object = {"app": name}
-    if kind != "ReplicationController":
-        selector = {"matchLabels": selector}
-    return {
-        "apiVersion": group,
-        "kind": kind,
-        "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}"},
-        "spec": {
-            **({} if kind == "Job" else {"selector": selector}),
-            **({"template": pod_template} if template else {}),
-            **spec,
-        },
-    }
-
-
-def reference(owner: Object) -> Object:
-    """The owner reference of what this object controls."""
-    return {
-        "apiVersion": owner["apiVersion"],
-        "kind": owner["kind"],
-        "name": owner["metadata"]["name"],
-        "uid": owner["metadata"]["uid"],
-        "controller": True,
-    }
+    made = builders.workload(kind, name)
+    labelled = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "main"}]}}
+    selected = {} if kind == "Job" else {"selector": made["spec"]["selector"]}
+    return {**made, "spec": selected | ({"template": labelled} if template else {}) | spec}

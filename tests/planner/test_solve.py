@@ -30,7 +30,7 @@ from planner.proof.effort import STANDARD
 from planner.scheduler.framework import Framework
 from planner.scheduler.profile import build, profiles_of
 from planner.state.state import State
-from tests.builders import HOST, ZONE, Object, claim, cluster, node, pod, spread, term, volume
+from tests.builders import HOST, ZONE, Object, claim, cluster, csi_node, node, pod, spread, term, volume
 from tests.strategies import clusters, relaxed
 
 DATA = Path(__file__).parents[1] / "data" / "batch"
@@ -191,15 +191,7 @@ def test_a_long_batch_can_be_searched_for_an_order() -> None:
 
 def test_pods_that_share_a_volume_are_not_counted_twice() -> None:
     """What went wrong: two users of one volume seemed to need two of the node's slots for volumes."""
-    slots = [
-        {
-            "apiVersion": "storage.k8s.io/v1",
-            "kind": "CSINode",
-            "metadata": {"name": name},
-            "spec": {"drivers": [{"name": "disk", "nodeID": name, "allocatable": {"count": 1}}]},
-        }
-        for name in ("n1", "n2")
-    ]
+    slots = [csi_node(name, "disk", 1) for name in ("n1", "n2")]
     shared = [volume("v", csi={"driver": "disk", "volumeHandle": "v"}), claim("c", bound_to="v")]
     pods = [pod(name, cpu="200m", claims=["c"]) for name in ("a", "b")]
     plan = solve(cluster(node("n1"), node("n2"), *slots, *shared, *pods, pod("big", cpu="3900m")))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from planner.proof.effort import STANDARD, Effort
+from tests.builders import budget, namespace, node, selector
 from tests.truth.manifests import Object
 from tests.truth.templates import GPU, HOST, RACK, ZONE, Templates
 from tests.truth.tiny_cluster import TinyCluster
@@ -92,7 +93,11 @@ class _Draw(Templates):
     def case(self, seed: int) -> Case:
         nodes = self._nodes()
         pods, workloads = self._pods(nodes)
-        others = [self._namespace("shop", team="red")] if self._likely["namespaces"] else []
+        others = (
+            [namespace("shop", team="red", **{"kubernetes.io/metadata.name": "shop"})]
+            if self._likely["namespaces"]
+            else []
+        )
         budgets = self._budgets(pods)
         replicas: dict[str, int] = {}
         if self._command == "scale-down":
@@ -106,10 +111,10 @@ class _Draw(Templates):
         size = self._one(1, 2, 3, 3, 4, 4, 4, 5, 6)
         found: list[Object] = []
         while len(found) < size:
-            node = self._node()
+            made = self._node()
             for _ in range(self._one(1, 1, 2, 3)):
                 if len(found) < size:
-                    found.append(self._named(node, f"n{len(found)}"))
+                    found.append(self._named(made, f"n{len(found)}"))
         self._chance.shuffle(found)
         return found
 
@@ -131,32 +136,20 @@ class _Draw(Templates):
         taints = []
         if self._has("taints"):
             taints.append(self._taint())
-        spec: Object = {"taints": taints} if taints else {}
-        if self._has("cordons"):
-            spec["unschedulable"] = True
-        return {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"labels": labels},
-            "spec": spec,
-            "status": {"allocatable": room, "capacity": room},
-        }
+        unset = {name: None for name in ("cpu", "memory") if name not in room}
+        cordoned = self._has("cordons")
+        return node("", labels={HOST: None, **labels}, room=room | unset, taints=taints, cordoned=cordoned)
 
-    def _taint(self) -> Object:
+    def _taint(self) -> str:
         effect = self._one("NoSchedule", "NoSchedule", "NoExecute", "PreferNoSchedule")
-        return {"key": self._one("dedicated", "old"), "value": "x", "effect": effect}
+        return f"{self._one('dedicated', 'old')}=x:{effect}"
 
-    def _named(self, node: Object, name: str) -> Object:
-        found: Object = copy.deepcopy(node)
+    def _named(self, made: Object, name: str) -> Object:
+        found: Object = copy.deepcopy(made)
         found["metadata"]["name"] = name
         if not (self._likely["labels"] and self._one(*[False] * 7, True)):
             found["metadata"]["labels"][HOST] = name
         return found
-
-    @staticmethod
-    def _namespace(name: str, **labels: str) -> Object:
-        labels["kubernetes.io/metadata.name"] = name
-        return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
     # Pods
 
@@ -236,17 +229,11 @@ class _Draw(Templates):
 
     def _budget(self, name: str) -> Object:
         key, value = self._one(("app", "a"), ("app", "b"), ("workload", "w0"))
-        spec: Object = {"selector": {"matchLabels": {key: value}}}
-        spec |= self._one({"maxUnavailable": 1}, {"minAvailable": 1}, {"minAvailable": "50%"})
-        found: Object = {
-            "apiVersion": "policy/v1",
-            "kind": "PodDisruptionBudget",
-            "metadata": {"name": name, "namespace": "default"},
-            "spec": spec,
-        }
-        if self._one(True, True, False):
-            found["status"] = {"disruptionsAllowed": self._one(0, 1, 1, 2)}
-        return found
+        limit = self._one({"maxUnavailable": 1}, {"minAvailable": 1}, {"minAvailable": "50%"})
+        allowed = self._one(0, 1, 1, 2) if self._one(True, True, False) else None
+        made = budget(name, value, allowed, **limit)
+        made["spec"]["selector"] = selector(**{key: value})
+        return made
 
     def _asked(self, pods: Sequence[Object], workloads: Sequence[Object]) -> dict[str, int]:
         """How many replicas some workloads are to keep."""

@@ -10,6 +10,7 @@ import copy
 import random
 from typing import Any
 
+from tests.builders import LONG_AGO, node, pod
 from tests.truth.generator import Case, is_hard, options_of
 from tests.truth.manifests import REQUIRED, Object
 from tests.truth.templates import HARD, HOST, SOFT, ZONE
@@ -63,14 +64,8 @@ class _Plain:
         if self._likely(0.6):
             labels["disk"] = "ssd"
         room = {"cpu": self._one("2", "4", "6", "8"), "memory": "64Gi", "pods": self._one("2", "3", "10")}
-        taint = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
-        return {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": f"n{number}", "labels": labels},
-            "spec": {"taints": [taint]} if self._likely(0.15) else {},
-            "status": {"allocatable": room, "capacity": room},
-        }
+        taints = ["dedicated=x:NoSchedule"] if self._likely(0.15) else []
+        return node(f"n{number}", labels=labels, room=room, taints=taints)
 
     def _kind(self, number: int) -> Object:
         labels = {"app": self._one(*self._apps)}
@@ -118,22 +113,6 @@ class _Plain:
         return found
 
     def _pod(self, kind: Object, number: int, on: str) -> Object:
-        spec = copy.deepcopy(kind["spec"])
-        if on:
-            spec["nodeName"] = on
-        owner = {"apiVersion": "apps/v1", "kind": self._owner, "name": kind["name"], "controller": True}
         name = f"{kind['name']}-{number}" if self._owner == "StatefulSet" else f"r{number}"
-        return {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {
-                "name": name,
-                "namespace": "default",
-                "uid": f"uid-{number}",
-                "labels": dict(kind["labels"]),
-                "creationTimestamp": "2026-01-01T00:00:00Z",
-                "ownerReferences": [{**owner, "uid": f"uid-{kind['name']}"}],
-            },
-            "spec": spec,
-            "status": {"phase": "Running" if on else "Pending"},
-        }
+        words = {"uid": f"uid-{number}", "created": LONG_AGO, "owner": f"{self._owner}/{kind['name']}"}
+        return pod(name, on, labels=dict(kind["labels"]), **words, **copy.deepcopy(kind["spec"]))

@@ -12,12 +12,12 @@ from planner import rebalance
 from planner.documents.move_plan import Balance, MovePlan, MoveStep
 from planner.documents.plan import Verdicts
 from tests import seeds
-from tests.builders import HOST, ZONE
+from tests.builders import HOST, LONG_AGO, ZONE, budget, labelled, node, pod, spread
 from tests.truth import wide
 from tests.truth.adversary.failures import KINDS, Failure
 from tests.truth.adversary.plans import against_moves
 from tests.truth.adversary.waves import Limits
-from tests.truth.manifests import HARD, REQUIRED, Object
+from tests.truth.manifests import Object
 
 #: The kinds of failure that some test below plants, and sees caught.
 _PLANTED: set[str] = set()
@@ -32,52 +32,20 @@ def plants(*kinds: str) -> Callable[[_Test], _Test]:
 
 
 def _node(name: str, zone: str, cpu: str = "4") -> Object:
-    room = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {HOST: name, ZONE: zone}},
-        "spec": {},
-        "status": {"allocatable": room, "capacity": room},
-    }
+    return node(name, zone, cpu=cpu, pods="10")
 
 
 def _pod(name: str, on: str, owner: str = "ReplicaSet/web", cpu: str = "1", **spec: Any) -> Object:
-    kind, _, workload = owner.partition("/")
-    version = "batch/v1" if kind == "Job" else "apps/v1"
-    controller = {"apiVersion": version, "kind": kind, "name": workload, "uid": workload, "controller": True}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": name,
-            "namespace": "default",
-            "uid": f"uid-{name}",
-            "labels": {"app": workload},
-            "creationTimestamp": "2026-01-01T00:00:00Z",
-            "ownerReferences": [controller],
-        },
-        "spec": {
-            "nodeName": on,
-            "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}],
-            **spec,
-        },
-        "status": {"phase": "Running"},
-    }
+    app = owner.partition("/")[2]
+    return pod(name, on, app=app, owner=owner, cpu=cpu, uid=f"uid-{name}", created=LONG_AGO, **spec)
 
 
 def _spread(skew: int = 1) -> dict[str, Any]:
-    selector = {"matchLabels": {"app": "web"}}
-    return {
-        "topologySpreadConstraints": [
-            {"maxSkew": skew, "topologyKey": ZONE, "whenUnsatisfiable": HARD, "labelSelector": selector}
-        ]
-    }
+    return {"spread": [spread(ZONE, skew)]}
 
 
 def _only(*nodes: str) -> dict[str, Any]:
-    terms = [{"matchExpressions": [{"key": HOST, "operator": "In", "values": list(nodes)}]}]
-    return {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}}}
+    return {"only_on": [labelled(HOST, "In", *nodes)]}
 
 
 def _step(pod: str, source: str, *lands: str, wave: int = 1, **more: Any) -> MoveStep:
@@ -179,15 +147,10 @@ def test_a_replacement_that_preempts_while_its_old_pod_lingers() -> None:
 @plants("budget")
 def test_evictions_beyond_a_budget() -> None:
     """Two pods under a budget that allows one, in a wave."""
-    budget = {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "one", "namespace": "default"},
-        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}},
-    }
+    held = budget("one", "web", maxUnavailable=1)
     pods = [_pod(f"web-{number}", "a1") for number in range(2)]
     steps = [_step(f"web-{number}", "a1", "a1", "a2", "b1") for number in range(2)]
-    assert _kinds([*_NODES, *pods, budget], _plan(*steps), max_unavailable=2) == {"budget"}
+    assert _kinds([*_NODES, *pods, held], _plan(*steps), max_unavailable=2) == {"budget"}
 
 
 @plants("unavailable")

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tests.builders import LONG_AGO, node, pod, workload
 from tests.truth import manifests, scheduler_configs, wide_controllers, wide_pods, wide_volumes
 from tests.truth.generator import Case, _Draw, is_hard
 from tests.truth.manifests import Object
@@ -136,15 +137,8 @@ class _Crowded:
         return Case(seed, self._command, [*nodes, *pods], options=options)
 
     def _node(self, number: int, zone: str, cpu: int) -> Object:
-        room = {"cpu": str(cpu), "memory": "64Gi", "pods": self._chance.choice(("4", "6", "10"))}
-        labels = {HOST: f"n{number}", ZONE: zone}
-        return {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": f"n{number}", "labels": labels},
-            "spec": {},
-            "status": {"allocatable": room, "capacity": room},
-        }
+        pods = self._chance.choice(("4", "6", "10"))
+        return node(f"n{number}", zone, cpu=str(cpu), memory="64Gi", pods=pods)
 
     def _application(self, number: int, free: dict[str, int], share: float) -> list[Object]:
         """Replicas, more of them on the first nodes that have room."""
@@ -168,9 +162,9 @@ class _Crowded:
         if one((False, False, False, True)):
             app = one((labels["app"], labels["app"], "a", "b", "c"))
             term = {"topologyKey": one((ZONE, HOST)), "labelSelector": {"matchLabels": {"app": app}}}
-            kind = one(("podAffinity", "podAntiAffinity"))
-            spec["affinity"] = {kind: {manifests.REQUIRED: [term]}}
-        owner = {"kind": one(("ReplicaSet", "ReplicaSet", "StatefulSet")), "name": f"w{number}"}
+            spec["affinity"] = {one(("podAffinity", "podAntiAffinity")): {manifests.REQUIRED: [term]}}
+        kind = one(("ReplicaSet", "ReplicaSet", "StatefulSet"))
+        words = {"labels": labels, "owner": workload(kind, f"w{number}", uid=f"uid-w{number}")}
         found = []
         for replica in range(one((2, 3, 3, 4, 5))):
             roomy = [name for name, left in free.items() if left >= size]
@@ -179,22 +173,7 @@ class _Crowded:
                 free[on] -= size
             elif self._command == "rebalance":
                 continue
-            found.append(self._pod(spec, labels, owner, f"w{number}-{replica}", on))
+            name = f"w{number}-{replica}"
+            same = copy.deepcopy(spec)
+            found.append(pod(name, on, uid=f"uid-{name}", created=LONG_AGO, **copy.deepcopy(words), **same))
         return found
-
-    @staticmethod
-    def _pod(spec: Object, labels: dict[str, str], owner: dict[str, str], name: str, on: str) -> Object:
-        spec = copy.deepcopy(spec)
-        if on:
-            spec["nodeName"] = on
-        whole = {**owner, "apiVersion": "apps/v1", "uid": f"uid-{owner['name']}", "controller": True}
-        metadata: Object = {
-            "name": name,
-            "namespace": "default",
-            "uid": f"uid-{name}",
-            "labels": dict(labels),
-            "creationTimestamp": "2026-01-01T00:00:00Z",
-            "ownerReferences": [whole],
-        }
-        status = {"phase": "Running" if on else "Pending"}
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from tests.builders import csi_node
 from tests.truth.manifests import Object
 from tests.truth.templates import HOST, ZONE
 from tests.truth.wide_pods import templates
@@ -194,20 +195,8 @@ def _limit(chance: random.Random, objects: list[Object]) -> None:
     """Few volumes of the driver on a node."""
     for item in list(objects):
         if item["kind"] == "Node" and chance.random() < 0.7:
-            driver = {
-                "name": _DRIVER,
-                "nodeID": item["metadata"]["name"],
-                "topologyKeys": [],
-                "allocatable": {"count": chance.choice((1, 1, 2))},
-            }
-            objects.append(
-                {
-                    "apiVersion": "storage.k8s.io/v1",
-                    "kind": "CSINode",
-                    "metadata": {"name": item["metadata"]["name"]},
-                    "spec": {"drivers": [driver]},
-                }
-            )
+            name, count = item["metadata"]["name"], chance.choice((1, 1, 2))
+            objects.append(csi_node(name, _DRIVER, count))
 
 
 def uses_claims(pod: Object) -> bool:

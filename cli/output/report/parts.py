@@ -19,6 +19,7 @@ from cli.output.blocks import (
     tone_of,
 )
 from cli.output.forms.spreads import by_key, changes, is_listed, over, short_key, summed_up
+from cli.output.page import counted
 from cli.output.table import JOINT, harmless
 from planner.documents.picture import Picture
 
@@ -26,6 +27,8 @@ from planner.documents.picture import Picture
 HtmlCell = tuple[str, str]
 #: So many shades a heat map has, and so many rows are in the page before anything runs.
 SHADES, FIRST_ROWS = 8, 50
+#: Nobody reads more rows, and a browser that searched them would stand still.
+_MOST_ROWS = 20_000
 #: So few rows need no search.
 _MOST_UNSEARCHED = 8
 #: More domains than these are summed up.
@@ -102,6 +105,8 @@ def _parts(block: Block, title: str) -> Iterator[Part]:
             yield Text("\n".join(shown(line) for line in lines), block.language)
         case Table():
             yield _table(block, title)
+            if (more := len(block.rows) - _MOST_ROWS) > 0:
+                yield Text(f"and {counted(more, block.noun)} more, all of which -o jsonl has", "sentence")
         case SpreadBlock():
             yield from heat_maps(block)
 
@@ -113,7 +118,8 @@ def shown(text: str) -> str:
 
 def _table(block: Table, title: str) -> HtmlTable:
     rows = tuple(
-        tuple((shown(text_of(cell)).strip(), _class(tone_of(cell))) for cell in row) for row in block.rows
+        tuple((shown(text_of(cell)).strip(), _class(tone_of(cell))) for cell in row)
+        for row in block.rows[:_MOST_ROWS]
     )
     return HtmlTable(title or "Rows", _heads(block.heads, rows), rows)
 

@@ -3,19 +3,19 @@
 Where requests are nearly all the room there is, a repair of all nodes at once gets stuck: what is free
 lies in scraps on each.  Filled one by one most nodes keep next to nothing, and the few that come last
 have all of it.  A node gets the largest pod that is left, some others by chance, and the up to three
-that fill it best.
+that fill it best.  Alike nodes then exchange all their pods, so that as many as possible are where they run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from planner.batch.packing.best_fit import best_fit
 from planner.batch.packing.tabu import Tabu
 from planner.batch.packing.vectors import Floats, Units
-from planner.problem.nodes import Codes
+from planner.problem.nodes import Codes, Ints
 from planner.proof.meter import Meter
 
 #: A request of nothing, against division by it.
@@ -126,3 +126,80 @@ class _Remainder(Units):
         self.wanted, self.free = whole.wanted[pods], whole.free[nodes]
         self.priority, self.allowed = whole.priority[pods], whole.allowed[:, nodes]
         self._measure()
+
+
+def best_fit(
+    wanted: Floats, room: Floats, weight: Floats, window: float, triples: int
+) -> tuple[float, Codes, int]:
+    """What stays free at best, by weight, with the pods that leave it; and how many sets were looked at.
+
+    Of sets of three only those that leave less than the window of the first resource, about `triples`
+    at most.
+    """
+    best, chosen, looked = float(room @ weight), np.zeros(0, np.intp), 0
+    for sets in _sets(wanted, room, window, triples):
+        left = room - wanted[sets].sum(axis=1)
+        looked += len(sets)
+        free = np.where((left >= 0).all(axis=1), left @ weight, np.inf)
+        if len(free) and free.min() < best:
+            best, chosen = float(free.min()), sets[int(free.argmin())]
+    return best, chosen, looked
+
+
+def _sets(wanted: Floats, room: Floats, window: float, triples: int) -> Iterator[Codes]:
+    """All sets of one pod, all of two, and some of three: a row for each."""
+    pods = np.arange(len(wanted))
+    yield pods[:, np.newaxis]
+    pairs = np.stack(np.triu_indices(len(wanted), 1), axis=1)
+    yield pairs
+    first = wanted[pairs, 0].sum(axis=1)
+    order = np.argsort(first, kind="stable")
+    first = first[order]
+    wide = room[0] - wanted[:, 0]
+    start, end = np.searchsorted(first, wide - window), np.searchsorted(first, wide, side="right")
+    numbers = end - start
+    # Too many: every so many of them, at the full end.
+    share = max(1, -(-int(numbers.sum()) // triples))
+    numbers = numbers // share
+    third = np.repeat(pods, numbers)
+    rank = np.arange(len(third)) - np.repeat(np.cumsum(numbers) - numbers, numbers)
+    pair = pairs[order[end[third] - 1 - rank]]
+    once = pair[:, 1] < third
+    yield np.column_stack([pair[once], third[once]])
+
+
+def kept_on_current_node(vectors: Units, at: Codes) -> Codes:
+    """The same packing with the loads of alike nodes reassigned among them, the closest match first."""
+    new = np.arange(vectors.nodes + 1)
+    for nodes in _alike(vectors, at):
+        coming, running = _counts(vectors, at, nodes), _counts(vectors, vectors.home, nodes)
+        staying = np.minimum(coming[:, np.newaxis], running).sum(axis=2)
+        for _ in nodes:
+            load, home = np.unravel_index(int(staying.argmax()), staying.shape)
+            new[nodes[load]] = nodes[home]
+            staying[load], staying[:, home] = -1, -1
+    found: Codes = new[at]
+    return found
+
+
+def _alike(vectors: Units, at: Codes) -> list[Codes]:
+    """Nodes that have the same room for the same pods, also for those that are on them now."""
+    strangers = np.flatnonzero(
+        (at < vectors.nodes) & ~vectors.allowed[vectors.of, np.minimum(at, vectors.nodes - 1)]
+    )
+    apart = set(at[strangers].tolist())
+    groups: dict[bytes, list[int]] = defaultdict(list)
+    for node in range(vectors.nodes):
+        if node not in apart:
+            groups[vectors.free[node].tobytes() + vectors.allowed[:, node].tobytes()].append(node)
+    return [np.array(nodes, np.intp) for nodes in groups.values() if len(nodes) > 1]
+
+
+def _counts(vectors: Units, at: Codes, nodes: Codes) -> Ints:
+    """How many pods of every kind each of the nodes has."""
+    position = np.full(vectors.nodes + 1, -1, np.intp)
+    position[nodes] = np.arange(len(nodes))
+    there = position[at]
+    counts = np.zeros((len(nodes), len(vectors.allowed)), np.int64)
+    np.add.at(counts, (there[there >= 0], vectors.of[there >= 0]), 1)
+    return counts

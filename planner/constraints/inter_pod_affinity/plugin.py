@@ -170,6 +170,14 @@ class InterPodAffinity(Filter, Score):
     def wants_pods(self, template: Template) -> bool:
         return bool(self.rules(template).needs)
 
+    def is_local(self, template: Template) -> bool:
+        """With anti-affinity alone, where every node has a domain of its own."""
+        rules = self.rules(template)
+        columns = (around.column for around in (*rules.anti_affinity, *rules.kept_out_by))
+        return not rules.needs and all(
+            len(column.values) == np.count_nonzero(column.present) for column in columns
+        )
+
     def watches(self, template: Template) -> Collection[int]:
         rules = self.rules(template)
         arounds = (*rules.needs, *rules.anti_affinity, *rules.kept_out_by)

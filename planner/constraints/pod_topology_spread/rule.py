@@ -63,6 +63,11 @@ class Rule:
         return found
 
     @property
+    def counts_alike_everywhere(self) -> bool:
+        """Whether pods are counted on whatever eligible node they are, not on some alone."""
+        return not (isinstance(self.tally.members, Members) and self.tally.members.where)
+
+    @property
     def identity(self) -> Hashable:
         """Equal for rules that ask for the same over the same pods and nodes."""
         asked = self.constraint

@@ -99,6 +99,9 @@ class NodeVolumeLimits(Filter):
     def watches(self, template: Template) -> Collection[int]:
         return ()
 
+    def is_local(self, template: Template) -> bool:
+        return True
+
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
         limit = np.full(self.nodes.size, PLENTY)
         for driver, attachable in self._limits.items():

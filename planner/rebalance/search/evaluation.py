@@ -2,16 +2,18 @@
 
 `Evaluator` measures moves in every stage of the objective and keeps what is claimed about all moves.
 `OffNode` tries single moves: what a pod's constraints hold while it is away, and where it may land.
+`EvictionLimits` counts the evictions that a policy and the retries of Jobs allow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from planner.eviction.protections import SOFT, Protections
-from planner.moves.constraint_counts import TrackedConstraint, excesses, worse
+from planner.moves.constraint_counts import ConstraintCounts, TrackedConstraint, excesses, worse
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
@@ -57,6 +59,28 @@ class ConstraintGroup:
         return any(constraint.excess() for constraint in self.constraints)
 
 
+def groups_of(
+    ledger: ConstraintCounts, movable: Movable, first: Iterable[TrackedConstraint], *, hard: bool = False
+) -> Iterator[ConstraintGroup]:
+    """Some constraints, and all that share movable templates with them; with `hard` only of hard ones."""
+    seen = set[int]()
+    for constraint in first:
+        if constraint.number in seen:
+            continue
+        templates, group = dict[int, None](), {constraint.number: constraint}
+        waiting = [constraint]
+        while waiting:
+            asked = waiting.pop()
+            for template in sorted(asked.members.union(asked.carriers)):
+                if template not in templates and movable.of(template).size:
+                    templates[template] = None
+                    near = {d.number: d for d in ledger.of(template) if d.hard or not hard}
+                    waiting += [d for number, d in near.items() if number not in group]
+                    group |= near
+        seen.update(group)
+        yield ConstraintGroup(sorted(templates), [group[number] for number in sorted(group)])
+
+
 class Evaluator:
     """A trial cluster to try moves on, what they are worth, and what is known about all moves."""
 
@@ -76,42 +100,17 @@ class Evaluator:
         self._start = trial.state.mark()
 
     @property
-    def pairs(self) -> int:
-        """How many pairs of a movable template and a node there are."""
-        return len([*self.movable.templates]) * self.trial.problem.nodes.size
-
-    @property
     def is_large(self) -> bool:
         """Whether the cluster is too large for models of all nodes."""
-        return self.pairs > effort.REGION_VARIABLES
+        pairs = len([*self.movable.templates]) * self.trial.problem.nodes.size
+        return pairs > effort.REGION_VARIABLES
 
     @cached_property
     def groups(self) -> Sequence[ConstraintGroup]:
         """The constraints that are broken to begin with, and all that share pods with them."""
-        groups: list[ConstraintGroup] = []
-        seen: set[int] = set()
         self.set()
-        for constraint in self.trial.ledger.broken(self.protections.kinds):
-            if constraint.number not in seen:
-                groups.append(self._related(constraint))
-                seen.update(other.number for other in groups[-1].constraints)
-        return groups
-
-    def _related(self, constraint: TrackedConstraint) -> ConstraintGroup:
-        """The movable templates connected with a constraint, and all constraints on those templates."""
-        found: dict[int, TrackedConstraint] = {}
-        templates: dict[int, None] = {}
-        waiting = [constraint]
-        while waiting:
-            constraint = waiting.pop()
-            if constraint.number in found:
-                continue
-            found[constraint.number] = constraint
-            for template in sorted(constraint.members.union(constraint.carriers)):
-                if template not in templates and self.movable.of(template).size:
-                    templates[template] = None
-                    waiting += self.trial.ledger.of(template)
-        return ConstraintGroup(sorted(templates), [found[number] for number in sorted(found)])
+        broken = self.trial.ledger.broken(self.protections.kinds)
+        return [*groups_of(self.trial.ledger, self.movable, broken)]
 
     def still_broken(self) -> list[TrackedConstraint]:
         """The hard constraints of all groups that have too many pods now."""
@@ -228,3 +227,44 @@ def distance(constraints: Iterable[TrackedConstraint]) -> Distance:
             needed += least or 0
             excess += over
     return beyond, needed, excess
+
+
+class EvictionLimits:
+    """Which limits count the eviction of a pod, and how many evictions each has left."""
+
+    def __init__(self, trial: TrialCluster, movable: Movable, protections: Protections) -> None:
+        self._trial = trial
+        self._quotas = movable.quotas
+        self._rules = protections
+        self._used = Counter[Hashable]()
+        #: The pods that have moved; they do not move again.
+        self.moved = set[int]()
+
+    def of(self, template: int, node: int) -> Iterator[tuple[Hashable, int]]:
+        """The limits that count a pod of a template leaving a node, and how many each allows in all."""
+        if self._rules.most_per_node is not None:
+            yield ("node", node), self._rules.most_per_node
+        if self._rules.most_per_namespace is not None:
+            namespace = self._trial.problem.templates[template].namespace
+            yield ("namespace", namespace), self._rules.most_per_namespace
+        for number, (templates, most) in enumerate(self._quotas):
+            if template in templates:
+                yield ("job", number), most
+
+    def remember(self, moves: Iterable[Move]) -> None:
+        """Count moves against the limits."""
+        for move in moves:
+            self.moved.add(move.pod)
+            self._used.update(key for key, _ in self._of_move(move))
+
+    def allow(self, moves: Iterable[Move]) -> bool:
+        """Whether these evictions are within the limits, too."""
+        more, most = Counter[Hashable](), dict[Hashable, int]()
+        for move in moves:
+            found = dict(self._of_move(move))
+            more.update(found.keys())
+            most |= found
+        return all(self._used[key] + number <= most[key] for key, number in more.items())
+
+    def _of_move(self, move: Move) -> Iterator[tuple[Hashable, int]]:
+        return self.of(self._trial.template(move.pod), move.source)

@@ -1,41 +1,31 @@
-"""Better moves from models of all nodes, each a solution of the solver brought into an order that holds."""
+"""Better moves from a model of all nodes: the solution of the solver, brought into an order that holds.
+
+In that order each move is admissible when all before it are done, and no constraint has more excess than
+before it, neither while the pod is away nor when its replacement is there.  Where moves wait for each other
+in a cycle, one of the pods takes a temporary place.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from enum import IntEnum
-from functools import partial
 from typing import TYPE_CHECKING
 
-from planner.cpsat.region import Region
+import numpy as np
+
+from planner.moves.movable import Movable
+from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
-from planner.proof.bounds import Assumption
-from planner.rebalance.lower_bounds import chained, proved_by
-from planner.rebalance.search.evaluation import Evaluator, Found
-from planner.rebalance.search.move_order import Key, MoveOrder
-from planner.rebalance.search.regions import Regions
+from planner.rebalance.search.evaluation import Evaluator, Found, OffNode
+from planner.rebalance.search.regions import Regions, chained, proved_by
 
 if TYPE_CHECKING:
     from planner.cpsat.moves import Shift
 
 
-class _ModelVariant(IntEnum):
-    """What a model of all nodes requires of moves; each variant requires more than the one before."""
-
-    #: A final state within all bounds.
-    ENDS = 0
-    #: Pods come only to domains that stay within bounds.
-    COMES = 1
-    #: No pod leaves where none can be spared for a while, neither before all moves nor after them.
-    SPARED = 2
-
-
-#: The assumptions under which the bounds of a model hold for all moves; bounds of other models are not used.
-_ASSUMES = {_ModelVariant.ENDS: (), _ModelVariant.COMES: (Assumption.NOTHING_WORSE,)}
-
-
 class ModelOfAllNodes:
-    """The neighbourhood of all moves that lead to a solution of a model, the least strict model first."""
+    """The neighbourhood of all moves that lead to a solution of the model."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
@@ -43,50 +33,142 @@ class ModelOfAllNodes:
     def improve(self, best: Found) -> Found:
         """Better moves than the best so far, if the solver finds any; it keeps the bounds that are proved."""
         it = self._evaluator
-        region, tried = Regions(it).exact(), [best]
-        for variant in _ModelVariant:
-            shift = self._shift(region, variant)
-            if shift is None:
-                continue
-            if variant in _ASSUMES:
-                bounds = proved_by(shift, it.stages)
-                it.learn(chained(it.stages, bounds, "a model of all nodes", *_ASSUMES[variant]))
-            found = self._following(region, shift)
-            # Of equally good moves the ones from the stricter model.
-            tried.insert(1, found)
-            best = it.best(tried)
-            done = all(found[1][name] == value for name, value in shift.values.items())
-            if done or not it.is_open(best) or it.meter.over():
-                break
-        return best
+        shift = self._shift()
+        if shift is None:
+            return best
+        it.learn(chained(it.stages, proved_by(shift, it.stages), "a model of all nodes"))
+        it.set()
+        found = it.of(MoveOrder(it.trial, it.movable, shift).run(it.meter.over))
+        return it.best((best, found))
 
-    def _shift(self, region: Region, variant: _ModelVariant) -> Shift | None:
+    def _shift(self) -> Shift | None:
         """The best solution of the solver: first with the excess fixed at its lower bound."""
         from planner.cpsat.moves import MoveModel
 
         it = self._evaluator
-        excess, work = it.floor["hardExcess"], effort.EXACT_REGION_WORK
-        returning = variant is _ModelVariant.SPARED
-        make = partial(MoveModel, region, arriving=variant > _ModelVariant.ENDS, returning=returning)
+        region, excess, work = Regions(it).exact(), it.floor["hardExcess"], effort.EXACT_REGION_WORK
         if it.most is None:
-            model = make(hard_excess=excess)
+            model = MoveModel(region, hard_excess=excess)
             shift = model.solve(it.stages[1:], it.meter.part(work), work)
             if shift is not None:
                 known = {"hardExcess": excess}
                 return replace(shift, values={**known, **shift.values}, bounds={**known, **shift.bounds})
-        return make(most_moves=it.most).solve(it.stages, it.meter.part(work), work)
+        return MoveModel(region, most_moves=it.most).solve(it.stages, it.meter.part(work), work)
 
-    def _following(self, region: Region, shift: Shift) -> Found:
-        """The best moves from a solution; moves left over come first in the next attempt."""
-        it = self._evaluator
-        found: list[Found] = []
-        first: dict[Key, int] = {}
-        for attempt in range(effort.SEQUENCES_OF_MOVES):
-            it.set()
-            order = MoveOrder(it.trial, it.movable, shift, first)
-            found.append(it.of(order.run(it.meter.over)))
-            if not order.left or it.meter.over():
-                break
-            first |= dict.fromkeys(order.left, attempt)
-        it.set()
-        return it.best(found)
+
+#: A template, and a node that one of its pods leaves or comes to.
+Key = tuple[int, int]
+
+
+class MoveOrder:
+    """Makes moves on a trial cluster, as many of those wanted as an order is found for."""
+
+    def __init__(self, trial: TrialCluster, movable: Movable, shift: Shift) -> None:
+        """For how many pods of each template are to leave and to come to each node."""
+        self._trial = trial
+        self._movable = movable
+        self._leaving = Counter(shift.leaving)
+        self._coming = Counter(shift.coming)
+        self._parked: dict[Key, list[int]] = {}
+        self._moves: list[Move] = []
+        self._moved: set[int] = set()
+
+    def run(self, is_over: Callable[[], bool]) -> list[Move]:
+        """The moves in their order; they have been made on the trial cluster."""
+        patience = sum(self._leaving.values())
+        while self._leaving and not is_over():
+            if not self._pass():
+                if not (patience and (self._instead() or self._detour())):
+                    break
+                patience -= 1
+        return self._moves
+
+    def _pass(self) -> bool:
+        """Make every move that can be made now; whether there was any."""
+        return any([self._go(*key) for key in list(self._leaving)])
+
+    def _go(self, template: int, source: int) -> bool:
+        """Move a pod to where one of its kind is wanted, if that is possible now."""
+        wanted = [node for (number, node) in self._coming if number == template]
+        pod = self._pod(template, source)
+        if not wanted or pod is None or not self._try(pod, source, wanted):
+            return False
+        self._coming[template, self._moves[-1].target] -= 1
+        self._coming += Counter()
+        return True
+
+    def _instead(self) -> bool:
+        """Move another pod of the template to a wanted node; the place that it leaves is wanted instead.
+
+        That helps where the pod that was to go cannot be spared yet.
+        """
+        for template in dict.fromkeys(template for template, _ in self._leaving):
+            wanted = [node for (number, node) in self._coming if number == template]
+            for place in np.unique(self._trial.state.node_of[self._movable.of(template)]).tolist():
+                pod = None if (template, place) in self._leaving else self._pod(template, place)
+                targets = [node for node in wanted if node != place]
+                if pod is not None and self._try(pod, place, targets):
+                    self._coming[template, self._moves[-1].target] -= 1
+                    self._coming[template, place] += 1
+                    self._coming += Counter()
+                    return True
+        return False
+
+    def _detour(self) -> bool:
+        """Move a pod that is in the way of others to a temporary place."""
+        for template, source in list(self._leaving):
+            pod = self._pod(template, source)
+            if pod is None or not any(node == source for _, node in self._coming):
+                continue
+            others = [n for n in range(self._trial.problem.nodes.size) if n != source]
+            if self._try(pod, source, others):
+                target = self._moves[-1].target
+                self._leaving[template, target] += 1
+                self._parked.setdefault((template, target), []).append(pod)
+                return True
+        return False
+
+    def _pod(self, template: int, source: int) -> int | None:
+        """The cheapest unmoved pod of a template on a node; a pod in a temporary place goes first."""
+        parked = self._parked.get((template, source))
+        if parked:
+            return parked[-1]
+        here = [
+            pod
+            for pod in self._movable.of(template).tolist()
+            if self._trial.state.node_of[pod] == source and pod not in self._moved
+        ]
+        return min(here, key=lambda pod: (self._movable.weights[pod], pod), default=None)
+
+    def _ordered(self, template: int, nodes: Sequence[int]) -> list[int]:
+        """Those of the nodes that are open: the scheduler's choice first, then the emptiest domains."""
+        feasible, totals = self._trial.choice(template)
+        fit = np.array([node for node in nodes if feasible.mask[node]], np.intp)
+        coupled = np.zeros(len(fit), np.int64)
+        for constraint in self._trial.ledger.of(template):
+            if constraint.hard:
+                coupled += constraint.rule.counts.padded()[constraint.rule.column.codes[fit]]
+        best: list[int] = fit[np.lexsort((fit, -totals[fit], coupled))].tolist()
+        first = feasible.best(totals) if feasible.count else -1
+        return sorted(best, key=lambda node: node != first)
+
+    def _try(self, pod: int, source: int, nodes: Sequence[int]) -> bool:
+        """Move a pod to the first of some nodes where it makes nothing worse."""
+        template, lifted = self._trial.template(pod), OffNode(self._trial, pod)
+        if lifted.is_harmless:
+            for target in self._ordered(template, nodes):
+                move = lifted.lands(target, nearer=False)
+                if move is not None:
+                    self._take(move, template)
+                    return True
+        lifted.back()
+        return False
+
+    def _take(self, move: Move, template: int) -> None:
+        self._moves.append(move)
+        self._moved.add(move.pod)
+        parked = self._parked.get((template, move.source), [])
+        if move.pod in parked:
+            parked.remove(move.pod)
+        self._leaving[template, move.source] -= 1
+        self._leaving += Counter()

@@ -1,28 +1,27 @@
 """Repair in a full cluster without bystanders: one replica takes the gap that another one leaves.
 
 Any replicas of a workload may leave a domain; well chosen ones leave room for all that come.
-The solver chooses; `exchange_order.py` makes the moves.
+The solver chooses; `ExchangeOrder` makes the moves: pods with room now, first those that leave a gap that
+others need.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from planner.cpsat.traffic import Exchange, Traffic
-from planner.moves.constraint_counts import TrackedConstraint
-from planner.moves.counting_bounds import best_minimum
+from planner.cpsat.traffic import Exchange, Exchanged, Traffic
+from planner.moves.constraint_counts import TrackedConstraint, best_minimum
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
 from planner.proof.meter import Meter
-from planner.rebalance.search.exchange_order import ExchangeOrder
+from planner.rebalance.search.evaluation import EvictionLimits
 from planner.rebalance.search.gaps import AlternativeNodes
-from planner.rebalance.search.limits import EvictionLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +145,7 @@ class Exchanges:
             node = int(self._trial.state.node_of[pod])
             traffic = out.get((workload.template, int(kind.codes[node])))
             eligible = workload.constraint.rule.counts.eligible[node]
-            if eligible and traffic is not None and traffic.most and pod not in self._limits.moved:
+            if eligible and traffic is not None and traffic.most:
                 yield node
 
     def _coming(
@@ -177,3 +176,71 @@ class Exchanges:
         wants = np.stack([kind.wants for kind in kinds])
         rows = np.flatnonzero(wants.any(axis=0))
         return rows, np.gcd.reduce(wants[:, rows], axis=0)
+
+
+class ExchangeOrder:
+    """Makes the moves of an exchange on a trial cluster, as many as an order is found for."""
+
+    def __init__(
+        self,
+        trial: TrialCluster,
+        movable: Movable,
+        limits: EvictionLimits,
+        exchange: Exchange,
+        found: Exchanged,
+    ) -> None:
+        self._trial = trial
+        self._limits = limits
+        self._exchange = exchange
+        self._slots = Counter(found.slots)
+        self._coming = Counter(found.coming)
+        #: For every template the pods that leave, the cheapest first.
+        self._leaving = {t: self._pods(movable, t, found) for t in exchange.kind_of}
+        self._wanted = Counter(node for _, node in self._slots.elements())
+        self._templates: dict[int, list[int]] = defaultdict(list)
+        for t, kind in exchange.kind_of.items():
+            self._templates[kind].append(t)
+
+    def _pods(self, movable: Movable, template: int, found: Exchanged) -> list[int]:
+        left = Counter({node: n for (t, node), n in found.leaving.items() if t == template})
+        pods = sorted(movable.of(template).tolist(), key=lambda pod: (int(movable.weights[pod]), pod))
+        chosen = []
+        for pod in pods:
+            node = int(self._trial.state.node_of[pod])
+            if left[node]:
+                left[node] -= 1
+                chosen.append(pod)
+        return chosen
+
+    def run(self, meter: Meter) -> list[Move]:
+        """The moves in their order; they have been made."""
+        moves, made = list[Move](), True
+        while made and not meter.over():
+            made = False
+            for kind, node in sorted(self._slots):
+                while self._slots[kind, node] and (move := self._into(kind, node)) is not None:
+                    moves.append(move)
+                    made = True
+        return moves
+
+    def _into(self, kind: int, node: int) -> Move | None:
+        """A move to a slot, if any pod can come there now; it has been made."""
+        domain = self._exchange.domain_of[kind][node]
+        for template in self._templates[kind]:
+            if not self._coming[template, domain] or not self._trial.accepts(template, node):
+                continue
+            sources = {pod: int(self._trial.state.node_of[pod]) for pod in self._leaving[template]}
+            others = [pod for pod in sources if sources[pod] != node]
+            for pod in sorted(others, key=lambda pod: not self._wanted[sources[pod]])[: effort.EXCHANGE_PODS]:
+                move = Move(pod, sources[pod], node)
+                if self._limits.allow((move,)) and self._trial.attempt(move):
+                    self._take(move, template, kind, domain)
+                    return move
+        return None
+
+    def _take(self, move: Move, template: int, kind: int, domain: int) -> None:
+        self._limits.remember((move,))
+        self._leaving[template].remove(move.pod)
+        self._coming[template, domain] -= 1
+        self._slots[kind, move.target] -= 1
+        self._wanted[move.target] -= 1

@@ -16,9 +16,9 @@ from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
 from planner.proof.bounds import Assumption
 from planner.proof.meter import Meter
-from planner.rebalance.lower_bounds import chained
 from planner.rebalance.search.evaluation import Evaluator, Found, Values
 from planner.rebalance.search.placements import Placement, Placements, PlacementStep
+from planner.rebalance.search.regions import chained
 
 __all__ = ["Exhaustive", "ExhaustiveResult", "TriedOut", "Values", "is_tiny"]
 

@@ -11,10 +11,10 @@ from collections.abc import Hashable, Iterator
 
 import numpy as np
 
-from planner.moves.interference import Interference
-from planner.moves.trial_cluster import TrialCluster
+from planner.moves.trial_cluster import Interference, TrialCluster
 from planner.problem.array_cache import ArrayCache
 from planner.problem.nodes import Codes, Ints, Mask
+from planner.proof import effort
 
 
 class AlternativeNodes:
@@ -91,16 +91,16 @@ class AlternativeNodes:
 
 
 class Openings:
-    """Finds nodes on which bystanders can make room.
+    """Finds nodes on which bystanders that have a gap to go to can make room, and who leaves them first.
 
-    `may_go` says which pods may still be moved, `steps` in which parallel step each node had its last move.
+    `may_go` says which pods may still be moved.
     """
 
-    def __init__(self, trial: TrialCluster, elsewhere: AlternativeNodes, may_go: Mask, steps: Ints) -> None:
+    def __init__(self, trial: TrialCluster, elsewhere: AlternativeNodes, may_go: Mask) -> None:
         self._trial = trial
         self._elsewhere = elsewhere
         self._may_go = may_go
-        self._steps = steps
+        self.is_bystander = may_go.copy()
         self._goes: Mask | None = None
         pods = np.flatnonzero(may_go)
         kinds, groups = trial.problem.template_of[pods], np.zeros(len(pods), np.int64)
@@ -115,36 +115,24 @@ class Openings:
         """Forget where pods might go; it is worked out again when needed."""
         self._goes = None
 
-    @property
-    def hopeful(self) -> bool:
-        """Whether any bystander has a node to go to; otherwise no pod can make room for another."""
-        return bool((self._can_go() & self._may_go).any())
-
-    def of(self, template: int, good: Mask, wanted: int, *, straight: bool, most: int) -> Iterator[int]:
-        """Good nodes that at most `most` bystanders can open; the fewest for each pod served come first.
-
-        With `straight` every bystander has a node with room to go to; otherwise none is larger than the pod.
-        """
+    def of(self, template: int, good: Mask, source: int) -> Iterator[int]:
+        """Good nodes but the source that bystanders can open; where the fewest have to go comes first."""
         state, kinds = self._trial.state, self._trial.problem.template_of
-        pods = np.flatnonzero(self._may_go)
-        pods = pods[good[state.node_of[pods]] & (kinds[pods] != template)]
-        size = self._elsewhere.size
-        pods = pods[self._can_go()[pods] if straight else size[kinds[pods]] <= size[template]]
+        pods = np.flatnonzero(self._may_go & self._can_go())
+        pods = pods[good[state.node_of[pods]] & (kinds[pods] != template) & (state.node_of[pods] != source)]
         nodes = state.node_of[pods]
-        order = np.lexsort((-size[kinds[pods]], nodes))
+        order = np.lexsort((-self._elsewhere.size[kinds[pods]], nodes))
         pods, nodes = pods[order], nodes[order]
-        free = self._elsewhere.free()[:, nodes] + self._together(pods, nodes)
-        served = np.clip(self._served(template, free), 0, wanted)
+        fits = (self._elsewhere.spare(template, self._free_without(pods, nodes)) >= 0).all(axis=0)
         rank = np.arange(len(nodes)) - np.searchsorted(nodes, nodes) + 1
-        fits = np.flatnonzero((served > 0) & (rank <= most))
-        best = np.lexsort((self._steps[nodes[fits]], rank[fits] / served[fits]))
-        yield from dict.fromkeys(nodes[fits][best].tolist())
+        opened = np.flatnonzero(fits & (rank <= effort.CHAIN_TOGETHER))
+        yield from dict.fromkeys(nodes[opened][np.argsort(rank[opened], kind="stable")].tolist())
 
-    def _together(self, pods: Codes, nodes: Codes) -> Ints:
-        """For every pod what it and the pods before it on its node leave free."""
+    def _free_without(self, pods: Codes, nodes: Codes) -> Ints:
+        """What is free on each pod's node without it and the pods before it on the same node."""
         total = self._elsewhere.leaves[self._trial.problem.template_of[pods]].T.cumsum(axis=1)
         before = np.concatenate([np.zeros((len(total), 1), np.int64), total], axis=1)
-        found: Ints = total - before[:, np.searchsorted(nodes, nodes)]
+        found: Ints = self._elsewhere.free()[:, nodes] + total - before[:, np.searchsorted(nodes, nodes)]
         return found
 
     def _can_go(self) -> Mask:
@@ -160,32 +148,18 @@ class Openings:
             self._goes = answers[self._pair]
         return self._goes
 
-    def bystander(
-        self, template: int, node: int, wanted: int, *, straight: bool, tried: set[int]
-    ) -> int | None:
-        """The next pod to leave a node: the one that makes room for most wanted pods, else the largest."""
-        kinds, size = self._trial.problem.template_of, self._elsewhere.size
-        known: dict[int, int] = {}
+    def bystander(self, template: int, node: int, tried: set[int]) -> int | None:
+        """The next pod to leave a node: the smallest that alone makes enough room, else the largest."""
+        kinds, known = self._trial.problem.template_of, dict[int, int]()
         for pod in self._trial.state.pods_on[node]:
             kind = int(kinds[pod])
-            if kind != template and kind not in known and self._may_go[pod] and pod not in tried:
-                if straight:
-                    fine = bool((self._elsewhere.roomy(kind) & self._elsewhere.open_to(pod)).any())
-                else:
-                    fine = bool(size[kind] <= size[template])
-                if fine:
-                    known[kind] = pod
+            if kind == template or kind in known or pod in tried or not self._may_go[pod]:
+                continue
+            if (self._elsewhere.roomy(kind) & self._elsewhere.open_to(pod)).any():
+                known[kind] = pod
         if not known:
             return None
-        of = np.array(list(known), np.intp)
+        of, size = np.array(list(known), np.intp), self._elsewhere.size
         free = self._elsewhere.free()[:, [node]] + self._elsewhere.leaves[of].T
-        served = np.clip(self._served(template, free), 0, wanted)
-        best = int(np.lexsort((of, np.where(served > 0, size[of], -size[of]), -served))[0])
-        return known[int(of[best])]
-
-    def _served(self, template: int, free: Ints) -> Ints:
-        """How many pods of a template fit into free amounts."""
-        wants = self._elsewhere.wants[template]
-        asked = wants > 0
-        served: Ints = (np.maximum(free[asked], 0) // wants[asked, np.newaxis]).min(axis=0)
-        return served
+        alone = (self._elsewhere.spare(template, free) >= 0).all(axis=0)
+        return known[int(of[np.lexsort((of, np.where(alone, size[of], -size[of]), ~alone))[0]])]

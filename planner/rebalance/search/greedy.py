@@ -1,33 +1,35 @@
-"""As the scheduler would: evict where domains have too many pods, and prefer the node that it would choose.
+"""One move after the other: as the scheduler would, or such that nothing but the eviction is needed.
 
-The pods of the fullest domain go first.  Where the scheduler's own choice brings the constraint a move nearer
-to its goal that choice is taken, since it needs nothing but the eviction; else the node that brings it
+`Greedy` evicts where domains have too many pods, those of the fullest domain first.  Where the scheduler's
+own choice brings the constraint a move nearer to its goal, that choice is taken; else the node that brings it
 nearest.  With room this reaches the counting bound.
+
+`UnpinnedMoves`: a hard spread constraint itself forces a replacement into the domain that lacks one, if the
+right replica goes at the right time.  So pods go for which the filters leave no other choice; else pods for
+which all nodes with the highest score are equally good; only then any other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from planner.eviction.protections import Protections
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
-from planner.rebalance.search.evaluation import Distance, Evaluator, Found, OffNode, distance
-from planner.rebalance.search.limits import EvictionLimits
-
-__all__ = ["AsScheduled", "Distance", "Greedy", "distance"]
+from planner.rebalance.search.evaluation import Distance, Evaluator, EvictionLimits, Found, OffNode, distance
 
 
 class AsScheduled:
     """The neighbourhood of moves that the scheduler makes by itself, or nearly so."""
 
-    def __init__(self, evaluator: Evaluator, *, natural: bool = False) -> None:
-        """With `natural` only the scheduler's own choices are taken."""
-        self._evaluator, self._natural = evaluator, natural
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
 
     def improve(self, best: Found) -> Found:
         """The moves that repair what is broken one by one."""
@@ -36,7 +38,7 @@ class AsScheduled:
         limits = EvictionLimits(it.trial, it.movable, it.protections)
         broken = it.trial.ledger.broken(it.protections.kinds)
         greedy = Greedy(it.trial, it.movable, limits)
-        return it.of(greedy.repair(broken, it.most, natural=self._natural))
+        return it.of(greedy.repair(broken, it.most))
 
 
 class Greedy:
@@ -48,39 +50,32 @@ class Greedy:
         self._movable = movable
         self.limits = limits
 
-    def repair(
-        self, constraints: Iterable[TrackedConstraint], most: int | None, *, natural: bool = False
-    ) -> list[Move]:
+    def repair(self, constraints: Iterable[TrackedConstraint], most: int | None) -> list[Move]:
         """Moves until no move is an improvement, at most `most` if that is given; they have been made."""
         moves: list[Move] = []
         waiting = [constraint for constraint in constraints if constraint.excess()]
         while waiting and _may_grow(moves, most):
             improved = []
             for constraint in waiting:
-                move = self._better(constraint, natural=natural) if _may_grow(moves, most) else None
+                move = self._better(constraint) if _may_grow(moves, most) else None
                 if move is not None:
                     moves.append(move)
                     improved.append(constraint)
             waiting = [constraint for constraint in improved if constraint.excess()]
         return moves
 
-    def _better(self, constraint: TrackedConstraint, *, natural: bool) -> Move | None:
+    def _better(self, constraint: TrackedConstraint) -> Move | None:
         """A move that brings a constraint nearer to its goal; it has been made."""
         for domain in crowded(constraint):
             for pod in self.candidates(constraint, domain):
-                move = self._try(pod, natural=natural)
+                move = self._try(pod)
                 if move is not None:
                     self.limits.remember((move,))
                     return move
         return None
 
-    def candidates(
-        self, constraint: TrackedConstraint, domain: int, steps: Ints | None = None
-    ) -> Sequence[int]:
-        """Pods that may leave a domain: the cheapest first, then those whose own domains are fullest.
-
-        Of equal pods those first whose nodes have the lowest number in `steps`, if that is given.
-        """
+    def candidates(self, constraint: TrackedConstraint, domain: int) -> Sequence[int]:
+        """Pods that may leave a domain: the cheapest first, then those whose own domains are fullest."""
         inside = constraint.rule.counts.eligible & (constraint.rule.column.codes == domain)
         found: dict[tuple[int, int], int] = {}
         for template in sorted(constraint.members):
@@ -93,10 +88,7 @@ class Greedy:
                     continue
                 if first is None or self._movable.weights[pod] < self._movable.weights[first]:
                     found[template, node] = pod
-        keys = {
-            pod: (*self._rank(template, node, pod), 0 if steps is None else int(steps[node]), pod)
-            for (template, node), pod in found.items()
-        }
+        keys = {pod: (*self._rank(template, node, pod), pod) for (template, node), pod in found.items()}
         return sorted(keys, key=keys.__getitem__)[: effort.PODS_OF_A_DOMAIN]
 
     def _rank(self, template: int, node: int, pod: int) -> tuple[int, int, int]:
@@ -107,18 +99,18 @@ class Greedy:
                 counted[constraint.hard] += int(constraint.rule.counts.sums()[code])
         return int(self._movable.weights[pod]), -counted[True], -counted[False]
 
-    def _try(self, pod: int, *, natural: bool) -> Move | None:
+    def _try(self, pod: int) -> Move | None:
         """The best move of a pod, if any brings its constraints nearer to their goal."""
         source, lifted = int(self._state.node_of[pod]), OffNode(self._trial, pod)
         if lifted.is_harmless:
-            for target in self._targets(self._trial.template(pod), source, natural=natural):
+            for target in self._targets(self._trial.template(pod), source):
                 move = lifted.lands(target, nearer=True)
                 if move is not None:
                     return move
         lifted.back()
         return None
 
-    def _targets(self, template: int, source: int, *, natural: bool) -> Iterator[int]:
+    def _targets(self, template: int, source: int) -> Iterator[int]:
         """The scheduler's own choice first, then the best node of every set of domains."""
         feasible, totals = self._trial.choice(template)
         if not feasible.count:
@@ -126,8 +118,6 @@ class Greedy:
         best = feasible.best(totals)
         if best != source:
             yield best
-        if natural:
-            return
         mask = feasible.mask.copy()
         mask[source] = False
         for node in _best_of_each(self._trial.domains(template), mask, totals):
@@ -151,3 +141,129 @@ def _best_of_each(groups: Codes, mask: Mask, totals: Codes) -> Iterator[int]:
     order = nodes[np.lexsort((nodes, -totals[nodes]))]
     _, first = np.unique(groups[order], return_index=True)
     yield from order[np.sort(first)].tolist()
+
+
+class _Rank(NamedTuple):
+    """How good a move is, the smaller the better: distance to the goal first, then certainty and cost."""
+
+    far: Distance
+    by_scores: bool
+    soft: int
+    weight: int
+    crowded: int
+    tight: int
+    pod: int
+    target: int
+
+
+def unpinned_moves(
+    trial: TrialCluster, movable: Movable, protections: Protections, most: int | None
+) -> Sequence[Move]:
+    """Such moves in their order, at most `most` if that is given; the trial cluster stays as it is."""
+    with trial.after(()):
+        return UnpinnedMoves(trial, movable, protections).repair(most)
+
+
+class UnpinnedMoves:
+    """Repairs broken constraints with such moves, and makes them on the trial cluster."""
+
+    def __init__(self, trial: TrialCluster, movable: Movable, protections: Protections) -> None:
+        self._trial = trial
+        self._movable = movable
+        self._kinds = protections.kinds
+        self._none = trial.problem.nodes.none
+        self._limits = EvictionLimits(trial, movable, protections)
+        self._greedy = Greedy(trial, movable, self._limits)
+
+    def repair(self, most: int | None) -> list[Move]:
+        """Moves until none is an improvement; where no move is forced, any that helps."""
+        moves: list[Move] = []
+        while most is None or len(moves) < most:
+            broken = self._trial.ledger.broken(self._kinds)
+            fresh = [*self._round(broken, None if most is None else most - len(moves))]
+            if not fresh:
+                fresh = self._greedy.repair(broken[:1], 1)
+            if not fresh:
+                fresh = next((found for d in broken[1:] if (found := self._greedy.repair([d], 1))), [])
+            if not fresh:
+                break
+            moves += fresh
+        return moves
+
+    def _round(self, broken: Sequence[TrackedConstraint], most: int | None) -> Iterator[Move]:
+        """At most one move for each of some constraints; they have been made."""
+        for number, constraint in enumerate(broken):
+            if most is not None and number >= most:
+                return
+            way = min(self._ways(constraint), default=None) if constraint.excess() else None
+            if way is not None:
+                move = Move(way.pod, int(self._trial.state.node_of[way.pod]), way.target)
+                self._trial.make(move)
+                self._limits.remember((move,))
+                yield move
+
+    def _ways(self, constraint: TrackedConstraint) -> Iterator[_Rank]:
+        """The forced moves that bring a constraint nearer to its goal, from domains with too many."""
+        surplus = constraint.surplus()
+        for domain in np.flatnonzero(surplus).tolist():
+            for pod in self._greedy.candidates(constraint, domain):
+                way = self._way(pod)
+                if way is not None:
+                    yield way
+
+    def _way(self, pod: int) -> _Rank | None:
+        """The rank of evicting a pod; None unless all possible landings are equally good."""
+        trial, template = self._trial, self._trial.template(pod)
+        cared = [d for d in trial.ledger.of(template) if d.rule.constraint.when_unsatisfiable in self._kinds]
+        far, crowded = distance(cared), self._crowded(template, int(trial.state.node_of[pod]))
+        lifted, found = OffNode(trial, pod), None
+        feasible, tops = trial.tops(template) if lifted.is_harmless else (self._none, self._none)
+        for by_scores, nodes in enumerate((feasible, tops)):
+            reached = self._reached(lifted, nodes, cared)
+            if reached is not None and reached < far:
+                target = int(np.flatnonzero(tops)[0])
+                trial.state.bind(pod, target)
+                soft = sum(d.excess() for d in trial.ledger.of(template) if not d.hard)
+                weight, many = int(self._movable.weights[pod]), int(nodes.sum())
+                found = _Rank(reached, bool(by_scores), soft, weight, -crowded, -many, pod, target)
+                break
+        lifted.back()
+        return found
+
+    def _reached(self, lifted: OffNode, nodes: Mask, cared: Sequence[TrackedConstraint]) -> Distance | None:
+        """The distance of constraints from their goal if a pod lands on these nodes; None if nodes differ."""
+        found = set[Distance]()
+        for node in self._different(nodes, cared):
+            if lifted.lands(node, nearer=False) is None:
+                return None
+            found.add(distance(cared))
+            lifted.lift()
+        return found.pop() if len(found) == 1 else None
+
+    @staticmethod
+    def _different(nodes: Mask, constraints: Sequence[TrackedConstraint]) -> list[int]:
+        """One of these nodes for each class that constraints distinguish: by domain, or by its counts."""
+        inside = np.flatnonzero(nodes)
+        if not inside.size:
+            return []
+        traits: list[Ints] = []
+        for constraint in constraints:
+            codes = constraint.rule.column.codes[inside]
+            own = len(constraint.rule.column.values) * 2 > len(nodes)
+            for counts in (constraint.rule.counts, constraint.held):
+                sums = np.append(counts.sums(), 0)
+                traits.append((sums[codes] if own else codes).astype(np.int64))
+            traits.append(constraint.rule.counts.eligible[inside].astype(np.int64))
+        if not traits:
+            return [int(inside[0])]
+        first = np.unique(np.array(traits), axis=1, return_index=True)[1]
+        found: list[int] = inside[np.sort(first)].tolist()
+        return found
+
+    def _crowded(self, template: int, node: int) -> int:
+        """The pods on a node that count for the constraints of a template."""
+        return sum(
+            int(constraint.rule.tally.counts[node])
+            for constraint in self._trial.ledger.of(template)
+            if template in constraint.members
+        )

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from planner.eviction.protections import Protections
 from planner.landing.single_landings import SingleLandings
-from planner.moves.constraint_counts import TrackedConstraint, excesses
+from planner.moves.constraint_counts import excesses
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
-from planner.rebalance.search.limits import EvictionLimits
+from planner.rebalance.search.evaluation import EvictionLimits, groups_of
 
 #: The largest count in one byte: no tiny cluster has more pods, nor a plan for it more moves.
 _MOST_COUNTED = 255
@@ -54,10 +55,14 @@ class PlacementStep:
 
 @dataclass(frozen=True, slots=True)
 class _Hole:
-    """A placement without one pod: the excess of hard constraints, and the nodes where the pod may land."""
+    """A placement without one pod: the excess of hard constraints, and the nodes where the pod may land.
+
+    `lonely` are the nodes from which it may not have come: pods there would have lost an affinity peer.
+    """
 
     hard: tuple[int, ...]
     open_to: tuple[int, ...]
+    lonely: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +88,11 @@ class Placements:
         self._trial = TrialCluster(trial.problem, trial.part) if landings is None else landings.trial
         self._nodes = trial.problem.nodes.size
         self.kinds = [*_kinds(trial, movable)]
-        self._groups = [*self._apart()]
         self._hard = [constraint for constraint in self._trial.ledger.constraints if constraint.hard]
+        #: Of constraints that share no movable template a move affects one alone.
+        self._groups = [*groups_of(self._trial.ledger, movable, self._hard, hard=True)]
         self._soft = [constraint for constraint in self._trial.ledger.constraints if not constraint.hard]
-        self._judged: dict[bytes, Judged] = {}
-        self._holes: dict[tuple[bytes, int], _Hole] = {}
-        self._breaks_affinity: dict[tuple[bytes, int, int], bool] = {}
+        self._judge, self._hole = cache(self._judged), cache(self._without_one)
         node_of = trial.problem.node_of
         self._standing = [
             [[pod for pod in kind.pods if node_of[pod] == node] for node in range(self._nodes)]
@@ -104,17 +108,16 @@ class Placements:
 
     def judged(self, placement: Placement) -> Judged:
         """The excess of a placement, and the moves that it still needs."""
-        key = placement[: len(self._now)]
-        found = self._judged.get(key)
-        if found is None:
-            self._take(key)
-            needs = (
-                max((d.moves_needed(closed=False) or 0 for d in group if d.excess()), default=0)
-                for group in self._groups
-            )
-            soft = sum(constraint.excess() for constraint in self._soft)
-            found = self._judged[key] = Judged(excesses(self._hard), soft, sum(needs))
-        return found
+        return self._judge(placement[: len(self._now)])
+
+    def _judged(self, counts: bytes) -> Judged:
+        self._take(counts)
+        needs = (
+            max((d.moves_needed(closed=False) or 0 for d in group.constraints if d.excess()), default=0)
+            for group in self._groups
+        )
+        soft = sum(constraint.excess() for constraint in self._soft)
+        return Judged(excesses(self._hard), soft, sum(needs))
 
     def occupied(self, placement: Placement) -> Iterable[int]:
         """The positions in a placement at which pods are counted."""
@@ -130,14 +133,15 @@ class Placements:
         before = self.judged(placement).hard
         kind, source = divmod(place, self._nodes)
         gone = self._evicted(placement, place)
-        if gone is None or (not loose and self._is_worse(self._hole(gone, kind).hard, before)):
+        if gone is None:
             return
-        if self._breaks_affinity_of(gone, kind, source):
+        hole = self._hole(gone[: len(self._now)], kind)
+        if source in hole.lonely or (not loose and _is_worse(hole.hard, before)):
             return
-        for target in self._hole(gone, kind).open_to:
+        for target in hole.open_to:
             if target != source:
                 after, step = _with(gone, kind * self._nodes + target, 1), PlacementStep(kind, source, target)
-                if not self._is_worse(self.judged(after).hard, before) and self._lands(placement, step):
+                if not _is_worse(self.judged(after).hard, before) and self._lands(placement, step):
                     yield step, after
 
     def _lands(self, placement: Placement, step: PlacementStep) -> bool:
@@ -158,10 +162,6 @@ class Placements:
             moves.append(Move(pod, step.source, step.target))
         return moves
 
-    @staticmethod
-    def _is_worse(after: Sequence[int], before: Sequence[int]) -> bool:
-        return any(now > then for now, then in zip(after, before, strict=True))
-
     def _evicted(self, placement: Placement, place: int) -> Placement | None:
         """The placement without one pod; None where a limit on evictions does not allow that."""
         gone = _with(placement, place, -1)
@@ -171,25 +171,12 @@ class Placements:
             gone = _with(gone, quota.place, 1)
         return gone
 
-    def _hole(self, gone: Placement, kind: int) -> _Hole:
-        key = gone[: len(self._now)], kind
-        found = self._holes.get(key)
-        if found is None:
-            self._take(key[0])
-            trial, template = self._trial, self.kinds[kind].template
-            feasible = trial.framework(template).feasible(trial.plan(template))
-            nodes = np.flatnonzero(feasible.mask).tolist()
-            found = self._holes[key] = _Hole(excesses(self._hard), tuple(nodes))
-        return found
-
-    def _breaks_affinity_of(self, gone: Placement, kind: int, source: int) -> bool:
-        key = gone[: len(self._now)], kind, source
-        found = self._breaks_affinity.get(key)
-        if found is None:
-            self._take(key[0])
-            breaks = self._trial.breaks_affinity_of(self.kinds[kind].template, source)
-            found = self._breaks_affinity[key] = breaks
-        return found
+    def _without_one(self, gone: bytes, kind: int) -> _Hole:
+        self._take(gone)
+        trial, template = self._trial, self.kinds[kind].template
+        feasible = trial.framework(template).feasible(trial.plan(template))
+        lonely = (node for node in range(self._nodes) if trial.breaks_affinity_of(template, node))
+        return _Hole(excesses(self._hard), tuple(np.flatnonzero(feasible.mask).tolist()), frozenset(lonely))
 
     def _take(self, counts: bytes) -> None:
         """Put the trial cluster into a placement, given as pods of every kind on every node."""
@@ -223,19 +210,6 @@ class Placements:
                     for key, most in limits.of(kind.template, node)
                 ]
 
-    def _apart(self) -> Iterator[list[TrackedConstraint]]:
-        """The hard constraints in groups that share no movable template: a move affects one group alone."""
-        movable = {kind.template for kind in self.kinds}
-        left = [constraint for constraint in self._trial.ledger.constraints if constraint.hard]
-        while left:
-            group, templates = [left.pop(0)], set[int]()
-            for constraint in group:
-                templates |= movable.intersection(constraint.members.union(constraint.carriers))
-                near = [d for d in left if templates.intersection(d.members.union(d.carriers))]
-                left = [d for d in left if d not in near]
-                group += near
-            yield group
-
 
 def _kinds(trial: TrialCluster, movable: Movable) -> Iterator[MovableKind]:
     for template in sorted(movable.templates):
@@ -248,3 +222,7 @@ def _with(placement: Placement, place: int, change: int) -> Placement:
     made = bytearray(placement)
     made[place] += change
     return bytes(made)
+
+
+def _is_worse(after: Sequence[int], before: Sequence[int]) -> bool:
+    return any(now > then for now, then in zip(after, before, strict=True))

@@ -1,18 +1,28 @@
-"""Regions cut out of a cluster: sites, movable pods, room, and the constraints that count them."""
+"""Regions cut out of a cluster for the solver, and lower bounds on moves, by counting and by relaxed regions.
+
+A region has sites, movable pods, room, and the constraints that count them.  Groups of constraints that share
+no movable pods compete for room alone.  A relaxation leaves room out, so the bounds of groups add up.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner.cpsat.region import Place, Region, RegionConstraint, RegionLimit
 from planner.moves.constraint_counts import TrackedConstraint
-from planner.problem.nodes import Codes, Ints, Mask
-from planner.rebalance.search.evaluation import Evaluator
-from planner.rebalance.search.limits import EvictionLimits
+from planner.moves.trial_cluster import Move
+from planner.problem.nodes import Codes, Ints
+from planner.proof import effort
+from planner.proof.bounds import Assumption, Bound, Claim
+from planner.rebalance.search.evaluation import ConstraintGroup, Evaluator, EvictionLimits, Found
+
+if TYPE_CHECKING:
+    from planner.cpsat.moves import Shift
 
 
 class Regions:
@@ -114,12 +124,7 @@ class Regions:
         cuts = np.flatnonzero(np.diff(keys[order])) + 1
         parts = np.split(order, cuts) if order.size else []
         asking = _sites_of(of, group)
-        spares = constraint.bears_less()[:-1] & (constraint.surplus() == 0)
-        places = tuple(
-            _place(constraint, asking, spares, sites[part], np.unique(codes[part])) for part in parts
-        )
-        asked = constraint.members.intersection(constraint.carriers, templates) if constraint.hard else ()
-        kept_out = [t for t in asked if any(plugin.compares for plugin in self._trial.plan(t).changing)]
+        places = tuple(_place(constraint, asking, sites[part], np.unique(codes[part])) for part in parts)
         return RegionConstraint(
             constraint.hard,
             constraint.max_skew,
@@ -127,7 +132,6 @@ class Regions:
             constraint.members.intersection(templates),
             tuple(t for t in constraint.carriers if t in templates),
             places,
-            tuple(sorted(kept_out)),
         )
 
     def _room(
@@ -139,7 +143,7 @@ class Regions:
 
 
 def _place(
-    constraint: TrackedConstraint, asking: Mapping[int, list[int]], spares: Mask, sites: Codes, codes: Codes
+    constraint: TrackedConstraint, asking: Mapping[int, list[int]], sites: Codes, codes: Codes
 ) -> Place:
     where = {site for code in codes.tolist() for site in asking[code]}
     return Place(
@@ -148,7 +152,6 @@ def _place(
         len(codes),
         int(constraint.rule.counts.sums()[codes].sum()),
         int(constraint.held.sums()[codes].sum()),
-        bool(spares[codes].all()),
     )
 
 
@@ -160,3 +163,95 @@ def _sites_of(codes: Codes, group: Codes) -> Mapping[int, list[int]]:
     for pair in np.unique(codes[here] * width + group[here]).tolist():
         found[pair // width].append(pair % width)
     return found
+
+
+_SOFT = "softExcess"
+
+
+class LowerBounds:
+    """Bounds for the moves that repair some groups of constraints."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._stages = evaluator.stages
+        self._movable = evaluator.movable
+
+    def improve(self, best: Found) -> Found:
+        """No other moves, but the tighter bounds of a relaxed model, group by group.
+
+        Groups in which counting says as much as the moves have, and those that are too large, are counted.
+        """
+        it = self._evaluator
+        counted = [self._counted(group) for group in it.groups]
+        it.set(best[0])
+        loose = [
+            self._achieved(group, best[0]) != least for group, least in zip(it.groups, counted, strict=True)
+        ]
+        it.set()
+        total = Counter(dict.fromkeys(self._stages, 0))
+        for group, is_loose, least in zip(it.groups, loose, counted, strict=True):
+            total.update(self._relaxed(group) if is_loose else least)
+        it.learn(chained(self._stages, total, "a relaxation without room"))
+        return best
+
+    def counted(self) -> Iterator[Claim]:
+        """Claims by counting alone: of each group the moves that its most demanding constraint needs."""
+        total = Counter(dict.fromkeys(self._stages, 0))
+        for group in self._evaluator.groups:
+            total.update(self._counted(group))
+        return chained(self._stages, total, "counting")
+
+    def _counted(self, group: ConstraintGroup) -> Counter[str]:
+        least = max(
+            (_least_moves(constraint) for constraint in group.constraints if constraint.hard), default=0
+        )
+        weights = [int(self._movable.weights[self._movable.of(t)].min()) for t in group.templates]
+        return Counter(moves=least, disruption=least * min(weights, default=0))
+
+    def _achieved(self, group: ConstraintGroup, moves: Sequence[Move]) -> Counter[str]:
+        """What moves have of a group on the trial cluster after them."""
+        pods = [move.pod for move in moves if self._evaluator.trial.template(move.pod) in group.templates]
+        excess = sum(d.excess() for d in group.constraints if d.hard or _SOFT in self._stages)
+        weight = int(self._movable.weights[pods].sum()) if pods else 0
+        return Counter(moves=len(pods), disruption=weight, **({_SOFT: excess} if excess else {}))
+
+    def _relaxed(self, group: ConstraintGroup) -> Mapping[str, int]:
+        """The bounds of a model of one group."""
+        from planner.cpsat.moves import MoveModel
+
+        it, region = self._evaluator, Regions(self._evaluator).relaxed(group.templates, group.constraints)
+        if region.size > effort.REGION_VARIABLES:
+            return {}
+        shift = MoveModel(region, most_moves=it.most).solve(
+            self._stages, it.meter, effort.RELAXED_REGION_WORK
+        )
+        return proved_by(shift, self._stages)
+
+
+def proved_by(shift: Shift | None, stages: Sequence[str]) -> Mapping[str, int]:
+    """The bounds of a model's stages, up to the first one that it did not reach."""
+    bounds: dict[str, int] = {}
+    if shift is None:
+        return bounds
+    for name in stages:
+        bounds[name] = shift.bounds.get(name, 0)
+        if shift.values.get(name) != bounds[name]:
+            break
+    return bounds
+
+
+def chained(
+    stages: Sequence[str], bounds: Mapping[str, int], source: str, *assumes: Assumption
+) -> Iterator[Claim]:
+    """A claim for every stage with a bound, about plans that reach the bounds before."""
+    given: dict[str, int] = {}
+    for name in stages:
+        if name not in bounds:
+            return
+        yield Claim(name, Bound(bounds[name], source, frozenset(assumes)), dict(given))
+        given[name] = bounds[name]
+
+
+def _least_moves(constraint: TrackedConstraint) -> int:
+    """The least number of moves after which a constraint has no excess."""
+    return (constraint.moves_needed(closed=False) or 0) if constraint.excess() else 0

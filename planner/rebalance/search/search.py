@@ -27,13 +27,13 @@ from planner.moves.pin_policy import PinPolicy
 from planner.moves.trial_cluster import TrialCluster
 from planner.proof import effort
 from planner.proof.meter import Meter
-from planner.rebalance.lower_bounds import LowerBounds
 from planner.rebalance.search.chains import Chained
 from planner.rebalance.search.evaluation import Evaluator, Found, FoundMoves, Values, stages_of
 from planner.rebalance.search.exact import ModelOfAllNodes
 from planner.rebalance.search.exhaustive import Exhaustive, TriedOut, is_tiny
 from planner.rebalance.search.greedy import AsScheduled
 from planner.rebalance.search.placements import Placements
+from planner.rebalance.search.regions import LowerBounds
 
 __all__ = ["Found", "FoundMoves", "MoveSearch", "stages_of"]
 
@@ -94,22 +94,18 @@ class MoveSearch:
     ) -> None:
         self._evaluator = Evaluator(trial, movable, protections, meter, most)
 
-    def run(self, *, natural: bool = False) -> FoundMoves:
-        """The best moves found; with `natural` only moves to the scheduler's own choice."""
+    def run(self) -> FoundMoves:
+        """The best moves found."""
         it = self._evaluator
         best = it.of(())
-        if natural:
-            best = AsScheduled(it, natural=True).improve(best)
-        else:
-            it.learn(LowerBounds(it).counted())
-            for entry in (entry for entry in NEIGHBOURHOODS if self._size in entry.sizes):
-                it.meter.look_for(entry.sought)
-                best = it.best((best, entry.make(it).improve(best)))
-                it.tell(best)
-                it.set()
-                if not it.is_open(best) or it.meter.over():
-                    break
-        it.set()
+        it.learn(LowerBounds(it).counted())
+        for entry in (entry for entry in NEIGHBOURHOODS if self._size in entry.sizes):
+            it.meter.look_for(entry.sought)
+            best = it.best((best, entry.make(it).improve(best)))
+            it.tell(best)
+            it.set()
+            if not it.is_open(best) or it.meter.over():
+                break
         return it.result(best)
 
     @property

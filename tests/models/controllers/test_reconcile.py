@@ -6,6 +6,7 @@ import pytest
 
 from models import Cluster, InputError
 from models.controllers.reconcile import reconcile, workloads_of
+from tests.builders import priority_class
 from tests.models.manifests import Object, node, pod, reference, workload
 
 
@@ -26,15 +27,9 @@ def test_a_snapshot_that_was_just_read_is_settled() -> None:
 
 def test_what_is_lacking_comes() -> None:
     """A pod that is taken out is made again by its controller, with the class's priority."""
-    classes = {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": "gold"},
-        "value": 7,
-    }
     owner = workload("ReplicaSet", "web", replicas=2)
     owner["spec"]["template"]["spec"]["priorityClassName"] = "gold"
-    cluster = Cluster.from_objects([classes, node("n1"), owner])
+    cluster = Cluster.from_objects([priority_class("gold", 7), node("n1"), owner])
     left = replace(cluster, pods=cluster.pods[:1])
     assert [item.key for item in reconcile(left).pods] == ["default/web-1", "default/web-2"]
     assert [item.priority for item in reconcile(left).pods] == [7, 7]

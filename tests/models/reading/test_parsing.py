@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from models.objects.pod import Pod
 from models.reading.parsing import parse
 from tests.models.manifests import pod, workload
+from tests.strategies import relaxed
 
 STYLES: list[dict[str, Any]] = [{"separators": (",", ":")}, {}, {"indent": 4}]
 WORDS = ["spec", "status", "nodeName", "managedFields"]
@@ -35,6 +36,7 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
     return item | {key: later[key] for key in keys}
 
 
+@relaxed
 @given(pods(), st.sampled_from(STYLES))
 def test_both_ways_agree(item: dict[str, Any], style: dict[str, Any]) -> None:
     """However the text is laid out, and whether the pod has a status or not."""

@@ -20,7 +20,7 @@ from planner.cpsat.variables import Batch
 from planner.problem.node_groups import NodeGroups
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
-from tests.builders import ZONE, Object, claim, cluster, node, pod, scheduler, spread, term, volume
+from tests.builders import ZONE, Object, claim, cluster, csi_node, node, pod, scheduler, spread, term, volume
 from tests.planner.batch.enumeration import is_admissible, most_pods, pods_placed
 from tests.strategies import clusters, relaxed
 
@@ -168,17 +168,6 @@ def test_two_profiles_in_one_batch(objects: list[Object], off: set[str]) -> None
     assert pods_placed(plan) == best if plan.status == "Optimal" else pods_placed(plan) <= best
 
 
-def _slots(name: str, driver: str, count: int) -> Object:
-    """How many volumes of a driver a node attaches."""
-    drivers = [{"name": driver, "nodeID": name, "allocatable": {"count": count}}]
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "CSINode",
-        "metadata": {"name": name},
-        "spec": {"drivers": drivers},
-    }
-
-
 def _attached(name: str) -> tuple[Object, Object]:
     """A volume of the driver `disk`, and the claim of the same name that is bound to it."""
     return volume(name, csi={"driver": "disk", "volumeHandle": name}), claim(name, bound_to=name)
@@ -197,7 +186,7 @@ ONE_SIDED: dict[str, tuple[list[Object], Object, Object]] = {
     ),
     "VolumeRestrictions": ([node("n1")], _DISK, _DISK),
     "NodeVolumeLimits": (
-        [node("n1"), _slots("n1", "disk", 1), *_attached("one"), *_attached("two")],
+        [node("n1"), csi_node("n1", "disk", 1), *_attached("one"), *_attached("two")],
         {"claims": ["one"]},
         {"claims": ["two"]},
     ),

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.batch.packing.best_fit import best_fit
-from planner.batch.packing.filling import Filling
-from planner.batch.packing.keep_on_current_node import kept_on_current_node
+from planner.batch.packing.filling import Filling, best_fit, kept_on_current_node
 from planner.batch.packing.patterns import NodeRoom, Patterns
 from planner.batch.packing.vectors import Units
 from planner.cpsat.cover import Alike, CoverModel

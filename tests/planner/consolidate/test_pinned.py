@@ -12,8 +12,7 @@ from planner.problem.problem import Problem
 from planner.whatif.nodes import cordon
 from tests import seeds
 from tests.builders import ZONE, budget, cluster, node, pod, spread
-from tests.planner.consolidate.drawn import cases, crowded
-from tests.planner.consolidate.test_plan import owned, planned
+from tests.planner.consolidate.test_plan import owned, planned, several
 
 BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 
@@ -37,11 +36,11 @@ def test_every_order_and_every_tie_empties_the_nodes(seed: int | None, pins: boo
 
     seed = seeds.fresh() if seed is None else seed
     moves = 0
-    for case in (*cases(seed, 15, lopsided=True), *map(crowded, range(seed, seed + 5))):
+    for case in several(seed, lopsided=True):
         plan = planned(case, time_limit=4, pins=pins)
         moves += len(plan.steps)
-        assert [failure(case.cluster(), plan, draw) for draw in range(5)] == [None] * 5, (case, plan.steps)
-    assert moves > 20
+        assert [failure(case.cluster(), plan, draw) for draw in range(3)] == [None] * 3, (case, plan.steps)
+    assert moves > 2
 
 
 def test_a_plan_that_is_tampered_with_fails_its_replay() -> None:

@@ -37,6 +37,14 @@ def planned(case: Drawn, **words: object) -> ConsolidationPlan:
     return consolidate(case.cluster(), prices=priced(case), price_label="type", **{"time_limit": 4, **words})  # type: ignore[arg-type]
 
 
+def several(seed: int, *, lopsided: bool = False) -> list[Drawn]:
+    """A few tiny clusters, and fewer with some twenty pods."""
+    return [
+        *cases(seed, seeds.tries(4), lopsided=lopsided),
+        *map(crowded, range(seed, seed + seeds.tries(2))),
+    ]
+
+
 def carried_out(found: Cluster, plan: ConsolidationPlan, seed: int) -> Cluster:
     """The cluster after all waves, the moves of each in a random order, placed as kube-scheduler does."""
     for name in (*(row.node for row in plan.removed), *plan.cordoned_meanwhile):
@@ -75,7 +83,7 @@ def test_whatever_kube_scheduler_chooses_the_nodes_end_empty(seed: int | None) -
     """Every plan by evictions alone, in random orders with random ties: nothing pending, all rules held."""
     seed = seeds.fresh() if seed is None else seed
     moves = 0
-    for number, case in enumerate([*cases(seed, seeds.tries(8)), *map(crowded, range(seed, seed + 3))]):
+    for number, case in enumerate(several(seed)):
         plan = planned(case)
         moves += len(plan.steps)
         for draw in range(4):
@@ -84,7 +92,7 @@ def test_whatever_kube_scheduler_chooses_the_nodes_end_empty(seed: int | None) -
             ordered = [places[name] for name in sorted(places, key=lambda name: int(name.partition("-")[2]))]
             assert case.holds(ordered), (case, plan.steps)
             assert not {f"n{place}" for place in ordered} & {row.node for row in plan.removed}
-    assert moves > 5
+    assert moves > 2
 
 
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(12))
@@ -93,7 +101,7 @@ def test_what_is_proved_is_the_truth(seed: int | None, pins: bool) -> None:
     """No plan is below the least cost of all placements; what is proved has it, with the fewest moves."""
     seed = seeds.fresh() if seed is None else seed
     proved = 0
-    for case in cases(seed, seeds.tries(20), lopsided=True):
+    for case in cases(seed, seeds.tries(10), lopsided=True):
         plan, (cost, moves) = planned(case, pins=pins), case.least()
         assert plan.cost.after >= cost
         assert plan.cost.bound is not None
@@ -102,12 +110,12 @@ def test_what_is_proved_is_the_truth(seed: int | None, pins: bool) -> None:
         if plan.status == "Optimal":
             assert (plan.cost.after, len(plan.steps)) == (cost, moves), case
             proved += 1
-    assert proved >= 10
+    assert proved >= 4
 
 
 def test_the_frontier_is_monotone() -> None:
     """More moves, never a higher cost; the last point is the plan itself, or as cheap."""
-    for case in cases(13, 20):
+    for case in cases(13, seeds.tries(8)):
         plan = planned(case, curve=True)
         points = [(point.moves, point.cost) for point in plan.frontier]
         assert points == sorted(points)
@@ -117,7 +125,7 @@ def test_the_frontier_is_monotone() -> None:
 
 def test_no_more_moves_than_asked_for() -> None:
     """The limit holds for what is carried out, too."""
-    for case in cases(14, 20):
+    for case in cases(14, seeds.tries(8)):
         assert len(planned(case, max_moves=1).steps) <= 1
 
 
@@ -228,7 +236,7 @@ def test_nothing_goes_of_an_empty_cluster() -> None:
 def test_the_last_wave_empties_a_node_that_goes(seed: int | None) -> None:
     """What went wrong: hundreds of moves followed the one that emptied the only node to go."""
     seed = seeds.fresh() if seed is None else seed
-    for case in (*cases(seed, seeds.tries(8)), *map(crowded, range(seed, seed + 3))):
+    for case in several(seed):
         plan = planned(case)
         gone = {row.node for row in plan.removed}
         last = max((step.wave for step in plan.steps), default=0)

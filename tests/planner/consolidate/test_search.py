@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 
-from planner.consolidate.bound import cost_bound, is_modelled
+from planner.consolidate.bound import CostBound, cost_bound, is_modelled
 from planner.consolidate.distribution import Distribution
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Limits, Reserve, first_layout, moves_to, read
+from planner.consolidate.recreation import Recreation
 from planner.consolidate.removable import NodeChoice, Removable
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
+from planner.consolidate.staying import Staying
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import protections_of
 from planner.moves.movable import Movable
@@ -61,7 +61,7 @@ def test_the_least_cost_is_that_of_all_placements_tried(seed: int | None) -> Non
     Where there are too many pods in a zone to begin with, layouts keep to stricter rules than plans have to.
     """
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(50), lopsided=True):
+    for case in cases(seed, seeds.tries(20), lopsided=True):
         tried, (cost, moves) = Tried(case), case.least()
         assert is_modelled(tried.trial, tried.movable)
         before = first_layout(tried.problem, tried.movable)
@@ -80,7 +80,7 @@ def test_the_least_cost_is_that_of_all_placements_tried(seed: int | None) -> Non
 def test_layouts_hold_every_pod_by_the_rules(seed: int | None) -> None:
     """No pod is on a node that goes, and what held before holds still."""
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(25)):
+    for case in cases(seed, seeds.tries(12)):
         tried = Tried(case)
         found = tried.search()
         places = tried.places(found)
@@ -98,7 +98,7 @@ def test_quotas_of_kinds_lead_to_layouts_that_hold_every_pod(
     """
     monkeypatch.setattr(effort, "LINEAR_BOUND", 0)
     monkeypatch.setattr(effort, "KEPT_AT_ONCE", 0)
-    seed, cheaper = seeds.fresh() if seed is None else seed, Counter[int]()
+    seed, cheaper = seeds.fresh() if seed is None else seed, 0
     for case in cases(seed, seeds.tries(12)):
         # Where the bound is below the truth, pods are placed anew until all work is spent.
         tried, (cost, _) = Tried(case, work=1.0), case.least()
@@ -108,27 +108,24 @@ def test_quotas_of_kinds_lead_to_layouts_that_hold_every_pod(
         found = tried.search()
         assert found.least_cost <= cost <= tried.removable.cost(found.layout.removed), case
         assert case.holds(tried.places(found)), case
-        for kind, quotas in enumerate(bound.quotas):
+        if bound.quotas is not None:
             mark = tried.trial.state.mark()
             removal = Distribution(tried.trial, tried.movable, tried.removable, Limits(), tried.meter)
-            removal.follow(quotas)
+            removal.follow(bound.quotas, 0.8)
             by_quotas = read(tried.trial, tried.movable, removal.removed)
-            nodes = tried.places(FoundLayout(before, (), by_quotas, 0))
+            nodes = tried.places(FoundLayout(before, (), by_quotas, 0, bound))
             assert case.holds(nodes), case
             assert not removal.removed[nodes].any(), case
-            cheaper[kind] += bool(
-                tried.removable.cost(removal.removed) < tried.removable.cost(before.removed)
-            )
+            cheaper += tried.removable.cost(removal.removed) < tried.removable.cost(before.removed)
             tried.trial.state.rollback(mark)
-    assert len(cheaper) == 2, "both kinds of quotas"
-    assert all(cheaper.values()), cheaper
+    assert cheaper, "no quotas lead anywhere"
 
 
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(3))
 def test_the_search_is_never_above_autoscalers(seed: int | None) -> None:
     """Nodes taken away one after the other, the emptiest first, are where it starts."""
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(25)):
+    for case in cases(seed, seeds.tries(12)):
         tried = Tried(case)
         removal = NodeRemoval(
             tried.trial,
@@ -147,7 +144,7 @@ def test_the_search_is_never_above_autoscalers(seed: int | None) -> None:
 @pytest.mark.parametrize("most", [0, 1, 2])
 def test_no_more_moves_than_allowed(most: int) -> None:
     """A layout within the limit; its bound holds for all layouts with so few moves."""
-    for case in cases(100 + most, 40):
+    for case in cases(100 + most, seeds.tries(15)):
         tried = Tried(case)
         found = tried.search(most_moves=most)
         assert found.layout.moves(found.before) <= most
@@ -158,7 +155,7 @@ def test_no_more_moves_than_allowed(most: int) -> None:
 def test_the_least_cost_with_a_reserve_is_that_of_all_placements_tried(seed: int | None) -> None:
     """A third of the cpu of all nodes kept stays free where the placements tried leave it, too."""
     seed = seeds.fresh() if seed is None else seed
-    for case in cases(seed, seeds.tries(25), lopsided=True):
+    for case in cases(seed, seeds.tries(12), lopsided=True):
         tried = Tried(case)
         needed = sum(one.cpu for one in case.pods)
         if needed * 1000 > 667 * sum(case.cpu):
@@ -181,3 +178,25 @@ def test_bounds_do_not_speak_of_what_the_models_do_not_know() -> None:
 def test_spread_that_is_broken_already_is_in_the_bounds() -> None:
     """Most clusters are lopsided after a scale-down: some of the cases are, too."""
     assert any(case.is_lopsided for case in cases(1, 50, lopsided=True))
+
+
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(5))
+def test_pods_that_need_not_move_come_back(seed: int | None) -> None:
+    """The same nodes go, every rule holds, and no more pods move than before; somewhere fewer do."""
+    seed, saved = seeds.fresh() if seed is None else seed, 0
+    for case in cases(seed, seeds.tries(60)):
+        tried = Tried(case)
+        before, limits = first_layout(tried.problem, tried.movable), Limits()
+        about, meter = (tried.trial, tried.movable, tried.removable, limits), tried.meter.part(0.05)
+        recreation = Recreation(*about, meter, before=before)
+        recreation.improve(0)
+        first = read(tried.trial, tried.movable, recreation.removed)
+        staying = Staying(*about, tried.meter, first.removed, before)
+        staying.bring_back()
+        layout = read(tried.trial, tried.movable, staying.removed)
+        nodes = tried.places(FoundLayout(before, (), layout, 0, CostBound(0)))
+        assert case.holds(nodes), case
+        assert not first.removed[nodes].any(), case
+        assert layout.moves(before) <= first.moves(before), case
+        saved += first.moves(before) - layout.moves(before)
+    assert saved, "no pod came back"

@@ -34,6 +34,4 @@ def job(name: str = "sums", parallelism: int = 3, status: Object | None = None, 
 def of_job(name: str, on: str, owner: str = "sums", **words: Any) -> Object:
     """A running pod of a Job, spread over zones with the others."""
     more = {"app": "web", "cpu": "100m", "spread": [spread(ZONE)], **words}
-    made = pod(name, on, owner=f"Job/{owner}", **more)
-    made["metadata"]["ownerReferences"][0]["apiVersion"] = "batch/v1"
-    return made
+    return pod(name, on, owner=f"Job/{owner}", **more)

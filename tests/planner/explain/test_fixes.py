@@ -5,6 +5,7 @@ import pytest
 from tests.builders import (
     ZONE,
     Object,
+    budget,
     claim,
     labelled,
     node,
@@ -197,15 +198,10 @@ def test_a_pod_that_asks_for_the_device_may_tolerate_its_taint() -> None:
 def test_a_deletion_that_a_budget_forbids_is_not_safe() -> None:
     """With a budget that allows nothing the pod in the way is not offered; with room in it, it is."""
     for least, safe in ((1, False), (0, True)):
-        budget = {
-            "apiVersion": "policy/v1",
-            "kind": "PodDisruptionBudget",
-            "metadata": {"name": "db", "namespace": "default"},
-            "spec": {"minAvailable": least, "selector": {"matchLabels": {"app": "db"}}},
-        }
+        guard = budget("db", "db", minAvailable=least)
         owner = workload("ReplicaSet", "db")
         full = pod("db-1", on="a", app="db", cpu="4", owner=owner)
-        found = only(node("a", cpu="4"), owner, full, budget, pod("new", cpu="2"))
+        found = only(node("a", cpu="4"), owner, full, guard, pod("new", cpu="2"))
         offered = [change.action for fix in found.fixes for change in fix.changes]
         assert ("DeletePod" in offered) == safe
         assert ("DeletePod" in [c.action for fix in found.risky for c in fix.changes]) != safe

@@ -9,7 +9,7 @@ from planner import rebalance
 from planner.documents.move_plan import OnNodes, WithLabels
 from tests import seeds
 from tests.builders import HARD, HOST, SOFT, ZONE, Object, cluster, node, pod, spread
-from tests.planner.rebalance.lopsided import KINDS, lopsided
+from tests.planner.rebalance.lopsided import KINDS, drawn
 from tests.planner.rebalance.test_recordings import wrong_in
 
 
@@ -73,7 +73,7 @@ def test_what_may_come_straight_back_is_pinned_or_left() -> None:
 def test_every_plan_holds_wherever_replacements_land(soft: bool) -> None:
     """Fresh clusters: random runs of the plan all end as the document says."""
     for seed in seeds.seeds(1):
-        given = lopsided(seed, KINDS[seed % 4], soft_alone=soft)
+        given = drawn(seed, KINDS[seed % 4], soft_alone=soft)
         plan = rebalance(given, soft=soft, time_limit=5)
         assert plan.after.hard_excess <= plan.before.hard_excess
         assert plan.after.pending == 0

@@ -41,11 +41,6 @@ NO_BUDGETS = {
     # How many states are kept for the next question.
     "_NODES_KEPT",
     "_LEAST_KEPT",
-    # Seconds by the clock, which only cuts: work is what is budgeted.
-    "_LEAST_SECONDS",
-    "_PODS_A_SECOND",
-    "_CHECK",
-    "_MOST_CHECK",
 }
 
 

@@ -6,18 +6,21 @@ import random
 from typing import Any
 
 from models import Cluster
+from tests import seeds
 from tests.builders import HARD, HOST, SOFT, ZONE, cluster, node, pod, spread
 
 Object = dict[str, Any]
 KINDS = ("rebalance", "tight", "outage", "mixed")
 
 
-def lopsided(seed: int, kind: str, *, soft_alone: bool = False) -> Cluster:
-    """A cluster of some 20 nodes and up to 350 pods whose spread violates its constraints."""
+def lopsided(seed: int, kind: str, *, soft_alone: bool = False, small: bool = False) -> Cluster:
+    """A cluster whose spread is violated: some 20 nodes and up to 350 pods, or a third of that."""
     draw = random.Random(f"{kind} {seed}")
     zones = 3
     count = draw.randint(9, 15) if kind == "mixed" else draw.choice((15, 18, 20))
     apps = draw.randint(3, 6) if kind == "mixed" else draw.randint(10, 26)
+    if small:
+        count, apps = max(zones * 2, count // 2), max(3, apps // 3)
     made = [_app(draw, number, soft_alone=soft_alone) for number in range(apps)]
     constraint = sum(size * replicas for size, replicas, _ in made)
     fill = {"rebalance": 0.65, "tight": 0.8, "outage": 0.55, "mixed": 0.4}[kind]
@@ -33,6 +36,11 @@ def lopsided(seed: int, kind: str, *, soft_alone: bool = False) -> Cluster:
         pods += _filling(draw, free, zones)
     nodes = [_node(draw, number, number % zones, cpu, kind) for number in range(count)]
     return cluster(*nodes, *pods)
+
+
+def drawn(seed: int, kind: str, *, soft_alone: bool = False) -> Cluster:
+    """A small one in a quick run, a whole one in a long run."""
+    return lopsided(seed, kind, soft_alone=soft_alone, small=seeds.EFFORT == 1)
 
 
 def _app(draw: random.Random, number: int, *, soft_alone: bool) -> tuple[int, int, list[Object]]:

@@ -7,7 +7,7 @@ from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
 from planner.rebalance.search.chains import Chains
-from planner.rebalance.search.limits import EvictionLimits
+from planner.rebalance.search.evaluation import EvictionLimits
 from tests.builders import Object, cluster, node, pod, spread
 
 
@@ -80,20 +80,6 @@ def test_the_gap_that_a_pod_leaves_is_the_next_ones() -> None:
         *left_behind,
     )
     assert (moves, left) == ([("w0", "a", "b"), ("v0", "b", "a")], 0)
-
-
-def test_a_bystander_waits_for_a_smaller_one() -> None:
-    """The gap is too small for the only pod that could leave: a smaller one makes it large enough."""
-    moves, left = repaired(
-        node("a", zone="a", cpu="6"),
-        *(web(n, "a") for n in range(3)),
-        node("b", zone="b", cpu="2"),
-        other("x", "b", "2"),
-        node("c", zone="a", cpu="2"),
-        other("z", "c", "1"),
-        node("d", zone="a", cpu="1"),
-    )
-    assert (moves, left) == ([("z", "c", "d"), ("x", "b", "c"), ("w0", "a", "b")], 0)
 
 
 def test_nothing_happens_where_no_pod_can_go_anywhere() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from models import Cluster, InputError
 from planner import check, rebalance
-from planner.moves.counting_bounds import moves_needed
+from planner.moves.constraint_counts import moves_needed
 from tests.builders import HOST, SOFT, ZONE, Object, budget, cluster, node, pod, spread, term, tolerate
 from tests.planner.rebalance.test_recordings import moved, wrong_in
 from tests.strategies import relaxed

@@ -15,7 +15,7 @@ from planner.documents.move_plan import MovePlan
 from planner.proof import effort
 from tests import seeds
 from tests.builders import HOST, SOFT, Object, cluster, node, pod, spread
-from tests.planner.rebalance.lopsided import KINDS, lopsided
+from tests.planner.rebalance.lopsided import KINDS, drawn
 from tests.planner.rebalance.test_recordings import wrong_in
 
 
@@ -123,11 +123,11 @@ def _of_stateful_sets(pods: tuple[Pod, ...], chosen: set[str]) -> Iterator[Pod]:
 
 
 def test_stateful_sets_are_never_pinned() -> None:
-    """Fresh clusters, half of whose workloads are StatefulSets: a hundred random replays of every plan."""
+    """Fresh clusters, half of whose workloads are StatefulSets: thirty random replays of every plan."""
     for seed in seeds.seeds(1):
-        given = of_stateful_sets(lopsided(seed, KINDS[seed % 4]), 0.5, random.Random(seed))
+        given = of_stateful_sets(drawn(seed, KINDS[seed % 4]), 0.5, random.Random(seed))
         plan = rebalance(given, time_limit=5)
         owners = {pod.key: pod.metadata.owner_references[0].kind for pod in given.pods}
         assert all(owners[key] == "ReplicaSet" for key in pinned(plan))
         assert plan.after.hard_excess <= plan.before.hard_excess
-        assert wrong_in(given, plan, orders=100) == []
+        assert wrong_in(given, plan, orders=30) == []

@@ -26,7 +26,7 @@ def crowded(draw: random.Random) -> Iterator[Object]:
     for name in names:
         yield node(
             name,
-            zone=draw.choice("abc"),
+            zone=draw.choice(("a", "b", "c", None) if kinds > 3 else "abc"),
             cpu=draw.choice(("4", "4", "2")) if kinds > 1 else "4",
             pods=draw.choice(("110", "3")) if kinds > 2 else "110",
             taints=["gpu=x:NoSchedule"] if kinds > 3 and draw.random() < 0.2 else [],
@@ -45,6 +45,28 @@ def crowded(draw: random.Random) -> Iterator[Object]:
     for number in range(draw.randint(1, 30)):
         promised = {"nominated": draw.choice(names)} if draw.random() < 0.2 else {}
         yield pod(f"p{number:02}", **deepcopy(draw.choice(wishes)), **promised)
+
+
+def lopsided(draw: random.Random) -> Iterator[Object]:
+    """A few nodes with lesser pods of an app that are spread unevenly, and pods pending that count them."""
+    names = [f"n{number:03}" for number in range(draw.randint(2, 6))]
+    for name in names:
+        taints = ["gpu=x:NoSchedule"] if draw.random() < 0.15 else []
+        yield node(name, zone=draw.choice(("a", "b", "b", None)), cpu="8", taints=taints)
+    for number in range(draw.randint(4, 16)):
+        app, priority = draw.choice(("web", "web", "db")), draw.choice((0, 5, 20))
+        yield pod(f"r{number:02}", draw.choice(names), app=app, cpu="1", priority=priority)
+    for number in range(draw.randint(1, 6)):
+        more: Object = {"apart": [term(HOST, "db")]} if draw.random() < 0.3 else {}
+        rules = [_constraint(draw, key, "web") for key in draw.choice(((ZONE,), (HOST,), (ZONE, HOST)))]
+        yield pod(
+            f"p{number}",
+            app=draw.choice(("web", "web", "db")),
+            cpu=draw.choice(("500m", "4", "7")),
+            priority=10,
+            spread=rules,
+            **more,
+        )
 
 
 def _with_status(item: Object, **more: object) -> Object:
@@ -72,16 +94,34 @@ def _wish(draw: random.Random, kinds: int) -> Object:
         "cpu": draw.choice(("1", "2", "3", "3500m", "9")),
         "priority": draw.choice((10, 10, 100)),
     }
-    if kinds > 1 and draw.random() < 0.3:
+    if kinds > 1 and draw.random() < 0.5:
         words |= draw.choice(
             (
-                {"spread": [spread(ZONE, 1, "web")]},
+                {"spread": [_constraint(draw, draw.choice((ZONE, HOST)))]},
+                {"spread": [_constraint(draw, ZONE), _constraint(draw, HOST)]},
+                {
+                    "spread": [_constraint(draw, draw.choice((ZONE, HOST)))],
+                    "apart": [term(draw.choice((HOST, ZONE)), draw.choice(APPS))],
+                },
                 {"ports": [80]},
-                {"apart": [term(HOST, "web")]},
+                {"apart": [term(draw.choice((HOST, ZONE)), draw.choice(APPS))]},
+                {"near": [term(draw.choice((HOST, ZONE)), draw.choice(APPS))]},
                 {"never": "Never"},
             )
         )
     return words
+
+
+def _constraint(draw: random.Random, key: str, app: str | None = None) -> Object:
+    """A DoNotSchedule constraint of any sort."""
+    more: Object = {
+        "minDomains": draw.choice((2, 4)),
+        "nodeTaintsPolicy": "Honor",
+        "nodeAffinityPolicy": "Ignore",
+    }
+    chosen = draw.sample([*more], draw.choice((0, 0, 1, 2)))
+    skew = draw.choice((1, 1, 2, 5))
+    return spread(key, skew, app or draw.choice(APPS), **{name: more[name] for name in chosen})
 
 
 def _checked(preemption: Preemption, framework_of: Scheduler, percent: DefaultPreemptionArgs) -> list[str]:
@@ -110,8 +150,9 @@ def _checked(preemption: Preemption, framework_of: Scheduler, percent: DefaultPr
 
 def test_shortcuts_decide_as_trying_every_node_does() -> None:
     """Alike nodes, what is remembered from pod to pod, and nodes seen at once change no decision."""
-    for seed in seeds.seeds(10):
-        problem = Problem(Cluster.from_objects(list(crowded(random.Random(seed)))))
+    for seed in seeds.seeds(20):
+        drawn = (crowded, lopsided)[seed % 2]
+        problem = Problem(Cluster.from_objects(list(drawn(random.Random(seed)))))
         kube = Scheduler(problem)
         config = problem.cluster.scheduler_config
         args = config.profiles[0].args(DefaultPreemptionArgs) if config else DefaultPreemptionArgs()

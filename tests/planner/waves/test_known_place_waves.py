@@ -9,7 +9,7 @@ from planner.moves.trial_cluster import Move
 from planner.proof import effort
 from planner.waves.known_place_waves import KnownPlaceWaves
 from tests import seeds
-from tests.planner.rebalance.lopsided import lopsided
+from tests.planner.rebalance.lopsided import drawn, lopsided
 from tests.planner.waves.test_scarce_room_waves import drawn_plan_holds, pins
 
 
@@ -38,8 +38,8 @@ def test_every_pod_is_on_one_node_until_only_one_size_is_left(monkeypatch: pytes
         return plan_waves(waves, is_over)
 
     monkeypatch.setattr(KnownPlaceWaves, "plan_waves", watched)
-    for seed in seeds.seeds(1):
-        rebalance(lopsided(seed, "tight"), time_limit=5)
+    for seed in seeds.seeds(3):
+        rebalance(drawn(seed, "tight"), time_limit=5)
     assert planned
     for waves in planned:
         landings = [landing for wave in waves.waves for landing in wave]
@@ -49,7 +49,7 @@ def test_every_pod_is_on_one_node_until_only_one_size_is_left(monkeypatch: pytes
             assert int(landing.nodes.sum()) == 1 or len(coming) == 1, landing
 
 
-@pytest.mark.parametrize("seed", [5000, 5003, 5006])
+@pytest.mark.parametrize("seed", [5000, 5003, 5006] if seeds.EFFORT > 1 else [5003])
 def test_fewer_are_pinned_than_where_each_comes_to_the_planned_node(
     monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

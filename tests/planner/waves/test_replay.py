@@ -10,13 +10,13 @@ from planner.waves.replay import first_failure
 from tests.builders import cluster, node, pod, spread
 
 
-def _landing(problem: Problem, name: str, target: str) -> Landing:
-    """A pod that lands on one node by itself."""
+def _landing(problem: Problem, name: str, target: str, *others: str) -> Landing:
+    """A pod that lands by itself, on one node or on any of several."""
     number = next(n for n, found in enumerate(problem.pods) if found.name == name)
     nodes = problem.nodes.none.copy()
-    nodes[problem.nodes.index[target]] = True
+    nodes[[problem.nodes.index[found] for found in (target, *others)]] = True
     move = Move(number, int(problem.node_of[number]), problem.nodes.index[target])
-    return Landing(move, "filters", nodes, OnNodes(nodes=(target,)))
+    return Landing(move, "filters", nodes, OnNodes(nodes=(target, *others)))
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,20 @@ def test_a_wave_that_does_not_hold_is_told(target: str, holds: bool) -> None:
     )
     told = first_failure(TrialCluster(problem), [[_landing(problem, "web-0", target)]], soft=False)
     assert (told is None) is holds, told
+
+
+@pytest.mark.parametrize("others", [(), ("b2",)], ids=["one node is named", "both are"])
+def test_a_replacement_that_may_land_elsewhere_is_told(others: tuple[str, ...]) -> None:
+    """Each move holds where the smallest name wins; kube-scheduler draws among nodes that are as good."""
+    words = {"app": "web", "cpu": "1", "owner": "ReplicaSet/web", "spread": [spread()]}
+    problem = Problem(
+        cluster(
+            node("a1", zone="a"),
+            node("b1", zone="b"),
+            node("b2", zone="b"),
+            pod("web-0", on="a1", **words),
+            pod("web-1", on="a1", **words),
+        )
+    )
+    told = first_failure(TrialCluster(problem), [[_landing(problem, "web-0", "b1", *others)]], soft=False)
+    assert told == (None if others else "wave 1: default/web-0 does not land on a planned node")

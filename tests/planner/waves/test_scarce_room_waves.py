@@ -7,7 +7,7 @@ from planner.documents.move_plan import MovePlan
 from planner.proof import effort
 from tests import seeds
 from tests.builders import HARD, HOST, Object, cluster, node, pod, spread
-from tests.planner.rebalance.lopsided import lopsided
+from tests.planner.rebalance.lopsided import drawn, lopsided
 from tests.planner.rebalance.test_recordings import wrong_in
 
 
@@ -27,7 +27,7 @@ def test_every_plan_holds_wherever_replacements_land(kind: str) -> None:
 def drawn_plan_holds(kind: str) -> None:
     """The plan for a fresh cluster ends as the document says, in random replays."""
     for seed in seeds.seeds(1):
-        given = lopsided(seed, kind)
+        given = drawn(seed, kind)
         plan = rebalance(given, time_limit=5)
         assert plan.after.hard_excess <= plan.before.hard_excess
         assert plan.after.pending == 0

@@ -15,6 +15,7 @@ from tests.builders import (
     budget,
     claim,
     cluster,
+    csi_node,
     node,
     pod,
     replica,
@@ -265,12 +266,7 @@ def test_new_nodes_are_like_the_old_one_but_fresh() -> None:
     sick = node("a1", "a", taints=["gpu:NoSchedule", "node.kubernetes.io/not-ready:NoExecute"], cpu="7")
     sick["status"]["images"] = [{"names": ["web:1"], "sizeBytes": 1}]
     sick["spec"]["unschedulable"] = True
-    drivers = {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "CSINode",
-        "metadata": {"name": "a1"},
-        "spec": {"drivers": [{"name": "disk", "nodeID": "a1", "allocatable": {"count": 3}}]},
-    }
+    drivers = csi_node("a1", "disk", 3)
     found = add_nodes(cluster(sick, node("a1-1"), drivers, pod("p")), 2, "a1", {"pool": "big"})
     assert [item.name for item in found.nodes] == ["a1", "a1-1", "a1-2", "a1-3"]
     first = found.nodes[2]

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from models import Cluster
-from tests.builders import Object, node, spread
+from tests import builders
+from tests.builders import Object, node, reference, replica, spread
 
 CREATED = "2026-01-01T00:00:00Z"
 
@@ -54,33 +55,16 @@ def _replica_set(item: Object, replicas: int) -> Object:
             "namespace": "shop",
             "uid": "set",
             "labels": hashed,
-            "ownerReferences": [_reference(item)],
+            "ownerReferences": [reference(item)],
         },
         "spec": {"replicas": replicas, "selector": {"matchLabels": hashed}, "template": template},
     }
 
 
-def _reference(owner: Object) -> Object:
-    found = {"apiVersion": "apps/v1", "kind": owner["kind"], "controller": True}
-    return {**found, "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"]}
-
-
 def _pod(owner: Object, number: int, place: str) -> Object:
-    template = owner["spec"]["template"]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": f"{owner['metadata']['name']}-{number}",
-            "namespace": "shop",
-            "uid": f"00000000-0000-0000-0000-{number:012}",
-            "creationTimestamp": CREATED,
-            "labels": template["metadata"]["labels"],
-            "ownerReferences": [_reference(owner)],
-        },
-        "spec": {**template["spec"], "nodeName": place},
-        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    words: Object = {"uid": f"00000000-0000-0000-0000-{number:012}", "created": CREATED}
+    ready = [{"type": "Ready", "status": "True"}]
+    return replica(owner, f"{owner['metadata']['name']}-{number}", place, conditions=ready, **words)
 
 
 def zones(names: str, *, cpu: str = "4") -> list[Object]:
@@ -94,11 +78,6 @@ def manifests(*items: Object) -> Cluster:
     return Cluster.from_objects(items, partial=True)
 
 
-def budget(**spec: int | str) -> Object:
+def budget(**spec: Any) -> Object:
     """A PodDisruptionBudget over `web`, without a status: `maxUnavailable=1`."""
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"selector": {"matchLabels": {"app": "web"}}, **spec},
-    }
+    return builders.budget("web", "web", namespace="shop", **spec)

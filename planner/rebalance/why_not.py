@@ -1,25 +1,37 @@
 """Why a constraint stays broken, in the words of the scheduler: what keeps its replicas where they are.
 
 The reasons are for the cluster as the plan leaves it.  One replica of a domain with too many is taken away,
-and the filters say for every node of the domains that lack one why it is refused.
+and the filters say for every node of the domains that lack one why it is refused.  Small changes that would
+help are tried out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import numpy as np
 
+from models import Cluster
+from models.objects.pod import Pod
 from models.objects.quantity import format_quantity
 from planner.constraints.node_resources import NodeResourcesFit
+from planner.documents.move_plan import MovePlan
 from planner.eviction.budgets import ALLOWS_NONE
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Mask
+from planner.problem.problem import Problem
 from planner.proof import effort
+from planner.rebalance.alternatives import MoveTask
+from planner.rebalance.document import counted
+from planner.scheduler.scheduler import Scheduler
+from planner.waves.wave_planner import WavePlan
+from planner.whatif.letting_go import another_budget, one_replica_more
+from planner.whatif.nodes import add_nodes
 
 #: Filters that say where a pod's volumes are.
 _VOLUMES = ("VolumeBinding", "VolumeZone")
@@ -142,3 +154,72 @@ class WhyNot:
 def _spelled(resource: str, amount: int) -> str:
     """`500m cpu`: room is counted in thousandths of a cpu, and in units of everything else."""
     return f"{format_quantity(amount * (10**6 if resource == 'cpu' else 10**9))} {resource}"
+
+
+Change = tuple[str, Cluster]
+
+
+def remedies(cluster: Cluster, reasons: Iterable[Reason]) -> Iterator[Change]:
+    """Changes in words, each with the cluster after it; the first few of every kind."""
+    several = [*reasons]
+    nodes = dict.fromkeys(reason.more_room for reason in several if reason.more_room)
+    for node in [*nodes][: effort.NODES_TRIED]:
+        yield f"one more node like {node}", add_nodes(cluster, 1, node)
+    held = dict.fromkeys(reason.held for reason in several if reason.held)
+    for key in [*held][: effort.BUDGETS_TRIED]:
+        pod = next(pod for pod in cluster.pods if pod.key == key)
+        for changed, change in one_replica_more(cluster, pod):
+            yield change.summary, _in_place(changed, cluster.pods, pod)
+        yield from ((change.summary, changed) for changed, change in another_budget(cluster, pod))
+
+
+def what_would_help(task: MoveTask, plan: WavePlan, again: Callable[[Cluster], MovePlan]) -> Iterator[str]:
+    """Why constraints stay broken when all moves are made, and which small changes would help."""
+    problem, meter = task.trial.problem, task.wave_meter
+    with task.trial.after(plan.moves):
+        found = [*WhyNot(task.trial, task.movable).reasons()]
+    yield from (f"stays broken: {reason.text}" for reason in found)
+    if len(problem.pods) * problem.nodes.size > effort.TRIED_PLACES:
+        return
+    meter.look_for("what would help")
+    # Asked before and after every try: one that the clock ended has no result, as the document says.
+    for words, changed in takewhile(lambda _: not meter.over(), remedies(problem.cluster, found)):
+        tried = again(changed)
+        left = tried.after.hard_excess
+        if left < plan.excess[0] and tried.after.pending <= len(problem.queue()):
+            yield f"with {words}, {outcome(len(tried.steps), left)}"
+    meter.over()
+
+
+def outcome(moves: int, left: int) -> str:
+    """How many moves a plan has and how many pods too many it leaves."""
+    return f"a plan of {counted(moves, 'move')} leaves {counted(left, 'pod')} too many"
+
+
+def _in_place(changed: Cluster, before: Sequence[Pod], held: Pod) -> Cluster:
+    """The cluster when its new pods run where the scheduler puts them, and budgets are counted anew."""
+    known = {pod.key for pod in before}
+    problem = Problem(changed)
+    places = {
+        problem.pods[decision.pod].key: problem.nodes.names[decision.node]
+        for decision in Scheduler(problem, preemption=False).run()
+        if decision.node is not None
+    }
+    pods = tuple(
+        pod if pod.key in known or pod.key not in places else _running(pod, places[pod.key])
+        for pod in changed.pods
+    )
+    budgets = tuple(
+        budget.model_copy(update={"status": None}) if budget.namespace == held.namespace else budget
+        for budget in changed.pod_disruption_budgets
+    )
+    return replace(changed, pods=pods, pod_disruption_budgets=budgets)
+
+
+def _running(pod: Pod, node: str) -> Pod:
+    return pod.model_copy(
+        update={
+            "spec": pod.spec.model_copy(update={"node_name": node}),
+            "status": pod.status.model_copy(update={"phase": "Running"}),
+        }
+    )

@@ -1,4 +1,4 @@
-"""What the search found, as the document that is printed."""
+"""What the search found, as the document that is printed, with a reason for every move."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from planner.documents import plan
 from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep
 from planner.landing.landing import HELD, Landing
 from planner.moves.movable import Movable
-from planner.moves.trial_cluster import TrialCluster
+from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes
-from planner.proof.bounds import Claim, Measured, ObjectiveStage, judge, status_of
-from planner.rebalance.lower_bounds import certain
-from planner.rebalance.report.reasons import reasons
+from planner.proof.bounds import Bound, Claim, Measured, ObjectiveStage, judge, status_of
 from planner.state.state import State
 
 
@@ -45,7 +43,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
     if waves and after.findings > before.findings:
         raise InternalError("a plan leaves something else worse than before")
     values = _values(movable, waves, after.balance)
-    judged = tuple(_judged(values, stages, (*claims, *certain(before.balance.soft_excess))))
+    judged = tuple(_judged(values, stages, (*claims, *_certain(before.balance.soft_excess))))
     return MovePlan(
         status=status_of(stage for stage in judged if stage.name in stages),
         objective=tuple(stage.objective() for stage in judged),
@@ -85,18 +83,25 @@ def _judged(
             yield [*judge([*measured[: number + 1], pinned], claims)][-1]
 
 
+def _certain(soft_excess: int) -> Iterator[Claim]:
+    """Claims that hold for all plans: no count is below zero, and without moves everything stays as it is."""
+    for name in ("hardExcess", "moves", "disruption", "softExcess", "pinned"):
+        yield Claim(name, Bound(0, "no count is negative"))
+    yield Claim("softExcess", Bound(soft_excess, "nothing moves"), {"moves": 0})
+
+
 def _not_asked(after: PlacementCounts) -> Iterator[str]:
     """A note on soft constraints that are exceeded and were not asked to be repaired."""
     exceeded = sum(1 for found in after.spread if not found.hard and found.surplus)
     if exceeded:
-        these = (
-            "1 ScheduleAnyway constraint is"
-            if exceeded == 1
-            else f"{exceeded} ScheduleAnyway constraints are"
-        )
-        pods = after.balance.soft_excess
-        many = f"{pods} {'pod' if pods == 1 else 'pods'} too many"
+        these = f"{counted(exceeded, 'ScheduleAnyway constraint')} {'is' if exceeded == 1 else 'are'}"
+        many = f"{counted(after.balance.soft_excess, 'pod')} too many"
         yield f"{these} exceeded, {many}: --soft repairs them as well"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 pod`, `2 pods`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 class PlacementCounts:
@@ -180,3 +185,39 @@ def _stays(trial: TrialCluster, movable: Movable) -> Mapping[str, int]:
     templates = {t for d in trial.ledger.constraints if d.hard and d.excess() for t in d.members}
     found = Counter(reason for pod, reason in movable.reasons.items() if trial.template(pod) in templates)
     return dict(sorted(found.items()))
+
+
+def reasons(trial: TrialCluster, waves: Sequence[Sequence[Landing]]) -> list[list[str]]:
+    """A reason for every move of every wave, as the cluster is when the wave begins."""
+    left = [landing.move for wave in waves for landing in wave]
+    found = []
+    with trial.after(()):
+        for wave in waves:
+            moves = [landing.move for landing in wave]
+            left = left[len(moves) :]
+            found.append([_reason(trial, move, left) for move in moves])
+            for move in moves:
+                trial.make(move)
+    return found
+
+
+def _reason(trial: TrialCluster, move: Move, later: Sequence[Move]) -> str:
+    template = trial.template(move.pod)
+    for constraint in trial.ledger.of(template):
+        column = constraint.rule.column
+        domain = int(column.codes[move.source])
+        if template in constraint.members and domain >= 0 and constraint.rule.counts.eligible[move.source]:
+            surplus = int(constraint.surplus()[domain])
+            if surplus:
+                return f"{column.key} {column.values[domain]} has {surplus} too many"
+    names = trial.problem.nodes.names
+    if any(other.pod == move.pod for other in later):
+        return "a temporary place, out of the way of others"
+    coming = next((other for other in later if other.target == move.source), None)
+    if coming is not None:
+        return f"makes room on {names[move.source]} for {trial.problem.pods[coming.pod].key}"
+    for constraint in trial.ledger.of(template):
+        column, domain = constraint.rule.column, int(constraint.rule.column.codes[move.target])
+        if constraint.excess() and template in constraint.members and domain >= 0:
+            return f"{column.key} {column.values[domain]} has too few"
+    return "evens out what later moves need"

@@ -1,35 +1,80 @@
-"""Moves that could not be scheduled safely: how many, why, and what would let them be scheduled."""
+"""Notes beside a plan: what was left alone, what could not be scheduled safely, and what would help."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 
 from planner.documents.move_plan import MovePlan
-from planner.eviction.protections import SOFT
+from planner.eviction import job_notes
+from planner.eviction.controllers import EMPTIED
+from planner.eviction.protections import SOFT, unmodelled
 from planner.landing.landing import Landing
+from planner.moves.movable import Movable
 from planner.moves.pin_policy import PinPolicy
 from planner.moves.preemption_risk import PreemptionRisk
 from planner.moves.timeline import EvictionTimeline, Phase
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
-from planner.proof.meter import Meter
-from planner.rebalance.report.remedies import outcome
+from planner.rebalance.alternatives import MoveTask
+from planner.rebalance.document import counted
+from planner.rebalance.why_not import outcome
 from planner.waves.one_by_one import OneByOne
 from planner.waves.open_waves import WaveRules
 from planner.waves.wave_planner import WavePlan
+
+
+def beforehand(trial: TrialCluster, movable: Movable) -> Iterator[str]:
+    """What limits the plan from the start."""
+    problem, protections = trial.problem, movable.protections
+    yield from unmodelled(problem.cluster.descheduler_policy)
+    if protections.min_age is not None and movable.now is not None:
+        yield f"minPodAge counts up to {movable.now.isoformat()}, the newest time of any pod"
+    emptied = sum(reason == EMPTIED for reason in movable.reasons.values())
+    if emptied:
+        yield f"{counted(emptied, 'pod')} {EMPTIED}: not moved"
+    pending = len(problem.queue())
+    if pending:
+        yield f"pending pods ({pending}) may take the room that moves leave: place them first"
+    if protections.most is not None:
+        yield f"evictions that the DeschedulerPolicy allows in all: {protections.most}"
+
+
+def about_jobs(movable: Movable, waves: Sequence[Sequence[Landing]]) -> Iterator[str]:
+    """What the plan costs Jobs, and which of their pods are left alone."""
+    impacts = [*movable.controllers.impacts([landing.move.pod for wave in waves for landing in wave])]
+    yield from job_notes.lost(impacts)
+    yield from job_notes.presumed(impacts)
+    yield from job_notes.left_alone(movable.reasons.values())
+
+
+def not_chosen(left_alone: Mapping[int, str]) -> Iterator[str]:
+    """How many pods were not chosen, by reason."""
+    for reason, pods in sorted(Counter(left_alone.values()).items()):
+        yield f"{counted(pods, 'pod')} {reason}: left alone, and so are constraints that count only such pods"
+
+
+def one_by_one(failure: str | None) -> Iterator[str]:
+    """That waves did not hold, which is a bug of the planner; the moves that are printed do hold."""
+    if failure is not None:
+        yield f"the moves go one by one: waves that had been judged to hold were not safe ({failure})"
+
+
+def later_waves(waves: Sequence[Sequence[Landing]], shown: Sequence[Sequence[Landing]]) -> Iterator[str]:
+    """How many waves are not shown."""
+    if len(shown) < len(waves):
+        later = sum(map(len, waves[len(shown) :]))
+        yield f"{len(shown)} of {len(waves)} waves; moves that come after them, as things are: {later}"
 
 
 @dataclass(frozen=True, slots=True)
 class UnscheduledMoves:
     """Notes on the moves that a plan of waves leaves over."""
 
-    trial: TrialCluster
+    task: MoveTask
     plan: WavePlan
-    rules: WaveRules
-    wave_meter: Meter
 
     def why(self, *, evict_only: bool) -> Iterator[str]:
         """How many moves could not be scheduled, and why.
@@ -37,10 +82,11 @@ class UnscheduledMoves:
         Moves whose replacements could preempt, and moves that would need a pin and cannot have one, are told
         separately.
         """
-        left, total = len(self.plan.left), len(self.plan.left) + sum(map(len, self.plan.waves))
+        left = len(self.plan.left)
+        total = left + len(self.plan.moves)
         if not left:
             return
-        if self.wave_meter.cut is not None:
+        if self.task.wave_meter.cut is not None:
             yield f"{_are(left, total)} left out: the time limit was reached before they could be scheduled"
             return
         risky = self._scheduled_with_preemption()
@@ -70,24 +116,25 @@ class UnscheduledMoves:
 
     def _by_workload(self, moves: Sequence[Move]) -> Sequence[tuple[str, int]]:
         """How many of some moves each workload has."""
-        return sorted(Counter(self.trial.workloads[self.trial.template(move.pod)] for move in moves).items())
+        trial = self.task.trial
+        return sorted(Counter(trial.workloads[trial.template(move.pod)] for move in moves).items())
 
     def with_cordons(self, plan: Callable[[], MovePlan], excess: tuple[int, int]) -> Iterator[str]:
         """What a plan that may cordon nodes leaves; in a large cluster only the flag is mentioned."""
-        left = {self.trial.template(move.pod) for move in self._unpinnable}
-        if self.wave_meter.cut is not None or not PinPolicy.of(self.trial, left, cordon=True).cordonable:
+        trial, problem = self.task.trial, self.task.trial.problem
+        left = {trial.template(move.pod) for move in self._unpinnable}
+        if self.task.wave_meter.cut is not None or not PinPolicy.of(trial, left, cordon=True).cordonable:
             return
-        problem = self.trial.problem
         small = len(problem.pods) * problem.nodes.size <= effort.TRIED_PLACES
-        self.wave_meter.look_for("what cordons would help")
-        if not small or self.wave_meter.over():
+        self.task.wave_meter.look_for("what cordons would help")
+        if not small or self.task.wave_meter.over():
             yield f"--may-cordon keeps those that cannot be pinned off up to {effort.MOST_CORDONED} nodes"
             return
         found = plan()
-        if self.wave_meter.over():
+        if self.task.wave_meter.over():
             return
         moves = len(found.steps)
-        now = found.after.hard_excess, found.after.soft_excess if SOFT in self.rules.kinds else 0
+        now = found.after.hard_excess, found.after.soft_excess if SOFT in self.task.rules.kinds else 0
         if now < excess:
             yield f"with --may-cordon {outcome(moves, sum(now))}{_cordons(found)}"
         else:
@@ -95,34 +142,34 @@ class UnscheduledMoves:
 
     @property
     def _unpinnable(self) -> list[Move]:
-        pinnable = self.rules.pin_policy.pinnable
-        return [move for move in self.plan.left if self.trial.template(move.pod) not in pinnable]
+        pinnable = self.task.rules.pin_policy.pinnable
+        return [move for move in self.plan.left if self.task.trial.template(move.pod) not in pinnable]
 
     def _is_impossible(self, landing: Landing) -> bool:
-        pinnable = self.rules.pin_policy.pinnable
-        return landing.kind == "pinned" and self.trial.template(landing.move.pod) not in pinnable
+        pinnable = self.task.rules.pin_policy.pinnable
+        return landing.kind == "pinned" and self.task.trial.template(landing.move.pod) not in pinnable
 
     def _scheduled_with_pins(self, left: Sequence[Move]) -> Sequence[Landing]:
         """The landings of the moves that could follow the plan one by one if every pod could be pinned."""
-        every = PinPolicy(frozenset(range(len(self.trial.problem.templates))))
-        return self._one_by_one(left, replace(self.rules, pin_policy=every)) if self._unpinnable else ()
+        every = PinPolicy(frozenset(range(len(self.task.trial.problem.templates))))
+        return self._one_by_one(left, replace(self.task.rules, pin_policy=every)) if self._unpinnable else ()
 
     def _scheduled_with_preemption(self) -> Sequence[Move]:
         """The moves that could follow the plan only if their replacements might preempt."""
-        risk = PreemptionRisk(self.trial)
+        risk = PreemptionRisk(self.task.trial)
         left = self.plan.left
-        if not any(risk.is_possible(self.trial.template(move.pod)) for move in left):
+        if not any(risk.is_possible(self.task.trial.template(move.pod)) for move in left):
             return ()
-        known = {landing.move for landing in self._one_by_one(left, self.rules)}
-        loose = self._one_by_one(left, replace(self.rules, lets_preempt=True))
+        known = {landing.move for landing in self._one_by_one(left, self.task.rules)}
+        loose = self._one_by_one(left, replace(self.task.rules, lets_preempt=True))
         return [landing.move for landing in loose if landing.move not in known]
 
     def _one_by_one(self, left: Sequence[Move], rules: WaveRules) -> Sequence[Landing]:
         """The landings of the moves that can follow the plan one by one; none in a large cluster."""
-        trial = self.trial
+        trial = self.task.trial
         if len(left) * trial.problem.nodes.size > effort.ONE_MOVE_A_WAVE_MOST:
             return ()
-        done = [landing.move for wave in self.plan.waves for landing in wave]
+        done = self.plan.moves
         stage = EvictionTimeline(trial.problem, [*done, *left], trial)
         stage.put_all(done, Phase.LANDED)
         single = OneByOne(stage, left, rules)
