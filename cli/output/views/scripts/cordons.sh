@@ -1,10 +1,11 @@
-# ---- Cordons: the few nodes that would be wrong for a replacement, until it has landed ----------
+# ---- Cordons: the nodes that would be wrong for a replacement, until it has landed ----------
 #
 # A node gets the annotation planner/cordoned-for, with the pod whose replacement is meant, in the very
 # change that cordons it, so that it can be opened after a KILL.  A node that another user has
 # cordoned needs nothing, and is not opened.
 
 CORDONED='' # what has to be opened again: one node a line
+ASKED=''    # in a dry run, what the API server has been asked about: each node once
 
 is_cordoned() {
     printf '%s\n' "$CORDONED" | grep -qxF "$1"
@@ -19,7 +20,7 @@ read_cordons() {
 # New pods keep off some nodes: NAMESPACE POD NODE,NODE...; true when one of them was open until now.
 close_nodes() {
     fresh=''
-    open=$(printf '%s\n' "$CORDONED" | without "$3")
+    open=$(printf '%s\n' "$CORDONED$ASKED" | without "$3")
     [ -n "$open" ] || return 1
     cordons=$(read_cordons) || stop "nodes cannot be read"
     for node in $open; do
@@ -50,6 +51,8 @@ close_node() {
         mark="\"resourceVersion\":\"$version\",\"annotations\":{\"planner/cordoned-for\":\"$1\"}"
         if patch node "$2" --type=merge -p "{\"metadata\":{$mark},\"spec\":{\"unschedulable\":true}}" >/dev/null; then
             fresh="$fresh $2"
+            [ -z "$DRY_RUN" ] || ASKED="$ASKED$2
+"
             return 0
         fi
         [ "$attempt" -eq 5 ] || sleep 1
