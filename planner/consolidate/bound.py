@@ -6,7 +6,7 @@ anywhere, all others where they are; all hard constraints hold, as far as kinds 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -95,8 +95,20 @@ class _Kinds:
         self._touched = [(found, most) for found, most in hard if not found.members.isdisjoint(self.wanted)]
         self.uneven = frozenset(found.rule.identity for found, most in hard if most)
 
-    def model(self, running: Mapping[int, Ints], percent: int = 100) -> KeepModel:
-        """The relaxation in which pods that run may stay where they are; it is one only of all free room."""
+    def model(self, running: Mapping[int, Ints]) -> KeepModel:
+        """The relaxation in which pods that run may stay where they are."""
+        return self._model(running, self._keepable, self.uneven)
+
+    def _filled(self, percent: int) -> KeepModel:
+        """The model of so much of all free room in which all constraints hold, also those that do not now."""
+        keepable = {
+            kind: replace(found, free=found.free * percent // 100) for kind, found in self._keepable.items()
+        }
+        return self._model({}, keepable, frozenset())
+
+    def _model(
+        self, running: Mapping[int, Ints], keepable: Mapping[int, Keepable], uneven: frozenset[Hashable]
+    ) -> KeepModel:
         from planner.cpsat.keeping import KeepModel
         from planner.cpsat.variables import Batch
 
@@ -106,11 +118,8 @@ class _Kinds:
             self._room,
             cells=self.groups,
             running=running,
-            uneven=self.uneven,
+            uneven=uneven,
         )
-        keepable = {
-            kind: replace(found, free=found.free * percent // 100) for kind, found in self._keepable.items()
-        }
         return KeepModel(batch, profiles(self._trial, batch), keepable, self._touched, Demands())
 
     def near(self, running: Mapping[int, Ints], meter: Meter) -> Kept | None:
@@ -122,7 +131,7 @@ class _Kinds:
             return None
         is_large = len(self.wanted) * self._trial.problem.nodes.size > effort.REMOVALS_AT_MOST
         fills = effort.QUOTAS_FILL[is_large:]
-        tries = (self.model({}, percent).with_few_moves(running, meter) for percent in fills)
+        tries = (self._filled(percent).with_few_moves(running, meter) for percent in fills)
         return next(filter(None, tries), None)
 
 

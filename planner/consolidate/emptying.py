@@ -199,8 +199,10 @@ class Emptying:
         elif policy:
             left = sequence.follow(sequence.fill([*sequence.fill(others), *leaving]))
         waiting = {pod for pod, _ in left}
-        pods = {node: [pod for pod in several if pod in waiting] for node, several in pods.items()}
-        return _Sequence(sequence.run(pods, self._order(pods), self._meter.over), sequence.moves)
+        stuck = {node: [pod for pod in several if pod in waiting] for node, several in pods.items()}
+        # Where all pods have left, nothing remains to be done, whatever the clock says.
+        stuck = {node: several for node, several in stuck.items() if several}
+        return _Sequence(sequence.run(stuck, self._order(stuck), self._meter.over), sequence.moves)
 
     def _policy(self, trial: TrialCluster, kept: int) -> PinPolicy:
         """What leads replacements: pins, or cordons where few enough nodes are kept."""

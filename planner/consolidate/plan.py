@@ -156,6 +156,8 @@ class _Consolidation:
         found = search.run()
         self._bound = found.bound
         best = carrying.of(setting, found.layout)
+        if best.emptied.given_back and found.freer is not None:
+            best = min(best, carrying.of(setting, found.freer), key=lambda one: one.key)
         if best.emptied.given_back:
             best = carrying.repaired(best, max_moves)
         for layout in (*found.removals, setting.before):

@@ -41,6 +41,8 @@ class FoundLayout:
     least_cost: int
     bound: CostBound
     least_moves: int | None = None
+    #: With more moves, and easier to carry out: where few pods move, few make room for others.
+    freer: Layout | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,8 @@ class ConsolidationSearch:
         if quotas is None:
             layout = self._improve(layout, least_cost)
             removals = sorted(map(self._with_fewer_moves, removals), key=self._key)
-        if not is_large:
-            layout = min((*removals, self._with_fewer_moves(layout)), key=self._key)
+            fewer = min((*removals, self._with_fewer_moves(layout)), key=self._key)
+            return FoundLayout(self.before, removals, fewer, least_cost, bound, freer=layout)
         return FoundLayout(self.before, removals, layout, least_cost, bound)
 
     def _is_near(self, bound: CostBound, layouts: Sequence[Layout]) -> bool:

@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 
 from planner import consolidate
+from planner.consolidate.emptying import Emptying
+from planner.consolidate.layout import Layout
+from planner.consolidate.setting import Question, Setting
 from planner.documents.consolidation import ConsolidationPlan
 from planner.problem.problem import Problem
+from planner.proof.clock import Clock
+from planner.proof.meter import Meter
 from planner.whatif.nodes import cordon
 from tests import seeds
 from tests.builders import ZONE, budget, cluster, node, pod, spread
@@ -99,3 +104,18 @@ def test_many_nodes_are_cordoned_at_once_as_one_by_one() -> None:
     for name in names:
         expected = cordon(expected, name)
     assert Problem(cordoned(found, names)).cluster == Problem(expected).cluster
+
+
+def test_a_layout_is_carried_out_when_the_time_is_over() -> None:
+    """Nodes whose pods have all moved as planned were given back, for want of time to look at them."""
+    found = cluster(node("n1"), node("n2"), owned("web-1", "n1"), owned("web-2", "n2"), owned("web-3", "n2"))
+    setting = Setting.of(Question(found), {})
+    before = setting.before
+    counts, removed = before.counts.copy(), before.removed.copy()
+    counts[:, 1] += counts[:, 0]
+    counts[:, 0], removed[0] = 0, True
+    over = Meter(0, Clock(0))
+    emptying = Emptying(setting.trial, setting.movable, before, over, pins=True)
+    emptied = emptying.of(Layout(counts, removed), setting.removable.cost)
+    assert emptied.removed.tolist() == [True, False]
+    assert emptied.moves == 1
