@@ -45,12 +45,12 @@ def main() -> None:
     for question in asked.ask or ["solve"]:
         plan = folder / f"{question}.json"
         if question == "solve":
-            cells = _measured(["solve", "-f", str(batch)], plan)
+            cells = measured(["solve", "-f", str(batch)], plan)
             running.unlink(missing_ok=True)
         else:
             if not running.exists():
                 _run_batch(size, asked, folder / "solve.json", running)
-            cells = _measured([*QUESTIONS[question], "-f", str(running)], plan)
+            cells = measured([*QUESTIONS[question], "-f", str(running)], plan)
         print(table_line([question, f"{size.nodes:,}", *cells]), flush=True)
 
 
@@ -87,7 +87,7 @@ def _run_batch(size: BatchSize, asked: argparse.Namespace, plan: Path, running: 
     _write(running, items)
 
 
-def _measured(words: Sequence[str], document: Path) -> list[str]:
+def measured(words: Sequence[str], document: Path) -> list[str]:
     """The cells of a command; what it prints is kept."""
     began = time.perf_counter()
     with document.open("w") as file, document.with_suffix(".err").open("w") as errors:

@@ -7,6 +7,9 @@ from contextvars import ContextVar
 
 _OLD_LEFT_ALONE: ContextVar[bool] = ContextVar("old_left_alone", default=False)
 
+#: So many new objects before the young ones are looked through.
+_SELDOM = 50_000
+
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
@@ -30,9 +33,13 @@ def collector_paused() -> Iterator[None]:
 def old_left_alone() -> Iterator[None]:
     """Meanwhile `gc.collect` looks at what was made since alone: quick, however much there was before."""
     token = _OLD_LEFT_ALONE.set(True)
+    thresholds = gc.get_threshold()
     gc.freeze()
+    # Objects come and go by the thousand: less often is as good.
+    gc.set_threshold(_SELDOM, *thresholds[1:])
     try:
         yield
     finally:
+        gc.set_threshold(*thresholds)
         gc.unfreeze()
         _OLD_LEFT_ALONE.reset(token)

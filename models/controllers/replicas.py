@@ -7,6 +7,7 @@ from itertools import islice
 from models.controllers.owners import ByController, is_live
 from models.controllers.stateful import REVISION_LABEL, revision_of, with_claims
 from models.controllers.templates import (
+    another,
     free_names,
     new_pod,
     owned_by,
@@ -42,8 +43,14 @@ def pods_of_replicas(
         names = free_names(owner.name, owner.namespace, taken)
         revision = revision_of(pods) if isinstance(owner, CloneSet) else None
         labels = {REVISION_LABEL: revision} if revision else {}
-        for name in islice(names, missing):
-            yield new_pod(template, owner, name, labels, with_claims(template.spec, owner, name))
+        if isinstance(owner, CloneSet):
+            for name in islice(names, missing):
+                yield new_pod(template, owner, name, labels, with_claims(template.spec, owner, name))
+            return
+        first = new_pod(template, owner, next(names))
+        yield first
+        for name in islice(names, missing - 1):
+            yield another(first, name)
 
 
 def pods_of_deployment(
@@ -63,8 +70,11 @@ def pods_of_deployment(
     template = usable(deployment.spec.template) or usable(newest.spec.template)
     if template is not None:
         labels = {deployment.hash_label: _hash_of(newest, deployment)}
-        for name in islice(free_names(newest.name, newest.namespace, taken), missing):
-            yield new_pod(template, newest, name, labels)
+        names = free_names(newest.name, newest.namespace, taken)
+        first = new_pod(template, newest, next(names), labels)
+        yield first
+        for name in islice(names, missing - 1):
+            yield another(first, name)
 
 
 def with_templates(cluster: Snapshot) -> Iterator[Deployment]:

@@ -41,6 +41,13 @@ def new_pod(
     return merge_label_keys(pod)
 
 
+def another(pod: Pod, name: str) -> Pod:
+    """A pod like one that was just made, under another name."""
+    uid = stand_in_uid("Pod", f"{pod.namespace}/{name}")
+    metadata = pod.metadata.model_copy(update={"name": name, "uid": uid})
+    return pod.model_copy(update={"metadata": metadata})
+
+
 def owned_by(owner: NamespacedObject) -> OwnerReference:
     """The reference with which an object names the controller that recreates it."""
     return OwnerReference(
@@ -73,7 +80,13 @@ def stand_in_hash(owner: NamespacedObject, template: PodTemplateSpec) -> str:
 
 def stand_in_uid(kind: str, key: str) -> str:
     """A uid for an object that the cluster does not know yet, always the same."""
-    return str(uuid.uuid5(_STAND_IN, f"{kind}/{key}"))
+    # What `uuid.uuid5` gives, in a fraction of the time.
+    digest = bytearray(
+        hashlib.sha1(_STAND_IN.bytes + f"{kind}/{key}".encode(), usedforsecurity=False).digest()
+    )
+    digest[6], digest[8] = digest[6] & 0x0F | 0x50, digest[8] & 0x3F | 0x80
+    text = digest[:16].hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def is_stand_in(pod: Pod) -> bool:

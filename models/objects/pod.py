@@ -234,8 +234,8 @@ class Pod(NamespacedObject):
     @property
     def deletion_cost(self) -> int:
         """What its annotation says that it costs to delete it; 0 where that is no number."""
-        text = self.metadata.annotations.get(DELETION_COST, "")
-        cost = int(text) if _COST.fullmatch(text) else 0
+        text = self.metadata.annotations.get(DELETION_COST)
+        cost = int(text) if text is not None and _COST.fullmatch(text) else 0
         return cost if -_INT32 <= cost < _INT32 else 0
 
     @property

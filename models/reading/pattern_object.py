@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -156,8 +156,9 @@ def _tuple_maker(plain: Sequence[Any], parts: Sequence[Maker | None]) -> Maker:
 @lru_cache(maxsize=65_536)
 def _time(text: str) -> datetime:
     """The time as models read it; a pydantic ValidationError where it is none."""
-    found: datetime = _TIMES.validate_json(f'"{text}"', strict=True)
-    return found
+    return _times().validate_json(f'"{text}"', strict=True)
 
 
-_TIMES: TypeAdapter[datetime] = TypeAdapter(Time)
+@cache
+def _times() -> TypeAdapter[datetime]:
+    return TypeAdapter(Time)

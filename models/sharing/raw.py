@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from models.errors import InputError
-from models.reading.compact import compact_texts
 from models.reading.json_split import each_item, find_items, json_values
 from models.reading.texts import MAGIC, unpacked
 
@@ -18,6 +17,9 @@ def each_object(content: bytes, name: str, take: Callable[[Manifest], None]) -> 
     """Hand over every object of a file, JSON or YAML, gzipped or not; the name is for messages."""
     plain = unpacked(content, name)
     if plain.startswith(MAGIC):
+        # Its models take a moment to define, which others need not wait for.
+        from models.reading.compact import compact_texts
+
         for text in compact_texts(io.BytesIO(plain), name):
             take(json.loads(text))
         return

@@ -42,8 +42,9 @@ def capacity(  # noqa: PLR0913 - the options of the command
     how many times these manifests fit together; then only workloads that are named are counted beside it.
     """
     several = _wanted(cluster, workloads) if workloads or sets is None else []
+    problem = Problem(cluster)
     if survive is None:
-        counted = _told(several, walked(cluster, several, stop_event))
+        counted = _told(several, walked(problem, several, stop_event))
         answers = [BestAnswer(cluster, asked, found) for asked, found in counted]
     else:
         answers = _surviving(cluster, several, survive, stop_event)
@@ -52,7 +53,6 @@ def capacity(  # noqa: PLR0913 - the options of the command
     if best:
         rows, unfinished = with_best(answers, rows, time_limit, stop_event)
         sought = sought or ("the best placements" if unfinished else None)
-    problem = Problem(cluster)
     document = Capacity(
         survive=survive,
         workloads=tuple(sorted(rows, key=lambda row: (row.more, row.namespace, row.workload))),
@@ -126,7 +126,7 @@ def _surviving(
         left = remove_nodes(cluster, f"{key}={domain}")
         there = {asked.name: asked for asked in scalable(left)}
         rest = [there[asked.name] for asked in several]
-        for asked, found in _told(rest, walked(left, rest, stop_event)):
+        for asked, found in _told(rest, walked(Problem(left), rest, stop_event)):
             answers[asked.name].append(BestAnswer(left, asked, found, domain))
     counted = [found for found in answers.values() if len(found) == len(domains)]
     return [min(found, key=lambda answer: answer.found.more) for found in counted]

@@ -19,11 +19,12 @@ from planner.whatif.scaling import scale
 
 
 def walked(
-    cluster: Cluster, several: Sequence[Asked], stop_event: threading.Event | None = None
+    problem: Problem, several: Sequence[Asked], stop_event: threading.Event | None = None
 ) -> dict[str, Found]:
     """Every workload for itself, by name; after a stop only those that were counted."""
+    cluster = problem.cluster
     plain = [asked for asked in several if is_plain(cluster, asked)]
-    found = _over_one_state(cluster, plain, stop_event) if plain else {}
+    found = _over_one_state(problem, plain, stop_event) if plain else {}
     for asked in several:
         if asked.name not in found and not is_stop_requested(stop_event):
             found[asked.name] = _by_simulation(cluster, asked)
@@ -31,11 +32,11 @@ def walked(
 
 
 def _over_one_state(
-    cluster: Cluster, several: Sequence[Asked], stop_event: threading.Event | None
+    now: Problem, several: Sequence[Asked], stop_event: threading.Event | None
 ) -> dict[str, Found]:
     """The same state for all of them; what one workload's replicas did to it is undone."""
-    more, pods = grown(cluster, several)
-    problem = Problem(more)
+    more, pods = grown(now.cluster, several)
+    problem = Problem(more, now)
     before = Scheduler(problem)
     asks = {problem.pod_index[pod.key]: name for name, pod in pods.items()}
     most = {extra: _most(before, extra) for extra in asks if extra in set(before.queue)}

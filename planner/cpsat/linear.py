@@ -1,9 +1,11 @@
 """A model of counting and room alone, given to a mixed-integer solver, with a bound that is exact.
 
-SCIP finds the quotas of thousands of templates in a second or two, where CP-SAT finds none in its work.  Its
-numbers are not exact, so nothing that it says is taken on trust: a placement is rounded and checked with
-whole numbers, and the bound is that of the linear relaxation, worked out from GLOP's dual values by weak
-duality with whole numbers, too.  Whatever those values are, no placement exceeds it.
+Where there is room to spare the linear relaxation needs no more than rounding: GLOP solves it with a little
+less room than there is, and SCIP says which numbers are rounded up.  Else SCIP finds the quotas of thousands
+of templates in some seconds, where CP-SAT finds none in its work.  Their numbers are not exact, so nothing
+that they say is taken on trust: a placement is rounded and checked with whole numbers, and the bound is that
+of the linear relaxation, worked out from GLOP's dual values by weak duality with whole numbers, too.
+Whatever those values are, no placement exceeds it.
 """
 
 from __future__ import annotations
@@ -11,10 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from ortools.linear_solver.python import model_builder
 from ortools.sat.python import cp_model
 
@@ -30,6 +33,7 @@ _INTERVAL = 2
 _PARTS = 1 << 60
 #: By so much a value of the relaxation may miss a whole number.
 _ROUNDING = 1e-6
+_Floats = NDArray[np.float64]
 _FOUND = (model_builder.SolveStatus.OPTIMAL, model_builder.SolveStatus.FEASIBLE)
 
 
@@ -49,6 +53,14 @@ class LinearAnswer:
     values: Ints
     reached: dict[str, int]
     bounds: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Relaxed:
+    """A value for every variable that need not be whole, and a dual value for every row."""
+
+    values: _Floats
+    duals: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +124,10 @@ class LinearModel:
         Of all in which the first goal has so much the linear relaxation has the most of the second.  A
         mixed-integer solver says which of its numbers are rounded up, and which down.
         """
-        solver = self._solver("glop", meter)
-        model = self._built(self._weights(second), [(self._weights(first), least)])
-        if solver.solve(model) != model_builder.SolveStatus.OPTIMAL:
+        relaxed = self._relaxed(self._weights(second), [(self._weights(first), least)], meter)
+        if relaxed is None:
             return None
-        near = np.asarray(solver.values(model.get_variables()))
-        box = copy(self)
-        box._low = np.maximum(self._low, np.floor(near + _ROUNDING).astype(np.int64))
-        box._high = np.minimum(self._high, np.ceil(near - _ROUNDING).astype(np.int64) + 1)
-        return box._found(self._weights(first), (), meter)
+        return self._around(relaxed.values, spare=1)._found(self._weights(first), (), meter)
 
     def solve(self, goals: Sequence[_Largest], meter: Meter) -> LinearAnswer | None:
         """The best found, one goal after the other; None where nothing was found that is certain."""
@@ -128,13 +135,50 @@ class LinearModel:
         values, reached, bounds = self._low, dict[str, int](), dict[str, int]()
         for goal in goals:
             weights = self._weights(goal)
-            bounds[goal.name] = self._bound(weights, fixed, meter)
-            found = self._found(weights, fixed, meter)
+            found, bounds[goal.name] = self._rounded(weights, fixed, meter) or (
+                self._found(weights, fixed, meter),
+                self._bound(weights, fixed, meter),
+            )
             if found is None:
                 return None
             values, reached[goal.name] = found, int(found @ weights)
             fixed.append((weights, reached[goal.name]))
         return LinearAnswer(values, reached, bounds)
+
+    def _rounded(
+        self, weights: Ints, fixed: Sequence[tuple[Ints, int]], meter: Meter
+    ) -> tuple[Ints, int] | None:
+        """The relaxation with room to spare, rounded, and the bound; None unless it is as good as that."""
+        relaxed = self._with_room_to_spare()._relaxed(weights, fixed, meter)
+        if relaxed is None:
+            return None
+        bound = self._no_more_than(weights, fixed, relaxed.duals)
+        if relaxed.values @ weights < bound - _ROUNDING * max(1, abs(bound)):
+            return None
+        found = self._around(relaxed.values)._found(weights, [*fixed, (weights, bound)], meter)
+        return None if found is None else (found, bound)
+
+    def _with_room_to_spare(self) -> LinearModel:
+        """The same with a little less on the right of every row that adds up what pods take."""
+        rows, less = self._rows, copy(self)
+        least = np.full(len(rows.high), _OPEN)
+        np.minimum.at(least, rows.row_of, rows.coefficient)
+        most = np.zeros(len(rows.high), np.int64)
+        np.maximum.at(most, rows.row_of, rows.coefficient)
+        is_room = (least > 0) & (most > 1)
+        high = [
+            int(side * (1 - effort.ROOM_FOR_ROUNDING)) if taken and abs(side) < _OPEN else side
+            for side, taken in zip(rows.high, is_room.tolist(), strict=True)
+        ]
+        less._rows = replace(rows, high=high)
+        return less
+
+    def _around(self, near: _Floats, spare: int = 0) -> LinearModel:
+        """The same, and every variable is one of the two whole numbers beside a value."""
+        box = copy(self)
+        box._low = np.maximum(self._low, np.floor(near + _ROUNDING).astype(np.int64))
+        box._high = np.minimum(self._high, np.ceil(near - _ROUNDING).astype(np.int64) + spare)
+        return box
 
     def _weights(self, goal: _Largest) -> Ints:
         self._cp.minimize(goal.expression)
@@ -144,18 +188,27 @@ class LinearModel:
         return weights
 
     def _bound(self, weights: Ints, fixed: Sequence[tuple[Ints, int]], meter: Meter) -> int:
+        """The bound of the linear relaxation; a weaker one where GLOP does not solve it."""
+        relaxed = self._relaxed(weights, fixed, meter)
+        return self._no_more_than(weights, fixed, () if relaxed is None else relaxed.duals)
+
+    def _relaxed(self, weights: Ints, fixed: Sequence[tuple[Ints, int]], meter: Meter) -> _Relaxed | None:
+        """The best of the linear relaxation; None where GLOP does not find it."""
+        solver = self._solver("glop", meter)
+        model = self._built(weights, fixed)
+        if solver.solve(model) != model_builder.SolveStatus.OPTIMAL:
+            return None
+        duals = np.asarray(solver.dual_values(model.get_linear_constraints()))
+        return _Relaxed(np.asarray(solver.values(model.get_variables())), duals.tolist())
+
+    def _no_more_than(self, weights: Ints, fixed: Sequence[tuple[Ints, int]], duals: Sequence[float]) -> int:
         """No more than this, whatever the dual values are: by weak duality, in whole numbers.
 
         Every row, taken so many times as its dual value says, is a sum that is no larger than its side
         taken as often.  What that leaves of the goal is at most as large as the variables' domains allow.
         """
-        solver = self._solver("glop", meter)
         every = [*self._sides(fixed)]
-        parts = [0] * len(every)
-        model = self._built(weights, fixed)
-        if solver.solve(model) == model_builder.SolveStatus.OPTIMAL:
-            duals = np.asarray(solver.dual_values(model.get_linear_constraints()))
-            parts = [round(-value * _PARTS) for value in duals.tolist()]
+        parts = [round(-value * _PARTS) for value in duals] or [0] * len(every)
         left = weights.astype(object) * _PARTS
         total = 0
         for number, (low, high) in enumerate(every):

@@ -43,10 +43,16 @@ class MoveModel:
         *,
         most_moves: int | None = None,
         hard_excess: int | None = None,
+        arriving: bool = False,
     ) -> None:
-        """A model of a region; with `hard_excess` only of what has just so much too much."""
+        """A model of a region; with `hard_excess` only of what has just so much too much.
+
+        With `arriving` no domain to which a pod comes has too much by the constraints of that pod: it was
+        within bounds when the pod came, and nothing may get worse afterwards.
+        """
         self.cp = cp_model.CpModel()
         self._region = region
+        self._arriving = arriving
         self._leave = {
             (t, site): self.cp.new_int_var(0, len(weights), "")
             for t, sites in region.leaving.items()
@@ -139,6 +145,8 @@ class MoveModel:
             else:
                 over = spread.excess(domain, self._asking(place, constraint.carriers))
             self._excess[constraint.hard].append(over)
+            if self._arriving and place.domains == 1:
+                self._arrive(over, constraint.kept_out, place)
 
     def _pods(self, place: Place, templates: Iterable[int]) -> DomainPods:
         """The pods of some templates that a place counts, with those that never move."""
@@ -149,6 +157,14 @@ class MoveModel:
         """The pods with the constraint, wherever they are in a domain."""
         change, down, up = self._change(carriers, place.asking)
         return DomainPods(place.carriers + change, place.carriers - down, place.carriers + up)
+
+    def _arrive(self, over: Any, kept_out: Iterable[int], place: Place) -> None:
+        """Nothing is too much where one of those comes that are kept out else."""
+        coming = [self._come[t, site] for t in kept_out for site in place.sites if (t, site) in self._come]
+        if coming:
+            some = self.cp.new_bool_var("")
+            self.cp.add(cp_model.LinearExpr.sum(coming) == 0).only_enforce_if(~some)
+            self.cp.add(over == 0).only_enforce_if(some)
 
     def _objectives(self, names: Sequence[str]) -> Iterator[StageGoal]:
         every = {

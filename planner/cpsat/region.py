@@ -32,7 +32,8 @@ class Place:
 class RegionConstraint:
     """One constraint inside a region, which counts pods of `members` and is asked for by `carriers`.
 
-    With `few_domains` the global minimum is 0.
+    With `few_domains` the global minimum is 0.  Templates that are `kept_out` come only where they leave
+    nothing too much, as the scheduler asks.
     """
 
     hard: bool
@@ -41,6 +42,7 @@ class RegionConstraint:
     members: frozenset[int]
     carriers: tuple[int, ...]
     places: tuple[Place, ...]
+    kept_out: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

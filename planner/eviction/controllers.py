@@ -119,6 +119,8 @@ class Controllers:
 
     def _by_job(self, pods: Iterable[int]) -> Iterator[tuple[Job, set[int]]]:
         """The Jobs of some pods, each with its pods among them."""
+        if not self._has_jobs:
+            return iter(())
         members: dict[str, set[int]] = defaultdict(set)
         known: dict[str, Job] = {}
         for number in pods:
@@ -127,6 +129,10 @@ class Controllers:
                 known[job.key] = job
                 members[job.key].add(number)
         return ((known[key], several) for key, several in members.items())
+
+    @cached_property
+    def _has_jobs(self) -> bool:
+        return any(is_of_job(template.owner) for template in self._problem.templates)
 
     def _why_none_of_template(self, number: int) -> str:
         pod = self._problem.templates[number].pod

@@ -3,14 +3,15 @@
 Constraints that share moving templates are coupled.  Their nodes are grouped into cells whose nodes none of
 these constraints distinguishes; every node that a pod leaves is a cell of its own.  An occupancy histogram
 says how many nodes of every cell hold how many pods; which nodes these are does not matter.  All histograms
-that may be the case are kept, and each one is followed through every order of events.
+that may be the case are kept.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,19 +20,17 @@ from planner.landing.constraint_status import (
     ConstraintStatus,
     NodeCounts,
     OccupancyHistogram,
+    Option,
     PinnedCells,
+    Restriction,
+    SpreadAdmission,
     is_by_node,
 )
-from planner.landing.node_cells import cells_of, numbered
-from planner.landing.spread_admission import Option, Restriction, SpreadAdmission
 from planner.moves.constraint_counts import TrackedConstraint
-from planner.moves.trial_cluster import TrialCluster
+from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
 from planner.state.pod_counts import PodCounts
-
-#: Whether, for the leaving pod of this number, one of these options has room for certain.
-Exists = Callable[[int, OccupancyHistogram, frozenset[Option]], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +42,14 @@ class LeavingPod:
     target: int
     restriction: Restriction | None = None
 
+    @classmethod
+    def of(cls, move: Move, template: int, coupled: CoupledConstraints) -> LeavingPod:
+        """The pod of a move, without a restriction."""
+        return cls(template, int(coupled.cell_of[move.source]), int(coupled.cell_of[move.target]))
 
-@dataclass(frozen=True, slots=True)
-class WaveOutcomes:
-    """How a wave may go: the histograms at its end, and the options that each leaving pod may meet."""
-
-    ends: frozenset[OccupancyHistogram]
-    options: tuple[frozenset[Option], ...]
+    def restricted(self, restriction: Restriction) -> LeavingPod:
+        """The same pod with a restriction of its replacement."""
+        return replace(self, restriction=restriction)
 
 
 class CoupledConstraints:
@@ -65,14 +65,14 @@ class CoupledConstraints:
     ) -> None:
         """Follow up to `kept` histograms; `sources` are the nodes that pods leave."""
         self.constraints = constraints
-        self._kept = kept
+        #: So many histograms are followed.
+        self.kept = kept
         self.templates = tuple(templates)
         self.cell_of = cells_of(trial, constraints, templates, sources)
         shared = [d.rule.column.codes + 1 for d in constraints if not is_by_node(d)]
         #: A number for every node, equal for nodes that agree in all shared domains.
         self.domains = numbered(len(self.cell_of), [codes.astype(np.int64) for codes in shared])
         representative = np.unique(self.cell_of, return_index=True)[1]
-        self._domain_of: list[int] = self.domains[representative].tolist()
         self.sizes: list[int] = np.bincount(self.cell_of).tolist()
         self._tallies: list[PodCounts] = []
         self._over_cells = [
@@ -97,8 +97,8 @@ class CoupledConstraints:
         )
         #: The histograms computed so far, by the pods on all nodes.
         self._seen: dict[bytes, OccupancyHistogram] = {}
-        self._known: dict[OccupancyHistogram, tuple[ConstraintStatus, ...]] = {}
-        self._known_outcomes: _Outcomes | None = None
+        #: How far every constraint is violated in a histogram.
+        self.status = lru_cache(50 * kept)(self._status)
         self.histograms: frozenset[OccupancyHistogram] = frozenset((self.seen(self.levels()),))
 
     def _number(self, tally: PodCounts) -> int:
@@ -136,14 +136,8 @@ class CoupledConstraints:
             cells[cell].append((tuple(level), number))
         return tuple(map(tuple, cells))
 
-    def status(self, histogram: OccupancyHistogram) -> tuple[ConstraintStatus, ...]:
-        """How far every constraint is violated."""
-        found = self._known.get(histogram)
-        if found is None:
-            if len(self._known) > 50 * self._kept:
-                self._known.clear()
-            found = self._known[histogram] = tuple(f.status(histogram) for f in self._over_cells)
-        return found
+    def _status(self, histogram: OccupancyHistogram) -> tuple[ConstraintStatus, ...]:
+        return tuple(over_cells.status(histogram) for over_cells in self._over_cells)
 
     def options(self, histogram: OccupancyHistogram, leaving: LeavingPod) -> frozenset[Option]:
         """The options that pass the filters of spread and those whose answer never changes."""
@@ -165,56 +159,6 @@ class CoupledConstraints:
             found = np.where(np.array(over_cells.counts)[cells], np.minimum(found, left), found)
         return np.maximum(found, 0)
 
-    def outcomes(self, leaving_pods: Sequence[LeavingPod], exists: Exists) -> WaveOutcomes | None:
-        """Everything that may happen while pods leave and land.
-
-        None when a replacement may find no node, when a constraint may get worse, or when there are too many
-        histograms.  `exists` says whether one of a replacement's options has room for certain.
-        """
-        ends: set[OccupancyHistogram] = set()
-        met: list[set[Option]] = [set() for _ in leaving_pods]
-        for start in self.histograms:
-            if not self._follow(start, leaving_pods, exists, ends, met):
-                return None
-        if len(ends) > self._kept:
-            return None
-        return WaveOutcomes(frozenset(ends), tuple(frozenset(found) for found in met))
-
-    def _follow(
-        self,
-        start: OccupancyHistogram,
-        leaving_pods: Sequence[LeavingPod],
-        exists: Exists,
-        ends: set[OccupancyHistogram],
-        met: Sequence[set[Option]],
-    ) -> bool:
-        before = self.status(start)
-        waiting = [(start, (0,) * len(leaving_pods))]
-        seen = set(waiting)
-        while waiting:
-            histogram, phases = waiting.pop()
-            if self._is_worse(self.status(histogram), before, away=_GONE in phases):
-                return False
-            if min(phases) == _LANDED:
-                ends.add(histogram)
-            for number, leaving in enumerate(leaving_pods):
-                if phases[number] == _LANDED:
-                    continue
-                following = [self.left(histogram, leaving)]
-                if phases[number] == _GONE:
-                    options = self.options(histogram, leaving)
-                    if not options or not exists(number, histogram, options):
-                        return False
-                    met[number].update(options)
-                    following = [self.landed(histogram, leaving.template, option) for option in options]
-                after = (*phases[:number], phases[number] + 1, *phases[number + 1 :])
-                fresh = {(found, after) for found in following} - seen
-                seen |= fresh
-                waiting += fresh
-            if len(seen) > 10 * self._kept:
-                return False
-        return True
-
     def left(self, histogram: OccupancyHistogram, leaving: LeavingPod) -> OccupancyHistogram:
         """The histogram after a pod has left."""
         ((level, _),) = histogram[leaving.cell]
@@ -228,90 +172,6 @@ class CoupledConstraints:
         levels[level] -= 1
         levels[tuple(a + b for a, b in zip(level, self._weights[template], strict=True))] += 1
         return (*histogram[:cell], tuple(sorted((+levels).items())), *histogram[cell + 1 :])
-
-    def tells_domains(self) -> bool:
-        """Whether there is one moving template, and its number of pods in every shared domain is known."""
-        if len(self.templates) != 1:
-            return False
-        counted = [number for number, weight in enumerate(self._weights[self.templates[0]]) if weight]
-        if not counted:
-            return False
-        found = (self._by_domain(histogram, counted[0]) for histogram in self.histograms)
-        first = next(found)
-        return all(other == first for other in found)
-
-    def _by_domain(self, histogram: OccupancyHistogram, tally: int) -> dict[int, int]:
-        found: dict[int, int] = {}
-        for domain, levels in zip(self._domain_of, histogram, strict=True):
-            found[domain] = found.get(domain, 0) + sum(level[tally] * nodes for level, nodes in levels)
-        return found
-
-    def worse_options(self, leaving: LeavingPod, *, as_planned: bool) -> frozenset[Option]:
-        """The options where a single replacement makes something worse, or repairs less than at best.
-
-        With `as_planned` at best means in the planned cell.
-        """
-        outcomes, best = self._outcomes(leaving), self.best(leaving, as_planned=as_planned)
-        return frozenset(option for option, found in outcomes.items() if found != {best})
-
-    def possible(self, leaving: LeavingPod) -> frozenset[Option]:
-        """The options that spread admits for a single replacement in any possible histogram."""
-        return frozenset(self._outcomes(leaving))
-
-    def best(self, leaving: LeavingPod, *, as_planned: bool) -> tuple[int, ...] | None:
-        """The least violations, summed over the constraints, after a single replacement has landed."""
-        outcomes = self._outcomes(leaving)
-        every = {s for found in outcomes.values() for s in found if s is not None}
-        there = [found for (cell, _), found in outcomes.items() if as_planned and cell == leaving.target]
-        planned = {s for found in there for s in found if s is not None}
-        return min(planned or every, default=None)
-
-    def _outcomes(self, leaving: LeavingPod) -> dict[Option, set[tuple[int, ...] | None]]:
-        """For every option the summed violations afterwards; None where a constraint gets worse."""
-        known = self._known_outcomes
-        if known is None or known[:2] != (leaving, self.histograms):
-            found: dict[Option, set[tuple[int, ...] | None]] = {}
-            for start in self.histograms:
-                gone = self.left(start, leaving)
-                for option in self.options(gone, leaving):
-                    found.setdefault(option, set()).add(self._outcome(start, gone, leaving, option))
-            known = self._known_outcomes = (leaving, self.histograms, found)
-        return known[2]
-
-    def _outcome(
-        self, start: OccupancyHistogram, gone: OccupancyHistogram, leaving: LeavingPod, option: Option
-    ) -> tuple[int, ...] | None:
-        before, after = self.status(start), self.status(self.landed(gone, leaving.template, option))
-        return None if self._is_worse(after, before, away=False) else _together(after)
-
-    def _is_worse(
-        self, now: Iterable[ConstraintStatus], before: Iterable[ConstraintStatus], *, away: bool
-    ) -> bool:
-        """Whether a constraint has more pods too many than before; a soft one may while a pod is `away`."""
-        return any(
-            one.excess > other.excess and (constraint.hard or not away)
-            for one, other, constraint in zip(now, before, self.constraints, strict=True)
-        )
-
-    def serves(self, levels: Codes, leaving: LeavingPod, nodes: Mask, wanted: tuple[int, ...] | None) -> bool:
-        """Whether violations are as wanted on each of these nodes, and no hard constraint is worse meanwhile.
-
-        `levels` are the pods on all nodes before the move.
-        """
-        start = self.seen(levels)
-        gone = self.left(start, leaving)
-        if self._is_worse(self.status(gone), self.status(start), away=True):
-            return False
-        cells = self.cell_of[nodes].tolist()
-        if self.by_node:
-            held = levels[:, nodes].T.tolist()
-            options = {(cell, tuple(level)) for cell, level in zip(cells, held, strict=True)}
-        else:
-            options = {(cell, gone[cell][0][0]) for cell in cells}
-        # `wanted` is None where every option would make a constraint worse.
-        return wanted is not None and all(
-            self._outcome(start, gone, leaving, option) == wanted for option in options
-        )
 
     def nodes_at(self, options: Iterable[Option], levels: Codes, unsure: Mask) -> Mask:
         """The nodes at one of these options; `unsure` nodes may hold more pods than `levels` says."""
@@ -342,20 +202,6 @@ class CoupledConstraints:
             tuple(PinnedCells(cell, nodes, nodes == self.sizes[cell]) for cell, nodes in seen),
         )
 
-    def alike(self, histograms: Iterable[OccupancyHistogram], wanted: tuple[int, ...] | None = None) -> bool:
-        """Whether the summed violations are equal in all histograms, and no more than `wanted`."""
-        found = {_together(self.status(histogram)) for histogram in histograms}
-        return len(found) <= 1 and (wanted is None or all(one <= wanted for one in found))
-
-
-_GONE, _LANDED = 1, 2
-_Outcomes = tuple[LeavingPod, frozenset[OccupancyHistogram], dict[Option, set[tuple[int, ...] | None]]]
-
-
-def _together(statuses: Iterable[ConstraintStatus]) -> tuple[int, ...]:
-    """The violations summed over coupled constraints."""
-    return tuple(np.array([*statuses], np.int64).reshape(-1, 3).sum(axis=0).tolist())
-
 
 def coupled_constraints(
     trial: TrialCluster,
@@ -383,3 +229,29 @@ def coupled_constraints(
         coupled = CoupledConstraints(trial, asked, sorted(templates), sources, kept)
         found |= dict.fromkeys(templates, coupled)
     return found
+
+
+def cells_of(
+    trial: TrialCluster,
+    constraints: Sequence[TrackedConstraint],
+    templates: Iterable[int],
+    sources: Iterable[int],
+) -> Codes:
+    """A cell number for every node; a node that pods leave is a cell of its own."""
+    of = np.zeros(trial.problem.nodes.size, np.int64)
+    alone = sorted(set(sources))
+    of[np.array(alone, np.intp)] = 1 + np.arange(len(alone))
+    traits: list[Ints] = [trial.plan(template).static.astype(np.int64) for template in templates]
+    for constraint in constraints:
+        column = constraint.rule.column
+        traits.append((column.present if is_by_node(constraint) else column.codes + 1).astype(np.int64))
+        traits.append(constraint.rule.counts.eligible.astype(np.int64))
+    return numbered(len(of), [of, *traits])
+
+
+def numbered(size: int, traits: Iterable[Ints]) -> Codes:
+    """A number for every node, equal for nodes with equal traits."""
+    of = np.zeros(size, np.int64)
+    for trait in traits:
+        _, of = np.unique(of * (int(trait.max(initial=0)) + 1) + trait, return_inverse=True)
+    return of.astype(np.intp)

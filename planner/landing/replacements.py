@@ -1,4 +1,4 @@
-"""What room, and all filters except spread, say about the nodes of replacements.
+"""Where one replacement of a wave may land, by all filters, by counts and by room, wherever others are.
 
 For every move of a wave: the nodes that may be feasible for its replacement at some time, and those that
 always are, whether the old pod is still there or gone, and wherever other replacements land.
@@ -9,14 +9,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from planner.constraints.family import Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.pod_topology_spread import PodTopologySpread
-from planner.landing.room import Room, UncertainReplacement
+from planner.landing.constraint_status import NodeCounts, OccupancyHistogram, Option
+from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod
+from planner.landing.outcomes import OutcomesByOption
+from planner.landing.room import Group, Room, RoomRequest, UncertainReplacement
 from planner.moves.timeline import EvictionTimeline, Phase
 from planner.moves.trial_cluster import Move, TrialCluster
-from planner.problem.nodes import Ints, Mask
+from planner.problem.nodes import Codes, Ints, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,8 @@ class Replacement:
     """A move of a wave with what room and all filters except spread say about nodes.
 
     `may` are the nodes that can be feasible for the replacement at some time during the wave, `sure` those
-    that always are unless an uncertain replacement takes the room; `free` is the least free room.
+    that always are unless an uncertain replacement takes the room; `free` is the least free room.  With
+    `room_alone` no filter but those of room and spread asks about other pods.
     """
 
     move: Move
@@ -34,6 +40,7 @@ class Replacement:
     free: Ints
     uncertain_pods: tuple[UncertainReplacement, ...]
     same_wave: tuple[UncertainReplacement, ...]
+    room_alone: bool
 
 
 class Replacements:
@@ -72,7 +79,14 @@ class Replacements:
             free[:, move.source] += self._room.takes[template]
         sure = self._static(move) & self._room.fits(template, free) & sure
         return Replacement(
-            move, template, may, sure, free, (*self._room.elsewhere, *same_wave), tuple(same_wave)
+            move,
+            template,
+            may,
+            sure,
+            free,
+            (*self._room.elsewhere, *same_wave),
+            tuple(same_wave),
+            room_alone=not self._rules(template),
         )
 
     def _static(self, move: Move) -> Mask:
@@ -81,7 +95,7 @@ class Replacements:
     def _others(self, move: Move, wave: Sequence[Move]) -> tuple[Mask, Mask]:
         """By filters other than room and spread: the nodes feasible at some time, and those always."""
         trial, template = self._trial, self._trial.template(move.pod)
-        rules = self.rules(template)
+        rules = self._rules(template)
         every = trial.problem.nodes.every
         if not rules:
             return every, every
@@ -104,7 +118,7 @@ class Replacements:
         trial.state.rollback(mark)
         return may, sure & may
 
-    def rules(self, template: int) -> list[Filter]:
+    def _rules(self, template: int) -> list[Filter]:
         """The filters whose answer depends on other pods, except those for room and spread."""
         return [
             plugin
@@ -129,3 +143,98 @@ def _depends_on(plugin: Filter, trial: TrialCluster, template: int, others: Coll
         for around in (*rules.needs, *rules.anti_affinity, *rules.kept_out_by)
         for other in others
     )
+
+
+class OpenNodes:
+    """Some nodes by cell, and the least number of open nodes that any call of `finds_room` saw."""
+
+    def __init__(self, coupled: CoupledConstraints, nodes: Mask) -> None:
+        self._nodes = np.flatnonzero(nodes)
+        self._cells = coupled.cell_of[self._nodes]
+        self._known: dict[int, Codes] = {}
+        self.least = len(self._nodes)
+
+    def of(self, cell: int) -> Codes:
+        """The nodes in a cell."""
+        found = self._known.get(cell)
+        if found is None:
+            found = self._known[cell] = self._nodes[self._cells == cell]
+        return found
+
+
+class PossibleNodes:
+    """Where one replacement may be, by room and by counts of its coupled constraints, wherever others are."""
+
+    def __init__(self, case: Replacement, outcomes: OutcomesByOption, room: Room) -> None:
+        self.case = case
+        self.outcomes = outcomes
+        self.coupled, self.leaving = outcomes.coupled, outcomes.leaving
+        coupled = self.coupled
+        self._room = room
+        self._need = RoomRequest(case.template, case.free, case.same_wave, room_alone=case.room_alone)
+        same_wave = [one for one in case.same_wave if one.template in coupled.templates]
+        #: The uncertain replacements that change counts of these coupled constraints.
+        self._counted = room.of(coupled.templates) + same_wave
+        #: The counted pods on every node for certain, after the pod of the move has left.
+        self.levels = certain_levels(room, coupled, [(case.template, case.move.source)])
+        #: The nodes that may hold more counted pods than is known for certain.
+        self.unsure = np.zeros_like(case.may)
+        for uncertain in self._counted:
+            self.unsure |= uncertain.nodes
+            if uncertain.node < 0:
+                self.unsure[uncertain.source] = True
+
+    def at(self, options: Collection[Option]) -> Mask:
+        """The nodes that are, or may be, at one of these options once the pod of the move has left."""
+        return self.coupled.nodes_at(options, self.levels, self.unsure)
+
+    def restricted(self, nodes: Mask, pin: Mask | None) -> LeavingPod:
+        """The leaving pod with its replacement restricted to some nodes; its pin may name further nodes."""
+        return self.leaving.restricted(self.coupled.restriction(nodes, self.levels, self.unsure, pin))
+
+    def finds_room(
+        self, inside: OpenNodes, histogram: OccupancyHistogram, options: Collection[Option]
+    ) -> bool:
+        """Whether one of the options has room for certain, wherever the uncertain replacements are."""
+        allowed: dict[int, set[NodeCounts]] = {}
+        for cell, level in options:
+            allowed.setdefault(cell, set()).add(level)
+        by_number, by_name, counted = list[Group](), list[Group](), list[UncertainReplacement]()
+        for cell, several in allowed.items():
+            there = inside.of(cell)
+            shut = sum(nodes for level, nodes in histogram[cell] if level not in several)
+            least = known = len(there)
+            if shut and len(there):
+                # An uncertain replacement that counts may exceed maxSkew on its node, and so close that node.
+                near = [uncertain for uncertain in self._counted if uncertain.nodes[there].any()]
+                known = max(0, _known_open(self.coupled, self.levels[:, there], several) - len(near))
+                least = max(known, len(there) - shut)
+                counted += near
+            by_number.append((there, least))
+            by_name.append((there, known))
+        inside.least = min(inside.least, sum(least for _, least in by_number))
+        if self._room.is_enough(self._need, by_number):
+            return True
+        if not counted:
+            return False
+        if self._room.is_enough(self._need, by_name, counted):
+            return True
+        nodes = np.concatenate([inside.of(cell) for cell in allowed])
+        headroom = self.coupled.headroom(histogram, self.leaving, nodes, self.levels)
+        return self._room.has_places(self._need, nodes, headroom, self._counted)
+
+
+def certain_levels(room: Room, coupled: CoupledConstraints, gone: Iterable[tuple[int, int]]) -> Codes:
+    """The counted pods on every node for certain, without pods that are `gone`: (template, node)."""
+    uncertain = ((one.template, one.node) for one in room.of(coupled.templates))
+    return coupled.levels((*uncertain, *gone))
+
+
+def _known_open(coupled: CoupledConstraints, levels: Codes, several: Collection[NodeCounts]) -> int:
+    """How many nodes are at one of these levels, not counting uncertain replacements."""
+    if not coupled.by_node:
+        return int(levels.shape[1])
+    found = np.zeros(levels.shape[1], np.bool_)
+    for level in several:
+        found |= (levels == np.array(level, np.int64)[:, np.newaxis]).all(axis=0)
+    return int(found.sum())

@@ -82,15 +82,6 @@ class Room:
         self._stacked = None
         self._uncertain_load[:, uncertain.node] += self.takes[uncertain.template]
 
-    def narrow(self, uncertain: UncertainReplacement, nodes: Mask) -> None:
-        """Record that a replacement is on one of fewer nodes."""
-        known = replace(uncertain, nodes=nodes)
-        for several in (self.uncertain_pods, self.elsewhere, self._of[uncertain.template]):
-            for number, one in enumerate(several):
-                if one is uncertain:
-                    several[number] = known
-        self._stacked = None
-
     def resolve(self, uncertain: UncertainReplacement, scarce: Sequence[Mask]) -> None:
         """If a replacement and those linked to it fill all their nodes, the room left there is certain.
 
@@ -170,9 +161,6 @@ class Room:
         others = [uncertain.template for uncertain in uncertain_pods if id(uncertain) not in off]
         if certain > len(others) or not need.room_alone:
             return certain > len(others)
-        near = [uncertain.template for uncertain in uncertain_pods]
-        if certain > self._filled(template, free[:, nodes], near):
-            return True
         slots = [self._slots(template, free[:, group]) for group, _ in places]
         # Which nodes of a group are open is not known: assume those with the least room.
         found = sum(int(np.sort(s)[:least].sum()) for s, (_, least) in zip(slots, places, strict=True))
@@ -241,18 +229,6 @@ class Room:
         uncertain_pods = np.flatnonzero(self._stacked[:, nodes].any(axis=1)).tolist()
         found = [self.uncertain_pods[number] for number in uncertain_pods]
         return found + [one for one in same_wave if one.nodes[nodes].any()]
-
-    def _filled(self, template: int, free: Ints, near: Sequence[int]) -> int:
-        """How many nodes with this `free` room some replacements can make too full for a pod, at most.
-
-        Each replacement is on one node, and to fill a node they need more than the room to spare there.
-        """
-        together = self.takes[[*near]].sum(axis=0)
-        wants, found = self.wants(template), 0
-        for row in np.flatnonzero(wants).tolist():
-            spare = np.sort(free[row]) - wants[row] + 1
-            found += int(np.count_nonzero(np.cumsum(spare) <= together[row]))
-        return min(found, len(near))
 
     def _slots_taken(self, template: int, other: int) -> int:
         """How many slots for pods of a template one pod of another template takes, at most."""

@@ -6,7 +6,7 @@ preempt other pods instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -58,6 +58,12 @@ class SingleLandings:
     def of(self, move: Move) -> Landing | None:
         """The landing of a replacement on its target; None when it may not, or need not, land there."""
         return self._allowed(move, self._held_by)
+
+    def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
+        """Carry out a wave."""
+        self._timeline.put_all((landing.move for landing in wave), Phase.LANDED)
+        self.trial.state.forget_history()
+        return wave
 
     def pinned(self, move: Move) -> Landing | None:
         """The landing pinned to the target, which is open all the time; None when that cannot be."""

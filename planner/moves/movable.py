@@ -75,7 +75,7 @@ class Movable:
     def _weigh(self) -> None:
         """Rank the movable pods by priority and deletion cost: 1 for the cheapest rank, then 2, 3, ...."""
         costs: dict[int, tuple[int, int]] = {}
-        template_of = self._problem.template_of.tolist()
+        pods, template_of = self._problem.pods, self._problem.template_of.tolist()
         for pod in np.flatnonzero(self._problem.node_of >= 0).tolist():
             reason = (
                 self._left_alone.get(pod)
@@ -86,11 +86,9 @@ class Movable:
             if reason:
                 self.reasons[pod] = reason
             else:
-                found = self._problem.pods[pod]
-                costs[pod] = (found.priority, found.deletion_cost)
+                costs[pod] = (pods[pod].priority, pods[pod].deletion_cost)
         ranks = {cost: rank for rank, cost in enumerate(sorted(set(costs.values())), start=1)}
-        for pod, cost in costs.items():
-            self.weights[pod] = ranks[cost]
+        self.weights[[*costs]] = [*map(ranks.__getitem__, costs.values())]
 
     def _template_stays(self, template: Template) -> str:
         """Why no pod of a template may go, if so."""
@@ -139,7 +137,7 @@ class Movable:
                 return reason
         if self.protections.without_budget and not self._budgets.of(pod):
             return "without a PodDisruptionBudget"
-        return self._budgets.why_not(pod)
+        return self._budgets.why_not(pod) if self._budgets.budgets else ""
 
     def _rules_of_pods(self) -> Iterator[tuple[Callable[[Pod], bool], str]]:
         """The rules to check for every pod; only those in force, as there are tens of thousands of pods."""

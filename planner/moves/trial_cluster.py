@@ -250,22 +250,11 @@ def _once(template: int) -> dict[int, int]:
 
 
 class Interference:
-    """Decides for pairs of templates whether moves of their pods have to be judged together."""
+    """Finds for templates the counts that their filters and scores read: what changes them affects both."""
 
     def __init__(self, trial: TrialCluster) -> None:
         self._trial = trial
-        self.related = cache(self._related)
         self.reads = cache(self._tallies)
-
-    def _related(self, one: int, other: int) -> bool:
-        """Whether one's pods change counts that the other's plugins read, or both share a constraint."""
-        ledger = self._trial.ledger
-        shared = {d.number for d in ledger.of(one)} & {d.number for d in ledger.of(other)}
-        return bool(
-            shared
-            or any(other in tally.members for tally in self.reads(one))
-            or any(one in tally.members for tally in self.reads(other))
-        )
 
     def _tallies(self, template: int) -> tuple[PodCounts, ...]:
         """The tallies that any plugin reads for a template."""

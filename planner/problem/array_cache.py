@@ -19,16 +19,19 @@ _KEYS_REMEMBERED = 100_000
 
 
 class ArrayCache(Generic[V]):
-    """Values by key, the least recently used dropped first; sized for values as long as the node axis."""
+    """Values by key, the least recently used dropped first; sized for values as long as the node axis.
+
+    `part` says what part of an array of whole numbers a value is: a mask is an eighth.
+    """
 
     __slots__ = ("_capacity", "_kept", "_last", "_last_key", "_seen")
 
-    def __init__(self, nodes: int) -> None:
+    def __init__(self, nodes: int, part: float = 1.0) -> None:
         self._kept: OrderedDict[Hashable, V] = OrderedDict()
         self._seen: set[Hashable] = set()
         self._last_key: Hashable = self
         self._last: V | None = None
-        self._capacity = max(_AT_LEAST, _ELEMENTS // max(1, nodes))
+        self._capacity = max(_AT_LEAST, int(_ELEMENTS / part) // max(1, nodes))
 
     def get(self, key: Hashable, make: Callable[[], V]) -> V:
         """The value under a key, made when it is not there (any more)."""

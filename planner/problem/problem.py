@@ -55,7 +55,8 @@ class Problem:
     """Everything about a snapshot that does not change while pods are placed."""
 
     @collector_paused()
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, before: Problem | None = None) -> None:
+        """The cluster compiled; quicker when `before` is that of a cluster that had fewer pods at the end."""
         self.cluster = cluster
         self.kubernetes = copied_for(cluster)
         self.behaviour = self.kubernetes.behaviour
@@ -70,7 +71,9 @@ class Problem:
             np.int32,
         )
         self._selected_keys = selected_keys(cluster)
-        grouping = Grouping(pods, self._selected_keys)
+        known = None if before is None else before._grouping
+        self._grouping: Grouping = Grouping(pods, self._selected_keys, known)
+        grouping = self._grouping
         self.template_of = np.array(grouping.template_of, np.int64)
         requests = [self.requests_of(pod) for pod, _ in grouping.examples]
         self.resources = _resource_names(cluster, requests)

@@ -11,11 +11,15 @@ def rank_among_equals(codes: Codes, counted: Mask | None = None) -> Ints:
     """For every position, how many before it have the same value; only those that are counted, if said."""
     order = np.argsort(codes, kind="stable")
     ordered = codes[order]
-    ones = np.ones(len(codes), np.int64) if counted is None else counted[order].astype(np.int64)
-    before = np.cumsum(ones) - ones
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(codes) else np.zeros(0, np.intp)
+    begins = np.ones(len(codes), np.bool_)
+    begins[1:] = ordered[1:] != ordered[:-1]
+    if counted is None:
+        before = np.arange(len(codes))
+    else:
+        ones = counted[order].astype(np.int64)
+        before = np.cumsum(ones) - ones
     rank = np.empty(len(codes), np.int64)
-    rank[order] = before - np.repeat(before[starts], np.diff(np.r_[starts, len(codes)]))
+    rank[order] = before - before[np.flatnonzero(begins)[np.cumsum(begins) - 1]]
     return rank
 
 

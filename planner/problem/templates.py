@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from operator import is_, itemgetter
 
 from models import Cluster
 from models.objects.affinity import Affinity, PodAffinityTerm, TopologySpreadConstraint
@@ -67,18 +67,40 @@ class Template:
 class Grouping:
     """Pods by template: the labels that matter, an example of each template, the template of each pod."""
 
-    def __init__(self, pods: Sequence[Pod], selected_keys: frozenset[str]) -> None:
-        self.examples: list[tuple[Pod, Mapping[str, str]]] = []
-        self.template_of: list[int] = []
-        self._numbers: dict[Hashable, int] = {}
+    def __init__(
+        self, pods: Sequence[Pod], selected_keys: frozenset[str], known: Grouping | None = None
+    ) -> None:
+        """Of the pods; where `known` is the grouping of the first of them, only the others are looked at."""
+        begun = known is not None and known._begins(pods, selected_keys)
+        self._pods = pods
+        self._selected_keys = selected_keys
+        self.examples: list[tuple[Pod, Mapping[str, str]]] = [*known.examples] if known and begun else []
+        self.template_of: list[int] = [*known.template_of] if known and begun else []
+        self._numbers: dict[Hashable, int] = {**known._numbers} if known and begun else {}
         self._by_place = not selected_keys.isdisjoint(PLACE_LABELS)
         self._spec_keys: dict[Hashable, str] = {}
-        for pod in pods:
-            labels = {key: value for key, value in pod.metadata.labels.items() if key in selected_keys}
-            number = self._numbers.setdefault(self._key(pod, labels), len(self._numbers))
-            if number == len(self.examples):
-                self.examples.append((pod, labels))
+        # Pods that were read by a pattern share the very objects of which their key is made.
+        numbers: dict[Hashable, int] = {}
+        for pod in pods[len(self.template_of) :]:
+            parts = _shared_parts(pod)
+            number = numbers.get(parts)
+            if number is None:
+                number = self._number(pod)
+                if _says_all(pod):
+                    numbers[parts] = number
             self.template_of.append(number)
+
+    def _begins(self, pods: Sequence[Pod], selected_keys: frozenset[str]) -> bool:
+        """Whether the first of some pods are these very ones, told apart by the same labels."""
+        enough = len(self._pods) <= len(pods) and selected_keys == self._selected_keys
+        return enough and all(map(is_, self._pods, pods))
+
+    def _number(self, pod: Pod) -> int:
+        labels = {key: value for key, value in pod.metadata.labels.items() if key in self._selected_keys}
+        number = self._numbers.setdefault(self._key(pod, labels), len(self._numbers))
+        if number == len(self.examples):
+            self.examples.append((pod, labels))
+        return number
 
     def _key(self, pod: Pod, labels: Mapping[str, str]) -> Hashable:
         spec, metadata = pod.spec, pod.metadata
@@ -105,6 +127,31 @@ class Grouping:
                 exclude={**_NOT_IN_KEY, **_NOT_OF_CONTAINERS}
             )
         return found
+
+
+def _shared_parts(pod: Pod) -> Hashable:
+    """What pods have in common that share the objects of which their template's key is made."""
+    metadata, spec, status = pod.metadata, pod.spec, pod.status
+    return (
+        metadata.namespace,
+        bool(spec.node_name),
+        metadata.deletion_timestamp is None,
+        metadata.creation_timestamp is None,
+        id(metadata.labels),
+        id(metadata.owner_references),
+        id(spec.volumes),
+        id(status.container_statuses),
+        id(status.init_container_statuses),
+        id(status.resources),
+        *map(id, _PARTS_IN_KEY(spec.__dict__)),
+    )
+
+
+def _says_all(pod: Pod) -> bool:
+    """Whether the key of a pod's template depends on nothing else: no name, no claim's state, no resize."""
+    if pod.spec.resource_claims or any(volume.ephemeral is not None for volume in pod.spec.volumes):
+        return False
+    return resize_key(pod) == ()
 
 
 def is_plain(spec: PodSpec) -> bool:

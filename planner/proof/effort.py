@@ -257,6 +257,8 @@ class ExplainEffort:
     most_victims: int = 5
     #: For so many different pods of a lost domain a way out is looked for.
     losses_explained: int = 20
+    #: From so many pods on two processes share the loss of each domain, where there are two cores.
+    pods_for_two: int = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +269,8 @@ class DrainEffort:
     orders: int = 12
     #: Up to so many moving pods times nodes: on larger clusters one order takes too long.
     orders_places: int = 20_000
+    #: Changes that may free a node are tried out by draining again, while so many pods go in all.
+    pods_of_fixes: int = 25_000
     #: Pods that keep evicting each other never come to rest: so many events for every pod that is to go or
     #: waits are several times what a drain takes.
     events_per_pod: int = 50
@@ -326,6 +330,8 @@ SOLVER_WORKERS, SOLVER_SEED = 1, 1
 PRICE_OF_MODEL = 1e-5
 #: So many nodes of SCIP's tree; the quotas of nearly all batches are found in the first. And the least time.
 SCIP_NODES, LEAST_SECONDS = 50, 0.05
+#: So large a share of the room is left unused by a linear relaxation that is to be rounded.
+ROOM_FOR_ROUNDING = 0.02
 #: Work for each number that an iteration of a search looks at, and for the iteration itself.
 PRICE_OF_NUMBER, PRICE_OF_TURN = 2.5e-8, 2.5e-4
 
@@ -376,7 +382,7 @@ MORE_UNSCHEDULED = 0.1
 #: Up to so many moves times nodes that is done again and again, and other moves are looked for where pins, or
 #: unmet soft goals, are left; beyond, planning the waves once takes seconds.
 PLANNED_ONCE = 30_000
-#: Beyond DEALT_ONCE, room is scarce if so large a part of the moves have few nodes to come to.
+#: Beyond PLANNED_ONCE, room is scarce if so large a part of the moves have few nodes to come to.
 SCARCE_MOVES = 0.5
 #: Then so many landings are judged for each move; where that is not enough, the order does not serve.
 SCARCE_JUDGED = 4
@@ -501,3 +507,6 @@ DRAWS_SHARE = 0.5
 
 #: Up to so many replicas are placed one by one; more are counted in bulk where the order cannot matter.
 REPLICAS_ONE_BY_ONE = 50
+#: On more nodes they are counted from the second on, as each that is placed is a look at all nodes: the
+#: number is the same, only the line about the first that does not fit may count other nodes of a domain.
+NODES_ONE_BY_ONE = 5_000

@@ -13,8 +13,9 @@ from planner.proof.meter import Meter
 from planner.rebalance.search.evaluation import Found, FoundMoves, Values
 from planner.rebalance.search.greedy import unpinned_moves
 from planner.rebalance.search.search import MoveSearch
-from planner.waves.open_waves import WaveRules
-from planner.waves.wave_planner import WavePlan, WavePlanner
+from planner.waves.limits import WaveRules
+from planner.waves.wave_plan import WavePlan
+from planner.waves.wave_planner import WavePlanner
 
 _HELD = "nothing holds its replacement to the right nodes"
 

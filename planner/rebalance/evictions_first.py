@@ -31,7 +31,7 @@ from planner.proof.meter import Meter
 from planner.rebalance.alternatives import Alternatives, MoveTask
 from planner.rebalance.search.evaluation import Distance, distance
 from planner.waves.replay import first_failure
-from planner.waves.wave_planner import WavePlan
+from planner.waves.wave_plan import WavePlan
 
 
 @dataclass(frozen=True, slots=True)

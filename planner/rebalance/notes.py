@@ -12,6 +12,7 @@ from planner.eviction import job_notes
 from planner.eviction.controllers import EMPTIED
 from planner.eviction.protections import SOFT, unmodelled
 from planner.landing.landing import Landing
+from planner.landing.single_landings import SingleLandings
 from planner.moves.movable import Movable
 from planner.moves.pin_policy import PinPolicy
 from planner.moves.preemption_risk import PreemptionRisk
@@ -21,9 +22,9 @@ from planner.proof import effort
 from planner.rebalance.alternatives import MoveTask
 from planner.rebalance.document import counted
 from planner.rebalance.why_not import outcome
-from planner.waves.one_by_one import OneByOne
-from planner.waves.open_waves import WaveRules
-from planner.waves.wave_planner import WavePlan
+from planner.waves.limits import WaveRules
+from planner.waves.orders import OneMoveAWave, fill_waves
+from planner.waves.wave_plan import WavePlan
 
 
 def beforehand(trial: TrialCluster, movable: Movable) -> Iterator[str]:
@@ -172,9 +173,9 @@ class UnscheduledMoves:
         done = self.plan.moves
         stage = EvictionTimeline(trial.problem, [*done, *left], trial)
         stage.put_all(done, Phase.LANDED)
-        single = OneByOne(stage, left, rules)
-        single.plan_waves(_never)
-        return [landing for wave in single.waves for landing in wave]
+        landings = SingleLandings(stage, rules.pin_policy, lets_preempt=rules.lets_preempt)
+        waves, _ = fill_waves(OneMoveAWave(landings), left, _never)
+        return [landing for wave in waves for landing in wave]
 
 
 def _are(number: int, total: int) -> str:

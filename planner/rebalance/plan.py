@@ -34,9 +34,10 @@ from planner.rebalance.notes import (
 from planner.rebalance.scope import MoveScope
 from planner.rebalance.search.search import stages_of
 from planner.rebalance.why_not import what_would_help
-from planner.waves.open_waves import WaveRules
+from planner.waves.limits import WaveRules
 from planner.waves.replay import first_failure
-from planner.waves.wave_planner import WavePlan, WavePlanner
+from planner.waves.wave_plan import WavePlan
+from planner.waves.wave_planner import WavePlanner
 
 
 def rebalance(  # noqa: PLR0913 - the options of the command

@@ -29,7 +29,7 @@ from planner.proof import effort
 from planner.rebalance.alternatives import MoveTask
 from planner.rebalance.document import counted
 from planner.scheduler.scheduler import Scheduler
-from planner.waves.wave_planner import WavePlan
+from planner.waves.wave_plan import WavePlan
 from planner.whatif.letting_go import another_budget, one_replica_more
 from planner.whatif.nodes import add_nodes
 

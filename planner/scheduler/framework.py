@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,7 +31,7 @@ _WORTH_ARRAYS = 8
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What has to be asked about a template; the static rest is computed once, and what was seen is kept."""
+    """What has to be asked about a template; the static rest is computed once."""
 
     template: Template
     refusal: tuple[str, str] | None
@@ -39,7 +39,6 @@ class Plan:
     changing: tuple[Filter, ...]
     named: Mask | None
     scores: tuple[tuple[Score, int], ...]
-    seen: dict[Hashable, Feasible] = field(default_factory=dict)
 
 
 class Rejection:
@@ -101,7 +100,9 @@ class Framework:
         self.problem = problem
         self.state = state
         self.profile = profile
-        self._plans: ArrayCache[Plan] = ArrayCache(problem.nodes.size)
+        self._plans: ArrayCache[Plan] = ArrayCache(problem.nodes.size, part=1 / 8)
+        #: By template, the nodes that were feasible when the stamps of all its filters were the same.
+        self._seen: ArrayCache[dict[Hashable, Feasible]] = ArrayCache(problem.nodes.size)
 
     def plan(self, template: Template) -> Plan:
         """What has to be asked about a template."""
@@ -136,14 +137,15 @@ class Framework:
         template = plan.template
         answers = [plugin.reject(template) for plugin in plan.changing]
         stamp = tuple([plugin.stamp(template) for plugin in plan.changing])
-        found = plan.seen.get(stamp)
+        seen = self._seen.get(template.index, dict)
+        found = seen.get(stamp)
         if found is None:
             mask = plan.static
             for codes in answers:
                 mask = mask & (codes == 0)
-            if len(plan.seen) >= _REMEMBERED:
-                plan.seen.clear()
-            found = plan.seen[stamp] = Feasible(mask)
+            if len(seen) >= _REMEMBERED:
+                seen.clear()
+            found = seen[stamp] = Feasible(mask)
         return found
 
     def accepts(self, plan: Plan, nodes: Codes) -> Mask:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from models.objects.scheduler_config import (
     DefaultPreemptionArgs,
@@ -45,10 +45,15 @@ class Profile:
     claims: DynamicResources | None = None
     """The plugin that is asked before preemption whether a claim could be given back."""
 
+    _by_kind: dict[type[Family], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+
     def of(self, kind: type[_Kind]) -> tuple[_Kind, ...]:
         """The plugin of a kind, if the profile runs it."""
-        plugins = {id(found): found for found in (*self.filters, *(score for score, _ in self.scores))}
-        return tuple(found for found in plugins.values() if isinstance(found, kind))
+        found: tuple[_Kind, ...] | None = self._by_kind.get(kind)
+        if found is None:
+            plugins = {id(plugin): plugin for plugin in (*self.filters, *(score for score, _ in self.scores))}
+            found = self._by_kind[kind] = tuple(p for p in plugins.values() if isinstance(p, kind))
+        return found
 
 
 def profiles_of(config: KubeSchedulerConfiguration | None) -> dict[str, KubeSchedulerProfile]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from multiprocessing.connection import Connection
 
 from models import Cluster
 from models.collector import old_left_alone
@@ -20,6 +22,7 @@ from planner.explain.trial_states import TrialStates
 from planner.problem.problem import Problem
 from planner.proof.clock import report_best
 from planner.proof.effort import STANDARD, Effort
+from planner.simulation.second_process import forked, has_second_core
 from planner.whatif.nodes import lose_contact, remove_nodes
 
 Workload = tuple[str, str]
@@ -31,21 +34,85 @@ def survive(cluster: Cluster, key: str, *, preemption: bool = True, effort: Effo
     if not domains:
         raise InputError([f"no node has the label {key}"])
     before = AtRest.of(cluster, preemption, effort.explain)
-    waiting = {before.problem.pods[pod].key for pod in before.left}
-    running = before.cluster()
-    losses = []
-    with old_left_alone():
-        for domain in _told(domains):
-            losses.append(_lose(running, key, domain, waiting, before))
-            # A cluster at rest has circles of references, and of one domain nothing is needed for the next.
-            gc.collect()
+    losses = _Losses(key, domains, before)
+    found = tuple(losses.one_by_one())
     return Survival(
         topology_key=key,
-        domains=tuple(losses),
-        failures=sum(not row.ok for loss in losses for row in loss.workloads),
+        domains=found,
+        failures=sum(not row.ok for loss in found for row in loss.workloads),
         kubernetes=before.problem.kubernetes.document,
         notes=(*cluster.notes, *before.problem.notes),
     )
+
+
+class _Losses:
+    """The loss of each domain, once its nodes are removed and, meanwhile, while they are unreachable."""
+
+    def __init__(self, key: str, domains: Sequence[str], before: AtRest) -> None:
+        self._key, self._domains, self._before = key, domains, before
+        self._waiting = {before.problem.pods[pod].key for pod in before.left}
+        """Pods that were pending before are no part of any loss."""
+        self._running = before.cluster()
+        self._problem = Problem(self._running)
+
+    def one_by_one(self) -> Iterator[DomainLoss]:
+        """All losses in the order of the domains; what is meanwhile by a second process where that pays."""
+        with ExitStack() as stack:
+            stack.enter_context(old_left_alone())
+            pipe = None
+            if len(self._running.pods) >= self._before.effort.pods_for_two and has_second_core():
+                pipe = stack.enter_context(forked(self._answer))
+            for domain in _told(self._domains):
+                yield self._lose(domain, pipe)
+                # A cluster at rest has circles of references, and the next domain needs nothing of it.
+                gc.collect()
+
+    def _answer(self, pipe: Connection) -> None:
+        """In the second process: for each domain which pods are pending meanwhile, if they are more."""
+        for domain in self._domains:
+            pipe.send(self._meanwhile(domain, pipe.recv))
+            gc.collect()
+
+    def _lose(self, domain: str, pipe: Connection | None) -> DomainLoss:
+        running, before = self._running, self._before
+        gone = {node.name for node in running.nodes if node.metadata.labels.get(self._key) == domain}
+        removed = remove_nodes(running, f"{self._key}={domain}")
+        after = AtRest.of(removed, before.preemption, before.effort)
+        left = _left(after, self._waiting)
+        _tell(pipe, len(left))
+        rows = tuple(_workloads(self._problem, gone, after, left))
+        pending = tuple(_pending(after, left))
+        return DomainLoss(
+            domain=domain,
+            nodes=len(gone),
+            pods=sum(row.lost for row in rows),
+            workloads=rows,
+            pending=pending,
+            meanwhile=self._told_meanwhile(domain, len(left), pipe),
+            ok=all(row.ok for row in rows),
+        )
+
+    def _told_meanwhile(self, domain: str, left: int, pipe: Connection | None) -> tuple[LostPending, ...]:
+        """What the second process found; found here where there is none, or none any more."""
+        if pipe is not None:
+            with suppress(EOFError, OSError):
+                found: tuple[LostPending, ...] = pipe.recv()
+                return found
+        return self._meanwhile(domain, lambda: left)
+
+    def _meanwhile(self, domain: str, left: Callable[[], int]) -> tuple[LostPending, ...]:
+        """The pods pending while the nodes are unreachable; none where they are not more than `left`."""
+        unreachable = lose_contact(self._running, f"{self._key}={domain}")
+        meanwhile = AtRest.of(unreachable, self._before.preemption, self._before.effort)
+        more = _left(meanwhile, self._waiting)
+        return tuple(_pending(meanwhile, more)) if len(more) > left() else ()
+
+
+def _tell(pipe: Connection | None, left: int) -> None:
+    """Say to the second process how many pods are left, if it is still there."""
+    if pipe is not None:
+        with suppress(OSError):
+            pipe.send(left)
 
 
 def _told(domains: Sequence[str]) -> Iterator[str]:
@@ -55,34 +122,13 @@ def _told(domains: Sequence[str]) -> Iterator[str]:
         yield domain
 
 
-def _lose(cluster: Cluster, key: str, domain: str, waiting: set[str], before: AtRest) -> DomainLoss:
-    """One domain gone; pods that were pending before the loss are no part of it."""
-    gone = {node.name for node in cluster.nodes if node.metadata.labels.get(key) == domain}
-    preemption, effort = before.preemption, before.effort
-    after = AtRest.of(remove_nodes(cluster, f"{key}={domain}"), preemption, effort)
-    left = _left(after, waiting)
-    meanwhile = AtRest.of(lose_contact(cluster, f"{key}={domain}"), preemption, effort)
-    more = _left(meanwhile, waiting)
-    rows = tuple(_workloads(cluster, gone, after, left))
-    return DomainLoss(
-        domain=domain,
-        nodes=len(gone),
-        pods=sum(row.lost for row in rows),
-        workloads=rows,
-        pending=tuple(_pending(after, left)),
-        meanwhile=tuple(_pending(meanwhile, more)) if len(more) > len(left) else (),
-        ok=all(row.ok for row in rows),
-    )
-
-
 def _left(after: AtRest, waiting: set[str]) -> list[int]:
     return [pod for pod in after.left if after.problem.pods[pod].key not in waiting]
 
 
-def _workloads(cluster: Cluster, gone: set[str], after: AtRest, left: list[int]) -> Iterator[WorkloadLoss]:
+def _workloads(problem: Problem, gone: set[str], after: AtRest, left: list[int]) -> Iterator[WorkloadLoss]:
     """Every workload that has pods in the domain, or pods that are pending because of it."""
-    problem = Problem(cluster)
-    owners = Owners(cluster)
+    owners = Owners(problem.cluster)
     replicas: Counter[Workload] = Counter()
     lost: Counter[Workload] = Counter()
     for number, pod in enumerate(problem.pods):

@@ -6,7 +6,7 @@ changed; `epoch` grows when the log is cut, and a cache that missed a cut starts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -174,6 +174,15 @@ class State:
     def mark(self) -> int:
         """A point to return to with `rollback`."""
         return len(self._journal)
+
+    def moves_since(self, mark: int) -> Iterator[tuple[int, int, bool]]:
+        """Which pods came to which nodes since the mark, or left them."""
+        for step in self._journal[mark:]:
+            if isinstance(step, JournalOfMany):
+                for pod, node in zip(step.pods, step.nodes.tolist(), strict=True):
+                    yield pod, node, True
+            else:
+                yield step.pod, step.node, step.came
 
     def rollback(self, mark: int) -> None:
         """Undo everything since the mark."""

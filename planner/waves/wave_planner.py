@@ -1,68 +1,24 @@
-"""Waves for moves, planned again with hints as long as moves are left over or constraints stay broken."""
+"""Waves for moves, planned again with what failed put first, as long as that may help."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass, field, replace
 
 from planner.eviction.protections import SOFT
-from planner.landing.landing import HELD, Landing, LandingContradiction
+from planner.landing.landing import LandingContradiction
 from planner.landing.room import Room
-from planner.moves.pin_policy import NO_PINS
+from planner.landing.single_landings import SingleLandings
 from planner.moves.timeline import EvictionTimeline
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
 from planner.proof.meter import Meter
-from planner.waves.known_place_waves import KnownPlaceWaves
-from planner.waves.one_by_one import OneByOne
-from planner.waves.open_waves import OpenWaves, RetryHints, WaveRules
-from planner.waves.scarce_room_waves import ScarceRoomWaves
-from planner.waves.single_node_waves import SingleNodeWaves
-
-
-@dataclass(frozen=True, slots=True)
-class WavePlan:
-    """Waves, the moves that could not be scheduled safely, and the hard and soft excess that remains.
-
-    `excess` counts soft excess only where soft constraints are to be repaired.  `weight` is the sum over all
-    pods that move.  `soft_excess_left` is the soft excess where ties go to the smallest name, in any case.
-    `unmet` are the moves left over where the rules need all of them, and not only what they repair.
-    """
-
-    waves: Sequence[Sequence[Landing]]
-    left: Sequence[Move]
-    excess: tuple[int, int]
-    weight: int = 0
-    soft_excess_left: int = 0
-    unmet: int = 0
-
-    @property
-    def key(self) -> tuple[int, ...]:
-        """The smaller, the better: excess, unmet, moves, pins, weight, soft excess, landings by scores."""
-        kinds = [landing.kind for wave in self.waves for landing in wave]
-        pins, by_scores = sum(kind in HELD for kind in kinds), kinds.count("scores")
-        return *self.excess, self.unmet, len(kinds), pins, self.weight, self.soft_excess_left, by_scores
-
-    @property
-    def moves(self) -> list[Move]:
-        """All moves in the order of their waves."""
-        return [landing.move for wave in self.waves for landing in wave]
-
-    @property
-    def pinned(self) -> set[int]:
-        """The pods whose replacements are pinned, or kept off cordoned nodes."""
-        return {landing.move.pod for wave in self.waves for landing in wave if landing.kind in HELD}
-
-    def is_as_planned(self, planned: Mapping[str, int]) -> bool:
-        """Whether nothing could be better but the number of landings that rely on scores."""
-        kinds = [landing.kind for wave in self.waves for landing in wave]
-        improvable = not HELD.isdisjoint(kinds) or len(kinds) > planned["moves"] or self.soft_excess_left > 0
-        return not (self.left or self.misses(planned) or improvable)
-
-    def misses(self, planned: Mapping[str, int]) -> bool:
-        """Whether more excess remains than the moves were to leave."""
-        return self.excess > (planned["hardExcess"], planned["softExcess"])
+from planner.waves.candidates import Candidates, RetryHints
+from planner.waves.known_nodes import KnownNodes
+from planner.waves.limits import WaveRules
+from planner.waves.orders import CertainFirst, OneMoveAWave, WaveOrder, fill_waves
+from planner.waves.scarce_room import ScarceRoom
+from planner.waves.wave_plan import WavePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +43,11 @@ class WavePlanner:
         best = best or self.with_retries(moves, planned)
         if not self.is_large(moves):
             self.meter.look_for("landings that need no pin")
-            for other in chain(others(), [None]):
+            for other in others():
                 if best.is_as_planned(planned) or self.meter.over():
                     break
-                if other is None:
-                    found = self._one_by_one(moves, planned, replace(self.rules, pin_policy=NO_PINS))
-                else:
-                    found = self.with_retries(other, planned)
-                best = min(best, found, key=lambda one: one.key)
+                best = min(best, self.with_retries(other, planned), key=lambda one: one.key)
         self.meter.look_for("a safe wave for every move")
-        if best.left or best.misses(planned):
-            best = min(best, self._one_by_one(moves, planned, self.rules), key=lambda one: one.key)
         if (best.left or best.misses(planned)) and self._size(moves) <= effort.ONE_MOVE_A_WAVE_MOST:
             best = min(best, self.one_move_a_wave(moves), key=lambda one: one.key)
         return best
@@ -111,132 +61,146 @@ class WavePlanner:
 
     def one_move_a_wave(self, moves: Sequence[Move]) -> WavePlan:
         """The moves one after the other, one per wave."""
-        timeline = EvictionTimeline(self.trial.problem, moves, self.trial)
-        found = self._plan_with(timeline, OneByOne(timeline, moves, self.rules), self.meter.over)
-        return self._nothing(moves) if found is None else found
+        timeline = self._timeline(moves)
+        landings = SingleLandings(timeline, self.rules.pin_policy, lets_preempt=self.rules.lets_preempt)
+        return self._filled(timeline, OneMoveAWave(landings), moves, self.meter.over) or self._nothing(moves)
 
     def with_retries(self, moves: Sequence[Move], planned: Mapping[str, int]) -> WavePlan:
-        """The moves in waves, each open to all nodes that are as good; in a large cluster planned only once.
+        """The moves in waves, each open to all nodes that are as good; of a large cluster planned once.
 
         Where that leaves moves over, once more with one known node for every replacement.
         """
         self.meter.look_for("a safe wave for every move")
         best = self._once(moves) if self.is_large(moves) else self._again_and_again(moves, planned)
         if best.left and self.rules.pin_policy and not self.meter.over():
-            timeline = EvictionTimeline(self.trial.problem, moves, self.trial)
-            known = self._plan_with(timeline, KnownPlaceWaves(timeline, moves, self.rules), self.meter.over)
+            timeline = self._timeline(moves)
+            order = KnownNodes(
+                Candidates(timeline, moves, self.rules, kept=effort.SCARCE_HISTOGRAMS_KEPT), moves
+            )
+            known = self._filled(timeline, order, moves, self.meter.over)
             best = best if known is None else min(best, known, key=lambda one: one.key)
         return best
 
     def _once(self, moves: Sequence[Move]) -> WavePlan:
         """A single plan, in the order for scarce room if most moves have few nodes to come to."""
-        timeline, tight = EvictionTimeline(self.trial.problem, moves, self.trial), _tight(self.trial, moves)
+        timeline, tight = self._timeline(moves), _tight(self.trial, moves)
+        order: WaveOrder
         if len(tight) > effort.SCARCE_MOVES * len(moves):
-            builder: OpenWaves = ScarceRoomWaves(timeline, moves, self.rules)
+            kept = effort.SCARCE_HISTOGRAMS_KEPT
+            order = ScarceRoom(Candidates(timeline, moves, self.rules, kept=kept), moves)
         else:
-            builder = OpenWaves(timeline, moves, self.rules, RetryHints(frozenset(tight)))
+            order = CertainFirst(Candidates(timeline, moves, self.rules, RetryHints(frozenset(tight))))
         # Waves are planned even if the search took all of the time.
-        found, nothing = self._plan_with(timeline, builder, _never), self._nothing(moves)
+        found, nothing = self._filled(timeline, order, moves, _never), self._nothing(moves)
         return nothing if found is None else min(nothing, found, key=lambda one: one.key)
 
     def _again_and_again(self, moves: Sequence[Move], planned: Mapping[str, int]) -> WavePlan:
-        """The best of several plans, each with hints about what could not be scheduled in those before.
-
-        Room is reserved the next time for moves that could not be scheduled; then replicas also go one by one
-        to their planned domains.  In the last attempt the waves follow the moves' own order.
-        """
-        best, rules = self._nothing(moves), self.rules
-        reserved, fixed, tight = set[int](), set[int](), _tight(self.trial, moves)
-        first, number, ranks = dict[int, int](), 0, 0
+        """The best of several plans, each with hints about what could not be scheduled in those before."""
+        best, retries = self._nothing(moves), _Retries(moves, _tight(self.trial, moves))
         # Waves are planned even if the search took all of the time.
         is_over: Callable[[], bool] = _never
-        while number <= effort.WAVE_PLANS and not is_over():
-            strict = number == effort.WAVE_PLANS
-            hints = RetryHints(
-                frozenset(tight | reserved), frozenset(reserved), frozenset(fixed), strict, first
-            )
-            timeline = EvictionTimeline(self.trial.problem, moves, self.trial)
-            builder = OpenWaves(
-                timeline, moves, replace(rules, max_unavailable=1) if number else rules, hints
-            )
-            found, is_over = self._plan_with(timeline, builder, is_over), self.meter.over
+        while not retries.are_over and not is_over():
+            timeline = self._timeline(moves)
+            rules = replace(self.rules, max_unavailable=1) if retries.number else self.rules
+            order = CertainFirst(Candidates(timeline, moves, rules, retries.hints()))
+            found, is_over = self._filled(timeline, order, moves, is_over), self.meter.over
             if found is None:
                 # The landings contradict each other: the next attempt reserves room for every move.
-                reserved |= {move.pod for move in moves}
-                number += 1
+                retries.reserve({move.pod for move in moves})
                 continue
             best = min(best, found, key=lambda one: one.key)
-            hard = found.pinned | {move.pod for move in found.left}
-            if len(found.left) - len(best.left) > effort.MORE_UNSCHEDULED * len(moves):
-                # Moving these first leaves too many others without a wave.
-                ranks, first = effort.FAILED_FIRST, {}
-            if not ((number and found.left) or hard <= {*first}) and ranks < effort.FAILED_FIRST:
-                # Moves that needed a pin, or found no wave, have more options while every landing is certain.
-                ranks += 1
-                first = first | dict.fromkeys(hard, ranks)
+            if retries.put_first(found, len(best.left)):
                 continue
             fresh = {move.pod for move in found.left} | _of_broken(timeline, moves, rules)
-            if not (found.left or found.misses(planned)) or fresh <= fixed:
+            if not (found.left or found.misses(planned)) or fresh <= retries.fixed:
                 break
-            fixed |= fresh & reserved
-            reserved |= fresh
-            number += 1
+            retries.reserve(fresh)
         return best
 
-    def _one_by_one(self, moves: Sequence[Move], planned: Mapping[str, int], rules: WaveRules) -> WavePlan:
-        """The moves each to one certain node; room is reserved the next time for those left over."""
-        best = self._nothing(moves)
-        reserved: set[int] = set()
-        is_over: Callable[[], bool] = _never
-        for number in range(effort.WAVE_PLANS):
-            if is_over():
-                break
-            timeline = EvictionTimeline(self.trial.problem, moves, self.trial)
-            chosen = replace(rules, max_unavailable=1) if number else rules
-            strict = number == effort.WAVE_PLANS - 1
-            builder = SingleNodeWaves(timeline, moves, chosen, reserved=reserved, strict=strict)
-            found, is_over = self._plan_with(timeline, builder, is_over), self.meter.over
-            if found is None:
-                continue
-            best = min(best, found, key=lambda one: one.key)
-            if not (found.left or found.misses(planned)):
-                break
-            reserved |= {move.pod for move in found.left}
-        return best
+    def _timeline(self, moves: Sequence[Move]) -> EvictionTimeline:
+        return EvictionTimeline(self.trial.problem, moves, self.trial)
 
-    def _plan_with(
+    def _filled(
         self,
         timeline: EvictionTimeline,
-        builder: OpenWaves | SingleNodeWaves | OneByOne,
+        order: WaveOrder,
+        moves: Sequence[Move],
         is_over: Callable[[], bool],
     ) -> WavePlan | None:
-        """The plan that a wave builder makes; None if its landings contradict each other."""
-        hard, soft = (
-            self.trial.ledger.excess(hard=kind) - timeline.trial.ledger.excess(hard=kind)
-            for kind in (True, False)
-        )
+        """The plan in an order; None if its landings contradict each other."""
+        before = [self.trial.ledger.excess(hard=kind) for kind in (True, False)]
+        # The timeline has only the constraints that its moves touch.
+        others = [
+            excess - timeline.trial.ledger.excess(hard=kind)
+            for excess, kind in zip(before, (True, False), strict=True)
+        ]
         try:
-            left = builder.plan_waves(is_over)
+            waves, left = fill_waves(order, moves, is_over)
         except LandingContradiction:
             return None
-        # The timeline has only the constraints that its moves touch.
-        hard, soft = (
-            hard + timeline.trial.ledger.excess(hard=True),
-            soft + timeline.trial.ledger.excess(hard=False),
-        )
-        pods = [landing.move.pod for wave in builder.waves for landing in wave]
+        hard = others[0] + timeline.trial.ledger.excess(hard=True)
+        soft = others[1] + timeline.trial.ledger.excess(hard=False)
+        pods = [landing.move.pod for wave in waves for landing in wave]
         weight = int(self.rules.weights[pods].sum()) if pods else 0
-        excess = hard, soft if SOFT in self.rules.kinds else 0
-        return WavePlan(builder.waves, left, excess, weight, soft, self._unmet(left))
+        return WavePlan(waves, left, self._excess(hard, soft), weight, soft, self._unmet(left))
 
     def _nothing(self, moves: Sequence[Move]) -> WavePlan:
         """The empty plan: all moves are left over."""
         hard, soft = (self.trial.ledger.excess(hard=kind) for kind in (True, False))
-        excess = hard, soft if SOFT in self.rules.kinds else 0
-        return WavePlan((), moves, excess, 0, soft, self._unmet(moves))
+        return WavePlan((), moves, self._excess(hard, soft), 0, soft, self._unmet(moves))
+
+    def _excess(self, hard: int, soft: int) -> tuple[int, int]:
+        return hard, soft if SOFT in self.rules.kinds else 0
 
     def _unmet(self, left: Sequence[Move]) -> int:
         return len(left) if self.rules.needs_all else 0
+
+
+@dataclass(slots=True)
+class _Retries:
+    """What earlier attempts have shown, as hints for the next one.
+
+    Moves that were left over, or needed a pin, are put first: they have more options while every landing is
+    certain.  Where that does not help, room is reserved for moves that were left over; then replicas also go
+    one by one to their planned domains.  In the last attempt the waves follow the moves' own order.
+    """
+
+    moves: Sequence[Move]
+    tight: set[int]
+    number: int = 0
+    fixed: set[int] = field(default_factory=set)
+    _reserved: set[int] = field(default_factory=set)
+    _first: dict[int, int] = field(default_factory=dict)
+    _ranks: int = 0
+
+    @property
+    def are_over(self) -> bool:
+        """Whether every attempt was made."""
+        return self.number > effort.WAVE_PLANS
+
+    def hints(self) -> RetryHints:
+        """The hints for the next attempt."""
+        last = self.number == effort.WAVE_PLANS
+        reserved = {move.pod for move in self.moves} if last else self.tight | self._reserved
+        return RetryHints(frozenset(reserved), frozenset(self._reserved), frozenset(self.fixed), self._first)
+
+    def put_first(self, found: WavePlan, least_left: int) -> bool:
+        """Put what failed in a plan first; False if that was done often enough, or did not help."""
+        failed = found.pinned | {move.pod for move in found.left}
+        if len(found.left) - least_left > effort.MORE_UNSCHEDULED * len(self.moves):
+            # Moving these first leaves too many others without a wave.
+            self._ranks, self._first = effort.FAILED_FIRST, {}
+        if self._ranks == effort.FAILED_FIRST or (self.number and found.left) or failed <= {*self._first}:
+            return False
+        self._ranks += 1
+        self._first = self._first | dict.fromkeys(failed, self._ranks)
+        return True
+
+    def reserve(self, pods: set[int]) -> None:
+        """Reserve room for some pods; those that have it already come to one known node."""
+        self.fixed |= pods & self._reserved
+        self._reserved |= pods
+        self.number += 1
 
 
 def _never() -> bool:

@@ -52,12 +52,20 @@ Found = TypeVar("Found", bound=Pod | Workload)
 
 def node_named(cluster: Cluster, name: str) -> Node:
     """The node `NAME` or `node/NAME`."""
-    kind, slash, bare = name.partition("/")
-    name = bare if slash and kind in _NODE else name
-    for node in cluster.nodes:
-        if node.name == name:
-            return node
-    raise _unknown("node", name, (node.name for node in cluster.nodes))
+    return nodes_named(cluster, [name])[0]
+
+
+def nodes_named(cluster: Cluster, names: Iterable[str]) -> list[Node]:
+    """The same for several names, in their order."""
+    known = {node.name: node for node in reversed(cluster.nodes)}
+    found = []
+    for text in names:
+        kind, slash, bare = text.partition("/")
+        name = bare if slash and kind in _NODE else text
+        if name not in known:
+            raise _unknown("node", name, (node.name for node in cluster.nodes))
+        found.append(known[name])
+    return found
 
 
 def nodes_chosen(cluster: Cluster, text: str) -> list[Node]:

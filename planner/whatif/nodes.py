@@ -13,7 +13,7 @@ from models.objects.node import Node
 from models.objects.storage import CSINode
 from planner.problem.nodes import HOSTNAME
 from planner.whatif.eviction import bare_pods, hindrances, is_daemon, noted, without_pods
-from planner.whatif.named import node_named, nodes_chosen
+from planner.whatif.named import node_named, nodes_chosen, nodes_named
 
 _UNREACHABLE = tuple(
     Taint(key="node.kubernetes.io/unreachable", effect=effect) for effect in ("NoSchedule", "NoExecute")
@@ -23,15 +23,20 @@ _CONDITIONS = "node.kubernetes.io/"
 MOST_NEW_NODES = 100_000
 
 
-def cordon(cluster: Cluster, node: str) -> Cluster:
-    """The cluster with a node that takes no new pods, and has the taint that the node controller adds."""
-    found = node_named(cluster, node)
-    taints = found.spec.taints
+def cordon(cluster: Cluster, *nodes: str) -> Cluster:
+    """The cluster with nodes that take no new pods, and have the taint that the node controller adds."""
+    wanted = {node.name for node in nodes_named(cluster, nodes)}
+    return replace(
+        cluster, nodes=tuple(_cordoned(node) if node.name in wanted else node for node in cluster.nodes)
+    )
+
+
+def _cordoned(node: Node) -> Node:
+    taints = node.spec.taints
     if not any((item.key, item.effect) == (CORDON.key, CORDON.effect) for item in taints):
         taints = (*taints, CORDON)
-    spec = found.spec.model_copy(update={"unschedulable": True, "taints": taints})
-    cordoned = found.model_copy(update={"spec": spec})
-    return replace(cluster, nodes=tuple(cordoned if item is found else item for item in cluster.nodes))
+    spec = node.spec.model_copy(update={"unschedulable": True, "taints": taints})
+    return node.model_copy(update={"spec": spec})
 
 
 def drain(cluster: Cluster, node: str) -> Cluster:

@@ -14,9 +14,10 @@ from models import Cluster
 from planner import InputError, capacity, simulate
 from planner.documents.capacity import WorkloadCapacity
 from planner.documents.plan import Decision
+from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.whatif import remove_nodes, scale
 from tests import seeds
-from tests.builders import HOST, ZONE, Object, cluster, node, pod, spread
+from tests.builders import HOST, ZONE, Object, cluster, node, pod, scaled, spread
 from tests.planner.capacity_clusters import mixed, two_constraints, workloads
 
 ROOM = sys.modules["planner.capacity.replicas"]
@@ -56,6 +57,29 @@ def test_counting_in_bulk_is_the_same(
         with monkeypatch.context() as patch:
             patch.setattr(ROOM, "REPLICAS_ONE_BY_ONE", 1)
             assert {row.workload: row.more for row in capacity(found).workloads} == one_by_one
+
+
+def test_on_many_nodes_replicas_are_counted_from_the_second_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One replica of each workload is placed there and not fifty, and the numbers are the same."""
+    placed: list[int] = []
+    decide = Scheduler.decide
+
+    def counted(scheduler: Scheduler, pod: int) -> SchedulingDecision:
+        placed.append(pod)
+        return decide(scheduler, pod)
+
+    monkeypatch.setattr(Scheduler, "decide", counted)
+    nodes = [node(f"n{number}", f"z{number % 3}", cpu="40", pods="200") for number in range(6)]
+    kinds = [scaled("ReplicaSet", "web", 0, spread=[spread(ZONE)]), scaled("ReplicaSet", "api", 0)]
+    found = cluster(*nodes, *kinds)
+    before = {row.workload: row.more for row in capacity(found).workloads}
+    assert min(before.values()) > 50
+    # After all that fit it is asked once more: for the line.
+    assert len(placed) == 2 * (50 + 1)
+    placed.clear()
+    monkeypatch.setattr(ROOM, "NODES_ONE_BY_ONE", 5)
+    assert {row.workload: row.more for row in capacity(found).workloads} == before
+    assert len(placed) == 2 * (1 + 1)
 
 
 @pytest.mark.parametrize("number", seeds.given_and_fresh(7))

@@ -1,12 +1,17 @@
 """What the loss of each domain would mean, workload by workload."""
 
-from dataclasses import asdict
+import os
+import sys
+from dataclasses import asdict, replace
+from multiprocessing.connection import Connection
 from typing import Any
 
 import pytest
 
 from planner import InputError, simulate
 from planner.documents.survival import DomainLoss, Survival, WorkloadLoss
+from planner.proof.effort import STANDARD
+from planner.simulation.second_process import forked
 from planner.simulation.survive import survive
 from tests.builders import ZONE, Object, cluster, node, pod, spread, workload
 
@@ -138,3 +143,26 @@ def test_the_snapshot_is_untouched() -> None:
     before = {name: value for name, value in asdict(found).items()}
     survive(found, ZONE)
     assert asdict(found) == before
+
+
+def test_two_processes_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second process answers for the time before the nodes are removed, in the same bytes."""
+    items = [*ZONES, *replicas("web", "abc", cpu="3", spread=[spread(ZONE, 1)]), *replicas("db", "ab")]
+    two = replace(STANDARD, explain=replace(STANDARD.explain, pods_for_two=0))
+    alone = survive(cluster(*items), ZONE)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    assert survive(cluster(*items), ZONE, effort=two) == alone
+    assert any(loss.pending for loss in alone.domains)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked elsewhere")
+def test_a_second_process_that_ends_is_done_without() -> None:
+    """What comes through the pipe is read; that nothing more comes is an end of file and not a wait."""
+
+    def answers_once(pipe: Connection) -> None:
+        pipe.send(os.getpid())
+
+    with forked(answers_once) as pipe:
+        assert pipe.recv() != os.getpid()
+        with pytest.raises(EOFError):
+            pipe.recv()

@@ -47,8 +47,9 @@ class PodTopologySpread(Filter, Score):
         super().__init__(problem, state)
         self._wanted = Wanted(problem, args or PodTopologySpreadArgs())
         self._no_rules = SpreadRules((), self.nodes.every)
-        self._hard: ArrayCache[SpreadRules] = ArrayCache(self.nodes.size)
-        self._soft: ArrayCache[SpreadRules] = ArrayCache(self.nodes.size)
+        # What a rule keeps are sums of domains, seldom as many as nodes, and masks.
+        self._hard: ArrayCache[SpreadRules] = ArrayCache(self.nodes.size, part=1 / 4)
+        self._soft: ArrayCache[SpreadRules] = ArrayCache(self.nodes.size, part=1 / 4)
 
     @classmethod
     def of_profile(cls, problem: Problem, state: State, config: KubeSchedulerProfile) -> Self:

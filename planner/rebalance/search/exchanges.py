@@ -214,24 +214,32 @@ class ExchangeOrder:
 
     def run(self, meter: Meter) -> list[Move]:
         """The moves in their order; they have been made."""
-        moves, made = list[Move](), True
-        while made and not meter.over():
-            made = False
-            for kind, node in sorted(self._slots):
-                while self._slots[kind, node] and (move := self._into(kind, node)) is not None:
-                    moves.append(move)
-                    made = True
+        moves: list[Move] = []
+        while not meter.over():
+            found = [*self._round(opening=True), *self._round(opening=False)]
+            if not found:
+                break
+            moves += found
         return moves
 
-    def _into(self, kind: int, node: int) -> Move | None:
+    def _round(self, *, opening: bool) -> Iterator[Move]:
+        """Moves to slots with room: of pods that leave a gap for others, or of those that do not."""
+        for kind, node in sorted(self._slots):
+            while self._slots[kind, node]:
+                move = self._into(kind, node, opening=opening)
+                if move is None:
+                    break
+                yield move
+
+    def _into(self, kind: int, node: int, *, opening: bool) -> Move | None:
         """A move to a slot, if any pod can come there now; it has been made."""
         domain = self._exchange.domain_of[kind][node]
         for template in self._templates[kind]:
             if not self._coming[template, domain] or not self._trial.accepts(template, node):
                 continue
             sources = {pod: int(self._trial.state.node_of[pod]) for pod in self._leaving[template]}
-            others = [pod for pod in sources if sources[pod] != node]
-            for pod in sorted(others, key=lambda pod: not self._wanted[sources[pod]])[: effort.EXCHANGE_PODS]:
+            fit = [p for p in sources if bool(self._wanted[sources[p]]) is opening and sources[p] != node]
+            for pod in fit[: effort.EXCHANGE_PODS]:
                 move = Move(pod, sources[pod], node)
                 if self._limits.allow((move,)) and self._trial.attempt(move):
                     self._take(move, template, kind, domain)

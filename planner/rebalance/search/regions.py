@@ -125,6 +125,8 @@ class Regions:
         parts = np.split(order, cuts) if order.size else []
         asking = _sites_of(of, group)
         places = tuple(_place(constraint, asking, sites[part], np.unique(codes[part])) for part in parts)
+        asked = constraint.members.intersection(constraint.carriers, templates) if constraint.hard else ()
+        kept_out = [t for t in asked if any(plugin.compares for plugin in self._trial.plan(t).changing)]
         return RegionConstraint(
             constraint.hard,
             constraint.max_skew,
@@ -132,6 +134,7 @@ class Regions:
             constraint.members.intersection(templates),
             tuple(t for t in constraint.carriers if t in templates),
             places,
+            tuple(sorted(kept_out)),
         )
 
     def _room(

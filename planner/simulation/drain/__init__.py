@@ -25,12 +25,13 @@ from planner.proof.clock import is_stop_requested, looking_for, report_best
 from planner.proof.effort import STANDARD, DrainEffort, Effort
 from planner.simulation.drain import held
 from planner.simulation.drain.allowances import Allowances
-from planner.simulation.drain.fixes import freeing
+from planner.simulation.drain.fixes import Fixes
 from planner.simulation.drain.held import Fates, Held
 from planner.simulation.drain.play import RESTLESS, Drain, Drained, pods_to_go
+from planner.simulation.drain.simulation import DrainSimulation
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
 from planner.simulation.rollout.report import spread_changes
-from planner.whatif.named import node_named
+from planner.whatif.named import nodes_named
 from planner.whatif.nodes import add_nodes, cordon
 
 __all__ = ["drain"]
@@ -58,10 +59,8 @@ def drain(
     """
     if not nodes:
         raise InputError(["there is no node to drain"])
-    grown = _with_surge(cluster, nodes, surge)
     known = {node.name for node in cluster.nodes}
-    for name in nodes:
-        grown = cordon(grown, name)
+    grown = cordon(_with_surge(cluster, nodes, surge), *nodes)
     # Whether a change frees a node is asked of the order that was asked for.
     run = DrainRun(grown, nodes, at_once, effort.drain, force=force, preemption=preemption)
     plan = run.best(stop_event, others=fixes)
@@ -71,11 +70,9 @@ def drain(
     if not (fixes and plan.blocked):
         return plan
 
-    def is_free(changed: Cluster, node: str) -> bool:
-        """Whether a node is emptied in a changed cluster."""
-        if is_stop_requested(stop_event):
-            return False
-        looking_for(f"what frees {node}")
+    def still_blocked(changed: Cluster) -> frozenset[str]:
+        """The nodes that are not emptied in a changed cluster."""
+        looking_for("what frees blocked nodes")
         again = drain(
             changed,
             nodes,
@@ -86,25 +83,22 @@ def drain(
             fixes=False,
             effort=effort,
         )
-        return all(row.node != node for row in again.blocked)
+        return frozenset(row.node for row in again.blocked)
 
+    most = max(1, effort.drain.pods_of_fixes // max(1, run.size))
+    fixes_of = Fixes(cluster, still_blocked, most, stop_event)
     freed = [
-        row.model_copy(update={"fixes": tuple(freeing(cluster, row, is_free))})
-        if row.reason == "Budget"
-        else row
+        row.model_copy(update={"fixes": tuple(fixes_of.freeing(row))}) if row.reason == "Budget" else row
         for row in plan.blocked
     ]
-    stopped = (
-        ("stopped: not all was tried out that could free a node",) if is_stop_requested(stop_event) else ()
-    )
-    return plan.model_copy(update={"blocked": tuple(freed), "notes": (*plan.notes, *stopped)})
+    return plan.model_copy(update={"blocked": tuple(freed), "notes": (*plan.notes, *fixes_of.notes())})
 
 
 def _with_surge(cluster: Cluster, nodes: Sequence[str], surge: int) -> Cluster:
     """The cluster with so many more nodes, spread over the zones of those that are drained."""
     patterns: dict[str | None, str] = {}
-    for name in nodes:
-        patterns.setdefault(node_named(cluster, name).metadata.labels.get(_ZONE), name)
+    for node in nodes_named(cluster, nodes):
+        patterns.setdefault(node.metadata.labels.get(_ZONE), node.name)
     each, more = divmod(surge, len(patterns))
     for place, pattern in enumerate(patterns.values()):
         number = each + (place < more)
@@ -158,6 +152,11 @@ class DrainRun:
             endless,
             self._held_nodes([*endless.values()], force),
         )
+
+    @property
+    def size(self) -> int:
+        """How many pods are to go."""
+        return len(self._moving)
 
     def _held_nodes(self, endless: Sequence[Held], force: bool) -> dict[int, Held]:
         """The nodes that are not empty in the end whatever budgets allow, each with a pod that stays."""
@@ -219,13 +218,14 @@ class DrainRun:
         """The plan of an order, and what is preempted meanwhile."""
         problem, doubled = self._problem, self._doubled
         doubles = {pod: len(problem.pods) + place for place, pod in enumerate(self._moving)}
-        simulation = ClusterSimulation(doubled, doubles, (), preemption=self._preemption, seed=None)
+        simulation = DrainSimulation(doubled, doubles, (), preemption=self._preemption)
         allowances = Allowances(problem, range(len(problem.pods)))
         played = Drain(simulation, allowances, self._going, self._effort, self._fates, late=late)
         played.run_until_quiet()
         before, spread = _balance(doubled, simulation), take(doubled, simulation.scheduler.state)
         already = len(simulation.preempted)
         found = played.run(order, self._at_once)
+        simulation.explain()
         evicted = [pod for pods in found.evicted.values() for pod in pods]
         impacts = [*self._controllers.impacts(evicted)]
         plan = DrainPlan(

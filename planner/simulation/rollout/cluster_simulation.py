@@ -87,7 +87,7 @@ class ClusterSimulation:
         self.happened: list[tuple[PodChange, int]] = []
         """What has happened to pods since these events were last read."""
         self._watched: frozenset[int] = frozenset()
-        self._queue = SchedulingQueue()
+        self._queue = self._new_queue()
         self._quotas = Quotas(problem)
         self.refusals: dict[int, str] = {}
         """What the API server said of pods that a controller could not make; what leaves may make room."""
@@ -100,6 +100,9 @@ class ClusterSimulation:
             if pod not in nowhere and not (is_new(problem.pods[pod]) and self._is_refused(pod)):
                 self.alive[pod] = True
                 self._wait(pod)
+
+    def _new_queue(self) -> SchedulingQueue:
+        return SchedulingQueue()
 
     def shuffle(self, items: list[Any]) -> None:
         """Bring pods or nodes into any order; without a seed they keep theirs."""
@@ -193,7 +196,7 @@ class ClusterSimulation:
         if had_room:
             self.scheduler.state.unbind(pod)
             self._changes += 1
-            self._queue.wake(self._queue.parked, self.now)
+            self._queue.wake_all(self.now)
         self._quotas.release(self.problem.pods[pod])
         self.happened.append((how, pod))
 
@@ -210,7 +213,7 @@ class ClusterSimulation:
         del self.leaving[double]
         self.scheduler.state.unbind(double)
         self._changes += 1
-        self._queue.wake(self._queue.parked, self.now)
+        self._queue.wake_all(self.now)
         self._quotas.release(self.problem.pods[self._originals[double]])
         self.happened.append((PodChange.ENDED, self._originals[double]))
 
@@ -288,7 +291,7 @@ class ClusterSimulation:
         """A pod was evicted for another: its controller makes it again, if it has one."""
         self._forget(victim)
         self._changes += 1
-        self._queue.wake(self._queue.parked, self.now)
+        self._queue.wake_all(self.now)
         self._quotas.release(self.problem.pods[victim])
         self.happened.append((PodChange.LOST, victim))
         if self.problem.pods[victim].metadata.controller is not None and victim not in self._watched:

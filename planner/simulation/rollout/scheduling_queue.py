@@ -59,6 +59,10 @@ class SchedulingQueue:
         known.since, known.order, known.refusals = now, self._order(), known.refusals + 1
         self._parked[pod] = priority
 
+    def wake_all(self, now: float) -> None:
+        """Something happened that may help any pod."""
+        self.wake(self._parked, now)
+
     def wake(self, pods: Iterable[int], now: float) -> None:
         """Something happened that may help these."""
         for pod in list(pods):
@@ -79,6 +83,9 @@ class SchedulingQueue:
             _, _, order, pod = heapq.heappop(self._due)
             if self._is_current(pod, order):
                 return pod
+        return self._pop_backing_off()
+
+    def _pop_backing_off(self) -> int | None:
         while self._backing_off:
             _, _, order, pod = heapq.heappop(self._backing_off)
             if self._is_current(pod, order):

@@ -18,11 +18,11 @@ from models.reading.texts import read_file
 from models.reading.window import Window
 from tests.models.manifests import node, pod, workload
 
-STYLES: list[dict[str, Any]] = [{"separators": (",", ":")}, {}, {"indent": 4, "sort_keys": True}]
-TIMES = st.sampled_from(["2025-01-31T08:00:00Z", "2025-01-31T08:00:01.5Z", "2024-02-30T00:00:00Z", "soon"])
-NAMES = st.sampled_from(["a", "b-1", "", 'q"', "b\\c", "tab\there", "é", "\u00a0", "Ready", "n1"])
-#: Which names a pod's token volume has: one of its own, as a rule.
-TOKENS = st.sampled_from(["kube-api-access-ab2de", "kube-api-access-xyz98", "kube-api-access-x", "data"])
+STYLES: list[dict[str, Any]] = [
+    {"separators": (",", ":"), "ensure_ascii": False},
+    {},
+    {"indent": 4, "sort_keys": True},
+]
 
 
 def parsed(text: bytes, size: int) -> ManifestDocument:
@@ -32,41 +32,52 @@ def parsed(text: bytes, size: int) -> ManifestDocument:
     return found
 
 
+def mostly(usual: Any, *others: Any) -> st.SearchStrategy[Any]:
+    """The usual value, and now and then one of the others: most pods of a workload are alike."""
+    return st.integers(0, 9).flatmap(lambda dice: st.just(usual) if dice else st.sampled_from(others))
+
+
 @st.composite
 def pods(draw: st.DrawFn) -> dict[str, Any]:
-    """Pods of three controllers; most fields are as those of the next one, and each may differ."""
+    """Pods of three controllers with names of their own; each now and then has something unusual."""
+    number = draw(st.integers(0, 99))
     kind = draw(st.sampled_from(["ReplicaSet", "StatefulSet", "DaemonSet"]))
-    name, token = draw(NAMES), draw(TOKENS)
-    item = pod(f"p{name}", workload(kind, "web"), nodeName=draw(NAMES))
+    name = draw(mostly(f"p{number}", "", 'q"', "b\\c", "tab\there", "é", "\u00a0"))
+    token = draw(mostly(f"kube-api-access-ab{number:03}", "kube-api-access-x", "data"))
+    time = f"2025-01-31T08:00:{number % 60:02}Z"
+    item = pod(name, workload(kind, "web"), nodeName=draw(mostly(f"n{number}", "", "n\\")))
     item["metadata"] |= {
-        "uid": draw(NAMES),
-        "creationTimestamp": draw(TIMES),
+        "uid": draw(mostly(f"uid-{number}", "")),
+        "creationTimestamp": draw(mostly(time, "2025-01-31T08:00:01.5Z", "2024-02-30T00:00:00Z", "soon")),
         "labels": {"app": "web", "pod": name},
-        "annotations": {"example.com/note": draw(NAMES), "planner/exclude": draw(NAMES)},
+        "annotations": {draw(mostly(f"x/{number}", "planner/exclude")): "true"},
     }
-    item["spec"]["volumes"] = [
-        {"name": token, "projected": {}},
-        {"name": "data", "persistentVolumeClaim": {"claimName": f"data-{name}"}},
-    ]
-    item["spec"]["containers"][0]["volumeMounts"] = [{"name": token, "mountPath": "/run"}]
+    item["spec"] |= {
+        "volumes": [
+            {"name": token, "projected": {}},
+            {"name": "data", "persistentVolumeClaim": {"claimName": f"data-{name}"}},
+        ],
+        "topologySpreadConstraints": [
+            {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "ScheduleAnyway"}
+            for key in ("zone", draw(mostly("rack", "row", "zone")))
+        ],
+    }
+    mounted = draw(mostly(token, "kube-api-access-other"))
+    item["spec"]["containers"][0]["volumeMounts"] = [{"name": mounted, "mountPath": "/run"}]
     if kind == "DaemonSet":
-        field = {"key": "metadata.name", "operator": draw(st.sampled_from(["In", "NotIn"])), "values": [name]}
+        field = {"key": "metadata.name", "operator": draw(mostly("In", "NotIn")), "values": [name]}
         terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
         affinity = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
         item["spec"]["affinity"] = {"nodeAffinity": affinity}
-    conditions = [
-        {
-            "type": draw(st.sampled_from(["Ready", "Initialized", "x"])),
-            "status": "True",
-            "reason": draw(NAMES),
-        },
-        {"type": "PodScheduled", "lastTransitionTime": draw(TIMES), "message": draw(NAMES)},
-    ]
+    condition = draw(mostly("Initialized", "ContainersReady", "Ready"))
     item["status"] = {
-        "phase": draw(st.sampled_from(["Running", "Running", "Failed"])),
-        "startTime": draw(TIMES),
-        "podIP": draw(NAMES),
-        "conditions": conditions,
+        "phase": draw(mostly("Running", "Failed")),
+        "startTime": draw(mostly(time, "2025-01-31")),
+        "podIP": f"10.0.0.{number}",
+        "conditions": [
+            {"type": condition, "status": "True", "reason": draw(mostly("", "Infeasible"))},
+            {"type": "PodScheduled", "lastTransitionTime": time, "message": name},
+        ],
     }
     return item
 
@@ -80,14 +91,14 @@ NODES = st.builds(
             "conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": time}],
         },
     },
-    NAMES,
-    st.sampled_from(["a", "b", ""]),
-    TIMES,
-    st.sampled_from(["4", "4", "8", "0.5x"]),
+    st.integers(0, 99),
+    mostly("a", "b", ""),
+    mostly("2025-01-31T08:00:00Z", "2025-01-31T08:00:09Z", "soon"),
+    mostly("4", "8", "0.5x"),
 )
 
 
-@given(st.lists(pods() | NODES, min_size=3, max_size=25), st.sampled_from(STYLES))
+@given(st.lists(pods() | NODES, min_size=12, max_size=40), st.sampled_from(STYLES))
 def test_objects_and_problems_are_the_same(items: list[dict[str, Any]], style: dict[str, Any]) -> None:
     """Whatever differs between objects: names, times, words that decide what else is read, broken values."""
     text = json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}, **style).encode()
@@ -178,3 +189,63 @@ def test_a_pod_that_is_there_twice(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         assemble([parsed(text, 1 << 30)])
     assert caught.value.problems == ("list: Pod default/web is there twice",) * 3
+
+
+@pytest.mark.parametrize("broken", [b"\x01", b"\n", b"\xff", b"\\q", b'" "', b"\\"])
+def test_a_string_that_is_none(broken: bytes) -> None:
+    """A pattern takes no more for a string than JSON does: what is broken ends the List where it did."""
+    text = json.dumps({"apiVersion": "v1", "items": replicas(8), "kind": "List"}).encode()
+    text = text.replace(b"uid-5", broken)
+    found, plain = (read_list(Window(text), text, "list", size) for size in (1 << 30, 0))
+    assert found is None
+    assert plain is None
+
+
+def alternating(path: tuple[str | int, ...], *values: Any) -> list[dict[str, Any]]:
+    """Pods alike but for what stands at a path: the first values in turn, late in the list the last one."""
+    items = replicas(12)
+    for number, item in enumerate(items):
+        *way, last = path
+        inside: Any = item
+        for step in way:
+            inside = inside[step]
+        inside[last] = values[-1] if number == 10 else values[number % (len(values) - 1)]
+    return items
+
+
+def spreads(key: str) -> list[dict[str, Any]]:
+    """Two constraints, which must not be over the same key."""
+    rest = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
+    return [{"topologyKey": "zone", **rest}, {"topologyKey": key, **rest}]
+
+
+def volumes(name: str) -> dict[str, Any]:
+    """A pod whose token volume is called so, in its container, too."""
+    container = {"name": "main", "volumeMounts": [{"name": name, "mountPath": "/run"}]}
+    return {"containers": [container], "volumes": [{"name": name, "projected": {}}]}
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        (("status", "conditions"), [[{"type": kind}] for kind in ("Initialized", "x", "Ready")]),
+        (("spec", "topologySpreadConstraints"), [spreads(key) for key in ("rack", "row", "zone")]),
+        (("spec",), [volumes(f"kube-api-access-{end}") for end in ("abcde", "vwxyz", "ABCDE")]),
+        (("spec",), [volumes(name) for name in ("kube-api-access-abcde", "kube-api-access-vwxyz", "data")]),
+        (("metadata", "name"), ["a", "b", ""]),
+        (("metadata", "creationTimestamp"), ["2025-01-31T08:00:00Z", "2025-01-31T08:00:01Z", "soon"]),
+        (("metadata", "annotations"), [{key: "true"} for key in ("x/a", "x/b", "planner/exclude")]),
+        (("status", "phase"), ["Running", "Pending", "Lost"]),
+        (("kind",), ["Pod", "Pod", "Secret"]),
+    ],
+)
+def test_what_a_pattern_must_not_take(path: tuple[str | int, ...], values: list[Any]) -> None:
+    """What was learned from other values says nothing about this one."""
+    items = alternating(path, *values)
+    for number, item in enumerate(items):
+        if path != ("metadata", "name"):
+            item["metadata"]["name"] = f"p{number}"
+    text = json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}).encode()
+    learned, plain = parsed(text, 1 << 30), parsed(text, 0)
+    assert (learned.problems, learned.skipped) == (plain.problems, plain.skipped)
+    assert list(map(repr, learned.objects)) == list(map(repr, plain.objects))

@@ -86,6 +86,39 @@ def test_most_goals_are_reached() -> None:
     assert solved >= 58
 
 
+@pytest.mark.parametrize("number", seeds.given_and_fresh(3))
+def test_where_all_fit_all_are_placed(number: int | None) -> None:
+    """Forty kinds of pods ask for nine tenths of six cells: what is found has all of them, and holds."""
+    for seed in [number] if number is not None else seeds.seeds(3):
+        cp, kinds, goals = nearly_full(seed)
+        answer = LinearModel(cp).solve(goals, Meter.of(30))
+        assert answer is not None
+        assert answer.reached == answer.bounds == {"g0": sum(pods for _, pods in kinds)}
+        cp.proto.clear_objective()
+        variables = [cp.get_int_var_from_proto_index(index) for index in range(len(answer.values))]
+        for variable, value in zip(variables, answer.values.tolist(), strict=True):
+            cp.add(variable == value)
+        assert cp_model.CpSolver().solve(cp) == cp_model.OPTIMAL
+
+
+def nearly_full(seed: int) -> tuple[cp_model.CpModel, list[tuple[int, int]], list[Goal]]:
+    """Kinds with a size and a number of pods, cells with room for a ninth more, even where that is asked."""
+    draw, cp = Random(seed), cp_model.CpModel()
+    kinds = [(draw.randint(50, 900), draw.randint(20, 60)) for _ in range(40)]
+    x = [[cp.new_int_var(0, pods, "x") for _ in range(6)] for _, pods in kinds]
+    for cells, (_, pods) in zip(x, kinds, strict=True):
+        cp.add(sum(cells) <= pods)
+        if draw.random() < 0.5:
+            least = cp.new_int_var(0, pods, "least")
+            for cell in cells:
+                cp.add(cell >= least)
+                cp.add(cell <= least + 1)
+    room = sum(size * pods for size, pods in kinds) * 10 // 9 // 6
+    for number in range(6):
+        cp.add(sum(size * cells[number] for cells, (size, _) in zip(x, kinds, strict=True)) <= room)
+    return cp, kinds, [Goal("g0", sum(variable for cells in x for variable in cells))]
+
+
 def test_what_is_conditional_is_not_linear() -> None:
     """A row that holds under a condition, a product, and a domain with a hole."""
     cases = itertools.count()

@@ -18,9 +18,10 @@ from planner.moves.preemption_risk import PreemptionRisk
 from planner.moves.timeline import EvictionTimeline
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.problem import Problem
-from planner.waves.open_waves import WaveRules
+from planner.waves.candidates import Candidates
+from planner.waves.limits import WaveRules
+from planner.waves.orders import CertainFirst, fill_waves
 from planner.waves.replay import failures
-from planner.waves.single_node_waves import SingleNodeWaves
 from tests import seeds
 from tests.builders import ZONE, Object, cluster, node, pod, spread, term
 from tests.truth import preempting
@@ -152,12 +153,19 @@ def test_the_replay_has_pods_end_after_all_have_landed() -> None:
     assert lines == {"wave 1: default/second does not land on a planned node"}
 
 
-def test_waves_to_certain_nodes_look_at_pods_that_end_late() -> None:
+def test_waves_look_at_pods_that_end_late() -> None:
     """Where a terminating pod keeps another replacement off its node, both are not in one wave."""
     objects = [
         *(node(name, zone=name[0]) for name in ("a1", "a2", "b1", "c1")),
-        pod("first", "a1", app="web", owner="ReplicaSet/first"),
-        pod("second", "b1", app="x", owner="ReplicaSet/second", apart=[term(ZONE, "web")]),
+        pod("first", "a1", app="web", owner="ReplicaSet/first", nodeSelector={ZONE: "c"}),
+        pod(
+            "second",
+            "b1",
+            app="x",
+            owner="ReplicaSet/second",
+            apart=[term(ZONE, "web")],
+            nodeSelector={ZONE: "a"},
+        ),
     ]
     problem = Problem(cluster(*objects))
     at, pods = problem.nodes.index, problem.pod_index
@@ -168,11 +176,10 @@ def test_waves_to_certain_nodes_look_at_pods_that_end_late() -> None:
     rules = WaveRules(
         Budgets(problem), np.ones(len(problem.pods), np.int64), pin_policy=PinPolicy(pinnable(problem))
     )
-    wave_planner = SingleNodeWaves(
-        EvictionTimeline(problem, moves, TrialCluster(problem)), moves, rules, strict=True
-    )
-    assert list(wave_planner.plan_waves(lambda: False)) == []
-    assert [len(wave) for wave in wave_planner.waves] == [1, 1]
+    timeline = EvictionTimeline(problem, moves, TrialCluster(problem))
+    waves, left = fill_waves(CertainFirst(Candidates(timeline, moves, rules)), moves, lambda: False)
+    assert left == []
+    assert [len(wave) for wave in waves] == [1, 1]
 
 
 def test_fresh_plans_against_every_order_and_linger() -> None:
@@ -211,4 +218,4 @@ def test_pods_of_one_priority_are_planned_as_before() -> None:
         if item["kind"] == "Pod":
             item["spec"]["priority"] = 7
     (step,) = rebalance(Cluster.from_objects(objects), time_limit=10).steps
-    assert (step.node, step.landing) == ("n2", "scores")
+    assert (step.node, step.landing) == ("n2", "filters")

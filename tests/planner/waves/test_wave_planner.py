@@ -1,19 +1,17 @@
 """The attempts that follow each other when waves are planned."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from planner import rebalance
 from planner.moves.timeline import EvictionTimeline
+from planner.moves.trial_cluster import Move
 from planner.proof import effort
-from planner.waves.one_by_one import OneByOne
-from planner.waves.open_waves import OpenWaves
-from planner.waves.single_node_waves import SingleNodeWaves
-from planner.waves.wave_planner import WavePlan, WavePlanner
+from planner.waves.orders import CertainFirst, WaveOrder
+from planner.waves.wave_plan import WavePlan
+from planner.waves.wave_planner import WavePlanner
 from tests.planner.rebalance.lopsided import lopsided
-
-WaveBuilder = OpenWaves | SingleNodeWaves | OneByOne
 
 
 @pytest.mark.parametrize(("then", "given_up"), [(0.5, True), (effort.MORE_UNSCHEDULED / 2, False)])
@@ -24,12 +22,16 @@ def test_unscheduled_moves_go_first_unless_that_leaves_many_more(
     firsts = list[set[int]]()
 
     def planned(
-        planner: WavePlanner, timeline: EvictionTimeline, builder: WaveBuilder, is_over: Callable[[], bool]
+        planner: WavePlanner,
+        timeline: EvictionTimeline,
+        order: WaveOrder,
+        moves: Sequence[Move],
+        is_over: Callable[[], bool],
     ) -> WavePlan:
-        firsts.append({*builder._first} if isinstance(builder, OpenWaves) else set())
-        left = builder._left[: 1 if len(firsts) == 1 else 1 + int(then * len(builder._left))]
+        firsts.append({*order._candidates.first} if isinstance(order, CertainFirst) else set())
+        left = moves[: 1 if len(firsts) == 1 else 1 + int(then * len(moves))]
         return WavePlan((), left, (len(left), 0))
 
-    monkeypatch.setattr(WavePlanner, "_plan_with", planned)
+    monkeypatch.setattr(WavePlanner, "_filled", planned)
     rebalance(lopsided(5006, "tight"), time_limit=20)
     assert (firsts[0], firsts[1] == set(), firsts[2] == set()) == (set(), False, given_up)

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ FLAGS = {
     "scale": ("deploy/web=1", "deploy/web=5", "sts/db=0", "sts/db=3", "rs/web-r1=2"),
     "delete_pod": ("web-0", "db-1", "default/agent-n1", "bare"),
 }
-CHANGES = {
+CHANGES: dict[str, Callable[[Cluster, str], Cluster]] = {
     "drain": whatif.drain,
     "cordon": whatif.cordon,
     "remove_node": whatif.remove_nodes,

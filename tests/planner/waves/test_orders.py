@@ -1,6 +1,7 @@
 """Waves whose replacements may land on any of several nodes."""
 
 import numpy as np
+import pytest
 
 from planner.eviction.budgets import Budgets
 from planner.landing.coupled_constraints import coupled_constraints
@@ -10,7 +11,9 @@ from planner.moves.pin_policy import PinPolicy, pinnable
 from planner.moves.timeline import EvictionTimeline
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.problem import Problem
-from planner.waves.open_waves import OpenWaves, RetryHints, WaveRules
+from planner.waves.candidates import Candidates, RetryHints
+from planner.waves.limits import WaveRules
+from planner.waves.orders import CertainFirst, fill_waves
 from tests.builders import ZONE, cluster, node, pod, spread
 
 
@@ -20,7 +23,7 @@ def moves_of(problem: Problem, *planned: tuple[str, str, str]) -> list[Move]:
     return [Move(pods[name], at[source], at[target]) for name, source, target in planned]
 
 
-def planned_waves(reserved: set[str], *, strict: bool = False) -> tuple[list[list[str]], list[str]]:
+def planned_waves(reserved: set[str]) -> tuple[list[list[str]], list[str]]:
     """The pods of every wave, and those that could not be scheduled.
 
     Two replicas go to two gaps, one after the other, and another pod to the room that the first leaves.
@@ -36,16 +39,11 @@ def planned_waves(reserved: set[str], *, strict: bool = False) -> tuple[list[lis
     rules = WaveRules(
         Budgets(problem), np.ones(len(problem.pods), np.int64), pin_policy=PinPolicy(pinnable(problem))
     )
-    planner = OpenWaves(
-        EvictionTimeline(problem, moves, TrialCluster(problem)),
-        moves,
-        rules,
-        RetryHints(
-            reserved={move.pod for move in moves if problem.pods[move.pod].name in reserved}, strict=strict
-        ),
-    )
-    left = planner.plan_waves(lambda: False)
-    names = [[problem.pods[landing.move.pod].name for landing in wave] for wave in planner.waves]
+    hints = RetryHints(reserved={move.pod for move in moves if problem.pods[move.pod].name in reserved})
+    timeline = EvictionTimeline(problem, moves, TrialCluster(problem))
+    order = CertainFirst(Candidates(timeline, moves, rules, hints))
+    waves, left = fill_waves(order, moves, lambda: False)
+    names = [[problem.pods[landing.move.pod].name for landing in wave] for wave in waves]
     return names, [problem.pods[move.pod].name for move in left]
 
 
@@ -59,9 +57,9 @@ def test_a_reserved_move_keeps_its_room() -> None:
     assert planned_waves({"w1"}) == ([["w0"], ["w1"], ["x"]], [])
 
 
-def test_strict_waves_follow_the_moves_own_order() -> None:
+def test_waves_follow_the_order_of_the_moves_where_all_are_reserved() -> None:
     """No move takes room that is planned for another one."""
-    assert planned_waves(set(), strict=True) == ([["w0"], ["w1", "x"]], [])
+    assert planned_waves({"w0", "w1", "x"}) == ([["w0"], ["w1", "x"]], [])
 
 
 def landed(app: str) -> list[list[str]]:
@@ -88,20 +86,31 @@ def landed(app: str) -> list[list[str]]:
     )
     may_land = list[list[str]]()
     for move in moves:
-        (landing,) = landings.judge([move], lambda _: problem.nodes.none.copy(), pins=False)
+        (landing,) = landings.judge([move], [problem.nodes.none.copy()], pins=False)
         if landing is not None:
             landings.commit([landing])
             may_land.append([problem.nodes.names[node] for node in np.flatnonzero(landing.nodes)])
     return may_land
 
 
-def test_how_many_came_to_a_domain_tells_how_much_room_is_left() -> None:
-    """Each of two may have come to either zone; when both have, one is in each and leaves a node free."""
-    either = ["a0", "a1", "b0", "b1"]
-    assert landed("w") == [either, either, ["a0", "a1"]]
-
-
 def test_pods_that_are_not_counted_may_all_be_in_one_domain() -> None:
     """No count tells where pods are that a constraint does not count: both may be on the nodes of zone a."""
     either = ["a0", "a1", "b0", "b1"]
     assert landed("other") == [either, either]
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_no_more_of_a_workload_are_away_than_may_be(most: int) -> None:
+    """Two replicas with room for both: one wave where two may be unavailable, else two."""
+    found = cluster(
+        *(node(name, cpu="2") for name in ("s0", "s1", "gap0", "gap1")),
+        *(pod(f"w{n}", f"s{n}", cpu="2", owner="ReplicaSet/w", app="w") for n in range(2)),
+    )
+    problem = Problem(found)
+    moves = moves_of(problem, ("w0", "s0", "gap0"), ("w1", "s1", "gap1"))
+    costs, policy = np.ones(len(problem.pods), np.int64), PinPolicy(pinnable(problem))
+    rules = WaveRules(Budgets(problem), costs, max_unavailable=most, pin_policy=policy)
+    timeline = EvictionTimeline(problem, moves, TrialCluster(problem))
+    waves, left = fill_waves(CertainFirst(Candidates(timeline, moves, rules)), moves, lambda: False)
+    assert list(left) == []
+    assert [len(wave) for wave in waves] == [most] * (2 // most)

@@ -1,0 +1,133 @@
+"""The cluster of a drain: pods that find no node are refused template by template, and asked why at the end.
+
+A drain of most nodes refuses thousands of pods in each of thousands of waves.  Why one is refused is of
+interest for those alone that are left, and then as it was when they were refused: the journal of the state
+goes back there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from itertools import takewhile
+
+from models.errors import InternalError
+from planner.problem.problem import Problem
+from planner.scheduler.refused_templates import RefusedTemplates
+from planner.simulation.drain.timeless_queue import TimelessQueue
+from planner.simulation.rollout.cluster_simulation import ClusterSimulation
+
+
+class DrainSimulation(ClusterSimulation):
+    """Pods, nodes and the scheduler of a drain, in which no time passes."""
+
+    _queue: TimelessQueue
+
+    def __init__(
+        self, problem: Problem, doubles: Mapping[int, int], absent: Collection[int], *, preemption: bool
+    ) -> None:
+        self._alike: dict[int, dict[int, None]] = {}
+        """The pods that wait for a node by template, and some that do no more."""
+        self._hopeful_at = -1
+        super().__init__(problem, doubles, absent, preemption=preemption, seed=None)
+        self._refused_templates = RefusedTemplates(self.scheduler)
+
+    def _new_queue(self) -> TimelessQueue:
+        return TimelessQueue()
+
+    def _wait(self, pod: int) -> None:
+        super()._wait(pod)
+        scheduler = self.problem.pods[pod].spec.scheduler_name
+        if pod not in self.messages and scheduler in self.scheduler.schedulers:
+            self._alike.setdefault(int(self.problem.template_of[pod]), {})[pod] = None
+
+    def schedule(self, most: int) -> bool:
+        """Try every waiting pod until none can be helped; whether that changed anything."""
+        before = self._changes
+        while len(self.happened) < most:
+            if not self._queue.has_new and self._finds_none_any():
+                self._queue.refuse_all(self.scheduler.state.mark())
+                break
+            if not self.schedule_one():
+                break
+        return self._changes > before
+
+    def schedule_one(self) -> bool:
+        """One scheduling cycle; False when every pod waits for an event."""
+        pod = self._queue.pop(self.now)
+        if pod is None:
+            return False
+        template = int(self.problem.template_of[pod])
+        changes, message = self._refusals.get(template, (-1, ""))
+        if changes == self._changes:
+            self._refuse(pod, template, message)
+        elif self._refused_templates.holds(template):
+            self._refuse_unasked(pod)
+        else:
+            self._decide(pod, template)
+        return True
+
+    def _decide(self, pod: int, template: int) -> None:
+        mark = self.scheduler.state.mark()
+        super()._decide(pod, template)
+        if pod in self.waiting and self.scheduler.state.mark() == mark:
+            self._refused_templates.add(pod)
+
+    def _refuse(self, pod: int, template: int, message: str) -> None:
+        super()._refuse(pod, template, message)
+        self._queue.note(pod, None)
+
+    def _refuse_unasked(self, pod: int) -> None:
+        """Refuse a pod as the last one like it, and leave it for later why."""
+        self._queue.refused(pod, int(self.problem.priorities[pod]), self.now)
+        self._queue.note(pod, self.scheduler.state.mark())
+
+    def _finds_none_any(self) -> bool:
+        """Whether no pod that waits finds a node now; only asked again once something has changed."""
+        mark = self.scheduler.state.mark()
+        if self._hopeful_at == mark:
+            return False
+        for template, pods in [*self._alike.items()]:
+            for pod in [*takewhile(lambda pod: pod not in self.waiting, pods)]:
+                del pods[pod]
+            if not pods:
+                del self._alike[template]
+            elif not self._refused_templates.holds(template) and not self._finds_none(
+                next(iter(pods)), template
+            ):
+                self._hopeful_at = mark
+                return False
+        return True
+
+    def _finds_none(self, pod: int, template: int) -> bool:
+        """Whether the scheduler would refuse a pod, and evict none for it; tried and undone."""
+        state = self.scheduler.state
+        if self._refusals.get(template, (-1, ""))[0] == self._changes:
+            return False
+        mark = state.mark()
+        decision = self.scheduler.decide(pod)
+        if state.mark() == mark and decision.node is None:
+            self._refused_templates.add(pod)
+            return True
+        state.rollback(mark)
+        return False
+
+    def explain(self) -> None:
+        """Say of all pods that wait why they were refused the last time."""
+        state, left = self.scheduler.state, defaultdict[int, dict[int, list[int]]](dict)
+        for pod, mark in self._queue.notes().items():
+            if pod in self.waiting and mark is not None:
+                left[mark].setdefault(int(self.problem.template_of[pod]), []).append(pod)
+        undone = [*state.moves_since(min(left, default=state.mark()))]
+        for mark in sorted(left, reverse=True):
+            state.rollback(mark)
+            for pods in left[mark].values():
+                decision = self.scheduler.decide(pods[0])
+                if decision.node is not None or decision.victims:
+                    raise InternalError(f"{self.problem.pods[pods[0]].key} was refused and is not any more")
+                self.messages.update(dict.fromkeys(pods, decision.message))
+        for pod, node, came in undone:
+            if came:
+                state.bind(pod, node)
+            else:
+                state.unbind(pod)

@@ -1,0 +1,256 @@
+"""Which moves hold now, alone and together: what the orders of waves choose from.
+
+Every move is judged alone first, then together with the others of its wave: the room that they leave, and the
+room that they may take wherever they land.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from planner.landing.coupled_constraints import coupled_constraints
+from planner.landing.landing import Landing, LandingPreferences
+from planner.landing.wave_landings import WaveLandings
+from planner.moves.constraint_counts import TrackedConstraint
+from planner.moves.timeline import EvictionTimeline, Phase
+from planner.moves.trial_cluster import Move
+from planner.problem.nodes import Mask
+from planner.proof import effort
+from planner.waves.limits import PodsAway, ReservedRoom, WaveRules
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """For every move the nodes on which its replacement may land at most, and those with room for it.
+
+    With `one_node` only landings on a single node hold.
+    """
+
+    nodes: Callable[[Move], Mask]
+    open_nodes: Callable[[Move], Mask]
+    one_node: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RetryHints:
+    """What an earlier attempt to plan the waves has shown to need attention.
+
+    `reserved`: no other move takes the room planned for these pods.
+    `as_planned`: pods with coupled constraints land in the planned domains.
+    `fixed`: pods with coupled constraints land on one known node, where possible.
+    `first`: these pods, the highest number before the others, and those with coupled constraints go while
+    every landing is still certain, and keep it certain if scores alone can.
+    """
+
+    reserved: Collection[int] = ()
+    as_planned: Collection[int] = ()
+    fixed: Collection[int] = ()
+    first: Mapping[int, int] = field(default_factory=dict)
+
+
+class Candidates:
+    """Judges the moves that are left; what is chosen of them is carried out on a timeline."""
+
+    def __init__(
+        self,
+        timeline: EvictionTimeline,
+        moves: Sequence[Move],
+        rules: WaveRules,
+        hints: RetryHints | None = None,
+        kept: int = effort.HISTOGRAMS_KEPT,
+    ) -> None:
+        """Waves for moves; `hints` come from earlier attempts; up to `kept` count vectors are kept apart."""
+        hints = hints or RetryHints()
+        self.timeline = timeline
+        self.trial = timeline.trial
+        self.rules = rules
+        #: Work done so far: nodes looked at.
+        self.work = 0
+        self._reserved = hints.reserved
+        times = Counter(move.pod for move in moves)
+        sources: dict[int, list[int]] = {}
+        for move in moves:
+            sources.setdefault(self.trial.template(move.pod), []).append(move.source)
+        self._coupled = coupled_constraints(self.trial, sources, self._matters, kept)
+        kept_in_order = {self._coupling(pod) for pod in hints.as_planned if pod in times}
+        #: Templates whose moves keep their order and land in the planned domains.
+        self._as_planned = {t for t, coupled in self._coupled.items() if id(coupled) in kept_in_order}
+        #: Pods whose replacements have to land on one known node.
+        self.fixed = self._with_coupled(hints.fixed, times)
+        #: Pods that go first, the highest rank before others, while every landing is certain.
+        self.first: dict[int, int] = {}
+        for rank in sorted(set(hints.first.values())):
+            some = [pod for pod, found in hints.first.items() if found == rank]
+            self.first |= dict.fromkeys(self._with_coupled(some, times), rank)
+        self.landings = WaveLandings(
+            timeline,
+            self._coupled,
+            LandingPreferences(
+                pin_policy=rules.pin_policy,
+                again={pod for pod, number in times.items() if number > 1},
+                certain=self.first,
+                fixed=self.fixed,
+                as_planned=self._as_planned,
+            ),
+            {move.source for move in moves},
+        )
+        self._room = ReservedRoom(self.trial, self.landings.room, moves, self._reserved)
+        self._refused: dict[Hashable, object] = {}
+
+    def begin_wave(self, left: Sequence[Move]) -> None:
+        """Keep room for the reserved ones of the moves that are `left`."""
+        self._room = ReservedRoom(self.trial, self.landings.room, left, self._reserved)
+
+    def ready(self, left: Iterable[Move]) -> Iterator[Move]:
+        """The next move of every pod, and only one for coupled constraints whose moves keep their order."""
+        seen: set[tuple[str, int]] = set()
+        for move in left:
+            keys = {("pod", move.pod)}
+            if self.trial.template(move.pod) in self._as_planned:
+                keys.add(("coupled", self._coupling(move.pod)))
+            if not keys & seen:
+                yield move
+            seen |= keys
+
+    def alone(
+        self,
+        moves: Iterable[Move],
+        *,
+        pins: bool,
+        again: bool = False,
+        plain: bool = False,
+        within: Within | None = None,
+    ) -> list[Landing]:
+        """The landings of the moves that hold by themselves, as many as may be away at once.
+
+        Moves refused before are judged again only when their counts, their room or `within` have changed.
+        `plain` considers only a pin to the planned node.
+        """
+        found, away = list[Landing](), self._away()
+        fresh = [move for move in moves if again or not self._is_refused(move, within, pins=pins)]
+        self.landings.foresee(self._away().as_many(fresh))
+        for move in fresh:
+            if not away.has_room_for(move):
+                continue
+            landing = None
+            if self._can_leave([move]):
+                self.work += self.trial.problem.nodes.size
+                plain |= pins and self.work > effort.JUDGED_WITH_CARE
+                landing = self._judge([move], within, pins=pins, plain=plain)[0]
+            if landing is None or (within and within.one_node and int(landing.nodes.sum()) > 1):
+                question, state = self._asked(move, within, pins=pins)
+                self._refused[question] = state
+            else:
+                found.append(landing)
+                away.add(move)
+        return found
+
+    def together(self, alone: Sequence[Landing], within: Within | None = None) -> list[Landing]:
+        """The most of some moves that keep their kind of landing when they are under way together."""
+        # A move that has nodes cordoned goes alone, because a cordon keeps every other replacement off them.
+        alone = [landing for landing in alone if landing.kind != "cordoned"] or alone[:1]
+        first = {landing.move.pod: landing for landing in alone}
+        wave = [*self._away().as_many([landing.move for landing in alone])]
+        known = first
+        while len(wave) > 1:
+            held = self._judged(wave, known, within)
+            if any((found.nodes & ~known[found.move.pod].nodes).any() for found in held):
+                # The others were judged against a set of nodes that is too small.
+                known = known | {found.move.pod: _widened(found, known[found.move.pod]) for found in held}
+                wave = [found.move for found in held]
+            elif held and self._can_leave([found.move for found in held]):
+                return held
+            else:
+                wave, known = wave[: len(wave) // 2], first
+        return [first[move.pod] for move in wave]
+
+    # How they are judged
+
+    def _judged(
+        self, wave: Sequence[Move], known: Mapping[int, Landing], within: Within | None
+    ) -> list[Landing]:
+        """The landings of the moves of a wave that hold together, with the same kind of landing as alone."""
+        pins = any(landing.kind == "pinned" for landing in known.values())
+        plain = pins and self.work > effort.JUDGED_WITH_CARE
+        judged = self._judge(wave, within, known, pins=pins, plain=plain)
+        return [found for found in judged if found is not None and self._keeps(found, known)]
+
+    def _judge(
+        self,
+        wave: Sequence[Move],
+        within: Within | None,
+        known: Mapping[int, Landing] | None = None,
+        *,
+        pins: bool,
+        plain: bool,
+    ) -> Sequence[Landing | None]:
+        closed = [
+            self._room.closed_to(move) if within is None else self._room.closed_to(move) | ~within.nodes(move)
+            for move in wave
+        ]
+        return self.landings.judge(wave, closed, known, pins=pins, plain=plain)
+
+    def _keeps(self, found: Landing, known: Mapping[int, Landing]) -> bool:
+        """Whether a landing is no worse than alone; for pods that go first also no less certain."""
+        alone = known[found.move.pod]
+        if found.move.pod in self.first and alone.kind == "scores":
+            return found.kind == "scores"
+        return _RANK[found.kind] <= _RANK[alone.kind]
+
+    def _is_refused(self, move: Move, within: Within | None, *, pins: bool) -> bool:
+        """Whether a move was refused, and nothing that could change the answer has changed."""
+        question, state = self._asked(move, within, pins=pins)
+        return self._refused.get(question) == state
+
+    def _asked(self, move: Move, within: Within | None, *, pins: bool) -> tuple[Hashable, object]:
+        """What was asked about a move, and the state on which a refusal depends: counts, and room."""
+        histograms = self._coupled[self.trial.template(move.pod)].histograms
+        free = self.landings.room.free_on(move.target).tobytes()
+        if within is None:
+            return (move, pins), (histograms, free)
+        # A move refused for want of one known node waits for others even where several would do now.
+        return (move, pins, within.nodes(move).tobytes()), (
+            histograms,
+            free,
+            within.open_nodes(move).tobytes(),
+        )
+
+    def _can_leave(self, wave: Sequence[Move]) -> bool:
+        """Whether no pod loses a required affinity peer when all of a wave's pods are away."""
+        mark = self.trial.state.mark()
+        self.timeline.put_all(wave, Phase.GONE)
+        found = any(
+            self.trial.breaks_affinity_of(self.trial.template(move.pod), move.source) for move in wave
+        )
+        self.trial.state.rollback(mark)
+        return not found
+
+    # Which moves belong together
+
+    def _away(self) -> PodsAway:
+        return PodsAway(self.rules, self._groups_of)
+
+    def _groups_of(self, move: Move) -> tuple[str, int]:
+        return self.trial.workloads[self.trial.template(move.pod)], self._coupling(move.pod)
+
+    def _coupling(self, pod: int) -> int:
+        """An identifier of the coupled constraints of a pod."""
+        return id(self._coupled[self.trial.template(pod)])
+
+    def _with_coupled(self, pods: Iterable[int], moving: Collection[int]) -> set[int]:
+        """All moving pods whose constraints are coupled with those of some pods."""
+        couplings = {self._coupling(pod) for pod in pods if pod in moving}
+        return {pod for pod in moving if self._coupling(pod) in couplings}
+
+    def _matters(self, constraint: TrackedConstraint) -> bool:
+        return constraint.hard or constraint.rule.constraint.when_unsatisfiable in self.rules.kinds
+
+
+def _widened(found: Landing, known: Landing) -> Landing:
+    """A known landing with the nodes of both landings."""
+    return replace(known, nodes=known.nodes | found.nodes)
+
+
+_RANK = {"filters": 0, "scores": 1, "pinned": 2, "cordoned": 2}
