@@ -95,10 +95,10 @@ def consolidate(
     """Which nodes can go, and what moves for that?
 
     The cheapest set of nodes that holds every pod, with a bound: what no such set can cost less than. Then
-    waves of evictions that empty the others: whichever node kube-scheduler chooses among those that are
-    kept, the next waves still fit, budgets hold, and no hard constraint is worse when a wave has ended;
+    waves of evictions that empty the others: nodes that kube-scheduler must not choose are cordoned until the
+    replacements of the wave have landed, budgets hold, and no hard constraint is worse when a wave has ended;
     neither while the empty nodes are cordoned, nor when they are deleted. Nodes that no safe wave empties
-    are kept. With --pin replacements are sent to nodes, or others are cordoned meanwhile.
+    are kept. With --pin replacements are sent to nodes, in fewer waves.
 
     Pods move as with `rebalance`. A node that holds any other pod stays, and the answer says which pod;
     pods of DaemonSets and static pods go with their node. Control-plane nodes stay unless --nodes names them.

@@ -38,11 +38,14 @@ def candidates(question: Question, catalogue: Catalogue, meter: Meter) -> Candid
     """The machines of a catalogue that may pay in a cluster."""
     useful = _useful(question, catalogue)
     counts, complete = _that_pay(question, useful)
+    claimed = complete and _is_known(Setting.of(question, named(question, [(one, 1) for one in useful])))
+    if not claimed:
+        counts = _likely(question, counts)
     most = Setting.of(question, named(question, counts))
-    claimed = complete and _is_known(most)
     bound = cost_bound(most.trial, most.movable, most.removable, most.before, meter)
     if not claimed:
-        bound = CostBound(most.removable.fixed_cost, bound.order, complete=False)
+        known = most.removable.fixed_cost
+        return Candidates(most, CostBound(known, bound.order, complete=False, quotas=bound.quotas), claimed)
     pairs = len([*most.movable.templates]) * most.problem.nodes.size
     if pairs <= effort.KEPT_AT_ONCE or not bound.order:
         return Candidates(most, bound, claimed)
@@ -86,6 +89,12 @@ def _that_pay(question: Question, types: Sequence[MachineType]) -> tuple[_Counts
     allowed = max(1, effort.MOST_MACHINES // max(1, len(types)))
     complete = all(number <= allowed for _, number in counts)
     return [(machine, min(number, allowed)) for machine, number in counts], complete
+
+
+def _likely(question: Question, counts: _Counts) -> _Counts:
+    """No more machines of each type than a plan is likely to add."""
+    most = max(effort.SPARE_MACHINES, int(len(question.cluster.nodes) * effort.LIKELY_MACHINES_SHARE))
+    return [(machine, min(number, most)) for machine, number in counts]
 
 
 def _is_known(setting: Setting) -> bool:

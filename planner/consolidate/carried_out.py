@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
 
 from planner.consolidate.emptying import Emptied, Emptying
-from planner.consolidate.eviction_search import EvictionSearch
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, Limits, Reserve, read
 from planner.consolidate.loss import Losses
@@ -60,33 +58,19 @@ class CarryingOut:
             reserve = other if reserve is None else reserve.with_(other)
         return Limits(reserve, most_moves)
 
-    def of(self, setting: Setting, layout: Layout, order: Sequence[int] = ()) -> CarriedOut:
-        """The waves of a layout; machines that are not used in the end are not added.
-
-        An `order` of pods holds in every setting: the pods of new machines come after all others.
-        """
+    def of(self, setting: Setting, layout: Layout) -> CarriedOut:
+        """The waves of a layout; machines that are not used in the end are not added."""
         fewer = setting.only(~layout.removed)
         layout = setting.translated(layout, fewer)
         emptying = Emptying(
             fewer.trial, fewer.movable, fewer.before, self.meter, pins=self.pins, losses=self.losses
         )
-        found = emptying.of(layout, fewer.removable.cost, order)
+        found = emptying.of(layout, fewer.removable.cost)
         reached = _reached(fewer, found)
         idle = fewer.added & (reached.counts.sum(axis=0) == 0) & ~_landed_on(found)
         if not idle.any():
             return CarriedOut(fewer, found)
-        return self.of(fewer, Layout(reached.counts, found.removed | idle), order)
-
-    def by_evictions(
-        self, setting: Setting, starts: Sequence[Layout], most_moves: int | None, meter: Meter
-    ) -> CarriedOut:
-        """The cheapest plan of sets of nodes judged by where scores send pods."""
-        fewer = setting.only(~starts[0].removed)
-        limits = self.limits(fewer, most_moves)
-        search = EvictionSearch(TrialCluster(fewer.problem), fewer.movable, fewer.removable, limits, meter)
-        used = [start for start in starts if not (~start.removed & setting.added & starts[0].removed).any()]
-        found = search.run([setting.translated(start, fewer).removed for start in used])
-        return self.of(fewer, Layout(fewer.before.counts, found.closed), found.order)
+        return self.of(fewer, Layout(reached.counts, found.removed | idle))
 
     def repaired(self, best: CarriedOut, most_moves: int | None) -> CarriedOut:
         """The cheapest plan when nodes that were not emptied are kept, and others go as autoscalers do it."""

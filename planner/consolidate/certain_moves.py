@@ -26,10 +26,14 @@ from planner.proof import effort
 
 @dataclass(frozen=True, slots=True)
 class CertainMove:
-    """A landing; `alone` when it is certain only while no other move is under way."""
+    """A landing; `alone` when it is certain only while no other move is under way.
+
+    With `others_cordoned` all other nodes that it could land on are cordoned while it is under way.
+    """
 
     landing: Landing
     alone: bool
+    others_cordoned: bool = False
 
 
 class CertainMoves:
@@ -67,6 +71,45 @@ class CertainMoves:
             before = len(left)
             left = [*self._not_moved(left)]
         return left
+
+    def fill(self, pods: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The same, one planned node after the other: those that come to a node can share cordons."""
+        left, before = [*pods], len(pods) + 1
+        while len(left) < before:
+            before = len(left)
+            waiting: dict[int, list[tuple[int, int]]] = {}
+            for pod, node in left:
+                waiting.setdefault(self._trial.template(pod), []).append((pod, node))
+            templates: dict[int, list[int]] = {}
+            for template in waiting:
+                for node in self._coming.get(template, ()):
+                    templates.setdefault(node, []).append(template)
+            for node in sorted(templates):
+                for template in sorted(templates[node], key=lambda one: -float(self._sizes[one])):
+                    waiting[template] = [*self._not_moved_to(node, waiting[template])]
+            left = [one for several in waiting.values() for one in several]
+        return left
+
+    def _not_moved_to(self, target: int, pods: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """The pods of a template that do not come to a node, or of which no more are planned there."""
+        refused: set[int] = set()
+        for pod, source in pods:
+            planned = source not in refused and self._is_planned(self._trial.template(pod), target)
+            found = self._in_company(Move(pod, source, target)) if planned else None
+            if found is None:
+                refused.add(source)
+                yield pod, source
+            else:
+                self._take(found)
+                self._trial.state.forget_history()
+
+    def _is_planned(self, template: int, target: int) -> bool:
+        """Whether a pod of a template is to come to a node, and has room there."""
+        if target not in self._coming.get(template, ()):
+            return False
+        free = self._trial.problem.allocatable[:, target] - self._trial.state.used[:, target]
+        wants = self._requests[template]
+        return bool(((wants == 0) | (free >= wants)).all())
 
     def _to_planned(self, pod: int, source: int) -> CertainMove | None:
         """The move to the tightest of the nodes that are planned for its template."""
@@ -167,12 +210,20 @@ class CertainMoves:
         return next(filter(None, found), None)
 
     def _to(self, move: Move) -> CertainMove | None:
-        """The move to its target, pinned: together with its wave where that is safe, else alone."""
+        """The move to its target, while others are under way if that can be, else alone."""
+        found = self._in_company(move)
+        if found is not None:
+            return found
+        landing = self._landings.of(move)
+        return None if landing is None else CertainMove(landing, alone=True)
+
+    def _in_company(self, move: Move) -> CertainMove | None:
+        """The move to its target, pinned or with other nodes cordoned, whatever else is under way."""
         landing = self._landings.pinned(move)
         if landing is not None:
             return CertainMove(landing, alone=False)
-        landing = self._landings.of(move)
-        return None if landing is None else CertainMove(landing, alone=True)
+        landing = self._landings.with_others_cordoned(move)
+        return None if landing is None else CertainMove(landing, alone=False, others_cordoned=True)
 
     def _targets(self, pod: int, source: int) -> list[int]:
         """The nodes that a replacement may be certain to come to, the best first."""

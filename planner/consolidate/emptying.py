@@ -17,8 +17,7 @@ from models import Cluster
 from models.errors import InternalError
 from planner.audit.findings import findings_of
 from planner.consolidate.certain_moves import CertainMove, CertainMoves
-from planner.consolidate.eviction_sequence import EvictionSequence, Outcome
-from planner.consolidate.layout import Layout, moves_to, shares
+from planner.consolidate.layout import Layout, moves_to
 from planner.consolidate.loss import Losses
 from planner.consolidate.removable import KeptNode
 from planner.consolidate.wave_order import WaveOrder
@@ -26,7 +25,7 @@ from planner.eviction.budgets import Budgets
 from planner.landing.landing import HELD, Landing
 from planner.moves.constraint_counts import ConstraintCounts
 from planner.moves.movable import Movable
-from planner.moves.pin_policy import PinPolicy
+from planner.moves.pin_policy import NO_PINS, PinPolicy
 from planner.moves.timeline import EvictionTimeline
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import HOSTNAME, Mask
@@ -46,8 +45,7 @@ UNSURVIVED = "without it pods would find no node when a domain is lost"
 class Emptied:
     """The nodes that waves empty, and those that are given back, each with its reason.
 
-    The nodes of `meanwhile` are cordoned until all waves are over.  `outcomes` say which pods may be on other
-    nodes than the targets of their moves.
+    The nodes of `meanwhile` are cordoned until all waves are over.
     """
 
     trial: TrialCluster
@@ -55,7 +53,6 @@ class Emptied:
     waves: Sequence[Sequence[Landing]] = ()
     given_back: Mapping[int, KeptNode] = field(default_factory=dict)
     meanwhile: Mask | None = None
-    outcomes: Sequence[Outcome] = ()
 
     @property
     def moves(self) -> int:
@@ -86,11 +83,10 @@ class _Attempt:
 
 @dataclass(frozen=True, slots=True)
 class _Sequence:
-    """Moves one after the other, the nodes that are not empty then, and where else pods may be."""
+    """Moves one after the other, and the nodes that are not empty then."""
 
     left: Sequence[int]
     moves: Sequence[CertainMove]
-    outcomes: Sequence[Outcome] = ()
 
 
 class Emptying:
@@ -106,7 +102,7 @@ class Emptying:
         pins: bool,
         losses: Losses | None = None,
     ) -> None:
-        """With `pins` replacements may be pinned, else nothing but evictions leads there.
+        """With `pins` replacements may be pinned, else nothing but cordons leads them.
 
         With `losses` no more pods may be without a node than now when a domain is lost.
         """
@@ -117,18 +113,15 @@ class Emptying:
         self._meter = meter
         self._pins = pins
         self._losses = losses
-        self._pod_order: Sequence[int] = ()
         self._reasons: dict[int, KeptNode] = {}
         self._hard = trial.ledger.excess(hard=True)
         self._findings = sum(1 for _ in findings_of(self._problem, trial.state))
 
-    def of(self, layout: Layout, cost: Callable[[Mask], int], order: Sequence[int] = ()) -> Emptied:
+    def of(self, layout: Layout, cost: Callable[[Mask], int]) -> Emptied:
         """The cheapest of a few plans that empty nodes of a layout, each with more of them given back.
 
-        With pins pods of kept nodes move, too.  By evictions alone pods are evicted in an `order`, if there
-        is one.
+        Pods of kept nodes move, too.
         """
-        self._pod_order = order
         self._reasons.clear()
         best = self._without_moves(layout)
         best = self._of(layout, best, cost)
@@ -142,7 +135,7 @@ class Emptying:
             moves = [
                 move
                 for move in moves_to(self._problem, self._movable, self._before, layout)
-                if removed[move.source] or (self._pins and not layout.removed[move.source])
+                if removed[move.source] or not layout.removed[move.source]
             ]
             attempt = _Attempt(moves, removed, cordoned, given_back)
             found = self._planned(attempt)
@@ -154,7 +147,6 @@ class Emptying:
                 break
             removed[[*kept]] = False
             cordoned[[*kept]] = False
-            self._pod_order = ()
             given_back |= kept
             self._reasons |= kept
         return best
@@ -180,7 +172,7 @@ class Emptying:
         for pod in np.flatnonzero(self._movable.weights).tolist():
             if int(self._problem.node_of[pod]) in pods:
                 pods[int(self._problem.node_of[pod])].append(pod)
-        found = self._pinned(trial, attempt, pods) if self._pins else self._evicted(trial, removed, pods)
+        found = self._sequence(trial, attempt, pods)
         empty = removed.copy()
         empty[found.left] = False
         # What comes after the last eviction from a node that goes empties nothing.
@@ -190,39 +182,35 @@ class Emptying:
         waves = WaveOrder(trial, Budgets(trial.problem)).of(moves)
         back = {**attempt.given_back, **{node: KeptNode(UNSAFE) for node in found.left}}
         meanwhile = cordoned & ~empty if waves else self._problem.nodes.none
-        moved = {one.landing.move.pod for one in moves}
-        outcomes = [{pod: node for pod, node in one.items() if pod in moved} for one in found.outcomes]
-        return Emptied(trial, empty, waves, back, meanwhile, outcomes)
+        return Emptied(trial, empty, waves, back, meanwhile)
 
-    def _pinned(self, trial: TrialCluster, attempt: _Attempt, pods: Mapping[int, Sequence[int]]) -> _Sequence:
+    def _sequence(
+        self, trial: TrialCluster, attempt: _Attempt, pods: Mapping[int, Sequence[int]]
+    ) -> _Sequence:
         """Nodes emptied as planned, pods of kept nodes first, and what is left then one after the other."""
         others = [(m.pod, m.source) for m in attempt.moves if not attempt.removed[m.source]]
         leaving = [(pod, node) for node, several in pods.items() for pod in several]
         timeline = EvictionTimeline.of_all(trial, [pod for pod, _ in (*leaving, *others)])
-        policy = PinPolicy.of(trial, self._movable.templates, cordon=True)
+        policy = self._policy(trial, int(np.count_nonzero(~attempt.cordoned)))
         sequence = CertainMoves(timeline, policy, attempt.moves, attempt.cordoned)
-        waiting = {pod for pod, _ in sequence.follow([*others, *leaving])}
+        left = leaving
+        if policy.pinnable:
+            left = sequence.follow([*others, *leaving])
+        elif policy:
+            left = sequence.follow(sequence.fill([*sequence.fill(others), *leaving]))
+        waiting = {pod for pod, _ in left}
         stuck = {node: [pod for pod in several if pod in waiting] for node, several in pods.items()}
         # Where all pods have left, nothing remains to be done, whatever the clock says.
         stuck = {node: several for node, several in stuck.items() if several}
         return _Sequence(sequence.run(stuck, self._order(stuck), self._meter.over), sequence.moves)
 
-    def _evicted(self, trial: TrialCluster, removed: Mask, pods: Mapping[int, Sequence[int]]) -> _Sequence:
-        """All nodes emptied at once, by evictions alone."""
-        sizes, template_of = shares(self._problem), self._problem.template_of
-        every = [pod for several in pods.values() for pod in several]
-        sequence = EvictionSequence(EvictionTimeline.of_all(trial, every), self._meter, removed)
-        if self._pod_order:
-            going = set(every)
-            sequence.follow([pod for pod in self._pod_order if pod in going])
-        else:
-            every.sort(key=lambda pod: (-float(sizes[template_of[pod]]), template_of[pod]))
-            sequence.run(every, by_node=True)
-        moved = {landing.move.pod for landing in sequence.landings}
-        left = sorted(node for node, several in pods.items() if not moved.issuperset(several))
-        return _Sequence(
-            left, [CertainMove(landing, alone=True) for landing in sequence.landings], sequence.outcomes
-        )
+    def _policy(self, trial: TrialCluster, kept: int) -> PinPolicy:
+        """What leads replacements: pins, or cordons where few enough nodes are kept."""
+        templates = self._movable.templates
+        if self._pins:
+            return PinPolicy.of(trial, templates, cordon=True)
+        few = kept <= effort.EMPTYING_CORDONED
+        return PinPolicy.of_cordons(trial, templates) if few else NO_PINS
 
     def _order(self, pods: Mapping[int, Sequence[int]]) -> list[int]:
         """The emptiest node first."""
@@ -232,8 +220,6 @@ class Emptying:
     def _kept(self, found: Emptied, removed: Mask, worse: str) -> Mapping[int, KeptNode]:
         """Nodes that are given back before the waves are planned again; none where the plan does all."""
         stuck = np.flatnonzero(removed & ~found.removed).tolist()
-        if self._pod_order and not worse:
-            return {}
         if stuck or not worse:
             return {node: KeptNode(UNSAFE) for node in self._fuller_half(stuck)}
         gone = np.flatnonzero(found.removed).tolist()
@@ -252,31 +238,21 @@ class Emptying:
             for wave in found.waves
             for landing in wave
         }
-        others = [
-            {self._problem.pods[pod].key: names[node] for pod, node in outcome.items()}
-            for outcome in found.outcomes
-        ] or [{}]
-        if self._has_more(found.trial.problem, [{**places, **other} for other in others]):
+        if self._has_more(found.trial.problem, places):
             return WORSE
         end = deleted(moved(self._problem.cluster, places), self._names(found.removed))
-        if self._has_more(Problem(end), others):
+        if self._has_more(Problem(end), {}):
             return WORSE
-        if self._losses is not None and any(self._losses.is_worse(moved(end, other)) for other in others):
-            return UNSURVIVED
-        return ""
+        return UNSURVIVED if self._losses is not None and self._losses.is_worse(end) else ""
 
-    def _has_more(self, problem: Problem, others: Sequence[Mapping[str, str]]) -> bool:
-        """Whether a cluster has more faults than before when pods are elsewhere as one of `others` says."""
-        for places in others:
-            node_of = problem.node_of.copy()
-            pods = [problem.pod_index[key] for key in places]
-            node_of[pods] = [problem.nodes.index[name] for name in places.values()]
-            state = State(problem, node_of)
-            findings = sum(1 for _ in findings_of(problem, state))
-            excess = ConstraintCounts(problem, state).excess(hard=True)
-            if excess > self._hard or findings > self._findings:
-                return True
-        return False
+    def _has_more(self, problem: Problem, places: Mapping[str, str]) -> bool:
+        """Whether a cluster has more faults than before when some pods are elsewhere."""
+        node_of = problem.node_of.copy()
+        pods = [problem.pod_index[key] for key in places]
+        node_of[pods] = [problem.nodes.index[name] for name in places.values()]
+        state = State(problem, node_of)
+        findings = sum(1 for _ in findings_of(problem, state))
+        return ConstraintCounts(problem, state).excess(hard=True) > self._hard or findings > self._findings
 
     def _names(self, nodes: Mask) -> frozenset[str]:
         return frozenset(self._problem.nodes.names[node] for node in np.flatnonzero(nodes).tolist())

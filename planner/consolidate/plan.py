@@ -17,6 +17,7 @@ from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
 from planner.consolidate.emptying import UNSURVIVED
+from planner.consolidate.layout import Layout
 from planner.consolidate.loss import Losses
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
@@ -152,24 +153,21 @@ class _Consolidation:
             self._machines,
             self._bound,
         )
-        found = search.run(places=carrying.pins)
+        found = search.run()
         self._bound = found.bound
-        if carrying.pins:
-            best = carrying.of(setting, found.layout)
-            if best.emptied.given_back and found.freer is not None:
-                best = min(best, carrying.of(setting, found.freer), key=lambda one: one.key)
-            if best.emptied.given_back:
-                best = carrying.repaired(best, max_moves)
-        else:
-            starts = (found.layout, *found.removals)
-            share = Meter(self._work * effort.EVICTION_SHARE, self._clock)
-            best = carrying.by_evictions(setting, starts, max_moves, share)
-        for layout in (*found.removals, setting.before) if carrying.pins else ():
-            cost = setting.removable.cost(layout.removed) * setting.prices.unit
-            if layout is not found.layout and cost < best.cost:
+        best = carrying.of(setting, found.layout)
+        if best.emptied.given_back and found.freer is not None:
+            best = min(best, carrying.of(setting, found.freer), key=lambda one: one.key)
+        if best.emptied.given_back:
+            best = carrying.repaired(best, max_moves)
+        for layout in (*found.removals, setting.before):
+            if layout is not found.layout and self._cost(layout) < best.cost:
                 best = min(best, carrying.of(setting, layout), key=lambda one: one.key)
         best.emptied.check()
         return found, best
+
+    def _cost(self, layout: Layout) -> Decimal:
+        return self._setting.removable.cost(layout.removed) * self._setting.prices.unit
 
     def _carrying(self, *, pins: bool, to_spare: int = 0) -> CarryingOut:
         return CarryingOut(pins, self._limits.thousandths, self._wave_meter, self._losses, to_spare)
@@ -178,9 +176,9 @@ class _Consolidation:
         """The best plan, and others with fewer moves: what removals alone lead to, and what few moves do."""
         yield best
         moves = best.emptied.moves
-        for removal in layout.removals if pins else ():
+        for removal in layout.removals:
             if removal.moves(layout.before) < moves:
-                found = self._carrying(pins=True).of(self._setting, removal)
+                found = self._carrying(pins=pins).of(self._setting, removal)
                 found.emptied.check()
                 yield found
         for most in sorted(
@@ -193,7 +191,7 @@ class _Consolidation:
 
     def _with_pins(self, layout: FoundLayout, best: CarriedOut, *, pins: bool) -> Iterator[str]:
         """What pins would add where evictions alone do not lead to the cheapest set that has room for all."""
-        cost = self._setting.removable.cost(layout.layout.removed) * self._setting.prices.unit
+        cost = self._cost(layout.layout)
         if pins or cost >= best.cost:
             return
         further = int((layout.layout.removed & ~self._setting.added).sum()) - _nodes(best)

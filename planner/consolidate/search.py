@@ -79,19 +79,18 @@ class ConsolidationSearch:
         self._sizes = shares(trial.problem)
         self._draw = np.random.default_rng(1)
 
-    def run(self, *, places: bool = True) -> FoundLayout:
-        """The cheapest layout; without `places` only sets of nodes matter, and large clusters have no more
-        than the removals.
-        """
+    def run(self) -> FoundLayout:
+        """The cheapest layout."""
         pairs = len(self._templates()) * self._trial.problem.nodes.size
         is_large = pairs > effort.REMOVALS_AT_MOST
         tries = [] if is_large else [self._emptiest_first(fixed_first=first) for first in (True, False)]
         bound = self._least() if self._bound is None else self._bound
-        quotas = bound.quotas if self._machines is None else None
-        if quotas is not None:
+        if bound.quotas is not None:
             parts = effort.PARTS_THAT_STAY[:1] if is_large else effort.PARTS_THAT_STAY
-            tries += [self._distributed(quotas, part) for part in parts]
-        elif not is_large:
+            tries += [self._distributed(bound.quotas, part) for part in parts]
+        # Where there are quotas and no machines, waves need the time more.
+        quotas = bound.quotas if self._machines is None else None
+        if quotas is None and not is_large:
             tries += [self._removal([*bound.order], fixed_first=first) for first in (True, False)]
             tries += [self._together(bound.order, scarce_first=first) for first in (True, False)]
         if is_large and not self._is_near(bound, tries):
@@ -102,13 +101,10 @@ class ConsolidationSearch:
         least_cost = bound.cost
         if pairs <= effort.KEPT_AT_ONCE:
             return self._whole(removals, bound)
-        if not places:
-            return FoundLayout(self.before, removals, first, least_cost, bound)
         layout = first
         if quotas is None or not is_large:
             layout = self._recreated(first, least_cost)
         if quotas is None:
-            # Where there are quotas, waves need the time more.
             layout = self._improve(layout, least_cost)
             removals = sorted(map(self._with_fewer_moves, removals), key=self._key)
             fewer = min((*removals, self._with_fewer_moves(layout)), key=self._key)

@@ -4,6 +4,8 @@ Templates whose filters or constraints ask about each other's pods are one group
 workload.  The moves of a group keep their order, one a wave, so everything but room is as in the sequence.
 Room on a node is only taken, except where a pod leaves a node that is kept: what comes there after that comes
 in a later wave.  So the room that is taken is never more than at some time of the sequence.
+Where other nodes are cordoned for a move, those that moves of its wave come to stay open: it shares a wave
+only with moves to the same node, or where each node is closed to the pods that come to the other one.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from planner.consolidate.certain_moves import CertainMove
+from planner.consolidate.wave_cordons import WaveCordons
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import Landing
 from planner.moves.trial_cluster import TrialCluster
+from planner.problem.nodes import Mask
 
 
 class WaveOrder:
@@ -26,10 +30,11 @@ class WaveOrder:
         self._trial = trial
         self._budgets = budgets
         self._group = _groups(trial)
+        self._ever_open: dict[int, Mask] = {}
 
     def of(self, sequence: Sequence[CertainMove]) -> list[list[Landing]]:
         """The waves; a move that is certain only alone has one of its own."""
-        waves: list[list[Landing]] = []
+        waves: list[list[CertainMove]] = []
         first = 0
         last: dict[int, int] = {}
         left: dict[int, int] = {}
@@ -38,15 +43,32 @@ class WaveOrder:
             move = one.landing.move
             group, asked = self._group[self._trial.template(move.pod)], self._budgets.asked(move.pod)
             number = len(waves) if one.alone else max(first, last.get(group, 0), left.get(move.target, 0))
-            while any(used[number, budget] >= self._budgets.allowed[budget] for budget in asked):
+            while any(
+                used[number, budget] >= self._budgets.allowed[budget] for budget in asked
+            ) or not self._share(one, waves[number] if number < len(waves) else ()):
                 number += 1
             waves += [[] for _ in range(number + 1 - len(waves))]
-            waves[number].append(one.landing)
+            waves[number].append(one)
             used.update((number, budget) for budget in asked)
             last[group] = number + 1
             left[move.source] = max(left.get(move.source, 0), number + 1)
             first = number + 1 if one.alone else first
-        return waves
+        return WaveCordons(self._trial).of(waves)
+
+    def _share(self, one: CertainMove, others: Sequence[CertainMove]) -> bool:
+        """Whether no move of a wave comes to a node that is cordoned for another one."""
+        return all(
+            one.landing.move.target == other.landing.move.target
+            or not (self._could_take(one, other) or self._could_take(other, one))
+            for other in others
+        )
+
+    def _could_take(self, one: CertainMove, other: CertainMove) -> bool:
+        """Whether a move that leaves but one node open could come to the node of another one."""
+        template = self._trial.template(one.landing.move.pod)
+        if template not in self._ever_open:
+            self._ever_open[template] = self._trial.ever_open(template)
+        return one.others_cordoned and bool(self._ever_open[template][other.landing.move.target])
 
 
 def _groups(trial: TrialCluster) -> list[int]:

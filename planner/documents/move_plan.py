@@ -65,8 +65,8 @@ class MoveStep(DocumentPart):
     pin: Place | None = None
     """The restriction of a pinned landing; else null."""
     cordon: tuple[str, ...] = ()
-    """The nodes that are cordoned from before the eviction until the replacement has landed; such a move is
-    alone in its wave."""
+    """The nodes that are cordoned from before the eviction until the replacement has landed: the same for all
+    moves of a wave that name any."""
     why: str
     """What the move is for."""
 

@@ -47,6 +47,7 @@ class SingleLandings:
         self._pin_policy = pin_policy
         self._while_away = while_away
         self._most_cordoned = effort.MOST_CORDONED if most_cordoned is None else most_cordoned
+        self._many: dict[int, bool] = {}
         self._risk = None if lets_preempt else PreemptionRisk(timeline.trial)
 
     @classmethod
@@ -70,6 +71,23 @@ class SingleLandings:
             return None
         return self._allowed(move, self._always_pinned)
 
+    def with_others_cordoned(self, move: Move) -> Landing | None:
+        """The landing on the target, open all the time, while no other node is; None when that cannot be.
+
+        Which nodes have to be cordoned is not said.
+        """
+        template = self.trial.template(move.pod)
+        if template not in self._pin_policy.cordonable or self._is_open_to_many(template):
+            return None
+        return self._allowed(move, self._always_open)
+
+    def _is_open_to_many(self, template: int) -> bool:
+        """Whether more nodes than may be cordoned could ever accept a pod of a template."""
+        if template not in self._many:
+            nodes = int(np.count_nonzero(self.trial.ever_open(template)))
+            self._many[template] = nodes > self._most_cordoned + 1
+        return self._many[template]
+
     def _allowed(self, move: Move, landing: Callable[[Move, Mask], Landing | None]) -> Landing | None:
         trial = self.trial
         mark = trial.state.mark()
@@ -89,6 +107,13 @@ class SingleLandings:
         if all(self.trial.open_to(template, only)[move.target] for _ in self._own_phases(move)):
             there = self._places.named(only)
             return Landing(move, "pinned", only, there, there)
+        return None
+
+    def _always_open(self, move: Move, only: Mask) -> Landing | None:
+        """The landing on the target, whether the old pod is there or has ended."""
+        template = self.trial.template(move.pod)
+        if all(self.trial.accepts(template, move.target) for _ in self._own_phases(move)):
+            return Landing(move, "cordoned", only, self._places.named(only))
         return None
 
     def _held_by(self, move: Move, only: Mask) -> Landing | None:

@@ -39,6 +39,11 @@ class PinPolicy:
         others = several - pins if cordon else ()
         return cls(pins, frozenset(template for template in others if _heeds_cordons(trial, template)))
 
+    @classmethod
+    def of_cordons(cls, trial: TrialCluster, templates: Iterable[int]) -> PinPolicy:
+        """No pins; cordons for all of some templates that heed them."""
+        return cls(cordonable=frozenset(t for t in templates if _heeds_cordons(trial, t)))
+
 
 #: Evictions alone.
 NO_PINS = PinPolicy()

@@ -468,12 +468,15 @@ EMPTYING_ROUNDS = 4
 CONSOLIDATION_SEARCH, CONSOLIDATION_WAVES = 0.65, 0.85
 #: A pinned replacement is tried first on so many of the nodes that are open to it.
 EMPTYING_TARGETS = 4
-#: So many nodes are cordoned at most for a replacement that cannot be pinned while nodes are emptied.
+#: So many nodes are cordoned at most for a replacement while nodes are emptied: a script and a document with
+#: thousands of names for each move are not carried out.
 EMPTYING_CORDONED = 512
 #: Nodes are taken away afresh so often while some of them are not emptied.
 EMPTYING_REPAIRS = 3
 #: Machines of a catalogue that the relaxation chooses from, of all types together.
 MOST_MACHINES = 4_000
+#: Where no bound can be claimed: of each type so many, as a share of the nodes.
+LIKELY_MACHINES_SHARE = 1 / 10
 #: A search may add so many more machines of a type than the relaxation does, or for so large a share of the
 #: nodes; of types that the relaxation does not add only where there are few types.
 SPARE_MACHINES, SPARE_MACHINES_SHARE, FEW_MACHINE_TYPES = 2, 1 / 15, 30
@@ -487,17 +490,6 @@ RECREATED_NODES, RECREATED_PART, PRICE_OF_RECREATION, PRICE_OF_PLACED = 6, 0.3, 
 PODS_BROUGHT_BACK = 4
 #: The part of the search for that.
 RECREATION_SHARE = 0.4
-#: By evictions alone: the part of the work for sets of nodes that are judged by where scores send pods, and
-#: the work for a pod; so often some nodes are given back from a first set, and from one of those after it.
-EVICTION_SHARE, PRICE_OF_EVICTION, EVICTION_REPAIRS, EVICTION_REPAIRS_AFTER = 0.5, 3e-4, 20, 2
-#: By evictions alone: how far orders are from that by size, as mean widths of the logarithms of factors, of
-#: those that pods of one template share and of those of single pods.
-EVICTION_ORDER_WIDTHS = (1.0, 0.4)
-#: By evictions alone: how often a first set is tried again in another order, and how often pods go otherwise
-#: (those of nodes with few pods first, or not) than in the best plan so far.
-EVICTION_STARTS_AGAIN, EVICTION_OTHERWISE = 0.25, 0.25
-#: By evictions alone: so many outcomes are followed, and so many equal nodes filled by pods of one template.
-OUTCOMES_FOLLOWED, TIED_NODES = 32, 6
 #: With --survive: the part of the search in which a lost domain's pods need room in sum and no more, and how
 #: many thousandths of all room are to spare in those after it; each has half of the work that is left.
 SURVIVAL_FIRST_SHARE, SURVIVAL_TO_SPARE = 0.5, (30, 100, 250)

@@ -87,6 +87,37 @@ def test_a_script_with_cordons_is_sound(tmp_path: Path, planner: Planner) -> Non
         assert found.stdout == ""
 
 
+def test_many_nodes_that_are_cordoned_are_written_down_once(tmp_path: Path, planner: Planner) -> None:
+    """Moves of a wave name a list of nodes; a shell finds it again, and shellcheck nothing to say."""
+    nodes = [node(f"n{number:02}", cpu="4") for number in range(10)]
+    pods = [
+        pod(f"{app}{number}", f"n{number:02}", app=app, cpu="1", owner=f"ReplicaSet/{app}")
+        for number in range(10)
+        for app in "abc"
+    ]
+    path, script = tmp_path / "c.json", tmp_path / "script.sh"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, *pods]}))
+    text = planner("consolidate", "-f", str(path), "--time-limit", "5", "-o", "script").out
+    script.write_text(text)
+    assert " cordon:@c1\n" in text
+    assert text.count("cordon_of @c1 ") == 1
+    lines = [line for line in text.splitlines() if line.strip().startswith("cordon_of @c1 ")]
+    body = "\n".join(
+        [
+            text[text.index("cordon_of() {") :].splitlines()[0],
+            f"PLAN=$({lines[0].strip()})",
+            text[text.index("named_nodes() {") : text.index("\n}\n", text.index("named_nodes() {")) + 2],
+            "named_nodes cordon:@c1; named_nodes cordon:n1,n2",
+        ]
+    )
+    told = subprocess.run(["sh", "-c", body], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(told[0].split(",")) > 6
+    assert told[1] == "n1,n2"
+    if shutil.which("shellcheck"):
+        found = subprocess.run(["shellcheck", str(script)], capture_output=True, text=True, check=False)
+        assert found.stdout == ""
+
+
 def test_scripts_know_their_cluster(planner: Planner, tmp_path: Path) -> None:
     """Context, kubeconfig and uid of the snapshot, and the command that plans again without its files."""
     file = lopsided(tmp_path / "c.json", ORIGIN)

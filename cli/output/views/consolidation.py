@@ -44,7 +44,9 @@ def _verdict(document: ConsolidationPlan) -> VerdictBlock:
         return VerdictBlock(f"{what}; no pod has to move.", "good")
     how = f"{counted(len(document.steps), 'move')} in {counted(waves, 'wave')}"
     pinned = sum(step.landing == "pinned" for step in document.steps)
-    return VerdictBlock(f"{what}; {how}, {pinned or 'none'} pinned.", "good")
+    cordoned = sum(step.landing == "cordoned" for step in document.steps)
+    led = f", {cordoned} with nodes cordoned" if cordoned else ""
+    return VerdictBlock(f"{what}; {how}, {pinned or 'none'} pinned{led}.", "good")
 
 
 def _bound(document: ConsolidationPlan) -> Iterator[Block]:
@@ -95,6 +97,12 @@ def _waves(document: ConsolidationPlan) -> Iterator[Block]:
 
 def _meanwhile(document: ConsolidationPlan) -> Iterator[Block]:
     """The nodes that are kept and closed for a time."""
+    most = max((len(step.cordon) for step in document.steps), default=0)
+    if most:
+        yield Sentence(
+            f"While replacements are under way, nodes that stay are cordoned, too, at most {most} at a time, "
+            "so that kube-scheduler puts each where it is planned to: -o script sees to it."
+        )
     names = document.cordoned_meanwhile
     if names:
         yield Sentence(

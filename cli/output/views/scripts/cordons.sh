@@ -1,10 +1,11 @@
-# ---- Cordons: the few nodes that would be wrong for a replacement, until it has landed ----------
+# ---- Cordons: the nodes that would be wrong for a replacement, until it has landed ----------
 #
 # A node gets the annotation planner/cordoned-for, with the pod whose replacement is meant, in the very
 # change that cordons it, so that it can be opened after a KILL.  A node that another user has
 # cordoned needs nothing, and is not opened.
 
 CORDONED='' # what has to be opened again: one node a line
+ASKED=''    # in a dry run, what the API server has been asked about: each node once
 
 is_cordoned() {
     printf '%s\n' "$CORDONED" | grep -qxF "$1"
@@ -19,16 +20,27 @@ read_cordons() {
 # New pods keep off some nodes: NAMESPACE POD NODE,NODE...; true when one of them was open until now.
 close_nodes() {
     fresh=''
-    for node in $(printf '%s' "$3" | tr ',' ' '); do
-        is_cordoned "$node" || close_node "$1/$2" "$node"
+    open=$(printf '%s\n' "$CORDONED$ASKED" | without "$3")
+    [ -n "$open" ] || return 1
+    cordons=$(read_cordons) || stop "nodes cannot be read"
+    for node in $open; do
+        close_node "$1/$2" "$node" "$cordons"
     done
     [ -n "$fresh" ]
 }
 
-# One node; looked at once more when another client has just changed it.
+# Those of NODE,NODE... that do not come in, one a line
+without() {
+    awk -v names="$1" '
+        NF { listed[$1] = 1 }
+        END { n = split(names, all, ","); for (i = 1; i <= n; i++) if (!(all[i] in listed)) print all[i] }'
+}
+
+# One node, as it is among those that were read; looked at once more when another client has just changed it.
 close_node() {
+    found=$3
     for attempt in 1 2 3 4 5; do
-        found=$(read_cordons) || stop "nodes cannot be read"
+        [ "$attempt" -eq 1 ] || found=$(read_cordons) || stop "nodes cannot be read"
         found=$(printf '%s\n' "$found" | awk -F'|' -v node="$2" '$1 == node')
         [ -n "$found" ] || stop "node $2 is not there any more"
         found=${found#*|}
@@ -38,8 +50,9 @@ close_node() {
 "
         mark="\"resourceVersion\":\"$version\",\"annotations\":{\"planner/cordoned-for\":\"$1\"}"
         if patch node "$2" --type=merge -p "{\"metadata\":{$mark},\"spec\":{\"unschedulable\":true}}" >/dev/null; then
-            fresh=yes
-            [ -n "$DRY_RUN" ] || say "$2 is cordoned until the replacement of $1 has landed"
+            fresh="$fresh $2"
+            [ -z "$DRY_RUN" ] || ASKED="$ASKED$2
+"
             return 0
         fi
         [ "$attempt" -eq 5 ] || sleep 1
@@ -57,13 +70,28 @@ open_node() {
     fi
 }
 
-# All of them: true when all are.
+# All of them but NODE,NODE...: true when they are.  OPENED are those that are open now.
 open_nodes() {
-    closed=''
+    closed='' OPENED='' still=''
     for node in $CORDONED; do
-        open_node "$node" || closed="$closed$node
+        case ",${1-}," in
+        *",$node,"*)
+            closed="$closed$node
 "
+            ;;
+        *)
+            if open_node "$node"; then OPENED="$OPENED $node"; else
+                still=$node closed="$closed$node
+"
+            fi
+            ;;
+        esac
     done
     CORDONED=$closed
-    [ -z "$closed" ]
+    [ -z "$still" ]
+}
+
+# A few names, or how many there are: NODE...
+few_nodes() {
+    if [ $# -gt 6 ]; then printf '%s nodes' $#; else printf '%s' "$*"; fi
 }

@@ -44,26 +44,35 @@ def rows(steps: Sequence[MoveStep], snapshot: Snapshot, more: Iterable[str] = ()
         return
     pods = {pod.key: pod for pod in snapshot.pods}
     moved = [pods[step.pod] for step in steps]
-    sets = _named(steps)
+    sets, cordons = _named(steps), _named_cordons(steps)
     checked(*(pod.key for pod in moved), *(step.owner for step in steps))
     yield from budgets(snapshot, moved)
     if sets:
         yield "# nodes_of SET 'NODE ...'"
         yield from (command("nodes_of", name, " ".join(found)) for found, name in sets.items())
+    if cordons:
+        yield "# cordon_of CORDON 'NODE ...'"
+        yield from (command("cordon_of", name, " ".join(found)) for found, name in cordons.items())
     yield "# owner NAMESPACE KIND/NAME UID 'POD@NODE ...'"
     yield from owners(moved, snapshot)
-    yield "# move NAMESPACE POD UID FROM OWNER TO [PATCH THAT PINS, OR cordon:NODE,NODE...]"
+    yield "# move NAMESPACE POD UID FROM OWNER TO [PATCH THAT PINS, OR cordon:NODE,NODE... OR cordon:CORDON]"
     for wave, together in groupby(steps, key=lambda step: step.wave):
         yield command("wave", str(wave))
         for step in together:
-            yield from _move(step, pods[step.pod], snapshot, sets)
+            yield from _move(step, pods[step.pod], snapshot, sets, cordons)
 
 
-def _move(step: MoveStep, pod: Pod, snapshot: Snapshot, sets: Mapping[tuple[str, ...], str]) -> Iterator[str]:
+def _move(
+    step: MoveStep,
+    pod: Pod,
+    snapshot: Snapshot,
+    sets: Mapping[tuple[str, ...], str],
+    cordons: Mapping[tuple[str, ...], str],
+) -> Iterator[str]:
     yield f"# {one_line(step.why)}"
     held = () if step.pin is None else (_pinning(step.pin, pod, snapshot),)
     if step.cordon:
-        held = (f"cordon:{','.join(step.cordon)}",)
+        held = (f"cordon:{cordons.get(step.cordon) or ','.join(step.cordon)}",)
     where = (pod.namespace, pod.name, pod.metadata.uid, step.source, step.owner, _to(step.lands, sets))
     yield command("move", *where, *held)
 
@@ -79,6 +88,11 @@ def _named(steps: Iterable[MoveStep]) -> Mapping[tuple[str, ...], str]:
     found = (step.lands.nodes for step in steps if isinstance(step.lands, OnNodes))
     large = dict.fromkeys(names for names in found if len(names) > _MOST_NAMES)
     return {names: f"@{number}" for number, names in enumerate(large, start=1)}
+
+
+def _named_cordons(steps: Iterable[MoveStep]) -> Mapping[tuple[str, ...], str]:
+    large = dict.fromkeys(step.cordon for step in steps if len(step.cordon) > _MOST_NAMES)
+    return {names: f"@c{number}" for number, names in enumerate(large, start=1)}
 
 
 def _names(steps: Iterable[MoveStep]) -> Iterator[str]:

@@ -4,6 +4,7 @@
 
 # The plan as a table; what is written above as commands becomes its rows.
 nodes_of() { printf 'S|%s|%s\n' "$@"; }
+cordon_of() { printf 'K|%s|%s\n' "$@"; }
 owner() { printf 'O|%s|%s|%s|%s\n' "$@"; }
 wave() { WAVE=$1; }
 move() { printf 'M|%s|%s|%s|%s|%s|%s|%s|%s\n' "$WAVE" "$1" "$2" "$3" "$4" "$5" "$6" "${7-}"; }
@@ -212,12 +213,32 @@ END
 $PINNED
 END
     if [ -n "$CORDONED" ] && ! printf '%s\n' "$STATE" | grep -q '^away|.*|cordon:[^|]*$'; then
-        # shellcheck disable=SC2086 # names of nodes are words
-        set -- $CORDONED
-        open_nodes || stop "the cordon of $(first_of "$CORDONED") could not be taken off"
-        say "open again: $*"
-        sleep 1 # the node controller takes its taint off a moment later
+        open_nodes "$(next_cordon)" || stop "the cordon of $still could not be taken off"
+        if [ -n "$OPENED" ]; then
+            # shellcheck disable=SC2086 # names of nodes are words
+            say "open again: $(few_nodes $OPENED)"
+            sleep 1 # the node controller takes its taint off a moment later
+        fi
     fi
+}
+
+# The nodes that stay closed for what comes next: NODE,NODE...
+next_cordon() {
+    [ "$DUE" -gt 0 ] || return 0
+    next=$(printf '%s\n' "$STATE" | awk -F'|' '$1 == "todo" && $10 ~ /^cordon:/ && !found++ { print $10 }')
+    if ! printf '%s\n' "$STATE" | grep -q '^todo|'; then
+        next=$(printf '%s\n' "$PLAN" | awk -F'|' -v wave="$((DUE + 1))" '
+            $1 == "M" && $2 == wave && $9 ~ /^cordon:/ && !found++ { print $9 }')
+    fi
+    [ -z "$next" ] || named_nodes "$next"
+}
+
+# The nodes of a cordon: cordon:NODE,NODE... or cordon:@NAME
+named_nodes() {
+    case $1 in
+    cordon:@*) printf '%s\n' "$PLAN" | awk -F'|' -v name="${1#cordon:}" '$1 == "K" && $2 == name { gsub(" ", ",", $3); print $3 }' ;;
+    *) printf '%s\n' "${1#cordon:}" ;;
+    esac
 }
 
 ANNOUNCED=''
@@ -260,7 +281,14 @@ END
 hold_replacement() {
     case $4 in
     cordon:*)
-        if close_nodes "$1" "$3" "${4#cordon:}" && [ -z "$DRY_RUN" ]; then sleep 1; fi
+        if close_nodes "$1" "$3" "$(named_nodes "$4")" && [ -z "$DRY_RUN" ]; then
+            # shellcheck disable=SC2086 # names of nodes are words
+            set -- "$1/$3" $fresh
+            replaced=$1
+            shift
+            say "$(few_nodes "$@") $([ $# -eq 1 ] && printf is || printf are) cordoned until the replacement of $replaced has landed"
+            sleep 1
+        fi
         ;;
     *)
         is_pinned "$1" "$2" || { pin "$1" "$2" "$3" "$4" && if [ -n "$5" ]; then let_go_of_waiting "$1" "$2"; fi; }
@@ -360,8 +388,11 @@ take_over() {
     done <<END
 $left
 END
-    while IFS='|' read -r node pod; do
-        if [ -z "$node" ] || goes_on "$pod"; then continue; fi
+    wanted=$(printf '%s\n' "$STATE" | awk -F'|' '$1 == "away" && $10 ~ /^cordon:/ && !seen[$10]++ { print $10 }' |
+        while read -r cordon; do named_nodes "$cordon"; done | tr '\n' ',')
+    while IFS='|' read -r node _; do
+        if [ -z "$node" ]; then continue; fi
+        case ",$wanted" in *",$node,"*) continue ;; esac # this plan goes on with such a move
         if [ -n "$DRY_RUN" ]; then
             say "$node is still cordoned by a script that was killed; that would be put back"
         else
