@@ -39,7 +39,8 @@ def _over_one_state(
     problem = Problem(more, now)
     before = Scheduler(problem)
     asks = {problem.pod_index[pod.key]: name for name, pod in pods.items()}
-    most = {extra: _most(before, extra) for extra in asks if extra in set(before.queue)}
+    queued = set(before.queue)
+    most = {extra: _most(before, extra) for extra in asks if extra in queued}
     needed = {extra: _needed(before, extra, number) for extra, number in most.items()}
     copies, first = dict[int, list[int]](), len(problem.pods)
     for extra, number in needed.items():

@@ -10,10 +10,9 @@ replacements are pinned, and 77 where interchangeable nodes are told apart.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -179,54 +178,27 @@ def interchangeable_nodes(
 ) -> list[int]:
     """A class number for every node, equal for interchangeable ones; a source node is alone in its class."""
     nodes = trial.problem.nodes
-    names = _names(trial)
-    if any(_asks_for(trial, template, names) for template in templates):
+    if any(_asks_for(trial, template, nodes.naming_keys) for template in templates):
         return list(range(nodes.size))
     cells = [coupled.cell_of for coupled in {id(coupled): coupled for coupled in couplings}.values()]
+    traits = np.stack([nodes.look_of, *trial.problem.allocatable, *cells], axis=1).astype(np.int64)
     numbers: dict[Hashable, int] = {}
-    contents = _contents(trial, node_of)
     return [
-        numbers.setdefault(
-            node if node in sources else (*_traits(trial, node, names, contents[node]), *_at(cells, node)),
-            len(numbers),
-        )
-        for node in range(nodes.size)
+        numbers.setdefault(node if node in sources else (traits[node].tobytes(), content), len(numbers))
+        for node, content in enumerate(_contents(trial, node_of))
     ]
 
 
-def _names(trial: TrialCluster) -> set[str]:
-    """The label keys that act as names: no two nodes have the same value."""
-    values: dict[str, Counter[str]] = {}
-    for node in trial.problem.nodes.nodes:
-        for key, value in node.metadata.labels.items():
-            values.setdefault(key, Counter())[value] += 1
-    return {key for key, found in values.items() if max(found.values()) == 1}
-
-
-def _traits(
-    trial: TrialCluster, number: int, names: Collection[str], content: Counter[int]
-) -> Iterator[Hashable]:
-    """Everything that is known of a node except its names."""
-    node = trial.problem.nodes.nodes[number]
-    labels = node.metadata.labels.items()
-    yield tuple(sorted((key, "" if key in names else value) for key, value in labels))
-    yield repr((node.spec.taints, node.spec.unschedulable, node.status.images))
-    yield tuple(trial.problem.allocatable[:, number].tolist())
-    yield tuple(sorted(content.items()))
-
-
-def _at(cells: Iterable[Codes], node: int) -> Iterator[int]:
-    return (int(of[node]) for of in cells)
-
-
-def _contents(trial: TrialCluster, node_of: Codes) -> list[Counter[int]]:
-    """The templates of the pods on every node."""
-    found: list[Counter[int]] = [Counter() for _ in trial.problem.nodes.nodes]
-    templates = trial.problem.template_of.tolist()
-    for pod, node in enumerate(node_of.tolist()):
-        if node >= 0:
-            found[node][templates[pod]] += 1
-    return found
+def _contents(trial: TrialCluster, node_of: Codes) -> Iterator[bytes]:
+    """For every node the templates of its pods, and how many there are of each."""
+    problem = trial.problem
+    placed = np.flatnonzero(node_of >= 0)
+    pairs = node_of[placed].astype(np.int64) * len(problem.templates) + problem.template_of[placed]
+    found, pods = np.unique(pairs, return_counts=True)
+    nodes, templates = np.divmod(found, max(1, len(problem.templates)))
+    rows = np.stack([templates, pods], axis=1)
+    edges = np.searchsorted(nodes, np.arange(problem.nodes.size + 1)).tolist()
+    return (rows[start:end].tobytes() for start, end in pairwise(edges))
 
 
 def _asks_for(trial: TrialCluster, template: int, names: Iterable[str]) -> bool:

@@ -125,6 +125,27 @@ class NodeAxis:
             kinds.setdefault((own, node.spec.taints, room), position)
         return tuple(kinds.values())
 
+    @cached_property
+    def naming_keys(self) -> frozenset[str]:
+        """The label keys that act as names: no two nodes have the same value."""
+        return frozenset(key for key in self._keys if _tells_all_apart(self.column(key)))
+
+    @cached_property
+    def _keys(self) -> list[str]:
+        return sorted({key for node in self.nodes for key in node.metadata.labels})
+
+    @cached_property
+    def look_of(self) -> Codes:
+        """A number for every node, equal where taints, cordon, images and all labels but names are."""
+        images: dict[Hashable, int] = {}
+        of_images = [images.setdefault(node.status.images, len(images)) for node in self.nodes]
+        labels = [
+            column.present if column.key in self.naming_keys else column.codes
+            for column in map(self.column, self._keys)
+        ]
+        rows = np.stack([self.taint_set_of, self.unschedulable, np.array(of_images, np.int64), *labels])
+        return np.unique(rows, axis=1, return_inverse=True)[1].reshape(-1)
+
     def with_keys(self, keys: Iterable[str]) -> Mask:
         """The nodes that carry every one of the labels `keys`."""
         mask = self.every
@@ -182,6 +203,12 @@ class NodeAxis:
         """`answer` for every node, asked once per distinct list of taints."""
         table = np.array([answer(taints) for taints in self.taint_sets], np.int64)
         return table[self.taint_set_of]
+
+
+def _tells_all_apart(column: Column) -> bool:
+    """Whether no two nodes have the same value."""
+    codes = column.codes[column.present]
+    return len(np.unique(codes)) == len(codes)
 
 
 def _matching(column: Column, requirement: NodeSelectorRequirement) -> Mask:
