@@ -15,7 +15,16 @@ from pydantic import ValidationError
 
 from models.objects.base import KubeObject
 from models.reading.parsing import parse
-from models.reading.pattern_object import KINDS, Maker, NoPatternError, Values, is_token_volume, maker, mark
+from models.reading.pattern_object import (
+    KINDS,
+    TOKEN_VOLUME,
+    Maker,
+    NoPatternError,
+    Values,
+    is_token_volume,
+    maker,
+    mark,
+)
 from models.reading.pattern_text import TextPattern, between, differences, filled, pieces
 
 _OWNERS, _LABELS = b'"ownerReferences"', b'"labels"'
@@ -50,11 +59,13 @@ class ObjectPattern:
 
     def takes(self, values: Values) -> bool:
         """Whether these may be in the holes, as far as times are times."""
+        if not all(values) or "\n".join(values).count(TOKEN_VOLUME) != len(self.tokens):
+            return False
         if not self.tokens:
-            return all(values)
+            return True
         first, *others = self.tokens
         name = values[first]
-        return all(values) and is_token_volume(name) and not any([values[n] != name for n in others])
+        return is_token_volume(name) and not any([values[n] != name for n in others])
 
 
 @dataclass(slots=True)
@@ -155,7 +166,9 @@ def object_pattern(texts: Sequence[bytes], values: Sequence[bytes], kind: str = 
     except (ValidationError, NoPatternError):
         return None
     tokens = [n for n, value in enumerate(values) if is_token_volume(value.decode(errors="replace"))]
-    if len({values[number] for number in tokens}) > 1:
+    # A pod is read with one name for its token volume: all that look like one have to be in the holes.
+    names = filled(texts, marks).count(TOKEN_VOLUME.encode()) if tokens else 0
+    if names != len(tokens) or len({values[number] for number in tokens}) > 1:
         return None
     return ObjectPattern(tuple(texts), TextPattern.of(texts), make, tuple(tokens))
 
