@@ -145,7 +145,7 @@ class Exchanges:
             node = int(self._trial.state.node_of[pod])
             traffic = out.get((workload.template, int(kind.codes[node])))
             eligible = workload.constraint.rule.counts.eligible[node]
-            if eligible and traffic is not None and traffic.most:
+            if eligible and traffic is not None and traffic.most and pod not in self._limits.moved:
                 yield node
 
     def _coming(
@@ -207,7 +207,7 @@ class ExchangeOrder:
         chosen = []
         for pod in pods:
             node = int(self._trial.state.node_of[pod])
-            if left[node]:
+            if left[node] and pod not in self._limits.moved:
                 left[node] -= 1
                 chosen.append(pod)
         return chosen
@@ -216,14 +216,20 @@ class ExchangeOrder:
         """The moves in their order; they have been made."""
         moves: list[Move] = []
         while not meter.over():
-            found = [*self._round(opening=True), *self._round(opening=False)]
+            found = [*self._round(opening=True)] or [*self._first(self._round(opening=False))]
             if not found:
                 break
             moves += found
         return moves
 
+    @staticmethod
+    def _first(moves: Iterator[Move]) -> Iterator[Move]:
+        found = next(moves, None)
+        if found is not None:
+            yield found
+
     def _round(self, *, opening: bool) -> Iterator[Move]:
-        """Moves to slots with room: of pods that leave a gap for others, or of those that do not."""
+        """Moves to slots with room; with `opening` only of pods that leave a gap for others."""
         for kind, node in sorted(self._slots):
             while self._slots[kind, node]:
                 move = self._into(kind, node, opening=opening)
@@ -237,10 +243,15 @@ class ExchangeOrder:
         for template in self._templates[kind]:
             if not self._coming[template, domain] or not self._trial.accepts(template, node):
                 continue
-            sources = {pod: int(self._trial.state.node_of[pod]) for pod in self._leaving[template]}
-            fit = [p for p in sources if bool(self._wanted[sources[p]]) is opening and sources[p] != node]
-            for pod in fit[: effort.EXCHANGE_PODS]:
-                move = Move(pod, sources[pod], node)
+            tried = 0
+            for pod in self._leaving[template]:
+                source = int(self._trial.state.node_of[pod])
+                if bool(self._wanted[source]) is not opening or source == node:
+                    continue
+                tried += 1
+                if tried > effort.EXCHANGE_PODS:
+                    break
+                move = Move(pod, source, node)
                 if self._limits.allow((move,)) and self._trial.attempt(move):
                     self._take(move, template, kind, domain)
                     return move
