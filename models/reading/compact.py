@@ -15,13 +15,12 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from models.errors import InputError
-from models.reading.documents import ManifestDocument
+from models.reading.documents import MAGIC, ManifestDocument
 from models.reading.json_split import find_items, read_items
 from models.reading.parsing import parse
 from models.reading.pattern_text import filled
 from models.reading.patterns import ObjectPattern, Patterns, object_pattern
 from models.reading.strict import mistakes
-from models.reading.texts import MAGIC
 from models.reading.window import Window
 
 FORMAT = 1

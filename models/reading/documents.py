@@ -25,6 +25,8 @@ from models.reading.window import Window
 _LIST_KIND = re.compile(rb'"kind"\s*:\s*"(\w*List)"')
 #: The kind of a List may stand behind its items.
 FOOTER_WITHIN = 3_000
+#: What a snapshot in columns begins with.
+MAGIC = b'{"kind":"CompactSnapshot"'
 #: Of fewer bytes nothing is learned: they are parsed sooner.
 _MANY_BYTES = 1 << 20
 

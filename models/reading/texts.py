@@ -11,14 +11,19 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO, cast
 
 from models.errors import InputError
-from models.reading.documents import FOOTER_WITHIN, BrokenJson, ManifestDocument, read_document, read_list
+from models.reading.documents import (
+    FOOTER_WITHIN,
+    MAGIC,
+    BrokenJson,
+    ManifestDocument,
+    read_document,
+    read_list,
+)
 from models.reading.json_split import json_values
 from models.reading.shares import LARGE, processes, read_in_shares
 from models.reading.window import Window
 
 _GZIP_MAGIC = b"\x1f\x8b"
-#: What a snapshot in columns begins with.
-MAGIC = b'{"kind":"CompactSnapshot"'
 _FOOTER_OF_ANY = b'"kind":"List"'
 _JSON_NAMES = (".json", ".json.gz")
 #: A longer file is read in parts, if it is a List as printers write it.

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from models.errors import InputError
+from models.reading.documents import MAGIC
 from models.reading.json_split import each_item, find_items, json_values
-from models.reading.texts import MAGIC, unpacked
+from models.reading.texts import unpacked
 
 Manifest = dict[str, Any]
 _WHITE = b" \t\r\n"
