@@ -169,8 +169,8 @@ def remedies(cluster: Cluster, reasons: Iterable[Reason]) -> Iterator[Change]:
     for key in [*held][: effort.BUDGETS_TRIED]:
         pod = next(pod for pod in cluster.pods if pod.key == key)
         for changed, change in one_replica_more(cluster, pod):
-            yield change.summary, _in_place(changed, cluster.pods, pod)
-        yield from ((change.summary, changed) for changed, change in another_budget(cluster, pod))
+            yield change.summary, _in_place(changed(), cluster.pods, pod)
+        yield from ((change.summary, changed()) for changed, change in another_budget(cluster, pod))
 
 
 def what_would_help(task: MoveTask, plan: WavePlan, again: Callable[[Cluster], MovePlan]) -> Iterator[str]:

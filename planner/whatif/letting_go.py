@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from models import Cluster
@@ -15,18 +16,20 @@ from models.objects.workload import Deployment, ReplicaSet, ReplicationControlle
 from planner.documents.explanation import FixChange
 from planner.whatif.scaling import scale
 
+#: A cluster that is only made when it is asked for.
+Changed = Callable[[], Cluster]
 _SCALED = Deployment | ReplicaSet | ReplicationController | StatefulSet
 
 
-def one_replica_more(cluster: Cluster, pod: Pod) -> Iterator[tuple[Cluster, FixChange]]:
+def one_replica_more(cluster: Cluster, pod: Pod) -> Iterator[tuple[Changed, FixChange]]:
     """One more replica of the pod's workload, which has to find room."""
     owner = workloads_of(cluster).above(pod)
     if not isinstance(owner, _SCALED):
         return
     kind, replicas = type(owner).__name__, owner.spec.replicas + 1
-    changed = _with_a_ready_replica(scale(cluster, f"{kind}/{owner.name}.{owner.namespace}", replicas), pod)
+    name = f"{kind}/{owner.name}.{owner.namespace}"
     yield (
-        changed,
+        lambda: _with_a_ready_replica(scale(cluster, name, replicas), pod),
         FixChange(
             action="scale",
             target=f"{kind}/{owner.name}",
@@ -59,7 +62,7 @@ def _uncounted(budget: PodDisruptionBudget) -> PodDisruptionBudget:
     return budget.model_copy(update={"status": status})
 
 
-def another_budget(cluster: Cluster, pod: Pod) -> Iterator[tuple[Cluster, FixChange]]:
+def another_budget(cluster: Cluster, pod: Pod) -> Iterator[tuple[Changed, FixChange]]:
     """A budget that allows one pod more to be away."""
     for budget in cluster.pod_disruption_budgets:
         spec = budget.spec
@@ -73,7 +76,7 @@ def another_budget(cluster: Cluster, pod: Pod) -> Iterator[tuple[Cluster, FixCha
             continue
         field, number = next(iter(update.items()))
         yield (
-            _with_budget(cluster, budget, field, number),
+            partial(_with_budget, cluster, budget, field, number),
             FixChange(
                 action="budget",
                 target=f"PodDisruptionBudget/{budget.name}",

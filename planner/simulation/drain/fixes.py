@@ -13,7 +13,7 @@ from models.objects.pod import Pod
 from planner.documents.drain import BlockedNode
 from planner.documents.explanation import Fix, FixChange
 from planner.proof.clock import is_stop_requested
-from planner.whatif.letting_go import another_budget, one_replica_more
+from planner.whatif.letting_go import Changed, another_budget, one_replica_more
 
 #: The nodes that are not emptied in a changed cluster.
 StillBlocked = Callable[[Cluster], frozenset[str]]
@@ -44,7 +44,7 @@ class Fixes:
                 if self._is_free(changed, change, pod, row.node):
                     yield Fix(changes=(change,), node=row.node)
 
-    def _is_free(self, changed: Cluster, change: FixChange, pod: Pod, node: str) -> bool:
+    def _is_free(self, changed: Changed, change: FixChange, pod: Pod, node: str) -> bool:
         # A replica counts for the budgets that cover the pod.
         covering = tuple(item.key for item in self._cluster.pod_disruption_budgets if item.covers(pod))
         key = change.namespace, change.target, change.summary, covering
@@ -52,7 +52,7 @@ class Fixes:
             if len(self._blocked) >= self._most or is_stop_requested(self._stop_event):
                 self._untried.add(key)
                 return False
-            self._blocked[key] = self._still_blocked(changed)
+            self._blocked[key] = self._still_blocked(changed())
         return node not in self._blocked[key]
 
     def notes(self) -> Iterator[str]:
