@@ -18,7 +18,7 @@ from planner.consolidate.distribution import Quotas
 from planner.consolidate.layout import Layout
 from planner.consolidate.regions import cells, profiles, room_of
 from planner.consolidate.removable import Removable
-from planner.cpsat.kept import COST, Demands, Keepable, Kept
+from planner.cpsat.kept import COST, MOVES, Demands, Keepable, Kept
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
@@ -36,13 +36,15 @@ class CostBound:
     """The least cost of all nodes, and nodes that are not kept where the relaxation reaches it.
 
     `complete` where the nodes of the problem are all that a plan could keep or add, and no spread constraint
-    has pods too many to begin with: models that look for layouts ask more of those than a bound may.
+    has pods too many to begin with: models that look for layouts ask more of those than a bound may.  Where
+    that is so in a small cluster, `moves` is the least number of them at that cost.
     """
 
     cost: int
     order: Sequence[int] = ()
     complete: bool = True
     quotas: Quotas | None = None
+    moves: int | None = None
 
 
 def cost_bound(
@@ -62,11 +64,15 @@ def cost_bound(
         bound, best = exact.least_cost(meter), kinds.near(running, meter)
         quotas = None if best is None else Quotas(kinds.groups, best.coming, best.nodes)
     else:
-        best = exact.solve({COST: meter.left()}, meter)
+        small = len(kinds.wanted) * trial.problem.nodes.size <= effort.KEPT_AT_ONCE
+        for_moves = effort.KEPT_MOVES_SHARE if kinds.uneven and small else 0.0
+        work = {COST: meter.left() * (1 - for_moves), MOVES: meter.left() * for_moves}
+        best = exact.solve({stage: share for stage, share in work.items() if share}, meter)
         bound = 0 if best is None else best.bounds[COST]
     trial.state.rollback(mark)
     order = [] if best is None else _not_kept(kinds.groups, best, load)
-    return CostBound(removable.fixed_cost + bound, order, not kinds.uneven, quotas)
+    moves = None if best is None else best.bounds.get(MOVES)
+    return CostBound(removable.fixed_cost + bound, order, not kinds.uneven, quotas, moves)
 
 
 class _Kinds:

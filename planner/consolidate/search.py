@@ -197,9 +197,10 @@ class ConsolidationSearch:
         if found is None:
             return FoundLayout(self.before, removals, first, least_cost, known)
         bound = max(least_cost, fixed + found.bounds[COST]) if known.complete else least_cost
-        proved = known.complete and self._key(layout)[0] == bound
-        moves = found.bounds.get(MOVES) if proved else None
         best = min((first, layout), key=self._key)
+        moves = found.bounds.get(MOVES) if known.complete else known.moves
+        if self._key(best)[0] > bound:
+            moves = None
         return FoundLayout(self.before, removals, best, bound, known, moves)
 
     def _improve(self, best: Layout, least_cost: int) -> Layout:
