@@ -58,7 +58,7 @@ class _End(_Strict):
     objects: int
 
 
-class _Row(NamedTuple):
+class _CompactRow(NamedTuple):
     """An object: the texts of its pattern, the number of the pattern, and what is in the holes."""
 
     texts: Sequence[bytes]
@@ -167,7 +167,7 @@ def _block(rows: Sequence[_Written], known: dict[tuple[bytes, ...], int]) -> byt
     return json.dumps(block, separators=(",", ":")).encode() + b"\n"
 
 
-def _rows(lines: Iterable[bytes], name: str) -> Iterator[_Row]:
+def _rows(lines: Iterable[bytes], name: str) -> Iterator[_CompactRow]:
     """The objects; an InputError where the lines are not those of a whole snapshot."""
     rest = iter(lines)
     try:
@@ -192,7 +192,7 @@ def _rows(lines: Iterable[bytes], name: str) -> Iterator[_Row]:
     raise InputError([f"{name}: is not a whole snapshot"])
 
 
-def _rows_of(block: _Block, known: Sequence[Sequence[bytes]]) -> Iterator[_Row]:
+def _rows_of(block: _Block, known: Sequence[Sequence[bytes]]) -> Iterator[_CompactRow]:
     columns = {number: zip(*found, strict=True) for number, found in block.columns.items()}
     for number, count in block.order:
         texts = known[number]
@@ -201,12 +201,12 @@ def _rows_of(block: _Block, known: Sequence[Sequence[bytes]]) -> Iterator[_Row]:
             values = next(columns[number]) if holes else ()
             if len(values) != holes:
                 raise ValueError
-            yield _Row(texts, number, values)
+            yield _CompactRow(texts, number, values)
     if any(next(rows, None) is not None for rows in columns.values()):
         raise ValueError
 
 
-def _pattern(row: _Row) -> ObjectPattern | None:
+def _pattern(row: _CompactRow) -> ObjectPattern | None:
     """What makes objects like this one; None where they have to be parsed one by one."""
     text = row.text
     values = [json.dumps(value)[1:-1].encode() for value in row.values]

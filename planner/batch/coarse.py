@@ -14,7 +14,7 @@ from planner.batch.goals import SpreadExcess
 from planner.batch.incumbent import Incumbent, Proof
 from planner.batch.packing.assignment import Assignment
 from planner.batch.packing.repack import Repack
-from planner.batch.packing.repair import Repair
+from planner.batch.packing.repair import PackingRepair
 from planner.batch.pending import Pending
 from planner.constraints.pod_topology_spread import require_even
 from planner.problem.node_groups import NodeGroups
@@ -86,7 +86,7 @@ class Coarse:
         """As many pods of the quotas as are found a node."""
         distributed = Assignment(self._pending, self._cells, self._room).distribute(quotas)
         work = self._meter.step(self._effort.repair_work + self._more)
-        return Repair(self._pending, self._cells, self._room, work).improve(distributed, quotas)
+        return PackingRepair(self._pending, self._cells, self._room, work).improve(distributed, quotas)
 
     def _solve(self, fullness: float, *, even: bool) -> tuple[Placement, Proof] | None:
         """How many pods of each template go to each cell."""

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.audit.findings import findings_of
-from planner.consolidate.distribution import Quotas
+from planner.consolidate.distribution import KindQuotas
 from planner.consolidate.layout import Layout
 from planner.consolidate.regions import cells, profiles, room_of
 from planner.consolidate.removable import Removable
-from planner.cpsat.kept import COST, MOVES, Demands, Keepable, Kept
+from planner.cpsat.kept import COST, MOVES, Demands, Keepable, KeptSolution
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
@@ -43,7 +43,7 @@ class CostBound:
     cost: int
     order: Sequence[int] = ()
     complete: bool = True
-    quotas: Quotas | None = None
+    quotas: KindQuotas | None = None
     moves: int | None = None
 
 
@@ -59,10 +59,10 @@ def cost_bound(
     kinds = _Kinds(trial, movable, removable, hard)
     running = {template: before.counts[template] for template in kinds.wanted}
     exact = kinds.model(running)
-    quotas: Quotas | None = None
+    quotas: KindQuotas | None = None
     if kinds.pairs > effort.LINEAR_BOUND:
         bound, best = exact.least_cost(meter), kinds.near(running, meter)
-        quotas = None if best is None else Quotas(kinds.groups, best.coming, best.nodes)
+        quotas = None if best is None else KindQuotas(kinds.groups, best.coming, best.nodes)
     else:
         small = len(kinds.wanted) * trial.problem.nodes.size <= effort.KEPT_AT_ONCE
         for_moves = effort.KEPT_MOVES_SHARE if kinds.uneven and small else 0.0
@@ -128,7 +128,7 @@ class _Kinds:
         )
         return KeepModel(batch, profiles(self._trial, batch), keepable, self._touched, Demands())
 
-    def near(self, running: Mapping[int, Ints], meter: Meter) -> Kept | None:
+    def near(self, running: Mapping[int, Ints], meter: Meter) -> KeptSolution | None:
         """Quotas of the kinds near the least cost, with few moves; nodes are full only where they have to be.
 
         Which pods stay is decided later: the model has half the variables.
@@ -141,7 +141,7 @@ class _Kinds:
         return next(filter(None, tries), None)
 
 
-def _not_kept(kinds: NodeGroups, found: Kept, load: NDArray[np.float64]) -> list[int]:
+def _not_kept(kinds: NodeGroups, found: KeptSolution, load: NDArray[np.float64]) -> list[int]:
     """The emptiest nodes of every kind, as many as are not kept."""
     order: list[int] = []
     for kind, members in enumerate(kinds.members()):

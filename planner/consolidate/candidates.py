@@ -16,7 +16,7 @@ from planner.consolidate.bound import CostBound, cost_bound
 from planner.consolidate.catalogue import Catalogue, MachineType
 from planner.consolidate.regions import cells
 from planner.consolidate.removable import Removable
-from planner.consolidate.setting import Question, Setting, named
+from planner.consolidate.setting import ConsolidationQuestion, Setting, named
 from planner.problem.nodes import HOSTNAME
 from planner.proof import effort
 from planner.proof.meter import Meter
@@ -25,7 +25,7 @@ _Counts = Sequence[tuple[MachineType, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class MachineCandidates:
     """A cluster with the machines that a search chooses from, and the bound on the cost."""
 
     setting: Setting
@@ -34,7 +34,7 @@ class Candidates:
     claimed: bool
 
 
-def candidates(question: Question, catalogue: Catalogue, meter: Meter) -> Candidates:
+def candidates(question: ConsolidationQuestion, catalogue: Catalogue, meter: Meter) -> MachineCandidates:
     """The machines of a catalogue that may pay in a cluster."""
     useful = _useful(question, catalogue)
     counts, complete = _that_pay(question, useful)
@@ -45,18 +45,20 @@ def candidates(question: Question, catalogue: Catalogue, meter: Meter) -> Candid
     bound = cost_bound(most.trial, most.movable, most.removable, most.before, meter)
     if not claimed:
         known = most.removable.fixed_cost
-        return Candidates(most, CostBound(known, bound.order, complete=False, quotas=bound.quotas), claimed)
+        return MachineCandidates(
+            most, CostBound(known, bound.order, complete=False, quotas=bound.quotas), claimed
+        )
     pairs = len([*most.movable.templates]) * most.problem.nodes.size
     if pairs <= effort.KEPT_AT_ONCE or not bound.order:
-        return Candidates(most, bound, claimed)
+        return MachineCandidates(most, bound, claimed)
     few, taken = _few(most, bound)
     names, index = most.problem.nodes.names, few.problem.nodes.index
     left_out = {names[node] for node in bound.order} - most.machines.keys() | few.machines.keys() - taken
     order = sorted(index[name] for name in left_out)
-    return Candidates(few, CostBound(bound.cost, order, complete=False), claimed)
+    return MachineCandidates(few, CostBound(bound.cost, order, complete=False), claimed)
 
 
-def _useful(question: Question, catalogue: Catalogue) -> list[MachineType]:
+def _useful(question: ConsolidationQuestion, catalogue: Catalogue) -> list[MachineType]:
     """The types that hold their DaemonSets' pods, and that no other type makes superfluous."""
     setting = Setting.of(question, named(question, [(machine, 1) for machine in catalogue.types]))
     problem, machines = setting.problem, setting.machines
@@ -77,7 +79,7 @@ def _useful(question: Question, catalogue: Catalogue) -> list[MachineType]:
     return [machines[problem.nodes.names[node]] for node in sorted(kept)]
 
 
-def _that_pay(question: Question, types: Sequence[MachineType]) -> tuple[_Counts, bool]:
+def _that_pay(question: ConsolidationQuestion, types: Sequence[MachineType]) -> tuple[_Counts, bool]:
     """How many machines of each type a cheaper set could have; whether so many are allowed."""
     alone = Setting.of(question, {})
     most = float((alone.removable.cost(alone.added) - alone.removable.fixed_cost) * alone.prices.unit)
@@ -91,7 +93,7 @@ def _that_pay(question: Question, types: Sequence[MachineType]) -> tuple[_Counts
     return [(machine, min(number, allowed)) for machine, number in counts], complete
 
 
-def _likely(question: Question, counts: _Counts) -> _Counts:
+def _likely(question: ConsolidationQuestion, counts: _Counts) -> _Counts:
     """No more machines of each type than a plan is likely to add."""
     most = max(effort.SPARE_MACHINES, int(len(question.cluster.nodes) * effort.LIKELY_MACHINES_SHARE))
     return [(machine, min(number, most)) for machine, number in counts]

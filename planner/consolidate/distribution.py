@@ -22,7 +22,7 @@ from planner.proof import effort
 
 
 @dataclass(frozen=True, slots=True)
-class Quotas:
+class KindQuotas:
     """How many pods of every template each kind of nodes holds, and how many of its nodes are kept."""
 
     kinds: NodeGroups
@@ -33,7 +33,7 @@ class Quotas:
 class Distribution(NodeRemoval):
     """Takes nodes away on a trial cluster, whose state follows, as quotas say."""
 
-    def follow(self, quotas: Quotas, part_that_stays: float) -> None:
+    def follow(self, quotas: KindQuotas, part_that_stays: float) -> None:
         """Distribute all pods anew, then go on as `run`; where a pod has no place nothing has changed.
 
         Pods stay on a node up to a part of what its share of the quotas comes to.
@@ -48,7 +48,7 @@ class Distribution(NodeRemoval):
             state.rollback(mark)
             self.removed, self._lost = before, self._lost_with(before)
 
-    def _close(self, quotas: Quotas, members: Sequence[Codes]) -> None:
+    def _close(self, quotas: KindQuotas, members: Sequence[Codes]) -> None:
         """Of every kind the nodes go that hold least of what the kind is to hold."""
         counts = self._before.counts
         for kind, kept in quotas.nodes.items():
@@ -59,7 +59,7 @@ class Distribution(NodeRemoval):
             self.removed[members[kind][order[: len(order) - kept]]] = True
 
     def _loosened(
-        self, quotas: Quotas, room: NDArray[np.float64]
+        self, quotas: KindQuotas, room: NDArray[np.float64]
     ) -> tuple[dict[Site, int], dict[int, list[int]]]:
         """Unbind all pods but those of the quotas that may stay in some room: what is lacking, and they."""
         state, wanted = self._trial.state, dict(quotas.pods)
@@ -77,7 +77,7 @@ class Distribution(NodeRemoval):
                     loose.setdefault(template, []).append(pod)
         return wanted, loose
 
-    def _room_to_stay(self, quotas: Quotas, members: Sequence[Codes], part: float) -> NDArray[np.float64]:
+    def _room_to_stay(self, quotas: KindQuotas, members: Sequence[Codes], part: float) -> NDArray[np.float64]:
         """What the pods that stay on each node may take: a part of an average node's share of the quotas.
 
         A node on which more stays is full of one resource before the other is used.

@@ -19,8 +19,8 @@ from planner.audit.findings import findings_of
 from planner.consolidate.certain_moves import CertainMove, CertainMoves
 from planner.consolidate.layout import Layout, moves_to
 from planner.consolidate.loss import Losses
-from planner.consolidate.removable import KeptNode
-from planner.consolidate.wave_order import WaveOrder
+from planner.consolidate.removable import StayingNode
+from planner.consolidate.wave_order import EmptyingOrder
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import HELD, Landing
 from planner.moves.constraint_counts import ConstraintCounts
@@ -51,7 +51,7 @@ class Emptied:
     trial: TrialCluster
     removed: Mask
     waves: Sequence[Sequence[Landing]] = ()
-    given_back: Mapping[int, KeptNode] = field(default_factory=dict)
+    given_back: Mapping[int, StayingNode] = field(default_factory=dict)
     meanwhile: Mask | None = None
 
     @property
@@ -78,7 +78,7 @@ class _Attempt:
     moves: Sequence[Move]
     removed: Mask
     cordoned: Mask
-    given_back: Mapping[int, KeptNode]
+    given_back: Mapping[int, StayingNode]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Emptying:
         self._meter = meter
         self._pins = pins
         self._losses = losses
-        self._reasons: dict[int, KeptNode] = {}
+        self._reasons: dict[int, StayingNode] = {}
         self._hard = trial.ledger.excess(hard=True)
         self._findings = sum(1 for _ in findings_of(self._problem, trial.state))
 
@@ -126,11 +126,11 @@ class Emptying:
         best = self._without_moves(layout)
         best = self._of(layout, best, cost)
         kept = np.flatnonzero(layout.removed & ~best.removed).tolist()
-        return replace(best, given_back={node: self._reasons.get(node, KeptNode(UNSAFE)) for node in kept})
+        return replace(best, given_back={node: self._reasons.get(node, StayingNode(UNSAFE)) for node in kept})
 
     def _of(self, layout: Layout, best: Emptied, cost: Callable[[Mask], int]) -> Emptied:
         removed, cordoned = layout.removed.copy(), layout.removed.copy()
-        given_back = dict[int, KeptNode]()
+        given_back = dict[int, StayingNode]()
         for _ in range(effort.EMPTYING_ROUNDS):
             moves = [
                 move
@@ -179,8 +179,8 @@ class Emptying:
         sources = [one.landing.move.source for one in found.moves]
         needed = max((n for n, source in enumerate(sources, 1) if empty[source]), default=0)
         moves = found.moves[:needed]
-        waves = WaveOrder(trial, Budgets(trial.problem)).of(moves)
-        back = {**attempt.given_back, **{node: KeptNode(UNSAFE) for node in found.left}}
+        waves = EmptyingOrder(trial, Budgets(trial.problem)).of(moves)
+        back = {**attempt.given_back, **{node: StayingNode(UNSAFE) for node in found.left}}
         meanwhile = cordoned & ~empty if waves else self._problem.nodes.none
         return Emptied(trial, empty, waves, back, meanwhile)
 
@@ -217,15 +217,15 @@ class Emptying:
         state, most = self._trial.state, np.maximum(self._problem.allocatable, 1)
         return sorted(pods, key=lambda node: float((state.used[:, node] / most[:, node]).max()))
 
-    def _kept(self, found: Emptied, removed: Mask, worse: str) -> Mapping[int, KeptNode]:
+    def _kept(self, found: Emptied, removed: Mask, worse: str) -> Mapping[int, StayingNode]:
         """Nodes that are given back before the waves are planned again; none where the plan does all."""
         stuck = np.flatnonzero(removed & ~found.removed).tolist()
         if stuck or not worse:
-            return {node: KeptNode(UNSAFE) for node in self._fuller_half(stuck)}
+            return {node: StayingNode(UNSAFE) for node in self._fuller_half(stuck)}
         gone = np.flatnonzero(found.removed).tolist()
         if worse == UNSURVIVED:
-            return {node: KeptNode(worse) for node in self._fuller_half(gone)}
-        return {node: KeptNode(worse) for node in self._last_of_domains(found.removed) or gone}
+            return {node: StayingNode(worse) for node in self._fuller_half(gone)}
+        return {node: StayingNode(worse) for node in self._last_of_domains(found.removed) or gone}
 
     def _fuller_half(self, nodes: Sequence[int]) -> list[int]:
         return self._order({node: () for node in nodes})[len(nodes) // 2 :]

@@ -22,7 +22,7 @@ from planner.consolidate.loss import Losses
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
 from planner.consolidate.search import Addable, ConsolidationSearch, FoundLayout
-from planner.consolidate.setting import Question, Setting
+from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan, FrontierPoint
 from planner.eviction.protections import protections_of, unmodelled
 from planner.moves.trial_cluster import TrialCluster
@@ -56,7 +56,7 @@ def consolidate(  # noqa: PLR0913 - the options of the command
     By evictions alone, unless `pins` lets replacements be pinned.  `curve` adds what fewer moves achieve.
     """
     thousandths = _thousandths(reserve)
-    question = Question(cluster, prices, price_label, choice or NodeChoice())
+    question = ConsolidationQuestion(cluster, prices, price_label, choice or NodeChoice())
     _check(cluster, question.choice)
     read = None
     if catalogue is not None:
@@ -81,7 +81,7 @@ class _Consolidation:
     """One question about one cluster."""
 
     def __init__(
-        self, question: Question, catalogue: Catalogue | None, limits: _Limits, clock: Clock
+        self, question: ConsolidationQuestion, catalogue: Catalogue | None, limits: _Limits, clock: Clock
     ) -> None:
         self._catalogue = catalogue
         self._limits = limits

@@ -15,7 +15,7 @@ from planner.consolidate.layout import Layout, Limits, shares
 from planner.consolidate.removable import Removable
 from planner.constraints import Filter
 from planner.constraints.family import PLENTY
-from planner.cpsat.kept import Demands, Keepable, Kept, Site
+from planner.cpsat.kept import Demands, Keepable, KeptSolution, Site
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class NodeRegion:
     """The nodes of a region, and the work on every stage; what is known of its least cost.
 
     With the stage LOAD the node `emptied` is to hold as little as possible.
@@ -40,7 +40,7 @@ class Region:
     emptied: int | None = None
 
 
-class Regions:
+class NodeRegions:
     """Solves regions of a trial cluster, one after the other; its state follows."""
 
     def __init__(
@@ -55,7 +55,7 @@ class Regions:
         hard = [found for found in trial.ledger.constraints if found.hard]
         self._hard = [(found, found.excess()) for found in hard]
 
-    def solve(self, layout: Layout, region: Region, meter: Meter) -> tuple[Layout, Kept | None]:
+    def solve(self, layout: Layout, region: NodeRegion, meter: Meter) -> tuple[Layout, KeptSolution | None]:
         """The layout after some nodes were solved together, and what the solver found."""
         from planner.cpsat.keeping import KeepModel
 
@@ -133,7 +133,7 @@ class Regions:
             if not found.members.isdisjoint(batch.wanted) or not set(found.carriers).isdisjoint(batch.wanted)
         ]
 
-    def _demands(self, layout: Layout, region: Region) -> Demands:
+    def _demands(self, layout: Layout, region: NodeRegion) -> Demands:
         nodes = region.nodes
         reserve = [*self._reserve(layout, nodes)]
         most = self._limits.most_moves
@@ -152,7 +152,7 @@ class Regions:
         for row, spare in zip(reserve.brings, (reserve.spare - lost).tolist(), strict=True):
             yield spare, {node: int(row[node]) for node in inside}
 
-    def _current(self, layout: Layout, nodes: Mask) -> Kept:
+    def _current(self, layout: Layout, nodes: Mask) -> KeptSolution:
         coming: dict[Site, int] = {}
         staying: dict[Site, int] = {}
         for template, node in np.argwhere((layout.counts > 0) & nodes).tolist():
@@ -160,7 +160,7 @@ class Regions:
             stays = min(number, int(self._before.counts[template, node]))
             staying[template, node], coming[template, node] = stays, number - stays
         kept = {node: int(not layout.removed[node]) for node in np.flatnonzero(nodes).tolist()}
-        return Kept(coming, staying, kept)
+        return KeptSolution(coming, staying, kept)
 
 
 def room_of(trial: TrialCluster, template: int, wanted: Mapping[int, int]) -> Ints:

@@ -46,7 +46,7 @@ class NodeChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptNode:
+class StayingNode:
     """Why a node stays: a reason, and the pod that holds it, if one does."""
 
     reason: str
@@ -59,20 +59,20 @@ class Removable:
 
     mask: Mask
     prices: Ints
-    kept: Mapping[int, KeptNode] = field(default_factory=dict)
+    kept: Mapping[int, StayingNode] = field(default_factory=dict)
 
     @classmethod
     def of(cls, problem: Problem, movable: Movable, prices: Ints, choice: NodeChoice) -> Removable:
         """The nodes of a problem, given which of its pods may move."""
         holders = _holders(problem, movable)
-        kept: dict[int, KeptNode] = {}
+        kept: dict[int, StayingNode] = {}
         for number, node in enumerate(problem.nodes.nodes):
             reason = _why_kept(node, choice, holds_pods=number in holders or _has_pods(problem, number))
             if reason:
-                kept[number] = KeptNode(reason)
+                kept[number] = StayingNode(reason)
             elif number in holders:
                 pod = holders[number]
-                kept[number] = KeptNode(f"holds a pod that stays: {movable.reasons[pod]}", pod)
+                kept[number] = StayingNode(f"holds a pod that stays: {movable.reasons[pod]}", pod)
         mask = problem.nodes.every.copy()
         mask[[*kept]] = False
         return cls(mask, prices, kept)
@@ -86,7 +86,7 @@ class Removable:
         """The price of all nodes that are not removed."""
         return int(self.prices[~removed].sum())
 
-    def without(self, nodes: Mapping[int, KeptNode]) -> Removable:
+    def without(self, nodes: Mapping[int, StayingNode]) -> Removable:
         """The same, with some more nodes that stay."""
         mask = self.mask.copy()
         mask[[*nodes]] = False

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.consolidate.bound import CostBound, cost_bound
-from planner.consolidate.distribution import Distribution, Quotas
+from planner.consolidate.distribution import Distribution, KindQuotas
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, Limits, first_layout, read, shares
 from planner.consolidate.recreation import Recreation
-from planner.consolidate.regions import Region, Regions
+from planner.consolidate.regions import NodeRegion, NodeRegions
 from planner.consolidate.removable import Removable
 from planner.consolidate.staying import Staying
 from planner.cpsat.kept import COST, LOAD, MOVES
@@ -75,7 +75,7 @@ class ConsolidationSearch:
         self._machines = machines
         self._bound = bound
         self.before = first_layout(trial.problem, movable) if machines is None else machines.before
-        self._regions = Regions(trial, movable, removable, self.before, limits)
+        self._regions = NodeRegions(trial, movable, removable, self.before, limits)
         self._sizes = shares(trial.problem)
         self._draw = np.random.default_rng(1)
 
@@ -138,7 +138,7 @@ class ConsolidationSearch:
         removal = NodeRemoval(*self._about)
         return self._tried(removal, lambda: removal.run_together(nodes, scarce_first=scarce_first))
 
-    def _distributed(self, quotas: Quotas, part_that_stays: float) -> Layout:
+    def _distributed(self, quotas: KindQuotas, part_that_stays: float) -> Layout:
         removal = Distribution(*self._about)
         return self._tried(removal, lambda: removal.follow(quotas, part_that_stays))
 
@@ -193,7 +193,7 @@ class ConsolidationSearch:
             COST: self._meter.left() * (1 - effort.KEPT_MOVES_SHARE),
             MOVES: self._meter.left() * effort.KEPT_MOVES_SHARE,
         }
-        layout, found = self._regions.solve(first, Region(every, work, least_cost - fixed), self._meter)
+        layout, found = self._regions.solve(first, NodeRegion(every, work, least_cost - fixed), self._meter)
         if found is None:
             return FoundLayout(self.before, removals, first, least_cost, known)
         bound = max(least_cost, fixed + found.bounds[COST]) if known.complete else least_cost
@@ -220,7 +220,7 @@ class ConsolidationSearch:
                 COST: part.left() * effort.KEPT_COST_SHARE,
                 LOAD: part.left() * (1 - effort.KEPT_COST_SHARE),
             }
-            layout, found = self._regions.solve(best, Region(nodes, work, emptied=target), part)
+            layout, found = self._regions.solve(best, NodeRegion(nodes, work, emptied=target), part)
             proved = found is not None and LOAD in found.values
             size = (
                 min(size * effort.KEPT_REGION_GROWTH, len(best.removed))

@@ -30,7 +30,7 @@ from planner.whatif.eviction import is_daemon, without_pods
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ConsolidationQuestion:
     """What the user asks about: prices by type and the label that names the type, and the nodes looked at."""
 
     cluster: Cluster
@@ -43,7 +43,7 @@ class Question:
 class Setting:
     """A cluster with machines, and everything that is known of it before a search."""
 
-    question: Question
+    question: ConsolidationQuestion
     machines: Mapping[str, MachineType]
     trial: TrialCluster
     movable: Movable
@@ -51,7 +51,7 @@ class Setting:
     prices: NodePrices
 
     @classmethod
-    def of(cls, question: Question, machines: Mapping[str, MachineType]) -> Setting:
+    def of(cls, question: ConsolidationQuestion, machines: Mapping[str, MachineType]) -> Setting:
         """The cluster of a question with some machines, by the names of their nodes."""
         problem = Problem(with_machines(question.cluster, machines))
         own = {name: machine.price for name, machine in machines.items()}
@@ -106,7 +106,9 @@ class Setting:
         return Layout(counts, removed)
 
 
-def named(question: Question, counts: Sequence[tuple[MachineType, int]]) -> dict[str, MachineType]:
+def named(
+    question: ConsolidationQuestion, counts: Sequence[tuple[MachineType, int]]
+) -> dict[str, MachineType]:
     """So many nodes of each type, by names that no node has."""
     taken, found = {node.name for node in question.cluster.nodes}, dict[str, MachineType]()
     last: dict[str, int] = {}

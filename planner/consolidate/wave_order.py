@@ -23,7 +23,7 @@ from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Mask
 
 
-class WaveOrder:
+class EmptyingOrder:
     """Puts sequences of moves of a cluster into waves."""
 
     def __init__(self, trial: TrialCluster, budgets: Budgets) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from ortools.sat.python import cp_model
 
-from planner.cpsat.kept import COST, LOAD, MOVES, Demands, Keepable, Kept, Site
+from planner.cpsat.kept import COST, LOAD, MOVES, Demands, Keepable, KeptSolution, Site
 from planner.cpsat.lexicographic import StageGoal, reach
 from planner.cpsat.linear import LinearModel
 from planner.cpsat.model import BatchModel, EncodedRule
@@ -169,7 +169,7 @@ class KeepModel:
         running = sum(int(counts.sum()) for counts in self._counts.batch.running.values())
         return running - cp_model.LinearExpr.sum([variable for *_, variable in self._counts.staying()])
 
-    def hint(self, kept: Kept) -> None:
+    def hint(self, kept: KeptSolution) -> None:
         """Start from a solution."""
         for template, cell, variable in self._counts.coming():
             self._cp.add_hint(variable, kept.coming.get((template, cell), 0))
@@ -178,17 +178,17 @@ class KeepModel:
         for cell, variable in self._keep.items():
             self._cp.add_hint(variable, kept.nodes.get(cell, 0))
 
-    def solve(self, stages: Mapping[str, float], meter: Meter) -> Kept | None:
+    def solve(self, stages: Mapping[str, float], meter: Meter) -> KeptSolution | None:
         """The best found, one stage after the other with its work; None when nothing was found."""
         every = {COST: self.cost, MOVES: self.moves, LOAD: self.load}
         goals = [_Goal(name, every[name](), work=work) for name, work in stages.items()]
-        kept: Kept | None = None
+        kept: KeptSolution | None = None
 
         def solve(goal: _Goal) -> Solved:
             return solved(self._cp, meter.part(goal.work), goal.work, linear=True)
 
         for found in reach(self._cp, goals, solve):
-            kept = Kept(
+            kept = KeptSolution(
                 _values(found.solver, self._counts.coming()),
                 _values(found.solver, self._counts.staying()),
                 {cell: found.solver.value(variable) for cell, variable in self._keep.items()},
@@ -214,20 +214,20 @@ class KeepModel:
         """What the linear relaxation proves of the cost."""
         return max(0, -LinearModel(self._cp).bound(_Goal(COST, -self.cost()), meter))
 
-    def with_few_moves(self, running: Mapping[int, Ints], meter: Meter) -> Kept | None:
+    def with_few_moves(self, running: Mapping[int, Ints], meter: Meter) -> KeptSolution | None:
         """A solution little above the least cost, in which many pods stay; conditions may be broken."""
         meter.spend(effort.PRICE_OF_QUOTAS * len(self._cp.proto.variables))
         cost = math.ceil(self.least_cost(meter) * (1 + effort.COST_TO_SPARE))
         stay = _Goal(MOVES, cp_model.LinearExpr.sum([*self._may_stay(running)]))
         return self._kept(LinearModel(self._cp).near(_Goal(COST, -self.cost()), -cost, stay, meter))
 
-    def _kept(self, values: Ints | None) -> Kept | None:
+    def _kept(self, values: Ints | None) -> KeptSolution | None:
         if values is None:
             return None
         known = values.tolist()
         coming = {(t, cell): known[v.index] for t, cell, v in self._counts.coming() if known[v.index]}
         staying = {(t, cell): known[v.index] for t, cell, v in self._counts.staying() if known[v.index]}
-        return Kept(coming, staying, {cell: known[v.index] for cell, v in self._keep.items()})
+        return KeptSolution(coming, staying, {cell: known[v.index] for cell, v in self._keep.items()})
 
 
 @dataclass(frozen=True, slots=True)

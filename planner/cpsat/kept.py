@@ -38,7 +38,7 @@ class Demands:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptSolution:
     """Pods by template and cell, the number of nodes kept of every keepable cell, values and bounds."""
 
     coming: Mapping[Site, int]

@@ -18,7 +18,7 @@ from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.landing.constraint_status import NodeCounts, OccupancyHistogram, Option
 from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod
 from planner.landing.outcomes import OutcomesByOption
-from planner.landing.room import Group, Room, RoomRequest, UncertainReplacement
+from planner.landing.room import Group, RoomRequest, UncertainReplacement, WaveRoom
 from planner.moves.timeline import EvictionTimeline, Phase
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
@@ -46,7 +46,7 @@ class Replacement:
 class Replacements:
     """Finds the possible and the certain nodes of the replacements of a wave."""
 
-    def __init__(self, timeline: EvictionTimeline, room: Room) -> None:
+    def __init__(self, timeline: EvictionTimeline, room: WaveRoom) -> None:
         self._timeline = timeline
         self._trial: TrialCluster = timeline.trial
         self._room = room
@@ -165,7 +165,7 @@ class OpenNodes:
 class PossibleNodes:
     """Where one replacement may be, by room and by counts of its coupled constraints, wherever others are."""
 
-    def __init__(self, case: Replacement, outcomes: OutcomesByOption, room: Room) -> None:
+    def __init__(self, case: Replacement, outcomes: OutcomesByOption, room: WaveRoom) -> None:
         self.case = case
         self.outcomes = outcomes
         self.coupled, self.leaving = outcomes.coupled, outcomes.leaving
@@ -224,7 +224,7 @@ class PossibleNodes:
         return self._room.has_places(self._need, nodes, headroom, self._counted)
 
 
-def certain_levels(room: Room, coupled: CoupledConstraints, gone: Iterable[tuple[int, int]]) -> Codes:
+def certain_levels(room: WaveRoom, coupled: CoupledConstraints, gone: Iterable[tuple[int, int]]) -> Codes:
     """The counted pods on every node for certain, without pods that are `gone`: (template, node)."""
     uncertain = ((one.template, one.node) for one in room.of(coupled.templates))
     return coupled.levels((*uncertain, *gone))

@@ -44,7 +44,7 @@ class RoomRequest:
     room_alone: bool
 
 
-class Room:
+class WaveRoom:
     """What is free on every node for certain, and how many nodes uncertain replacements can fill at most."""
 
     def __init__(self, trial: TrialCluster) -> None:

@@ -18,7 +18,7 @@ from planner.landing.landing import Landing, LandingPreferences
 from planner.landing.node_sets import NodeSets
 from planner.landing.outcomes import OutcomesByOption, WaveOutcomes, are_alike, wave_outcomes
 from planner.landing.replacements import OpenNodes, PossibleNodes, Replacement, Replacements, certain_levels
-from planner.landing.room import Room
+from planner.landing.room import WaveRoom
 from planner.landing.tie_break_scenarios import TieBreakScenarios, interchangeable_nodes
 from planner.landing.waves_carried_out import WavesCarriedOut
 from planner.moves.timeline import EvictionTimeline
@@ -61,7 +61,7 @@ class WaveLandings:
         )
         #: Templates for which a landing by scores was tried.
         self._scored: set[int] = set()
-        self.room = Room(timeline.trial)
+        self.room = WaveRoom(timeline.trial)
         self._cases = Replacements(timeline, self.room)
         self._carried_out = WavesCarriedOut(timeline, couplings, self.room, self._scenarios)
         #: Outcomes of moves, with the least number of open nodes on the way; cleared with every wave.

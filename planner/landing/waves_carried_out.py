@@ -13,7 +13,7 @@ from planner.landing.landing import Landing, LandingContradiction
 from planner.landing.node_sets import NodeSets
 from planner.landing.outcomes import wave_outcomes
 from planner.landing.replacements import certain_levels
-from planner.landing.room import Room, UncertainReplacement
+from planner.landing.room import UncertainReplacement, WaveRoom
 from planner.landing.tie_break_scenarios import Scenario, TieBreakScenarios
 from planner.moves.timeline import EvictionTimeline, Phase
 from planner.moves.trial_cluster import Move
@@ -28,7 +28,7 @@ class WavesCarriedOut:
         self,
         timeline: EvictionTimeline,
         couplings: Mapping[int, CoupledConstraints],
-        room: Room,
+        room: WaveRoom,
         scenarios: TieBreakScenarios,
     ) -> None:
         self.room = room

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from planner.landing.room import Room
+from planner.landing.room import WaveRoom
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Mask
 
@@ -21,7 +21,7 @@ from planner.problem.nodes import Mask
 class LargestFirst:
     """Puts moves into the order in which room lasts longest."""
 
-    def __init__(self, trial: TrialCluster, room: Room, moves: Iterable[Move]) -> None:
+    def __init__(self, trial: TrialCluster, room: WaveRoom, moves: Iterable[Move]) -> None:
         self._trial = trial
         template_of = {move.pod: trial.template(move.pod) for move in moves}
         scale = 1.0 / np.maximum(trial.problem.allocatable.max(axis=1), 1)

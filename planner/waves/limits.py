@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.eviction.budgets import Budgets
-from planner.landing.room import Room
+from planner.landing.room import WaveRoom
 from planner.moves.pin_policy import NO_PINS, PinPolicy
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Ints, Mask
@@ -79,7 +79,7 @@ class ReservedRoom:
     """What is free on the target nodes of reserved moves when all moves that are left are done."""
 
     def __init__(
-        self, trial: TrialCluster, room: Room, left: Iterable[Move], reserved: Collection[int]
+        self, trial: TrialCluster, room: WaveRoom, left: Iterable[Move], reserved: Collection[int]
     ) -> None:
         """Room for those of the moves `left` whose pods are `reserved`."""
         self._trial = trial

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from planner.eviction.protections import SOFT
 from planner.landing.landing import LandingContradiction
-from planner.landing.room import Room
+from planner.landing.room import WaveRoom
 from planner.landing.single_landings import SingleLandings
 from planner.moves.timeline import EvictionTimeline
 from planner.moves.trial_cluster import Move, TrialCluster
@@ -209,7 +209,7 @@ def _never() -> bool:
 
 def _tight(trial: TrialCluster, moves: Sequence[Move]) -> set[int]:
     """The pods for which few nodes have room."""
-    room, found = Room(trial), set[int]()
+    room, found = WaveRoom(trial), set[int]()
     free, known = room.free(), dict[int, bool]()
     for move in moves:
         template = trial.template(move.pod)

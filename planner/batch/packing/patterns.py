@@ -23,7 +23,7 @@ Pattern = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class NodeRoom:
+class PatternRoom:
     """What a node has of every resource, how much of it may stay free, and the most pods of every kind."""
 
     free: tuple[int, ...]
@@ -31,7 +31,7 @@ class NodeRoom:
     most: tuple[int, ...]
 
 
-class Patterns:
+class PackingPatterns:
     """Finds the patterns of a node; `wanted` has a row for every kind of pod."""
 
     def __init__(self, wanted: Ints, meter: Meter) -> None:
@@ -40,7 +40,7 @@ class Patterns:
         self._meter = meter
         self._effort = meter.effort.patterns
 
-    def of(self, room: NodeRoom) -> list[Pattern] | None:
+    def of(self, room: PatternRoom) -> list[Pattern] | None:
         """All patterns; None where they are too many, or too much work."""
         kinds = [kind for kind, most in enumerate(room.most) if most]
         free, waste, wanted = self._scaled(room, kinds)
@@ -56,7 +56,7 @@ class Patterns:
         found = self._walk(wanted, most, free, waste, grid)
         return None if found is None else [tuple((kinds[k], n) for k, n in pattern) for pattern in found]
 
-    def _scaled(self, room: NodeRoom, kinds: Sequence[int]) -> tuple[list[int], list[int], Ints]:
+    def _scaled(self, room: PatternRoom, kinds: Sequence[int]) -> tuple[list[int], list[int], Ints]:
         """The amounts in the largest units that all requests are multiples of."""
         wanted = self._wanted[kinds]
         units = [math.gcd(*wanted[:, row].tolist()) or 1 for row in range(wanted.shape[1])]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from planner.batch.packing.patterns import NodeRoom, Patterns
+from planner.batch.packing.patterns import PackingPatterns, PatternRoom
 from planner.batch.packing.vectors import Arrangement
 from planner.batch.pending import Pending
 from planner.proof.meter import Meter
@@ -51,13 +51,13 @@ class Questions:
         """The same by the patterns of nodes, quickly, where hardly anything may stay free."""
         from planner.cpsat.cover import Alike, CoverModel
 
-        patterns = Patterns(np.array([kind.wanted for kind in self._kinds]), meter)
+        patterns = PackingPatterns(np.array([kind.wanted for kind in self._kinds]), meter)
         waste = tuple(self._model.waste(least))
         groups = []
         for nodes in self._model.alike():
             free = self._free[:, nodes[0]]
             most = tuple(min(kind.pods, int(kind.room[nodes[0]])) for kind in self._kinds)
-            found = patterns.of(NodeRoom(tuple(free.tolist()), waste, most))
+            found = patterns.of(PatternRoom(tuple(free.tolist()), waste, most))
             if found is None:
                 return None
             groups.append(Alike(tuple(nodes), free, found))

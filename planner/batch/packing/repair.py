@@ -24,7 +24,7 @@ from planner.proof.meter import Meter
 from planner.scheduler.order import Step
 
 
-class Repair:
+class PackingRepair:
     """Finds places for what an assignment left over."""
 
     def __init__(self, pending: Pending, cells: NodeGroups, room: Mapping[int, Ints], meter: Meter) -> None:

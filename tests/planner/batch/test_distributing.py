@@ -9,7 +9,7 @@ from planner.batch.coarse import Coarse
 from planner.batch.goals import PlanShape, soft_goals
 from planner.batch.incumbent import Incumbent
 from planner.batch.packing.assignment import Assignment
-from planner.batch.packing.repair import Repair
+from planner.batch.packing.repair import PackingRepair
 from planner.batch.pending import Pending
 from planner.problem.node_groups import NodeGroups
 from planner.problem.problem import Problem
@@ -37,7 +37,7 @@ def _distributed(pending: Pending) -> Counter[Step]:
 
 
 def _repaired(pending: Pending, seconds: float = 30.0) -> Counter[Step]:
-    repair = Repair(pending, _one_cell(pending), pending.room(pending.wanted), Meter.of(seconds))
+    repair = PackingRepair(pending, _one_cell(pending), pending.room(pending.wanted), Meter.of(seconds))
     return repair.improve(_distributed(pending), _quotas(pending))
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.batch.packing.filling import Filling, best_fit, kept_on_current_node
-from planner.batch.packing.patterns import NodeRoom, Patterns
+from planner.batch.packing.patterns import PackingPatterns, PatternRoom
 from planner.batch.packing.vectors import Units
 from planner.cpsat.cover import Alike, CoverModel
 from planner.cpsat.packing import PackingKind, PackingModel
@@ -42,7 +42,7 @@ def test_every_pattern_of_a_node_is_found(
     room = (free[0], free[1] * 1000)
     most = _most(wanted, [kind[2] for kind in kinds], room)
     may = (waste[0], waste[1] * 1000)
-    found = Patterns(wanted, Meter.of(60.0)).of(NodeRoom(room, may, most))
+    found = PackingPatterns(wanted, Meter.of(60.0)).of(PatternRoom(room, may, most))
     expected = set()
     for numbers in product(*(range(n + 1) for n in most)):
         left = np.array(room) - np.array(numbers) @ wanted
@@ -75,7 +75,7 @@ def test_covers_and_packings_agree(
     least = {priority: data.draw(st.integers(0, number)) for priority, number in every.items()}
     all_free = np.repeat(np.array(free)[:, np.newaxis], nodes, axis=1)
     model = PackingModel(asked, all_free)
-    patterns = Patterns(wanted, Meter.of(60.0)).of(NodeRoom(free, tuple(model.waste(least)), most))
+    patterns = PackingPatterns(wanted, Meter.of(60.0)).of(PatternRoom(free, tuple(model.waste(least)), most))
     if patterns is None:
         return
     group = Alike(tuple(range(nodes)), np.array(free), patterns)

@@ -12,7 +12,7 @@ import pytest
 from planner import consolidate
 from planner.consolidate.candidates import candidates
 from planner.consolidate.catalogue import Catalogue
-from planner.consolidate.setting import Question, with_added
+from planner.consolidate.setting import ConsolidationQuestion, with_added
 from planner.documents.consolidation import ConsolidationPlan
 from planner.proof.clock import Clock
 from planner.proof.meter import Meter
@@ -130,7 +130,7 @@ def test_types_that_another_makes_superfluous_are_left_out() -> None:
         {"name": "dear", "price": "2", "cpu": "4", "memory": "8Gi"},
         {"name": "half", "price": "0.6", "cpu": "2", "memory": "4Gi"},
     ]
-    question = Question(found, {"x": "1"})
+    question = ConsolidationQuestion(found, {"x": "1"})
     tried = candidates(question, Catalogue.of(found, rows, TYPE), Meter(5.0, Clock(10)))
     assert {machine.name for machine in tried.setting.machines.values()} == {"x", "half"}
 

@@ -9,7 +9,7 @@ import pytest
 from planner import consolidate
 from planner.consolidate.emptying import Emptying
 from planner.consolidate.layout import Layout
-from planner.consolidate.setting import Question, Setting
+from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan
 from planner.problem.problem import Problem
 from planner.proof.clock import Clock
@@ -109,7 +109,7 @@ def test_many_nodes_are_cordoned_at_once_as_one_by_one() -> None:
 def test_a_layout_is_carried_out_when_the_time_is_over() -> None:
     """Nodes whose pods have all moved as planned were given back, for want of time to look at them."""
     found = cluster(node("n1"), node("n2"), owned("web-1", "n1"), owned("web-2", "n2"), owned("web-3", "n2"))
-    setting = Setting.of(Question(found), {})
+    setting = Setting.of(ConsolidationQuestion(found), {})
     before = setting.before
     counts, removed = before.counts.copy(), before.removed.copy()
     counts[:, 1] += counts[:, 0]

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from planner.landing.room import Room, RoomRequest, UncertainReplacement
+from planner.landing.room import RoomRequest, UncertainReplacement, WaveRoom
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 from tests.builders import cluster, node, pod
@@ -52,7 +52,7 @@ def test_room_for_certain_is_there_in_every_way() -> None:
             continue
         wanted = draw.randint(1, 3)
         trial = _trial(capacities, [*sizes, wanted])
-        room = Room(trial)
+        room = WaveRoom(trial)
         for number, place in enumerate(draw.choice(ways)):
             room.add(_landed(trial, number, place, allowed[number]))
         template = trial.template(len(sizes))
@@ -84,7 +84,7 @@ def test_pods_that_fill_all_their_nodes_leave_the_same_room_in_every_placement()
         if not ways:
             continue
         trial = _trial(capacities, sizes)
-        room, ample = Room(trial), [trial.problem.nodes.every] * len(trial.problem.resources)
+        room, ample = WaveRoom(trial), [trial.problem.nodes.every] * len(trial.problem.resources)
         for number, place in enumerate(draw.choice(ways)):
             room.add(_landed(trial, number, place, allowed[number]))
             room.resolve(room.uncertain_pods[-1], ample)
