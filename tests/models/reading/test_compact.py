@@ -22,7 +22,7 @@ from models.reading.texts import read_content, read_file
 from models.sharing.listing import shared
 from tests.models.reading.test_patterns import NODES, pods, replicas
 from tests.seeds import every
-from tests.strategies import clusters
+from tests.strategies import clusters, relaxed
 
 TESTS = Path(__file__).parents[2]
 RECORDED = sorted(TESTS.glob("data/[!v]*/*.jsonl.gz"))
@@ -51,12 +51,14 @@ def assert_same(text: bytes) -> None:
     assert list(map(json.loads, compact_texts(compact(text), "list"))) == json.loads(text)["items"]
 
 
+@relaxed
 @given(st.lists(pods() | NODES, min_size=1, max_size=25))
 def test_any_objects(items: list[dict[str, Any]]) -> None:
     """Broken ones too, which are told of in the same words."""
     assert_same(listing(items))
 
 
+@relaxed
 @given(clusters())
 def test_drawn_clusters(items: list[dict[str, Any]]) -> None:
     """Every kind of object that decides on placement."""

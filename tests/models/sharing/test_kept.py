@@ -21,6 +21,7 @@ from models.sharing.listing import shared
 from tests import seeds
 from tests.models.reading.test_patterns import NODES, STYLES, pods
 from tests.models.sharing.full import SECRET, full, with_secrets
+from tests.strategies import relaxed
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted((ROOT / "examples").glob("*/"))
@@ -146,6 +147,7 @@ def test_a_large_cluster_is_a_fifth_of_what_kubectl_prints(
     assert differences(read(found, tmp_path), read(content, tmp_path)) == []
 
 
+@relaxed
 @given(st.lists(pods() | NODES, min_size=3, max_size=20), st.sampled_from(STYLES))
 def test_what_is_kept_of_objects_that_are_alike(items: list[dict[str, Any]], style: dict[str, Any]) -> None:
     """In a large file it is found out once: the same texts as of each by itself."""

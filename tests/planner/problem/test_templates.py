@@ -12,6 +12,7 @@ from models.reading.documents import read_list
 from models.reading.window import Window
 from planner.problem.templates import Grouping
 from tests.builders import pod
+from tests.strategies import relaxed
 
 REASONS = st.sampled_from(["Infeasible", "Deferred"])
 
@@ -47,6 +48,7 @@ def replicas(draw: st.DrawFn, kind: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", ["", "ephemeral", "claim", "resize"])
+@relaxed
 @given(data=st.data(), selected=st.sampled_from([frozenset[str](), frozenset({"app"}), frozenset({"pod"})]))
 def test_templates_do_not_depend_on_how_pods_were_read(
     kind: str, data: st.DataObject, selected: frozenset[str]
