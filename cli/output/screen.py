@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from dataclasses import dataclass
 from typing import Literal, TextIO
@@ -12,7 +11,6 @@ Colour = Literal["red", "green", "yellow", "bold", "dim"]
 _CODES: dict[Colour, str] = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 #: So wide is what goes into a pipe, wherever it runs.
 PIPE_COLUMNS = 100
-_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +68,3 @@ def _can_print(sign: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def visible(text: str) -> int:
-    """How many columns a text takes."""
-    return len(_ESCAPE.sub("", text))

@@ -95,12 +95,6 @@ class TrialCluster:
         """Whether all filters accept one more pod of a template on a node now."""
         return self.framework(template).fits(self.plan(template), node)
 
-    def accepts_pinned(self, template: int, node: int) -> bool:
-        """The same for a pod that may run on that node only."""
-        only = self.problem.nodes.none.copy()
-        only[node] = True
-        return self.accepts(template, node) and bool(self._beside(template, only)[node])
-
     def open_to(self, template: int, pinned: Mask | None = None) -> Mask:
         """The nodes that pass all filters for a pod of a template now, or for one pinned to some nodes.
 

@@ -53,20 +53,11 @@ class DrainSimulation(ClusterSimulation):
                 break
         return self._changes > before
 
-    def schedule_one(self) -> bool:
-        """One scheduling cycle; False when every pod waits for an event."""
-        pod = self._queue.pop(self.now)
-        if pod is None:
-            return False
-        template = int(self.problem.template_of[pod])
-        changes, message = self._refusals.get(template, (-1, ""))
-        if changes == self._changes:
-            self._refuse(pod, template, message)
-        elif self._refused_templates.holds(template):
+    def _answer(self, pod: int, template: int) -> None:
+        if self._refused_templates.holds(template):
             self._refuse_unasked(pod)
         else:
             self._decide(pod, template)
-        return True
 
     def _decide(self, pod: int, template: int) -> SchedulingDecision:
         decision = super()._decide(pod, template)

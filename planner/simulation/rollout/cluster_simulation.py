@@ -253,9 +253,13 @@ class ClusterSimulation:
         if changes == self._changes:
             self._refuse(pod, template, message)
         else:
-            self._decide(pod, template)
-        self.scheduler.state.forget_history()
+            self._answer(pod, template)
         return True
+
+    def _answer(self, pod: int, template: int) -> None:
+        """What the scheduler decides about a pod now, which is not gone back to."""
+        self._decide(pod, template)
+        self.scheduler.state.forget_history()
 
     def _decide(self, pod: int, template: int) -> SchedulingDecision:
         decision = self.scheduler.decide(pod)
