@@ -99,9 +99,7 @@ def _answer(path: Path, question: str) -> tuple[str, float]:
 
 def _document(cluster: Any, question: str) -> str:
     """All that is answered about a cluster, as JSON."""
-    from planner import drain
-    from planner.explain import explain
-    from planner.simulation.survive import survive
+    from planner import drain, explain, survive
 
     if question == "survive":
         labelled = [key for key in (ZONE, HOST) if any(key in n.metadata.labels for n in cluster.nodes)]
