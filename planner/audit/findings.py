@@ -85,8 +85,8 @@ def change_of(before: SpreadCounts | None, after: SpreadCounts) -> SpreadChange:
     """What became of a constraint's pods; it may be new."""
     return SpreadChange(
         **named(after),
-        before={} if before is None else dict(before.domains),
-        after=dict(after.domains),
+        before={} if before is None else before.domains,
+        after=after.domains,
         skew_before=0 if before is None else before.skew,
         skew_after=after.skew,
     )

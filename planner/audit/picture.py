@@ -31,9 +31,7 @@ def picture(cluster: Cluster, steps: Sequence[Step] = ()) -> Picture:
         node_of[problem.pod_index[pod]] = -1 if node is None else problem.nodes.index[node]
     now, after = State(problem, problem.node_of), State(problem, node_of)
     before = take(problem, now)
-    pairs = [
-        pair for pair in zip(before, take(problem, after), strict=True) if pair[0].domains != pair[1].domains
-    ]
+    pairs = [pair for pair in zip(before, take(problem, after), strict=True) if pair[0].differs(pair[1])]
     found = [left for left, _ in pairs]
     return Picture(
         nodes=tuple(_nodes(problem, (now, after), (problem.node_of, node_of))),

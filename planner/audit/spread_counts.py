@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import compress, pairwise
 
 import numpy as np
 
@@ -40,9 +40,15 @@ class SpreadCounts:
     @property
     def domains(self) -> dict[str, int]:
         """The pods of every domain by its name."""
-        values = self.rule.column.values
-        eligible = sorted(np.flatnonzero(self.rule.counts.domains).tolist(), key=values.__getitem__)
-        return dict(zip(map(values.__getitem__, eligible), self.counts[eligible].tolist(), strict=True))
+        order, values = self.rule.column.by_name
+        counted = self.rule.counts.domains[order]
+        names = values if counted.all() else compress(values, counted.tolist())
+        return dict(zip(names, self.counts[order][counted].tolist(), strict=True))
+
+    def differs(self, other: SpreadCounts) -> bool:
+        """Whether some domain of the same constraint has more or fewer pods in another state."""
+        domains = self.rule.counts.domains
+        return bool((self.counts != other.counts)[domains].any())
 
     @property
     def skew(self) -> int:

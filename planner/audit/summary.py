@@ -45,7 +45,7 @@ def by_priority(problem: Problem, queue: Sequence[int], node_of: Codes) -> tuple
 def _spread(found: spread_counts.SpreadCounts) -> DomainCount:
     return DomainCount(
         **named(found),
-        domains=dict(found.domains),
+        domains=found.domains,
         skew=found.skew,
         excess=dict(found.surplus),
     )

@@ -28,7 +28,7 @@ _FAR = 1 << 62
 HOSTNAME = "kubernetes.io/hostname"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Column:
     """One label of every node: `codes[node]` points into `values`, -1 where the label is absent."""
 
@@ -43,6 +43,12 @@ class Column:
     def shared(self) -> bool:
         """Whether its values are domains of several nodes, rather than nearly every node having its own."""
         return len(self.values) * 2 <= len(self.codes)
+
+    @cached_property
+    def by_name(self) -> tuple[Codes, tuple[str, ...]]:
+        """The codes in the order of their values, and the values in that order."""
+        order = sorted(range(len(self.values)), key=self.values.__getitem__)
+        return np.array(order, np.intp), tuple(map(self.values.__getitem__, order))
 
     def one_of(self, values: Iterable[str]) -> Mask:
         """The nodes that have one of these values."""
