@@ -1,13 +1,23 @@
 """The attempts that follow each other when waves are planned."""
 
+import math
+import threading
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pytest
 
+from models import Cluster
 from planner import rebalance
+from planner.eviction.budgets import Budgets
+from planner.moves.pin_policy import PinPolicy, pinnable
 from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.problem.problem import Problem
 from planner.proof import effort
+from planner.proof.clock import Clock
+from planner.proof.meter import Meter
+from planner.waves.limits import WaveRules
 from planner.waves.orders import CertainFirst, WaveOrder
 from planner.waves.wave_plan import WavePlan
 from planner.waves.wave_planner import WavePlanner
@@ -35,3 +45,28 @@ def test_unscheduled_moves_go_first_unless_that_leaves_many_more(
     monkeypatch.setattr(WavePlanner, "_filled", planned)
     rebalance(lopsided(5006, "tight"), time_limit=20)
     assert (firsts[0], firsts[1] == set(), firsts[2] == set()) == (set(), False, given_up)
+
+
+def test_one_move_a_wave_is_planned_when_the_time_is_over() -> None:
+    """What waves of several moves leave over was left, although one after the other could move."""
+    given = lopsided(5002, "outage")
+    problem = Problem(given)
+    stopped = threading.Event()
+    stopped.set()
+    moves = planned_moves(given, problem)
+    rules = WaveRules(
+        Budgets(problem), np.ones(len(problem.pods), np.int64), pin_policy=PinPolicy(pinnable(problem))
+    )
+    planner = WavePlanner(TrialCluster(problem), rules, Meter(math.inf, Clock(60, stopped)))
+    assert planner.meter.over()
+    found = planner.one_move_a_wave(moves)
+    assert moves
+    assert [len(wave) for wave in found.waves] == [1] * (len(moves) - len(found.left))
+    assert len(found.left) < len(moves) / 2
+
+
+def planned_moves(given: Cluster, problem: Problem) -> list[Move]:
+    """The moves of a plan, in its order."""
+    index, names = problem.pod_index, problem.nodes.index
+    steps = rebalance(given, time_limit=20).steps
+    return [Move(index[step.pod], names[step.source or ""], names[step.node or ""]) for step in steps]
