@@ -51,23 +51,36 @@ class CarryingOut:
 
     def limits(self, setting: Setting, most_moves: int | None) -> Limits:
         """The limits of a search in a setting."""
-        problem, movable, room = setting.problem, setting.movable, self.thousandths
-        reserve = Reserve.of(problem, movable, room) if room else None
+        problem, movable = setting.problem, setting.movable
+        reserve = self._reserve(setting)
         if self.losses is not None:
             other = self.losses.room(problem, movable, setting.added, self.to_spare)
             reserve = other if reserve is None else reserve.with_(other)
         return Limits(reserve, most_moves)
 
+    def _reserve(self, setting: Setting) -> Reserve | None:
+        room = self.thousandths
+        return Reserve.of(setting.problem, setting.movable, room) if room else None
+
     def of(self, setting: Setting, layout: Layout) -> CarriedOut:
         """The waves of a layout; machines that are not used in the end are not added."""
         fewer = setting.only(~layout.removed)
         layout = setting.translated(layout, fewer)
+        reserve = self._reserve(fewer)
         emptying = Emptying(
-            fewer.trial, fewer.movable, fewer.before, self.meter, pins=self.pins, losses=self.losses
+            fewer.trial,
+            fewer.movable,
+            fewer.before,
+            self.meter,
+            pins=self.pins,
+            reserve=reserve,
+            losses=self.losses,
         )
         found = emptying.of(layout, fewer.removable.cost)
         reached = _reached(fewer, found)
         idle = fewer.added & (reached.counts.sum(axis=0) == 0) & ~_landed_on(found)
+        if reserve is not None and found.removed.any():
+            idle = _dispensable(idle, found.removed, reserve)
         if not idle.any():
             return CarriedOut(fewer, found)
         return self.of(fewer, Layout(reached.counts, found.removed | idle))
@@ -89,6 +102,15 @@ class CarryingOut:
                 break
             kept |= found.emptied.given_back
         return best
+
+
+def _dispensable(idle: Mask, removed: Mask, reserve: Reserve) -> Mask:
+    """Those of some idle machines without which enough room is free."""
+    found: Mask = idle & False
+    for node in np.flatnonzero(idle).tolist():
+        found[node] = True
+        found[node] = not reserve.lacks(removed | found)
+    return found
 
 
 def _landed_on(found: Emptied) -> Mask:

@@ -8,7 +8,8 @@ they are deleted and their domains are gone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,7 +18,7 @@ from models import Cluster
 from models.errors import InternalError
 from planner.audit.findings import findings_of
 from planner.consolidate.certain_moves import CertainMove, CertainMoves
-from planner.consolidate.layout import Layout, moves_to
+from planner.consolidate.layout import Layout, Reserve, moves_to
 from planner.consolidate.loss import Losses
 from planner.consolidate.removable import StayingNode
 from planner.consolidate.wave_order import EmptyingOrder
@@ -38,6 +39,7 @@ from planner.whatif.nodes import cordon
 
 UNSAFE = "no safe wave empties it"
 WORSE = "a constraint would be worse without it"
+UNRESERVED = "without it too little room would be free"
 UNSURVIVED = "without it pods would find no node when a domain is lost"
 
 
@@ -100,11 +102,13 @@ class Emptying:
         meter: Meter,
         *,
         pins: bool,
+        reserve: Reserve | None = None,
         losses: Losses | None = None,
     ) -> None:
         """With `pins` replacements may be pinned, else nothing but cordons leads them.
 
-        With `losses` no more pods may be without a node than now when a domain is lost.
+        Room of `reserve` stays free, also where only some of a layout's nodes go.  With `losses` no more pods
+        may be without a node than now when a domain is lost.
         """
         self._trial = trial
         self._problem = trial.problem
@@ -112,9 +116,10 @@ class Emptying:
         self._before = before
         self._meter = meter
         self._pins = pins
+        self._reserve = reserve
         self._losses = losses
         self._reasons: dict[int, StayingNode] = {}
-        self._hard = trial.ledger.excess(hard=True)
+        self._hard = _excess_of_each(trial.ledger)
         self._findings = sum(1 for _ in findings_of(self._problem, trial.state))
 
     def of(self, layout: Layout, cost: Callable[[Mask], int]) -> Emptied:
@@ -223,15 +228,23 @@ class Emptying:
         if stuck or not worse:
             return {node: StayingNode(UNSAFE) for node in self._fuller_half(stuck)}
         gone = np.flatnonzero(found.removed).tolist()
-        if worse == UNSURVIVED:
+        if worse in {UNRESERVED, UNSURVIVED}:
             return {node: StayingNode(worse) for node in self._fuller_half(gone)}
-        return {node: StayingNode(worse) for node in self._last_of_domains(found.removed) or gone}
+        several = self._last_of_domains(found.removed) or self._with_pods_that_end(gone) or gone
+        return {node: StayingNode(worse) for node in several}
+
+    def _with_pods_that_end(self, nodes: Sequence[int]) -> list[int]:
+        """The nodes with pods that go with them."""
+        pods_on, moves = self._trial.state.pods_on, self._movable.weights
+        return [node for node in nodes if any(not moves[pod] for pod in pods_on[node])]
 
     def _fuller_half(self, nodes: Sequence[int]) -> list[int]:
         return self._order({node: () for node in nodes})[len(nodes) // 2 :]
 
     def _why_worse(self, found: Emptied) -> str:
         """Why the cluster is worse than before when the nodes are empty, or deleted; empty if it is not."""
+        if self._reserve is not None and self._reserve.lacks(found.removed):
+            return UNRESERVED
         names = self._problem.nodes.names
         places = {
             self._problem.pods[landing.move.pod].key: names[landing.move.target]
@@ -252,7 +265,8 @@ class Emptying:
         node_of[pods] = [problem.nodes.index[name] for name in places.values()]
         state = State(problem, node_of)
         findings = sum(1 for _ in findings_of(problem, state))
-        return ConstraintCounts(problem, state).excess(hard=True) > self._hard or findings > self._findings
+        excess = _excess_of_each(ConstraintCounts(problem, state))
+        return findings > self._findings or any(many > self._hard[one] for one, many in excess.items())
 
     def _names(self, nodes: Mask) -> frozenset[str]:
         return frozenset(self._problem.nodes.names[node] for node in np.flatnonzero(nodes).tolist())
@@ -264,6 +278,19 @@ class Emptying:
             column = self._problem.nodes.column(key)
             found.add(int(np.flatnonzero(column.codes == column.code_of[domain])[0]))
         return sorted(found)
+
+
+def _excess_of_each(ledger: ConstraintCounts) -> Counter[Hashable]:
+    """The pods too many of every hard constraint, by what names it whatever nodes there are."""
+    found = Counter[Hashable]()
+    for one in ledger.constraints:
+        if one.hard:
+            asked = one.rule.constraint
+            terms = asked.topology_key, asked.max_skew, asked.min_domains
+            policies = asked.node_affinity_policy, asked.node_taints_policy
+            workload = one.asked.namespace, one.asked.workload
+            found[workload, terms, policies, one.rule.counted.selection] += one.excess()
+    return found
 
 
 def lost_domains(trial: TrialCluster, removed: Mask) -> list[tuple[str, str]]:

@@ -42,6 +42,10 @@ class Reserve:
         usable = (1000 - thousandths) * problem.allocatable
         return cls((usable - 1000 * used).sum(axis=1), usable - 1000 * going)
 
+    def lacks(self, removed: Mask) -> bool:
+        """Whether too little is free without some nodes."""
+        return bool((self.brings[:, removed].sum(axis=1) > self.spare).any())
+
     def with_(self, other: Reserve | None) -> Reserve:
         """Both of two demands."""
         if other is None:

@@ -9,8 +9,9 @@ with the same constraint are counted, and the global minimum is at most the fina
 necessary, not sufficient; whether an order exists is found out by looking for one.
 
 With moves counts fall, too.  As long as no constraint may have pods too many in the end that changes nothing;
-where one may, as it has them already, all pods that are in a domain in the end are there when the last one
-comes, and the global minimum is then at most the largest that it can ever be.
+where one may, as it has them already, the pods that stay in a domain and those with the constraint that end
+there are there when the last one with it comes, and the global minimum is then at most the largest that it
+can ever be.  Pods that are counted and do not have the constraint may come later.
 
 Of pods that run and stay nothing is asked in a domain to which no pod with the constraint comes: as at
 any bind, the scheduler would not ask them either.
@@ -35,12 +36,12 @@ if TYPE_CHECKING:
 def encode(x: Counts, rule: Rule, carriers: Sequence[int]) -> None:
     """Forbid what breaks a rule; `carriers` are the templates of the batch that have it."""
     matched = _matched(x, rule)
-    coming = matched if x.final else {t: 1 for t in carriers if t in matched}
+    uneven = rule.identity in x.batch.uneven
+    coming = matched if x.final and not uneven else {t: 1 for t in carriers if t in matched}
     spread, domains = _spread(x, rule), x.domains(rule.column)
     if spread is None or domains is None:
         _encode_loosely(x, rule, {t: 1 for t in carriers if t in matched})
         return
-    uneven = rule.identity in x.batch.uneven
     allowed = rule.ceiling(x.batch.wanted) + rule.constraint.max_skew if uneven else spread.allowed
     only_carriers = coming.keys() <= set(carriers) and not x.may_be_found(matched) and not uneven
     for code, here in domains.items():

@@ -1,0 +1,93 @@
+"""What plans promise where only a part of a layout can be carried out, and where nodes take pods with them."""
+
+from __future__ import annotations
+
+import pytest
+
+from models import Cluster
+from planner import consolidate
+from planner.documents.consolidation import ConsolidationPlan
+from tests.builders import HOST, ZONE, cluster, node, pod, spread
+from tests.planner.consolidate.test_plan import ANY, owned
+
+
+def gone(plan: ConsolidationPlan) -> list[str]:
+    """The nodes that go."""
+    return [row.node for row in plan.removed]
+
+
+def test_no_constraint_is_worse_because_another_one_ends() -> None:
+    """A DaemonSet's broken constraint goes with its node; that of web, which counted its pod, is not broken."""
+    disks = {name: {"labels": {"disk": disk}} for name, disk in {"go": "ssd", "k1": "ssd", "k2": "hdd"}.items()}
+    even = [spread("disk")]
+    found = cluster(
+        *(node(name, "b", **words) for name, words in disks.items()),
+        node("a1", "a", labels={"disk": "hdd"}),
+        pod("daemon", "go", app="web", cpu="1", owner="DaemonSet/daemon", spread=[spread(ZONE)]),
+        owned("web-1", "k1", spread=even),
+        *(owned(f"web-{number}", "k2", spread=even) for number in (2, 3, 4)),
+        pod("fills", "k1", cpu="3"),
+        pod("bare-2", "k2"),
+        pod("bare-3", "a1"),
+    )
+    assert gone(consolidate(found)) == []
+
+
+@pytest.mark.parametrize("pins", [False, True])
+def test_room_stays_free_where_a_node_is_given_back(pins: bool) -> None:
+    """Three nodes could go; the one that its DaemonSet fills is not emptied, and then only one other may go."""
+    found = cluster(
+        node("n1"),
+        node("n2"),
+        node("n3"),
+        node("n4"),
+        pod("daemon", "n2", cpu="3", owner="DaemonSet/daemon"),
+        pod("web-1", "n2", app="web", cpu="1", owner="StatefulSet/web", tolerations=ANY),
+        pod("bare", "n4", cpu="1"),
+    )
+    plan = consolidate(found, pins=pins, reserve=0.5)
+    assert len(gone(plan)) == 1
+    assert _free(found, plan) >= 0.5
+
+
+def test_a_pod_without_the_broken_constraint_may_come_after_those_that_have_it() -> None:
+    """Both on one node are too many, now as later: web-1 comes to the cheap one first, and web-2 may follow."""
+    found = cluster(
+        node("dear", labels={"type": "t3"}),
+        node("cheap", labels={"type": "t1"}),
+        node("full", cpu="1", labels={"type": "t1"}),
+        owned("web-1", "dear", spread=[spread(HOST)]),
+        owned("web-2", "dear"),
+        pod("fills", "full", cpu="1"),
+    )
+    plan = consolidate(found, prices={"t1": 1, "t3": 3}, price_label="type", pins=True)
+    assert plan.cost.bound == 2
+
+
+def _free(found: Cluster, plan: ConsolidationPlan) -> float:
+    """The share of the cpu that is free on the nodes that are kept; what nothing moves is where it was."""
+    kept = {row.node for row in plan.kept}
+    cpu = sum(item.spec.containers[0].resources.requests.get("cpu", 0) for item in found.pods)
+    return 1 - cpu / sum(item.status.allocatable["cpu"] for item in found.nodes if item.name in kept)
+
+
+def test_a_machine_that_only_keeps_room_free_is_added() -> None:
+    """Without the empty machine less would be free than was asked for."""
+    pool = {"labels": {"pool": "web", "type": "large"}}
+    found = cluster(
+        node("a", "z", cpu="8", **pool),
+        node("b", "z", cpu="4", labels={"pool": "web", "type": "middle"}),
+        node("c", "z", cpu="1", labels={"type": "least"}),
+        owned("web-1", "a", node_selector={"pool": "web"}),
+        pod("bare", "b", cpu="1"),
+        pod("bare-2", "c"),
+    )
+    rows = [
+        {"name": "large", "price": "10", "cpu": "8", "memory": "8Gi"},
+        {"name": "middle", "price": "3", "cpu": "4", "memory": "8Gi"},
+        {"name": "least", "price": "1", "cpu": "1", "memory": "8Gi"},
+        {"name": "new", "price": "1", "cpu": "4", "memory": "8Gi"},
+    ]
+    plan = consolidate(found, catalogue=rows, price_label="type", reserve=0.7)
+    assert gone(plan) == ["a"]
+    assert [row.type for row in plan.added] == ["new"]
