@@ -1,4 +1,4 @@
-"""What plans promise where only a part of a layout can be carried out, and where nodes take pods with them."""
+"""What plans promise where only a part of a layout is carried out, and where nodes take pods with them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ def gone(plan: ConsolidationPlan) -> list[str]:
 
 
 def test_no_constraint_is_worse_because_another_one_ends() -> None:
-    """A DaemonSet's broken constraint goes with its node; that of web, which counted its pod, is not broken."""
-    disks = {name: {"labels": {"disk": disk}} for name, disk in {"go": "ssd", "k1": "ssd", "k2": "hdd"}.items()}
+    """A DaemonSet's broken constraint goes with its node; that of web, which counted its pod, would break."""
+    disks = {
+        name: {"labels": {"disk": disk}} for name, disk in {"go": "ssd", "k1": "ssd", "k2": "hdd"}.items()
+    }
     even = [spread("disk")]
     found = cluster(
         *(node(name, "b", **words) for name, words in disks.items()),
@@ -35,7 +37,7 @@ def test_no_constraint_is_worse_because_another_one_ends() -> None:
 
 @pytest.mark.parametrize("pins", [False, True])
 def test_room_stays_free_where_a_node_is_given_back(pins: bool) -> None:
-    """Three nodes could go; the one that its DaemonSet fills is not emptied, and then only one other may go."""
+    """Three nodes could go; the one that a DaemonSet fills is not emptied, and then only one may go."""
     found = cluster(
         node("n1"),
         node("n2"),
@@ -51,7 +53,7 @@ def test_room_stays_free_where_a_node_is_given_back(pins: bool) -> None:
 
 
 def test_a_pod_without_the_broken_constraint_may_come_after_those_that_have_it() -> None:
-    """Both on one node are too many, now as later: web-1 comes to the cheap one first, and web-2 may follow."""
+    """Both on one node are too many, now and later: web-1 comes first, and web-2 may follow."""
     found = cluster(
         node("dear", labels={"type": "t3"}),
         node("cheap", labels={"type": "t1"}),
