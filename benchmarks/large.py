@@ -37,20 +37,21 @@ def main() -> None:
     size = BatchSize(*map(int, asked.size.split("x")))
     folder = Path(asked.dir) / f"{asked.size}-{asked.fill}-{asked.seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    batch, running = folder / "batch.json", folder / "running.json"
+    batch, solved, running = (folder / f"{name}.json" for name in ("batch", "solve", "running"))
     if not batch.exists():
         _write(batch, objects(size, asked.fill, lived_in=False, seed=asked.seed))
     print(machine("ortools", "numpy", "pydantic"))
     print(*table_head(("question", "nodes", "seconds", "CPU s", "peak MiB", "exit", "result")), sep="\n")
     for question in asked.ask or ["solve"]:
-        plan = folder / f"{question}.json"
         if question == "solve":
-            cells = measured(["solve", "-f", str(batch)], plan)
+            cells = measured(["solve", "-f", str(batch)], solved)
             running.unlink(missing_ok=True)
         else:
+            if not solved.exists():
+                measured(["solve", "-f", str(batch)], solved)
             if not running.exists():
-                _run_batch(size, asked, folder / "solve.json", running)
-            cells = measured([*QUESTIONS[question], "-f", str(running)], plan)
+                _run_batch(size, asked, solved, running)
+            cells = measured([*QUESTIONS[question], "-f", str(running)], folder / f"{question}.json")
         print(table_line([question, f"{size.nodes:,}", *cells]), flush=True)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from models import Cluster
-from planner.audit.findings import audit
+from planner.audit.findings import MOST_DOMAINS, audit
 from planner.audit.spread_counts import Owners
 from planner.documents.diff import Diff, MovedPod, NodeChanges, PendingPod, PlacedPod, WorkloadChange
 from planner.documents.move_plan import Balance
@@ -100,6 +100,8 @@ def _spread(old: Iterable[ConstraintReport], new: Iterable[ConstraintReport]) ->
         domains = [dict(row.domains) if row else {} for row in (left, right)]
         if known is None or domains[0] == domains[1]:
             continue
+        if max(map(len, domains)) > MOST_DOMAINS:
+            domains = _differing(*domains)
         yield SpreadChange(
             namespace=known.namespace,
             workload=known.workload,
@@ -112,6 +114,12 @@ def _spread(old: Iterable[ConstraintReport], new: Iterable[ConstraintReport]) ->
             skew_before=left.skew if left else 0,
             skew_after=right.skew if right else 0,
         )
+
+
+def _differing(left: Mapping[str, int], right: Mapping[str, int]) -> list[dict[str, int]]:
+    """The domains of two sides that differ, as each side has them."""
+    names = sorted({name for name, _ in left.items() ^ right.items()})
+    return [{name: side[name] for name in names if name in side} for side in (left, right)]
 
 
 def _identity(row: ConstraintReport) -> Hashable:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from planner.audit.spread_counts import SpreadCounts, take
 from planner.constraints import Violation
 from planner.constraints.inter_pod_affinity import InterPodAffinity
@@ -20,6 +22,8 @@ from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.state.state import State
 
+#: Of a constraint with more domains documents say only what changes.
+MOST_DOMAINS = 1_000
 _RELATIONAL = (NodePorts, NodeResourcesFit, VolumeBinding, InterPodAffinity)
 
 
@@ -83,10 +87,13 @@ def named(found: SpreadCounts) -> dict[str, Any]:
 
 def change_of(before: SpreadCounts | None, after: SpreadCounts) -> SpreadChange:
     """What became of a constraint's pods; it may be new."""
+    told = after.rule.counts.domains
+    if before is not None and np.count_nonzero(told) > MOST_DOMAINS:
+        told = after.differing(before)
     return SpreadChange(
         **named(after),
-        before={} if before is None else before.domains,
-        after=after.domains,
+        before={} if before is None else before.named(told),
+        after=after.named(told),
         skew_before=0 if before is None else before.skew,
         skew_after=after.skew,
     )

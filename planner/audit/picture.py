@@ -30,8 +30,8 @@ def picture(cluster: Cluster, steps: Sequence[Step] = ()) -> Picture:
     for pod, _, node in steps:
         node_of[problem.pod_index[pod]] = -1 if node is None else problem.nodes.index[node]
     now, after = State(problem, problem.node_of), State(problem, node_of)
-    before = take(problem, now)
-    pairs = [pair for pair in zip(before, take(problem, after), strict=True) if pair[0].differs(pair[1])]
+    both = zip(take(problem, now), take(problem, after), strict=True)
+    pairs = [(left, right) for left, right in both if left.differing(right).any()]
     found = [left for left, _ in pairs]
     return Picture(
         nodes=tuple(_nodes(problem, (now, after), (problem.node_of, node_of))),

@@ -40,15 +40,19 @@ class SpreadCounts:
     @property
     def domains(self) -> dict[str, int]:
         """The pods of every domain by its name."""
+        return self.named(self.rule.counts.domains)
+
+    def named(self, chosen: Mask) -> dict[str, int]:
+        """The pods of some domains by their names."""
         order, values = self.rule.column.by_name
-        counted = self.rule.counts.domains[order]
+        counted = chosen[order]
         names = values if counted.all() else compress(values, counted.tolist())
         return dict(zip(names, self.counts[order][counted].tolist(), strict=True))
 
-    def differs(self, other: SpreadCounts) -> bool:
-        """Whether some domain of the same constraint has more or fewer pods in another state."""
-        domains = self.rule.counts.domains
-        return bool((self.counts != other.counts)[domains].any())
+    def differing(self, other: SpreadCounts) -> Mask:
+        """The domains of the same constraint that have more or fewer pods in another state."""
+        differ: Mask = (self.counts != other.counts) & self.rule.counts.domains
+        return differ
 
     @property
     def skew(self) -> int:

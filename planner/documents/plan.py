@@ -119,9 +119,9 @@ class SpreadChange(DocumentPart):
     selector: str = ""
     """The pods that are counted, in kubectl's notation."""
     before: dict[str, int]
-    """By domain, matching pods before the first step."""
+    """By domain, matching pods before the first step; of more than 1,000 domains those where that changes."""
     after: dict[str, int]
-    """By domain, matching pods after the last step."""
+    """By the same domains, matching pods after the last step."""
     skew_before: int
     """The fullest domain less the global minimum, before."""
     skew_after: int

@@ -15,7 +15,7 @@ from models.objects.workload import Job
 from planner.audit.spread_counts import SpreadCounts, take
 from planner.documents.drain import BlockedNode, DrainedJob, DrainEviction, DrainPlan, DrainStep
 from planner.documents.move_plan import Balance
-from planner.documents.plan import PendingReason
+from planner.documents.plan import PendingReason, SpreadChange
 from planner.eviction import job_notes
 from planner.eviction.controllers import DELETED, GONE, SURPLUS, UNSEEN, Controllers
 from planner.eviction.jobs import Impact
@@ -237,7 +237,7 @@ class DrainRun:
             after=_balance(doubled, simulation),
             jobs=tuple(_job(job, impact) for job, impact in impacts),
             pending=tuple(_pending(doubled, simulation)),
-            spread=tuple(spread_changes(spread, take(doubled, simulation.scheduler.state))),
+            spread=tuple(_changed(spread, take(doubled, simulation.scheduler.state))),
             kubernetes=problem.kubernetes.document,
             notes=(
                 *self._cluster.notes,
@@ -347,6 +347,11 @@ def _balance(problem: Problem, simulation: ClusterSimulation) -> Balance:
         soft_excess=_excess(counts, hard=False),
         pending=len(simulation.waiting),
     )
+
+
+def _changed(before: Sequence[SpreadCounts], after: Sequence[SpreadCounts]) -> Iterator[SpreadChange]:
+    """The constraints whose domains have more or fewer pods than before."""
+    return (row for row in spread_changes(before, after) if row.before != row.after)
 
 
 def _excess(counts: Sequence[SpreadCounts], *, hard: bool) -> int:
