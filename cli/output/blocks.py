@@ -80,7 +80,8 @@ class Table:
 class SpreadRow:
     """One topology spread constraint: its pods per domain and its skew, once for every state.
 
-    `surplus` is what domains have too much in the last state; `remark` what else is to be said of it.
+    `surplus` is what domains have too much in the last state; `remark` what else is to be said of it, and
+    `unlisted` how many more domains there are, alike in all states.
     """
 
     namespace: str
@@ -93,6 +94,7 @@ class SpreadRow:
     domains: Mapping[str, tuple[int, ...]]
     surplus: Mapping[str, int]
     remark: str = ""
+    unlisted: int = 0
     is_broken: bool = False
 
     @property

@@ -100,7 +100,8 @@ def _spread(old: Iterable[ConstraintReport], new: Iterable[ConstraintReport]) ->
         domains = [dict(row.domains) if row else {} for row in (left, right)]
         if known is None or domains[0] == domains[1]:
             continue
-        if max(map(len, domains)) > MOST_DOMAINS:
+        every = domains[0].keys() | domains[1].keys()
+        if len(every) > MOST_DOMAINS:
             domains = _differing(*domains)
         yield SpreadChange(
             namespace=known.namespace,
@@ -111,6 +112,7 @@ def _spread(old: Iterable[ConstraintReport], new: Iterable[ConstraintReport]) ->
             selector=known.selector,
             before=domains[0],
             after=domains[1],
+            unlisted=len(every) - len(domains[0].keys() | domains[1].keys()),
             skew_before=left.skew if left else 0,
             skew_after=right.skew if right else 0,
         )

@@ -87,13 +87,14 @@ def named(found: SpreadCounts) -> dict[str, Any]:
 
 def change_of(before: SpreadCounts | None, after: SpreadCounts) -> SpreadChange:
     """What became of a constraint's pods; it may be new."""
-    told = after.rule.counts.domains
-    if before is not None and np.count_nonzero(told) > MOST_DOMAINS:
+    told = every = after.rule.counts.domains
+    if before is not None and np.count_nonzero(every) > MOST_DOMAINS:
         told = after.differing(before)
     return SpreadChange(
         **named(after),
         before={} if before is None else before.named(told),
         after=after.named(told),
+        unlisted=np.count_nonzero(every) - np.count_nonzero(told),
         skew_before=0 if before is None else before.skew,
         skew_after=after.skew,
     )

@@ -122,6 +122,8 @@ class SpreadChange(DocumentPart):
     """By domain, matching pods before the first step; of more than 1,000 domains those where that changes."""
     after: dict[str, int]
     """By the same domains, matching pods after the last step."""
+    unlisted: int = 0
+    """How many more domains there are, each with as many pods after as before."""
     skew_before: int
     """The fullest domain less the global minimum, before."""
     skew_after: int

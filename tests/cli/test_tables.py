@@ -8,6 +8,7 @@ from cli.output.blocks import Cell
 from cli.output.screen import Screen
 from cli.output.table import JOINT, table
 from cli.output.views.verdict import reasons
+from tests import builders
 from tests.cli.conftest import Planner
 from tests.cli.manifests import deployment, lopsided, node, pod, write
 
@@ -48,6 +49,19 @@ def test_other_findings_have_a_table_of_their_own(planner: Planner, tmp_path: Pa
     ended = planner("check", "-f", path)
     assert ended.code == 1
     assert "NodeResourcesFit" in ended.out
+
+
+def test_of_thousands_of_nodes_those_that_change_are_told(planner: Planner, tmp_path: Path) -> None:
+    """The others are counted."""
+    asked = builders.spread(builders.HOST)
+    objects = [builders.node(f"n{number}") for number in range(1_001)]
+    path = write(tmp_path / "c.json", *objects, builders.pod("new", app="web", spread=[asked]))
+    ended = planner("simulate", "-f", path)
+    assert ended.out.splitlines()[-3:] == [
+        "default Pod/new over hostname, DoNotSchedule: skew 0 -> 1, maxSkew 1; 1000 nodes as before",
+        "  now     1 node holds 0",
+        "  after   1 node holds 1",
+    ]
 
 
 def test_simulate_says_where_and_what_it_did_to_the_spread(planner: Planner, tmp_path: Path) -> None:

@@ -28,10 +28,15 @@ def short_key(key: str) -> str:
     return _WELL_KNOWN.get(key, key)
 
 
+def noun_of(key: str) -> str:
+    """What a domain of a key is called."""
+    return _NOUNS.get(short_key(key), "domain")
+
+
 def is_listed(row: SpreadRow, *, everything: bool = False) -> bool:
     """Whether the domains are told one by one, not summed up."""
     most = _MOST_NODES if short_key(row.topology_key) == "hostname" else _MOST_DOMAINS
-    return everything or len(row.domains) <= most
+    return everything or len(row.domains) + row.unlisted <= most
 
 
 def heading(row: SpreadRow, rows: Iterable[SpreadRow], *, everything: bool = False) -> str:
@@ -65,7 +70,7 @@ def too_many(surplus: int) -> str:
 
 def summed_up(row: SpreadRow, state: int) -> str:
     """`12 nodes hold 2, 3 hold 4 (1 too many on each: n1, n2, n3)`."""
-    noun = _NOUNS.get(short_key(row.topology_key), "domain")
+    noun = noun_of(row.topology_key)
     is_last = state == len(row.skews) - 1
     groups: dict[int, list[str]] = defaultdict(list)
     for domain, pods in row.domains.items():
@@ -161,9 +166,8 @@ def _all_sums(row: SpreadRow, states: Sequence[str]) -> str:
     """How many domains hold how many; of several states only the fewest and the most pods of a domain."""
     if len(states) == 1:
         return summed_up(row, 0)
-    return _side_by_side(
-        [_range([pods[state] for pods in row.domains.values()]) for state in range(len(states))]
-    )
+    ranges = [_range([pods[state] for pods in row.domains.values()]) for state in range(len(states))]
+    return _side_by_side(ranges) + (f"; {row.remark}" if row.remark else "")
 
 
 def _range(pods: Sequence[int]) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cli.output.blocks import SpreadBlock, SpreadRow
-from cli.output.forms.spreads import by_weight, short_key
+from cli.output.forms.spreads import by_weight, noun_of, short_key
+from cli.output.page import counted
 from planner.documents.figures import DomainCount
 from planner.documents.plan import ConstraintReport, SpreadChange
 
@@ -59,6 +60,8 @@ def row_after(row: SpreadChange) -> SpreadRow:
         skews=(row.skew_before, row.skew_after),
         domains={domain: (row.before.get(domain, 0), row.after.get(domain, 0)) for domain in domains},
         surplus={},
+        remark=f"{counted(row.unlisted, noun_of(row.topology_key))} as before" if row.unlisted else "",
+        unlisted=row.unlisted,
         is_broken=row.skew_after > row.max_skew,
     )
 

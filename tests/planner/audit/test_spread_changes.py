@@ -30,6 +30,7 @@ def test_of_a_drain_only_what_changes(nodes: int, listed: int) -> None:
     assert (rows[HOST].before["n0"], rows[HOST].after["n0"]) == (1, 0)
     assert lands is not None
     assert (rows[HOST].before[lands], rows[HOST].after[lands]) == (0, 1)
+    assert rows[HOST].unlisted == nodes - listed
 
 
 def test_of_a_simulation_all_constraints() -> None:
@@ -38,7 +39,8 @@ def test_of_a_simulation_all_constraints() -> None:
     found = {(row.workload, row.topology_key): row for row in rows}
     assert len(_changed(found["ReplicaSet/web", HOST])) == len(found["ReplicaSet/web", HOST].after) == 1
     alone = found["ReplicaSet/alone", HOST]
-    assert (alone.before, alone.after, alone.skew_before, alone.skew_after) == ({}, {}, 1, 1)
+    assert (alone.before, alone.after, alone.unlisted) == ({}, {}, 1_001)
+    assert (alone.skew_before, alone.skew_after) == (1, 1)
     assert set(found["ReplicaSet/web", ZONE].after) == {"a", "b"}
 
 
@@ -47,6 +49,7 @@ def test_of_two_snapshots_what_differs() -> None:
     before, after = made(1_001, one="n0", two="n2"), made(1_002, one="n0", two="n4")
     (row,) = (row for row in diff(before, after).spread if row.workload == "ReplicaSet/web")
     assert (row.before, row.after) == ({"n2": 1, "n4": 0}, {"n1001": 0, "n2": 0, "n4": 1})
+    assert row.unlisted == 999
 
 
 def test_a_report_lists_all() -> None:
