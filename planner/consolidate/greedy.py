@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import heapify, heappop, heapreplace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from planner.consolidate.removable import Removable
 from planner.moves.constraint_counts import excesses
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
-from planner.problem.nodes import Ints, Mask
+from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof.meter import Meter
 
 
@@ -126,18 +127,25 @@ class NodeRemoval:
 
     def _once_through(self) -> bool:
         """Whether any node went; every node is tried, as one that goes changes what the others hold."""
-        gone = [self.take_away(node) for node in self._emptiest() if not self._meter.over()]
-        return any(gone)
+        return any([self.take_away(node) for node in self._emptiest()])
 
     def _emptiest(self) -> Iterator[int]:
-        left = self._removable.mask & ~self.removed
-        while left.any():
-            nodes = np.flatnonzero(left)
-            used = self._trial.state.used[:, nodes]
-            share = (used / np.maximum(self._trial.problem.allocatable[:, nodes], 1)).max(axis=0)
-            node = int(nodes[np.argmin(share)])
-            left[node] = False
-            yield node
+        """Every node that may go, the emptiest next, until the work is done; meanwhile nodes only fill."""
+        nodes = np.flatnonzero(self._removable.mask & ~self.removed)
+        emptiest = [*zip(self._filled(nodes).tolist(), nodes.tolist(), strict=True)]
+        heapify(emptiest)
+        while emptiest and not self._meter.over():
+            before, node = emptiest[0]
+            now = float(self._filled(node))
+            if now > before:
+                heapreplace(emptiest, (now, node))
+            else:
+                yield heappop(emptiest)[1]
+
+    def _filled(self, nodes: Codes | int) -> NDArray[np.float64]:
+        """The share of nodes that is requested, of the resource of which it is the largest."""
+        room = np.maximum(self._trial.problem.allocatable[:, nodes], 1)
+        return np.asarray((self._trial.state.used[:, nodes] / room).max(axis=0))
 
     def take_away(self, node: int) -> bool:
         """Whether every pod of a node found another one; else nothing has changed."""
