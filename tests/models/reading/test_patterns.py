@@ -251,3 +251,16 @@ def test_what_a_pattern_must_not_take(path: tuple[str | int, ...], values: list[
     learned, plain = parsed(text, 1 << 30), parsed(text, 0)
     assert (learned.problems, learned.skipped) == (plain.problems, plain.skipped)
     assert list(map(repr, learned.objects)) == list(map(repr, plain.objects))
+
+
+@pytest.mark.parametrize("first", range(4))
+def test_a_string_that_is_like_a_mark(first: int) -> None:
+    """What stands in a hole while a pattern is made may be a pod's own name, or the time that it began."""
+    items = replicas(8)
+    for number, item in enumerate(items):
+        minute = (first + number) % 4
+        item["metadata"]["name"] = item["spec"]["nodeName"] = f"mark-{minute}" if number < 4 else f"n{number}"
+        item["metadata"]["creationTimestamp"] = f"2001-01-01T00:{minute:02}:00Z"
+    text = json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}).encode()
+    learned, plain = parsed(text, 1 << 30), parsed(text, 0)
+    assert list(map(repr, learned.objects)) == list(map(repr, plain.objects))
