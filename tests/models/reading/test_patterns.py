@@ -227,6 +227,11 @@ def volumes(name: str) -> dict[str, Any]:
     return {"containers": [container], "volumes": [{"name": name, "projected": {}}]}
 
 
+def condition(time: str) -> dict[str, Any]:
+    """One that nothing reads, since this time of a day."""
+    return {"type": "Initialized", "lastTransitionTime": f"2025-01-31{time}"}
+
+
 @pytest.mark.parametrize(
     ("path", "values"),
     [
@@ -236,6 +241,10 @@ def volumes(name: str) -> dict[str, Any]:
         (("spec",), [volumes(name) for name in ("kube-api-access-abcde", "kube-api-access-vwxyz", "data")]),
         (("metadata", "name"), ["a", "b", ""]),
         (("metadata", "creationTimestamp"), ["2025-01-31T08:00:00Z", "2025-01-31T08:00:01Z", "soon"]),
+        (
+            ("status", "conditions"),
+            [[condition(time)] for time in ("T08:00:00Z", "T08:00:01Z", "T25:00:00Z")],
+        ),
         (("metadata", "annotations"), [{key: "true"} for key in ("x/a", "x/b", "planner/exclude")]),
         (("status", "phase"), ["Running", "Pending", "Lost"]),
         (("kind",), ["Pod", "Pod", "Secret"]),
