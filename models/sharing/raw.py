@@ -55,7 +55,7 @@ def _values(plain: bytes, name: str) -> Iterator[Any]:
     if plain.lstrip()[:1] in (b"{", b"["):
         try:
             yield from [json.loads(text) for text in json_values(plain)]
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError([f"{name}: broken JSON: {error}"]) from None
         return
     import yaml
@@ -70,7 +70,10 @@ def _values(plain: bytes, name: str) -> Iterator[Any]:
 
 def _items(value: Any, name: str) -> Iterator[Manifest]:
     if isinstance(value, dict) and str(value.get("kind", "")).endswith("List"):
-        yield from (typed(item, value, name) for item in value.get("items") or ())
+        items = value.get("items") or []
+        if not isinstance(items, list):
+            raise InputError([f"{name}, items: expected a list, found {type(items).__name__}"])
+        yield from (typed(item, value, name) for item in items)
     else:
         yield typed(value, {}, name)
 

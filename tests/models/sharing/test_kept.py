@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import Cluster
+from models import Cluster, InputError
 from models.objects.annotations import READ
 from models.objects.base import KubeObject
 from models.objects.kinds import MODELS
@@ -159,3 +159,26 @@ def test_what_is_kept_of_objects_that_are_alike(items: list[dict[str, Any]], sty
     assert [line.rstrip(b",") for line in found] == [
         line.rstrip(b",") for line in shared([("a", small.encode())]).splitlines()[1:-1]
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b'{"kind": "Node", "deep": ' + b"[" * 20_000 + b"]" * 20_000 + b"}", "broken JSON: "),
+        (b'{"kind": "List", "items": 5}', "items: expected a list, found int"),
+        (b'{"kind": "List", "items": [5]}', "expected Kubernetes objects, found int"),
+        (b'{"kind": "Node"', "broken JSON: "),
+    ],
+)
+def test_what_is_no_list_of_objects(content: bytes, what: str) -> None:
+    """One line with the name of the file."""
+    with pytest.raises(InputError, match=f"^list(:|,) {what}") as caught:
+        shared([("list", content)])
+    assert len(caught.value.problems) == 1
+
+
+def test_a_condition_whose_type_is_a_map() -> None:
+    """It is left out, as those that nothing reads are."""
+    pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}, "spec": {}}
+    conditions = [{"type": {}}, {"type": "Ready", "status": "True"}]
+    assert kept({**pod, "status": {"conditions": conditions}})["status"]["conditions"] == conditions[1:]
