@@ -198,8 +198,8 @@ def _rows_of(block: _Block, known: Sequence[Sequence[bytes]]) -> Iterator[_Compa
         texts = known[number]
         holes = len(texts) - 1
         for _ in range(count):
-            values = next(columns[number]) if holes else ()
-            if len(values) != holes:
+            values = next(columns[number], None) if holes else ()
+            if values is None or len(values) != holes:
                 raise ValueError
             yield _CompactRow(texts, number, values)
     if any(next(rows, None) is not None for rows in columns.values()):

@@ -58,8 +58,21 @@ def maker(plain: KubeObject, marked: KubeObject, marks: Mapping[str, int]) -> Ma
     """
     if type(plain) is not type(marked):
         raise NoPatternError
-    found = _maker(plain, marked, (), _Holes(plain.kind, marks))
-    return found or (lambda values: plain)
+    holes = _Holes(plain.kind, marks)
+    make = _maker(plain, marked, (), holes) or (lambda values: plain)
+    unread = holes.unread_times()
+    return _checking(unread, make) if unread else make
+
+
+def _checking(times: Sequence[int], make: Maker) -> Maker:
+    """The same, where the strings in some holes have to be times although the object does not keep them."""
+
+    def checked(values: Values) -> Any:
+        for number in times:
+            _time(values[number])
+        return make(values)
+
+    return checked
 
 
 class _Holes:
@@ -70,6 +83,11 @@ class _Holes:
         self._strings = marks
         times = (text for text in marks if _TIME.fullmatch(text.encode()))
         self._times = {_time(text): marks[text] for text in times}
+        self._read = set[datetime]()
+
+    def unread_times(self) -> list[int]:
+        """The holes with times that no maker was asked for."""
+        return [number for time, number in self._times.items() if time not in self._read]
 
     def maker(self, found: object, path: Path) -> Maker:
         if not any(path[: len(free)] == free for free in self._free):
@@ -78,6 +96,7 @@ class _Holes:
             return itemgetter(self._strings[found])
         if isinstance(found, datetime) and found in self._times:
             number = self._times[found]
+            self._read.add(found)
             return lambda values: _time(values[number])
         raise NoPatternError
 

@@ -156,10 +156,14 @@ class Patterns:
 
 def object_pattern(texts: Sequence[bytes], values: Sequence[bytes], kind: str = "") -> ObjectPattern | None:
     """The pattern with these texts between its holes and values that may be in them; None if not free."""
+    plain = filled(texts, values)
     marks = [mark(value, number) for number, value in enumerate(values)]
+    if any(found in plain for found in marks):
+        # What is the same in both could not be told from a hole.
+        return None
     try:
         make = maker(
-            parse(filled(texts, values), kind),
+            parse(plain, kind),
             parse(filled(texts, marks), kind),
             {text.decode(): number for number, text in enumerate(marks)},
         )

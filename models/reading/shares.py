@@ -22,6 +22,7 @@ from models.reading.onlooker import ONLOOKER, counted
 from models.reading.parsing import parse
 from models.reading.patterns import ObjectPattern, Patterns, object_pattern
 from models.reading.problems import is_broken
+from models.reading.strict import mistakes
 from models.reading.window import Part, Window
 
 #: Starting a helper takes as long as reading some 100 MB.
@@ -153,10 +154,14 @@ class _Sender:
     def read(self, text: bytes) -> bool:
         """Send the text of an item; False where it is none."""
         try:
-            self._patterns.learn(text, parse(text, self.kind))
+            found = parse(text, self.kind)
         except ValidationError as error:
             if is_broken(error):
                 return False
+        else:
+            # As one process does it: what is wrong is told of every object.
+            if next(mistakes(text, self.kind), None) is None:
+                self._patterns.learn(text, found)
         self.send(_TEXT, text)
         return True
 

@@ -36,9 +36,9 @@ def read_file(file: BinaryIO, name: str) -> list[ManifestDocument]:
     begin = file.read(_LONG)
     if len(begin) < _LONG:
         return read_content(begin, name)
-    if file.seekable():
+    if file.seekable() and file.tell() == len(begin):
         return _read_long(file, name)
-    # What comes through a pipe is kept on disk: it may have to be read again.
+    # What comes through a pipe, or is the rest of a file, is kept on disk: it may have to be read again.
     with tempfile.TemporaryFile() as spool:
         spool.write(begin)
         shutil.copyfileobj(file, spool, _LONG)

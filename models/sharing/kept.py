@@ -42,7 +42,7 @@ def _kept(value: Any, model: type[KubeModel]) -> Any:
 def _inside(part: Any, field: ReadField, beside: Mapping[str, Any]) -> Any:
     inner = field.model_in(beside)
     if field.types is not None and isinstance(part, list):
-        part = [item for item in part if not isinstance(item, dict) or item.get("type") in field.types]
+        part = [item for item in part if not isinstance(item, dict) or str(item.get("type")) in field.types]
     if inner is not None:
         return _kept(part, inner)
     if field.meaning is Meaning.ANNOTATIONS and isinstance(part, dict):

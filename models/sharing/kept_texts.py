@@ -4,6 +4,7 @@ Objects that are printed alike are alike in what is kept of them: that is found 
 """
 
 import json
+import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -11,7 +12,7 @@ from typing import BinaryIO
 
 from pydantic import ValidationError
 
-from models.errors import InputError
+from models.reading.documents import FOOTER_WITHIN
 from models.reading.json_split import find_items, read_items
 from models.reading.parsing import parse
 from models.reading.pattern_object import mark
@@ -19,11 +20,10 @@ from models.reading.pattern_text import filled
 from models.reading.patterns import PatternMatch, Patterns
 from models.reading.window import Window
 from models.sharing.kept import kept
-from models.sharing.raw import Manifest, each_object, list_head, typed
+from models.sharing.raw import Manifest, each_object, list_head, typed, what_follows
 
 #: Of fewer bytes nothing is learned.
 _MANY_BYTES = 1 << 20
-_WHITE = b" \t\r\n"
 
 
 def each_kept(file: BinaryIO, name: str, take: Callable[[bytes], None]) -> None:
@@ -36,10 +36,22 @@ def each_kept(file: BinaryIO, name: str, take: Callable[[bytes], None]) -> None:
     if begin is None or len(plain) < _MANY_BYTES:
         each_object(plain + file.read(), name, lambda item: take(text_of(kept(item))))
         return
-    window, texts = Window(plain, file), _KeptTexts(list_head(plain, begin), name, take)
+    head = list_head(plain, begin, _footer(file))
+    window, texts = Window(plain, file), _KeptTexts(head, name, take)
     end = read_items(window, begin, texts.read, texts.recognise)
-    if not window.text[end:].lstrip(_WHITE).startswith(b"]"):
-        raise InputError([f"{name}: broken JSON"])
+    around = plain[:begin] + window.text[end:]
+    what_follows(around, head, name, lambda item: take(text_of(kept(item))))
+
+
+def _footer(file: BinaryIO) -> bytes:
+    """What a file ends with, where that can be seen without reading all of it."""
+    if not file.seekable():
+        return b""
+    place, size = file.tell(), file.seek(0, os.SEEK_END)
+    file.seek(max(size - FOOTER_WITHIN, 0))
+    found = file.read()
+    file.seek(place)
+    return found
 
 
 def text_of(item: Manifest) -> bytes:

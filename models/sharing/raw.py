@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from models.errors import InputError
-from models.reading.documents import MAGIC
+from models.reading.documents import FOOTER_WITHIN, MAGIC, list_begin
 from models.reading.json_split import each_item, find_items, json_values
 from models.reading.texts import unpacked
 
 Manifest = dict[str, Any]
-_WHITE = b" \t\r\n"
 
 
 def each_object(content: bytes, name: str, take: Callable[[Manifest], None]) -> None:
@@ -39,23 +38,39 @@ def each_object(content: bytes, name: str, take: Callable[[Manifest], None]) -> 
         take(typed(found, head, name))
         return True
 
-    head = list_head(plain, begin)
+    head = list_head(plain, begin, plain[-FOOTER_WITHIN:])
     end = each_item(plain, begin, read)
-    if not plain[end:].lstrip(_WHITE).startswith(b"]"):
-        raise InputError([f"{name}: broken JSON"])
+    what_follows(plain[:begin] + plain[end:], head, name, take)
 
 
-def list_head(plain: bytes, begin: int) -> Manifest:
-    """What the List says before its items; a list of one kind says which."""
+def what_follows(around: bytes, head: Manifest, name: str, take: Callable[[Manifest], None]) -> None:
+    """Hand over the objects of all documents behind a List, given what is around its items, and its head."""
+    listing, *documents = json_values(around)
+    try:
+        found = json.loads(listing)
+    except (ValueError, RecursionError) as error:
+        raise InputError([f"{name}: broken JSON: {error}"]) from None
+    if found.get("kind") != head.get("kind"):
+        raise InputError(
+            [f"{name}: the kind of a List has to be before its items, or at the end of the file"]
+        )
+    for document in documents:
+        each_object(document, name, take)
+
+
+def list_head(plain: bytes, begin: int, footer: bytes) -> Manifest:
+    """What the List says before its items, and its kind, which may stand behind them."""
     found: Manifest = json.loads(plain[:begin] + b"]}")
-    return found
+    known = list_begin(plain, footer)
+    return found if known is None else {"kind": f"{known[1]}List", **found}
 
 
 def _values(plain: bytes, name: str) -> Iterator[Any]:
-    if plain.lstrip()[:1] in (b"{", b"["):
+    # As a document begins with `---`, all of them are YAML, some in flow style.
+    if plain.lstrip()[:1] in (b"{", b"[") and b"\n---" not in plain:
         try:
             yield from [json.loads(text) for text in json_values(plain)]
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError([f"{name}: broken JSON: {error}"]) from None
         return
     import yaml
@@ -70,7 +85,10 @@ def _values(plain: bytes, name: str) -> Iterator[Any]:
 
 def _items(value: Any, name: str) -> Iterator[Manifest]:
     if isinstance(value, dict) and str(value.get("kind", "")).endswith("List"):
-        yield from (typed(item, value, name) for item in value.get("items") or ())
+        items = value.get("items") or []
+        if not isinstance(items, list):
+            raise InputError([f"{name}, items: expected a list, found {type(items).__name__}"])
+        yield from (typed(item, value, name) for item in items)
     else:
         yield typed(value, {}, name)
 

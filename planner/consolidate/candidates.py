@@ -14,7 +14,7 @@ import numpy as np
 
 from planner.consolidate.bound import CostBound, cost_bound
 from planner.consolidate.catalogue import Catalogue, MachineType
-from planner.consolidate.regions import cells
+from planner.consolidate.regions import cells, room_of
 from planner.consolidate.removable import Removable
 from planner.consolidate.setting import ConsolidationQuestion, Setting, named
 from planner.problem.nodes import HOSTNAME
@@ -65,7 +65,10 @@ def _useful(question: ConsolidationQuestion, catalogue: Catalogue) -> list[Machi
     every = Removable(problem.nodes.none, setting.removable.prices)
     alike = cells(setting.trial, [*setting.movable.templates], every).of
     asked = np.array([t.requests for t in problem.templates]).reshape(-1, len(problem.allocatable))
-    free = (problem.allocatable - setting.trial.state.used)[asked.any(axis=0)]
+    # Volumes may be out of reach of nodes that nothing else tells apart.
+    numbers = {template: len(setting.movable.of(template)) for template in setting.movable.templates}
+    holds = [room_of(setting.trial, template, numbers) for template in numbers]
+    free = np.vstack([(problem.allocatable - setting.trial.state.used)[asked.any(axis=0)], *holds])
     keys = {found.rule.column.key for found in setting.trial.ledger.constraints} - {HOSTNAME}
     kept: list[int] = []
     nodes = [problem.nodes.index[name] for name in machines]

@@ -1,13 +1,15 @@
 """`--survive KEY`: whichever domain of a key is lost, kube-scheduler places every pod that is made again.
 
-A plan is judged by the simulation that `planner check --survive` makes.  A search knows less: that the nodes
-outside each domain have room for all pods that are made again, in sum of every resource.
+A plan is judged by the simulation that `planner check --survive` makes.  Pods that preemption evicts in it
+are counted, too: what is made in their place finds no node.  A search knows less: that the nodes outside
+each domain have room for all pods that are made again, in sum of every resource.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,12 +25,28 @@ from planner.whatif.eviction import without_pods
 from planner.whatif.nodes import remove_nodes
 
 
+class PodsWithoutNode(NamedTuple):
+    """How many pods stay pending when a domain is lost, and how many preemption evicts by then."""
+
+    pending: int
+    evicted: int
+
+    @property
+    def pods(self) -> int:
+        """All that find no node."""
+        return self.pending + self.evicted
+
+    def is_worse(self, other: PodsWithoutNode) -> bool:
+        """Whether more pods stay pending than in another cluster, or find no node at all."""
+        return self.pending > other.pending or self.pods > other.pods
+
+
 @dataclass(frozen=True, slots=True)
 class Losses:
     """How many pods find no node when a domain of a key is lost, as the cluster is now."""
 
     key: str
-    left: Mapping[str, int]
+    of_domain: Mapping[str, PodsWithoutNode]
     #: Whether controllers make every pod again that may move: some do not where there are too many.
     all_come_again: bool
 
@@ -37,18 +55,18 @@ class Losses:
         """The domains of a key that some node has."""
         if not problem.nodes.column(key).values:
             raise InputError([f"survive: no node has the label {key}"])
-        return cls(key, _left_over(problem.cluster, key), _all_come_again(problem, movable))
+        return cls(key, _losses(problem.cluster, key), _all_come_again(problem, movable))
 
     def is_worse(self, cluster: Cluster) -> bool:
         """Whether more pods than now find no node when a domain is lost that this cluster still has."""
-        left = _left_over(cluster, self.key)
-        return any(number > self.left.get(domain, 0) for domain, number in left.items())
+        found = _losses(cluster, self.key)
+        return any(loss.is_worse(self.of_domain.get(domain, _NONE)) for domain, loss in found.items())
 
     def notes(self) -> Iterator[str]:
         """The domains whose loss leaves pods without a node already."""
-        for domain, number in self.left.items():
-            if number:
-                pods = "1 pod finds" if number == 1 else f"{number} pods find"
+        for domain, loss in self.of_domain.items():
+            if loss.pods:
+                pods = "1 pod finds" if loss.pods == 1 else f"{loss.pods} pods find"
                 yield f"when {self.key} {domain} is lost {pods} no node as the cluster is now; no more will"
 
     def room(self, problem: Problem, movable: Movable, added: Mask, thousandths: int) -> Reserve | None:
@@ -59,8 +77,8 @@ class Losses:
         column = problem.nodes.column(self.key)
         lost = [
             column.codes == column.code_of[domain]
-            for domain, number in self.left.items()
-            if not number and self.all_come_again
+            for domain, loss in self.of_domain.items()
+            if not loss.pods and self.all_come_again
         ]
         if not lost:
             return None
@@ -75,8 +93,11 @@ class Losses:
         return Reserve(np.concatenate(spare), np.concatenate(rows))
 
 
-def _left_over(cluster: Cluster, key: str) -> dict[str, int]:
-    """For every domain how many pods find no node when it is lost, without those that wait already."""
+_NONE = PodsWithoutNode(0, 0)
+
+
+def _losses(cluster: Cluster, key: str) -> dict[str, PodsWithoutNode]:
+    """What the loss of every domain leaves without a node; pods that wait already are not counted."""
     before = AtRest.of(cluster, preemption=True)
     waiting = {before.problem.pods[pod].key for pod in before.left}
     running = before.cluster()
@@ -85,7 +106,8 @@ def _left_over(cluster: Cluster, key: str) -> dict[str, int]:
         {node.metadata.labels[key] for node in cluster.nodes if key in node.metadata.labels}
     ):
         after = AtRest.of(remove_nodes(running, f"{key}={domain}"), preemption=True)
-        found[domain] = sum(after.problem.pods[pod].key not in waiting for pod in after.left)
+        pending = sum(after.problem.pods[pod].key not in waiting for pod in after.left)
+        found[domain] = PodsWithoutNode(pending, len(before.evicted) + len(after.evicted))
     return found
 
 

@@ -21,13 +21,14 @@ from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 
 @dataclass(slots=True)
 class AtRest:
-    """A cluster at rest: where the pods are, which are left, and why."""
+    """A cluster at rest: where the pods are, which are left and which preemption evicted, and why."""
 
     problem: Problem
     scheduler: Scheduler
     preemption: bool
     effort: ExplainEffort = STANDARD.explain
     left: list[int] = field(default_factory=list)
+    evicted: list[int] = field(default_factory=list)
     messages: dict[int, str] = field(default_factory=dict)
     late: dict[int, int] = field(default_factory=dict)
     _changes: int = 0
@@ -55,7 +56,7 @@ class AtRest:
 
     def _take(self, decision: SchedulingDecision, asked: dict[int, int]) -> None:
         pod, node = decision.pod, decision.node
-        self._changes += bool(decision.victims)
+        self._evicted(decision)
         if decision.message:
             self.messages[pod] = decision.message
         if node is None:
@@ -63,6 +64,10 @@ class AtRest:
             asked[int(self.problem.template_of[pod])] = self._changes
         else:
             self._placed(pod, node)
+
+    def _evicted(self, decision: SchedulingDecision) -> None:
+        self._changes += bool(decision.victims)
+        self.evicted += decision.victims
 
     def _placed(self, pod: int, node: int) -> None:
         self._changes += 1
@@ -75,7 +80,7 @@ class AtRest:
         if asked.get(template) == self._changes:
             return
         decision = self.scheduler.decide(pod)
-        self._changes += bool(decision.victims)
+        self._evicted(decision)
         if decision.node is None:
             self.messages[pod] = decision.message
             asked[template] = self._changes

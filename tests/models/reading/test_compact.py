@@ -122,6 +122,7 @@ def edited(change: Callable[[list[Any]], object]) -> bytes:
         (lambda lines: lines.append({}), "is not a whole snapshot"),
         (lambda lines: lines[1].update(order=[[7, 4]]), "is not a whole snapshot"),
         (lambda lines: lines[1].update(order=[[-1, 4]]), "is not a whole snapshot"),
+        (lambda lines: lines[1].update(order=[[0, 5]]), "is not a whole snapshot"),
         (lambda lines: lines[1]["order"].clear(), "is not a whole snapshot"),
         (lambda lines: lines[1].update(more=1), "is not a whole snapshot"),
         (lambda lines: lines[1]["columns"]["0"].pop(), "is not a whole snapshot"),

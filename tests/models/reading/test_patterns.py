@@ -152,12 +152,14 @@ class Pipe(io.BytesIO):
 
 @pytest.mark.parametrize("style", STYLES)
 def test_long_files_are_read_in_parts(style: dict[str, Any]) -> None:
-    """As they are, packed, and through a pipe, the kind behind the items: all pods come in their order."""
+    """As they are, packed, through a pipe, from some place on, the kind behind the items: all pods come."""
     count = 30_000 if "indent" not in style else 12_000
     items = [node(f"n{number}") for number in range(40)] + replicas(count)
     text = json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}, **style).encode()
     assert len(text) > 1 << 23
-    for file in (io.BytesIO(text), io.BytesIO(gzip.compress(text, 1)), Pipe(text)):
+    rest = io.BytesIO(b"read before\n" + text)
+    rest.readline()
+    for file in (io.BytesIO(text), io.BytesIO(gzip.compress(text, 1)), Pipe(text), rest):
         (document,) = read_file(file, "list")
         assert not document.problems
         names = [item.metadata.name for item in document.objects if isinstance(item, Pod)]
@@ -227,6 +229,11 @@ def volumes(name: str) -> dict[str, Any]:
     return {"containers": [container], "volumes": [{"name": name, "projected": {}}]}
 
 
+def condition(time: str) -> dict[str, Any]:
+    """One that nothing reads, since this time of a day."""
+    return {"type": "Initialized", "lastTransitionTime": f"2025-01-31{time}"}
+
+
 @pytest.mark.parametrize(
     ("path", "values"),
     [
@@ -236,6 +243,10 @@ def volumes(name: str) -> dict[str, Any]:
         (("spec",), [volumes(name) for name in ("kube-api-access-abcde", "kube-api-access-vwxyz", "data")]),
         (("metadata", "name"), ["a", "b", ""]),
         (("metadata", "creationTimestamp"), ["2025-01-31T08:00:00Z", "2025-01-31T08:00:01Z", "soon"]),
+        (
+            ("status", "conditions"),
+            [[condition(time)] for time in ("T08:00:00Z", "T08:00:01Z", "T25:00:00Z")],
+        ),
         (("metadata", "annotations"), [{key: "true"} for key in ("x/a", "x/b", "planner/exclude")]),
         (("status", "phase"), ["Running", "Pending", "Lost"]),
         (("kind",), ["Pod", "Pod", "Secret"]),
@@ -250,4 +261,17 @@ def test_what_a_pattern_must_not_take(path: tuple[str | int, ...], values: list[
     text = json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}).encode()
     learned, plain = parsed(text, 1 << 30), parsed(text, 0)
     assert (learned.problems, learned.skipped) == (plain.problems, plain.skipped)
+    assert list(map(repr, learned.objects)) == list(map(repr, plain.objects))
+
+
+@pytest.mark.parametrize("first", range(4))
+def test_a_string_that_is_like_a_mark(first: int) -> None:
+    """What stands in a hole while a pattern is made may be a pod's own name, or the time that it began."""
+    items = replicas(8)
+    for number, item in enumerate(items):
+        minute = (first + number) % 4
+        item["metadata"]["name"] = item["spec"]["nodeName"] = f"mark-{minute}" if number < 4 else f"n{number}"
+        item["metadata"]["creationTimestamp"] = f"2001-01-01T00:{minute:02}:00Z"
+    text = json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}).encode()
+    learned, plain = parsed(text, 1 << 30), parsed(text, 0)
     assert list(map(repr, learned.objects)) == list(map(repr, plain.objects))

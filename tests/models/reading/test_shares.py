@@ -61,3 +61,17 @@ def test_a_truncated_list(tmp_path: Path, cut: int) -> None:
     """Nothing is half read."""
     text = listing(replicas(COUNT), STYLES[0])
     assert shared(tmp_path / "list", text[:-cut], 1) is None
+
+
+def test_what_is_wrong_with_every_manifest_is_told(tmp_path: Path) -> None:
+    """A field that the API does not have, in manifests that are alike: a helper learns nothing of them."""
+    spec = {"containers": [{"name": "main", "image": "web"}], "nodename": "n1"}
+    items = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}"}, "spec": spec}
+        for number in range(COUNT)
+    ]
+    text = listing(items, STYLES[0])
+    found = shared(tmp_path / "list", text, 1)
+    assert found is not None
+    assert len(found.problems) == COUNT
+    assert found.problems == read_content(text, "list")[0].problems

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import Cluster
+from models import Cluster, InputError
 from models.objects.annotations import READ
 from models.objects.base import KubeObject
 from models.objects.kinds import MODELS
@@ -159,3 +159,61 @@ def test_what_is_kept_of_objects_that_are_alike(items: list[dict[str, Any]], sty
     assert [line.rstrip(b",") for line in found] == [
         line.rstrip(b",") for line in shared([("a", small.encode())]).splitlines()[1:-1]
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b'{"kind": "Node", "deep": ' + b"[" * 20_000 + b"]" * 20_000 + b"}", "broken JSON: "),
+        (b'{"kind": "List", "items": 5}', "items: expected a list, found int"),
+        (b'{"kind": "List", "items": [5]}', "expected Kubernetes objects, found int"),
+        (b'{"kind": "Node"', "broken JSON: "),
+    ],
+)
+def test_what_is_no_list_of_objects(content: bytes, what: str) -> None:
+    """One line with the name of the file."""
+    with pytest.raises(InputError, match=f"^list(:|,) {what}") as caught:
+        shared([("list", content)])
+    assert len(caught.value.problems) == 1
+
+
+def test_a_condition_whose_type_is_a_map() -> None:
+    """It is left out, as those that nothing reads are."""
+    pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}, "spec": {}}
+    conditions = [{"type": {}}, {"type": "Ready", "status": "True"}]
+    assert kept({**pod, "status": {"conditions": conditions}})["status"]["conditions"] == conditions[1:]
+
+
+def named(kind: str, number: int) -> dict[str, Any]:
+    """An object as a list of its kind has it: without saying what it is."""
+    return {"metadata": {"name": f"{kind.lower()}-{number}"}, "spec": {}}
+
+
+def listed(kind: str, count: int, *, first: bool = False) -> dict[str, Any]:
+    """A list of objects of a kind, which stands before them or, as sorted by name, behind."""
+    items = [named(kind, number) for number in range(count)]
+    head = {"kind": f"{kind}List", "apiVersion": "v1", "items": items}
+    return head if first else dict(sorted(head.items()))
+
+
+@pytest.mark.parametrize("count", [2, 30_000])
+@pytest.mark.parametrize("between", ["", "\n", "\n---\n"])
+def test_no_document_of_a_file_is_lost(count: int, between: str) -> None:
+    """Whatever the first one is, of any size: a list of a kind, or an object."""
+    node = {"kind": "Node", "apiVersion": "v1", **named("Node", 7)}
+    documents = [listed("Node", 1, first=True), listed("Pod", 1), node]
+    for several in (documents, [*reversed(documents)], [listed("Pod", count, first=True), node]):
+        content = between.join(map(json.dumps, several)).encode()
+        found = json.loads(shared([("list", content)]))["items"]
+        numbers = (range(len(one.get("items", [one]))) for one in several)
+        assert len(found) == sum(map(len, numbers))
+        assert {item["kind"] for item in found} == {"Node", "Pod"}
+
+
+@pytest.mark.parametrize("count", [2, 30_000])
+def test_the_kind_of_a_list_may_be_behind_its_items(count: int) -> None:
+    """Of two such lists in a file only the last one's is found; a line says so."""
+    content = json.dumps(listed("Pod", count)).encode()
+    assert {item["kind"] for item in json.loads(shared([("list", content)]))["items"]} == {"Pod"}
+    with pytest.raises(InputError, match="the kind of a List has to be before its items"):
+        shared([("list", content + json.dumps(listed("Node", 1)).encode())])

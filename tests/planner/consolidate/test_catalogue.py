@@ -17,7 +17,7 @@ from planner.documents.consolidation import ConsolidationPlan
 from planner.proof.clock import Clock
 from planner.proof.meter import Meter
 from tests import seeds
-from tests.builders import HOST, ZONE, cluster, node, replica, scaled, spread
+from tests.builders import HOST, ZONE, claim, cluster, node, pod, replica, scaled, spread, volume
 from tests.planner.consolidate.drawn import Drawn, cases
 from tests.planner.consolidate.test_plan import owned, priced
 
@@ -133,6 +133,26 @@ def test_types_that_another_makes_superfluous_are_left_out() -> None:
     question = ConsolidationQuestion(found, {"x": "1"})
     tried = candidates(question, Catalogue.of(found, rows, TYPE), Meter(5.0, Clock(10)))
     assert {machine.name for machine in tried.setting.machines.values()} == {"x", "half"}
+
+
+def test_a_machine_that_reaches_a_volume_is_not_superfluous() -> None:
+    """The same type in zone a is no better than that in zone b, where the pod's volume is."""
+    name = {"namespace": "default", "name": "data"}
+    found = cluster(
+        node("n1", "a", labels={TYPE: "old"}),
+        node("n2", "b", labels={TYPE: "old"}),
+        pod("bare", "n1"),
+        owned("web-1", "n2", claims=["data"]),
+        volume("pv", ["b"], claimRef={"kind": "PersistentVolumeClaim", **name}),
+        claim("data", "pv"),
+    )
+    rows = [
+        {"name": kind, "price": price, "cpu": "4", "memory": "8Gi"}
+        for kind, price in (("old", "2"), ("new", "1"))
+    ]
+    plan = consolidate(found, catalogue=rows, pins=True)
+    assert [(row.type, row.zone) for row in plan.added] == [("new", "b")]
+    assert (plan.cost.after, plan.cost.bound, plan.status) == (3, 3, "Optimal")
 
 
 def test_no_bound_where_machines_would_be_domains() -> None:

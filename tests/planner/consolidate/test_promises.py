@@ -93,3 +93,16 @@ def test_a_machine_that_only_keeps_room_free_is_added() -> None:
     plan = consolidate(found, catalogue=rows, price_label="type", reserve=0.7)
     assert gone(plan) == ["a"]
     assert [row.type for row in plan.added] == ["new"]
+
+
+@pytest.mark.parametrize(("price", "moves"), [(4, 0), (3, 0), (2, 1)])
+def test_nothing_is_done_where_free_room_costs_more_than_is_paid(price: int, moves: int) -> None:
+    """Half of the only node is to be free and is not: the larger machine pays where it is cheaper."""
+    found = cluster(node("n1", labels={"type": "own"}), owned("web-1", "n1", cpu="3"))
+    rows = [
+        {"name": "own", "price": "3", "cpu": "4", "memory": "8Gi"},
+        {"name": "new", "price": str(price), "cpu": "8", "memory": "8Gi"},
+    ]
+    plan = consolidate(found, catalogue=rows, price_label="type", reserve=0.5)
+    assert (plan.cost.after, plan.cost.bound, len(plan.steps)) == (min(price, 3), min(price, 3), moves)
+    assert plan.status == "Optimal"

@@ -118,6 +118,20 @@ def test_what_is_lost_already_is_said() -> None:
     assert plan.removed
 
 
+def test_pods_that_preemption_evicts_find_no_node() -> None:
+    """Without b3 api comes to b1 or b2 when zone a is lost: a pod of web, less important, had to go."""
+    words = {"cpu": "3", "priority": 0}
+    found = cluster(
+        *(node(name, name[0], cpu="5") for name in ("a1", "b1", "b2", "b3")),
+        pod("api-0", "a1", app="api", owner="ReplicaSet/api", **words | {"priority": 10}),
+        pod("web-1", "b1", app="web", owner="ReplicaSet/web", **words),
+        pod("web-2", "b2", app="web", owner="ReplicaSet/web", **words),
+    )
+    assert len(consolidate(found).removed) == 1
+    plan = consolidate(found, pins=True, survive=ZONE, time_limit=5)
+    assert plan.removed == ()
+
+
 def test_a_key_that_no_node_has() -> None:
     """One line says so."""
     with pytest.raises(InputError, match="no node has the label rack"):
