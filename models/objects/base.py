@@ -62,9 +62,11 @@ class KubeModel(BaseModel):
         if deep:
             return super().model_copy(update=update, deep=True)
         put, update = object.__setattr__, update or {}
-        made = type(self).__new__(type(self))
+        made, fields_set = type(self).__new__(type(self)), self.__pydantic_fields_set__
+        if not fields_set.issuperset(update):
+            fields_set = fields_set.union(update)
         put(made, "__dict__", {**self.__dict__, **update})
-        put(made, "__pydantic_fields_set__", self.__pydantic_fields_set__ | update.keys())
+        put(made, "__pydantic_fields_set__", fields_set)
         put(made, "__pydantic_extra__", None)
         put(made, "__pydantic_private__", None)
         return made

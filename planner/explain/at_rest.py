@@ -17,6 +17,7 @@ from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
+from planner.state.state import State
 
 
 @dataclass(slots=True)
@@ -33,6 +34,7 @@ class AtRest:
     _changes: int = 0
     _claiming: list[tuple[int, int]] = field(default_factory=list)
     _budgets: Budgets | None = None
+    _start: tuple[State, Sequence[tuple[int, int]]] | None = None
 
     @classmethod
     def of(
@@ -128,9 +130,11 @@ class AtRest:
         return replace(problem.cluster, pods=tuple(found))
 
     @property
-    def places(self) -> tuple[Codes, Sequence[tuple[int, int]]]:
-        """The node of every pod, but for the pods whose claims are bound when they are bound again."""
-        node_of: Codes = self.scheduler.state.node_of.astype(np.int32)
-        staying = [(pod, node) for pod, node in self._claiming if node_of[pod] == node]
-        node_of[[pod for pod, _ in staying]] = -1
-        return node_of, staying
+    def start(self) -> tuple[State, Sequence[tuple[int, int]]]:
+        """A fresh state with all pods in place, but for those that bind claims, and the nodes of these."""
+        if self._start is None:
+            node_of: Codes = self.scheduler.state.node_of.astype(np.int32)
+            staying = [(pod, node) for pod, node in self._claiming if node_of[pod] == node]
+            node_of[[pod for pod, _ in staying]] = -1
+            self._start = State(self.problem.varied(node_of)), staying
+        return self._start
