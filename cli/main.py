@@ -179,14 +179,15 @@ def check(
 
             with doing(f"losing each domain of {key}"):
                 surveys.append(scope.of_survival(lose(cluster, key), cluster))
-        with doing("counting pods by domain"):
-            found = scope.of_check(audit(cluster), cluster)
-        if metrics is not None:
-            from cli.output.metrics import write_metrics
+        if not surveys or metrics is not None:
+            with doing("counting pods by domain"):
+                found = scope.of_check(audit(cluster), cluster)
+            if metrics is not None:
+                from cli.output.metrics import write_metrics
 
-            write_metrics(metrics, found, surveys, time.time())
-        if not surveys:
-            return Looked(found, cluster, bool(found.violations))
+                write_metrics(metrics, found, surveys, time.time())
+            if not surveys:
+                return Looked(found, cluster, bool(found.violations))
         from planner.documents.survival import together
 
         return Looked(together(surveys), cluster, any(survey.failures for survey in surveys))

@@ -20,6 +20,9 @@ from models.snapshot import Snapshot
 
 _S = TypeVar("_S", bound=Snapshot)
 
+#: The status of a pod that was made just now.
+_NEW = PodStatus()
+
 
 def reconcile(cluster: _S, gone: Iterable[Pod] = ()) -> _S:
     """The cluster with the pods that its controllers make next.
@@ -130,7 +133,9 @@ def _same_owner(one: Pod, other: Pod) -> bool:
 
 def _again(old: Pod, name: str, spec: PodSpec) -> Pod:
     """The pod as it is made anew: without a time, a status, or what was noted on the old one alone."""
-    annotations = {key: text for key, text in old.metadata.annotations.items() if key != DELETION_COST}
+    annotations = old.metadata.annotations
+    if DELETION_COST in annotations:
+        annotations = {key: text for key, text in annotations.items() if key != DELETION_COST}
     metadata = old.metadata.model_copy(
         update={
             "name": name,
@@ -140,7 +145,7 @@ def _again(old: Pod, name: str, spec: PodSpec) -> Pod:
             "deletion_timestamp": None,
         }
     )
-    return old.model_copy(update={"metadata": metadata, "spec": spec, "status": PodStatus()})
+    return old.model_copy(update={"metadata": metadata, "spec": spec, "status": _NEW})
 
 
 def _admitted(pods: Iterable[NewPod], admission: Admission) -> Iterator[Pod]:

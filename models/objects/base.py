@@ -1,8 +1,9 @@
 """What every Kubernetes object shares: field spelling, metadata, owners."""
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -55,6 +56,20 @@ class KubeModel(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="ignore", defer_build=True, alias_generator=kubernetes_name, populate_by_name=True
     )
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """The same with other values for some fields: what pydantic makes, in half the time."""
+        if deep:
+            return super().model_copy(update=update, deep=True)
+        put, update = object.__setattr__, update or {}
+        made, fields_set = type(self).__new__(type(self)), self.__pydantic_fields_set__
+        if not fields_set.issuperset(update):
+            fields_set = fields_set.union(update)
+        put(made, "__dict__", {**self.__dict__, **update})
+        put(made, "__pydantic_fields_set__", fields_set)
+        put(made, "__pydantic_extra__", None)
+        put(made, "__pydantic_private__", None)
+        return made
 
     @classmethod
     def __get_pydantic_core_schema__(

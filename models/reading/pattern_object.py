@@ -103,6 +103,8 @@ class _Holes:
 
 def _maker(plain: Any, marked: Any, path: Path, holes: _Holes) -> Maker | None:
     """What makes this part; None where it is the same in all objects."""
+    if plain is marked:
+        return None
     if type(plain) is not type(marked):
         raise NoPatternError
     if isinstance(plain, BaseModel):

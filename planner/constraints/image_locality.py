@@ -8,6 +8,7 @@ are mounted as volumes add theirs; from 1.37 on they raise the upper bound as a 
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cached_property
 
 import numpy as np
 
@@ -30,15 +31,20 @@ class ImageLocality(Score):
 
     def __init__(self, problem: Problem, state: State) -> None:
         super().__init__(problem, state)
-        self._sizes: dict[str, dict[int, int]] = defaultdict(dict)
+        self._known: ArrayCache[Ints] = ArrayCache(self.nodes.size)
+
+    @cached_property
+    def _sizes(self) -> dict[str, dict[int, int]]:
+        """The size of every image on the nodes, by position, that have it; read when nodes compete."""
+        found: dict[str, dict[int, int]] = defaultdict(dict)
         sizes: dict[str, int] = {}
-        for node in problem.cluster.nodes:
-            position = self.nodes.index[node.name]
+        for node in self.problem.cluster.nodes:
+            position = self.nodes.index[node.name] if node.status.images else -1
             for image in node.status.images:
                 for name in image.names:
                     # The program's cache keeps the size that it heard of first, for all nodes.
-                    self._sizes[name][position] = sizes.setdefault(name, image.size_bytes)
-        self._known: ArrayCache[Ints] = ArrayCache(self.nodes.size)
+                    found[name][position] = sizes.setdefault(name, image.size_bytes)
+        return found
 
     def score(self, template: Template, feasible: Feasible) -> Ints | int:
         if not self._sizes:

@@ -88,8 +88,9 @@ class LinearModel:
     def __init__(self, cp: cp_model.CpModel) -> None:
         proto = cp.proto
         self._cp = cp
-        self._low = np.array([variable.domain[0] for variable in proto.variables], np.int64)
-        self._high = np.array([max(variable.domain) for variable in proto.variables], np.int64)
+        domains = [variable.domain for variable in proto.variables]
+        self._low = np.array([domain[0] for domain in domains], np.int64)
+        self._high = np.array([domain[len(domain) - 1] for domain in domains], np.int64)
         terms: list[tuple[list[int], list[int]]] = []
         low, high = [], []
         for row in proto.constraints:
@@ -106,12 +107,9 @@ class LinearModel:
             low,
             high,
         )
-
-    @staticmethod
-    def is_linear(cp: cp_model.CpModel) -> bool:
-        """Whether it has nothing but linear rows without conditions, and intervals."""
-        return all(len(variable.domain) == _INTERVAL for variable in cp.proto.variables) and all(
-            _is_plain(row) for row in cp.proto.constraints
+        #: Whether nothing was left out: all rows are linear and without conditions, all domains intervals.
+        self.is_complete = len(terms) == len(proto.constraints) and all(
+            len(domain) == _INTERVAL for domain in domains
         )
 
     def bound(self, goal: _Largest, meter: Meter) -> int:

@@ -166,9 +166,8 @@ class BatchModel:
 
         Where the bound of the linear relaxation is not reached, CP-SAT goes on from what was found.
         """
-        if not LinearModel.is_linear(self.counts.cp):
-            return None
-        found = LinearModel(self.counts.cp).solve(goals, meter)
+        linear = LinearModel(self.counts.cp)
+        found = linear.solve(goals, meter) if linear.is_complete else None
         if found is None:
             return None
         coming = {(t, cell): int(found.values[v.index]) for t, cell, v in self.counts.coming()}

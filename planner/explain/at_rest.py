@@ -17,6 +17,7 @@ from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
+from planner.state.state import State
 
 
 @dataclass(slots=True)
@@ -34,11 +35,18 @@ class AtRest:
     _changes: int = 0
     _claiming: list[tuple[int, int]] = field(default_factory=list)
     _budgets: Budgets | None = None
+    _start: tuple[State, Sequence[tuple[int, int]]] | None = None
 
     @classmethod
-    def of(cls, cluster: Cluster, preemption: bool, effort: ExplainEffort = STANDARD.explain) -> AtRest:
-        """Run the queue until it has nothing more to give."""
-        problem = Problem(cluster)
+    def of(
+        cls,
+        cluster: Cluster,
+        preemption: bool,
+        effort: ExplainEffort = STANDARD.explain,
+        before: Problem | None = None,
+    ) -> AtRest:
+        """Run the queue until it has nothing more to give; quicker where `before` has compiled the pods."""
+        problem = Problem(cluster, before)
         static = cls(problem, Scheduler(problem, preemption=preemption), preemption, effort)
         static._run()
         return static
@@ -49,7 +57,7 @@ class AtRest:
             self._take(decision, asked)
         for _ in range(self.effort.rounds_to_rest):
             before = self._changes
-            for pod in [pod for pod in self.left if not self.is_gated(pod)]:
+            for pod in [pod for pod in self.left if not self.problem.held_back(pod)]:
                 self._retry(pod, asked)
             if self._changes == before:
                 break
@@ -127,9 +135,11 @@ class AtRest:
         return replace(problem.cluster, pods=tuple(found))
 
     @property
-    def places(self) -> tuple[Codes, Sequence[tuple[int, int]]]:
-        """The node of every pod, but for the pods whose claims are bound when they are bound again."""
-        node_of: Codes = self.scheduler.state.node_of.astype(np.int32)
-        staying = [(pod, node) for pod, node in self._claiming if node_of[pod] == node]
-        node_of[[pod for pod, _ in staying]] = -1
-        return node_of, staying
+    def start(self) -> tuple[State, Sequence[tuple[int, int]]]:
+        """A fresh state with all pods in place, but for those that bind claims, and the nodes of these."""
+        if self._start is None:
+            node_of: Codes = self.scheduler.state.node_of.astype(np.int32)
+            staying = [(pod, node) for pod, node in self._claiming if node_of[pod] == node]
+            node_of[[pod for pod, _ in staying]] = -1
+            self._start = State(self.problem.varied(node_of)), staying
+        return self._start

@@ -38,9 +38,9 @@ class TrialState:
 
     def __init__(self, static: AtRest, nodes: Iterable[Node] | None, more: Sequence[Pod]) -> None:
         base = static.problem
-        node_of, claiming = static.places
-        problem = base.varied(node_of, nodes, more)
-        self.scheduler = Scheduler(problem, preemption=static.preemption)
+        start, claiming = static.start
+        problem = base.varied(start.problem.node_of, nodes, more)
+        self.scheduler = Scheduler(problem, preemption=static.preemption, before=start)
         state = self.scheduler.state
         for pod, node in claiming:
             state.bind(pod, problem.nodes.index[base.nodes.names[node]])

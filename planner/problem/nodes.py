@@ -94,6 +94,10 @@ class NodeAxis:
         places = {id(node): position for position, node in enumerate(self.nodes)}
         return np.array([places.get(id(node), -1) for node in others.nodes], np.int32)
 
+    def positions_of(self, others: NodeAxis) -> Codes:
+        """For each of the other nodes, all of which are here, its position."""
+        return np.array([self.index[name] for name in others.names], np.int32)
+
     def column(self, key: str) -> Column:
         """The label `key` of every node."""
         found = self._columns.get(key)

@@ -7,7 +7,8 @@ template; whatever depends on where pods *are* lives in `state.py`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Hashable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -17,8 +18,11 @@ import numpy as np
 from models import Cluster
 from models.admission.chain import is_new
 from models.collector import collector_paused
+from models.objects.custom_workload import is_custom
 from models.objects.node import Node
 from models.objects.pod import Pod
+from models.objects.selectors import LabelSelector
+from models.objects.workload import ReplicaSet, StatefulSet
 from planner.problem.derived import forget
 from planner.problem.device_claims import DeviceClaims
 from planner.problem.eligibility import Eligibility, affinity_part
@@ -65,7 +69,7 @@ class Problem:
         self.nodes = NodeAxis(cluster.nodes)
         pods = [pod for pod in cluster.pods if self._concerns(pod)]
         self.pods: tuple[Pod, ...] = tuple(pods)
-        self.pod_index = {pod.key: position for position, pod in enumerate(pods)}
+        self.pod_index: MutableMapping[str, int] = {pod.key: place for place, pod in enumerate(pods)}
         self.node_of: Codes = np.array(
             [self.nodes.index[pod.spec.node_name] if pod.spec.node_name else -1 for pod in pods],
             np.int32,
@@ -116,8 +120,7 @@ class Problem:
             varied.cluster = replace(self.cluster, nodes=tuple(nodes))
             varied.nodes = NodeAxis(nodes, self.nodes)
             varied.allocatable = varied._read_allocatable(self)
-            moved = [varied.nodes.index[name] for name in self.nodes.names]
-            positions: Codes = np.array([*moved, -1], np.int32)
+            positions: Codes = np.append(varied.nodes.positions_of(self.nodes), -1)
             varied.node_of = positions[node_of]
         else:
             varied.node_of = node_of
@@ -139,7 +142,7 @@ class Problem:
             for number, pod in enumerate(more, start=first)
         )
         self.pods += tuple(more)
-        self.pod_index = self.pod_index | {pod.key: known + i for i, pod in enumerate(more)}
+        self.pod_index = ChainMap({pod.key: known + i for i, pod in enumerate(more)}, self.pod_index)
         places = [self.nodes.index[pod.spec.node_name] if pod.spec.node_name else -1 for pod in more]
         self.node_of = np.append(self.node_of, np.array(places, np.int32))
         self.template_of = np.append(self.template_of, np.arange(first, len(self.templates)))
@@ -300,6 +303,15 @@ class Problem:
     def labels(self) -> LabelIndex:
         """The templates by label."""
         return LabelIndex(self.templates)
+
+    @cached_property
+    def workload_selectors(self) -> dict[tuple[str, str], LabelSelector | None]:
+        """The selectors of the ReplicaSets and StatefulSets that kube-scheduler knows, by kind and key."""
+        workloads: tuple[ReplicaSet | StatefulSet, ...] = (
+            *self.cluster.replica_sets,
+            *self.cluster.stateful_sets,
+        )
+        return {(found.kind, found.key): found.spec.selector for found in workloads if not is_custom(found)}
 
     @cached_property
     def namespace_labels(self) -> dict[str, Mapping[str, str]]:

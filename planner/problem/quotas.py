@@ -8,7 +8,7 @@ of them beyond `hard`.  What has ended counts for `count/pods` alone.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
@@ -36,7 +36,7 @@ class PodsOfCluster(Protocol):
     """What quotas read of a `Problem`, which asks them itself which new pods are refused."""
 
     cluster: Cluster
-    pod_index: dict[str, int]
+    pod_index: MutableMapping[str, int]
     template_of: Ints
 
     def requests_of(self, pod: Pod) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import is_, itemgetter
 
 from models import Cluster
@@ -70,34 +71,42 @@ class Grouping:
     def __init__(
         self, pods: Sequence[Pod], selected_keys: frozenset[str], known: Grouping | None = None
     ) -> None:
-        """Of the pods; where `known` is the grouping of the first of them, only the others are looked at."""
-        begun = known is not None and known._begins(pods, selected_keys)
+        """Of the pods; of those that `known` grouped by the same labels nothing is looked at again."""
         self._pods = pods
-        self._selected_keys = selected_keys
-        self.examples: list[tuple[Pod, Mapping[str, str]]] = [*known.examples] if known and begun else []
-        self.template_of: list[int] = [*known.template_of] if known and begun else []
-        self._numbers: dict[Hashable, int] = {**known._numbers} if known and begun else {}
+        self._selected_keys: frozenset[str] = selected_keys
+        alike = known if known is not None and known._selected_keys == selected_keys else None
+        begun = alike if alike is not None and alike._begins(pods) else None
+        self.examples: list[tuple[Pod, Mapping[str, str]]] = [*begun.examples] if begun else []
+        self.template_of: list[int] = [*begun.template_of] if begun else []
+        self._numbers: dict[Hashable, int] = {**begun._numbers} if begun else {}
         self._by_place = not selected_keys.isdisjoint(PLACE_LABELS)
         self._spec_keys: dict[Hashable, str] = {}
+        seen = alike._seen if alike is not None and begun is None else {}
+        keys = [*alike._numbers] if alike is not None else []
         # Pods that were read by a pattern share the very objects of which their key is made.
         numbers: dict[Hashable, int] = {}
         for pod in pods[len(self.template_of) :]:
-            parts = _shared_parts(pod)
+            before = seen.get(id(pod))
+            parts = _shared_parts(pod) if before is None else before
             number = numbers.get(parts)
             if number is None:
-                number = self._number(pod)
-                if _says_all(pod):
+                number = self._number(pod, None if before is None else keys[before])
+                if before is not None or _says_all(pod):
                     numbers[parts] = number
             self.template_of.append(number)
 
-    def _begins(self, pods: Sequence[Pod], selected_keys: frozenset[str]) -> bool:
-        """Whether the first of some pods are these very ones, told apart by the same labels."""
-        enough = len(self._pods) <= len(pods) and selected_keys == self._selected_keys
-        return enough and all(map(is_, self._pods, pods))
+    def _begins(self, pods: Sequence[Pod]) -> bool:
+        """Whether the first of some pods are these very ones."""
+        return len(self._pods) <= len(pods) and all(map(is_, self._pods, pods))
 
-    def _number(self, pod: Pod) -> int:
+    @cached_property
+    def _seen(self) -> dict[int, int]:
+        """The template of every pod by the pod's id, which nothing else has while the pod is kept here."""
+        return dict(zip(map(id, self._pods), self.template_of, strict=True))
+
+    def _number(self, pod: Pod, key: Hashable | None) -> int:
         labels = {key: value for key, value in pod.metadata.labels.items() if key in self._selected_keys}
-        number = self._numbers.setdefault(self._key(pod, labels), len(self._numbers))
+        number = self._numbers.setdefault(key or self._key(pod, labels), len(self._numbers))
         if number == len(self.examples):
             self.examples.append((pod, labels))
         return number

@@ -53,9 +53,11 @@ class Scheduler:
         preemption: bool = True,
         seed: int | None = None,
         explain: bool = False,
+        before: State | None = None,
     ) -> None:
+        """Over the snapshot's own placement; quicker where that is, but for nodes and more pods, `before`."""
         self.problem = problem
-        self.state = State(problem)
+        self.state = State(problem, before=before)
         self._draws = None if seed is None else Draws(problem, seed)
         self._explain = explain
         self._nominations = Nominations(problem, self.state)

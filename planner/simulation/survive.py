@@ -53,7 +53,7 @@ class _Losses:
         self._waiting = {before.problem.pods[pod].key for pod in before.left}
         """Pods that were pending before are no part of any loss."""
         self._running = before.cluster()
-        self._problem = Problem(self._running)
+        self._problem = Problem(self._running, before.problem)
 
     def one_by_one(self) -> Iterator[DomainLoss]:
         """All losses in the order of the domains; what is meanwhile by a second process where that pays."""
@@ -62,10 +62,11 @@ class _Losses:
             pipe = None
             if len(self._running.pods) >= self._before.effort.pods_for_two and has_second_core():
                 pipe = stack.enter_context(forked(self._answer))
-            for domain in _told(self._domains):
+            for number, domain in enumerate(_told(self._domains)):
+                if number:
+                    # A cluster at rest has circles of references, and the next domain needs nothing of it.
+                    gc.collect()
                 yield self._lose(domain, pipe)
-                # A cluster at rest has circles of references, and the next domain needs nothing of it.
-                gc.collect()
 
     def _answer(self, pipe: Connection) -> None:
         """In the second process: for each domain which pods are pending meanwhile, if they are more."""
@@ -77,7 +78,7 @@ class _Losses:
         running, before = self._running, self._before
         gone = {node.name for node in running.nodes if node.metadata.labels.get(self._key) == domain}
         removed = remove_nodes(running, f"{self._key}={domain}")
-        after = AtRest.of(removed, before.preemption, before.effort)
+        after = AtRest.of(removed, before.preemption, before.effort, self._problem)
         left = _left(after, self._waiting)
         _tell(pipe, len(left))
         rows = tuple(_workloads(self._problem, gone, after, left))
@@ -103,7 +104,7 @@ class _Losses:
     def _meanwhile(self, domain: str, left: Callable[[], int]) -> tuple[LostPending, ...]:
         """The pods pending while the nodes are unreachable; none where they are not more than `left`."""
         unreachable = lose_contact(self._running, f"{self._key}={domain}")
-        meanwhile = AtRest.of(unreachable, self._before.preemption, self._before.effort)
+        meanwhile = AtRest.of(unreachable, self._before.preemption, self._before.effort, self._problem)
         more = _left(meanwhile, self._waiting)
         return tuple(_pending(meanwhile, more)) if len(more) > left() else ()
 

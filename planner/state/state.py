@@ -45,8 +45,11 @@ class State:
     """The load of every node, the node of every pod, and the tallies, all current."""
 
     @collector_paused()
-    def __init__(self, problem: Problem, node_of: Codes | None = None) -> None:
-        """The snapshot's own placement, or the given one: a node for every pod, -1 for pending."""
+    def __init__(self, problem: Problem, node_of: Codes | None = None, before: State | None = None) -> None:
+        """The snapshot's own placement, or the given one: a node for every pod, -1 for pending.
+
+        Quicker with a fresh state of the problem that this one was varied from, its pods in the same places.
+        """
         self.problem = problem
         self.node_of = np.full(len(problem.pods), -1, np.intp)
         self.pods_on: list[list[int]] = []
@@ -65,7 +68,10 @@ class State:
         self._template_of: list[int] = problem.template_of.tolist()
         self._requests = [template.requests for template in problem.templates]
         self._scored = [template.scored for template in problem.templates]
-        self._load(problem.node_of if node_of is None else node_of)
+        if before is None:
+            self._load(problem.node_of if node_of is None else node_of)
+        else:
+            self._take_over(before)
 
     def _load(self, node_of: Codes) -> None:
         problem = self.problem
@@ -79,6 +85,26 @@ class State:
         self._table = _columns(self._requests, len(problem.resources))
         self.used: Ints = _summed(self._table[:, templates], nodes, size)
         self.scored: Ints = _summed(_columns(self._scored, 2)[:, templates], nodes, size)
+
+    def _take_over(self, before: State) -> None:
+        """The loads of a state with the same pods in the same places, and those of further pods."""
+        problem, known = self.problem, len(before.node_of)
+        self.node_of[:] = problem.node_of
+        places = problem.nodes.positions_of(before.problem.nodes)
+        size = problem.nodes.size
+        self.used, self.scored = np.zeros((len(before.used), size), np.int64), np.zeros((2, size), np.int64)
+        self.used[:, places], self.scored[:, places] = before.used, before.scored
+        self.pods_on = [[] for _ in range(size)]
+        for place, pods in zip(places.tolist(), before.pods_on, strict=True):
+            self.pods_on[place] = pods.copy()
+        more = self._requests[before._table.shape[1] :]
+        self._table = np.concatenate((before._table, _columns(more, len(before._table))), axis=1)
+        for pod, node in enumerate(self.node_of[known:].tolist(), start=known):
+            if node >= 0:
+                template = self._template_of[pod]
+                self.pods_on[node].append(pod)
+                self.used[:, node] += self._requests[template]
+                self.scored[:, node] += self._scored[template]
 
     def load_of(self, pods: Codes) -> Ints:
         """What some of the placed pods use together: a row for every resource, a column for every node."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from models.objects.affinity import TopologySpreadConstraint
-from models.objects.custom_workload import is_custom
 from models.objects.scheduler_config import PodTopologySpreadArgs
 from models.objects.selectors import LabelSelector, LabelSelectorRequirement
-from models.objects.workload import ReplicaSet, StatefulSet
 from planner.problem.nodes import HOSTNAME
 from planner.problem.problem import Problem
 from planner.problem.selection import Selection
@@ -68,10 +66,7 @@ class _Groups:
             if service.spec.selector:
                 self._services[service.namespace].append(service.spec.selector)
         self._plain = {found.key: found.spec.selector for found in cluster.replication_controllers}
-        self._selectors = {
-            "ReplicaSet": _selectors_of(cluster.replica_sets),
-            "StatefulSet": _selectors_of(cluster.stateful_sets),
-        }
+        self._selectors = problem.workload_selectors
 
     def selector(self, template: Template) -> LabelSelector:
         """All their selectors in one; empty when there are none."""
@@ -85,13 +80,8 @@ class _Groups:
         key = f"{template.namespace}/{owner.name}"
         if owner.kind == "ReplicationController":
             wanted.update(self._plain.get(key, {}))
-        more = self._selectors.get(owner.kind, {}).get(key)
+        more = self._selectors.get((owner.kind, key))
         return LabelSelector(match_labels=wanted, match_expressions=_requirements(more))
-
-
-def _selectors_of(workloads: Sequence[ReplicaSet | StatefulSet]) -> dict[str, LabelSelector | None]:
-    """Their selectors by key; of the workloads of others kube-scheduler knows nothing."""
-    return {found.key: found.spec.selector for found in workloads if not is_custom(found)}
 
 
 def _with_own_labels(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> LabelSelector | None:

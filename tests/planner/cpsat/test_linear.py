@@ -58,8 +58,9 @@ def test_no_placement_exceeds_the_bound_and_what_is_found_holds(number: int | No
     """Beside CP-SAT: the first goal's bound is never below the best, and its value never above."""
     for seed in [number] if number is not None else seeds.seeds(60):
         cp, x, goals = drawn(seed)
-        assert LinearModel.is_linear(cp)
-        answer = LinearModel(cp).solve(goals, Meter.of(30))
+        linear = LinearModel(cp)
+        assert linear.is_complete
+        answer = linear.solve(goals, Meter.of(30))
         cp.proto.clear_objective()
         exact = best(cp.clone(), goals)
         assert (answer is None) == (exact is None)
@@ -125,7 +126,7 @@ def test_what_is_conditional_is_not_linear() -> None:
     for change in (_condition, _product, _hole):
         cp = cp_model.CpModel()
         change(cp, cp.new_int_var(0, 5, f"x{next(cases)}"))
-        assert not LinearModel.is_linear(cp)
+        assert not LinearModel(cp).is_complete
 
 
 def _condition(cp: cp_model.CpModel, x: cp_model.IntVar) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from models import Cluster
+from models.objects.pod import PodStatus
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from tests import seeds
@@ -27,6 +28,19 @@ def test_with_more_pods_only_those_are_looked_at(number: int | None) -> None:
         for first in range(len(found.pods) + 1):
             before = Problem(replace(found, pods=found.pods[:first]))
             after, fresh = Problem(found, before), Problem(found)
+            assert after.template_of.tolist() == fresh.template_of.tolist()
+            assert [*map(key, after.templates)] == [*map(key, fresh.templates)]
+
+
+@pytest.mark.parametrize("number", seeds.given_and_fresh(6))
+def test_of_pods_seen_before_templates_are_the_same(number: int | None) -> None:
+    """With pods gone from anywhere and others new, templates and their numbers are those of a fresh start."""
+    for seed in [number] if number is not None else seeds.seeds(30):
+        found = Cluster.from_objects(tiny(seed))
+        for gone in range(len(found.pods)):
+            changed = found.pods[gone].model_copy(update={"status": PodStatus()})
+            left = replace(found, pods=(*found.pods[:gone], *found.pods[gone + 1 :], changed))
+            after, fresh = Problem(left, Problem(found)), Problem(left)
             assert after.template_of.tolist() == fresh.template_of.tolist()
             assert [*map(key, after.templates)] == [*map(key, fresh.templates)]
 

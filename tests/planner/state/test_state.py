@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from models import Cluster
-from planner.problem.nodes import ALL, Where
+from planner.problem.nodes import ALL, Codes, Where
 from planner.problem.problem import Problem
 from planner.state.load_arrays import LoadArray
 from planner.state.pod_counts import DomainCounts, PodCounts
@@ -83,6 +83,27 @@ def test_running_counts_equal_a_fresh_state(objects: list[Object], seed: int, ti
     for counts, again_counts in zip(live, domain_counts(fresh), strict=True):
         assert counts.sums().tolist() == again_counts.sums().tolist()
         assert counts.padded()[-1] == 0
+
+
+@relaxed
+@given(clusters(), st.integers(0, 2**32))
+def test_a_state_with_other_nodes_equals_a_fresh_one(objects: list[Object], seed: int) -> None:
+    """Loads taken over from a state with fewer nodes and pods are those that a fresh count gives."""
+    problem, choose = Problem(Cluster.from_objects(objects)), random.Random(seed)
+    node_of: Codes = np.array([choose.randrange(-1, problem.nodes.size) for _ in problem.pods], np.int32)
+    before = State(problem.varied(node_of))
+    first = problem.nodes.nodes[0]
+    new = first.model_copy(update={"metadata": first.metadata.model_copy(update={"name": "a-first-one"})})
+    more = problem.pods[:3]
+    varied = problem.varied(node_of, [new, *problem.nodes.nodes], more)
+    varied.node_of[len(problem.pods) :] = [choose.randrange(-1, varied.nodes.size) for _ in more]
+    state, fresh = State(varied, before=before), State(varied)
+    assert state.used.tolist() == fresh.used.tolist()
+    assert state.scored.tolist() == fresh.scored.tolist()
+    assert state.pods_on == fresh.pods_on
+    assert state.node_of.tolist() == fresh.node_of.tolist()
+    placed = np.flatnonzero(state.node_of >= 0)
+    assert state.load_of(placed).tolist() == fresh.load_of(placed).tolist()
 
 
 @relaxed
