@@ -14,8 +14,8 @@ from pathlib import Path
 from shapes import HOSTNAME, ZONE, Manifest, node, node_name, pod, required_pod_term, spread
 
 from models import Cluster
+from planner import explain
 from planner.documents.explanation import Explanation
-from planner.explain import explain
 from planner.explain.at_rest import AtRest
 
 TEMPLATES = 500

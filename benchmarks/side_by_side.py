@@ -30,7 +30,7 @@ from workloads import SHAPES, Size, build
 TINY = 5
 HERE = Path(__file__).parents[1]
 _SNAPSHOT = "SNAPSHOT"
-_EXPLAIN = "import sys, time; from models import Cluster; from planner.explain import explain; \
+_EXPLAIN = "import sys, time; from models import Cluster; from planner import explain; \
 cluster = Cluster.load(sys.argv[1]); start = time.perf_counter(); explain(cluster); \
 print(time.perf_counter() - start)"
 

@@ -60,7 +60,7 @@ def explain(
     """
     from cli.commands.steps import Answer, cluster_asked, searching
     from cli.output.scope import Scope
-    from planner.explain import explain as find_out
+    from planner import explain as find_out
 
     scope = Scope.of(namespace, all_namespaces, selector)
     cluster = cluster_asked(filename, recursive, context, kubeconfig, changes, namespace)

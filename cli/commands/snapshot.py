@@ -60,10 +60,11 @@ def snapshot(
     With --anonymize names mean nothing to a stranger. They are changed consistently and keep their
     order, so every command gives the same answer. Label keys, numbers and uids stay.
     """
-    from cli.input.source import listing, write
+    from cli.input.source import check_target, listing, write
     from models.cluster import release
     from models.sharing.listing import shared
 
+    check_target(output)
     asked = None if kubernetes is None else str(release(kubernetes))
     files = listing(filename, recursive, context, kubeconfig)
     write(shared(files, anonymize=anonymize, kubernetes=asked), output)

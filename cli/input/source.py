@@ -6,6 +6,7 @@ import stat
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from cli.input.dry_run import admitted_templates
@@ -88,13 +89,21 @@ def with_policy(cluster: Cluster, filename: str | None) -> Cluster:
     return replace(cluster, descheduler_policy=policy)
 
 
+def check_target(target: str | None) -> None:
+    """An InputError where no snapshot can be written: told before a large cluster is asked for."""
+    if target in (None, STDIN):
+        return
+    if target in {"wide", "json", "yaml", "name", "markdown"}:
+        raise InputError([f"-o {target}: a snapshot has one form, -o names its file (write ./{target})"])
+    if not Path(target).parent.is_dir():
+        raise InputError([f"{target}: no such file or directory"])
+
+
 def write(text: bytes, target: str | None) -> None:
     """Put a snapshot into a file, or on standard output."""
     if target in (None, STDIN):
         sys.stdout.buffer.write(text)
         return
-    if target in {"wide", "json", "yaml", "name", "markdown"}:
-        raise InputError([f"-o {target}: a snapshot has one form, -o names its file (write ./{target})"])
     try:
         with open(target, "wb", opener=_for_me_alone) as file:
             file.write(_as_named(text, target))

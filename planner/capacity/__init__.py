@@ -4,7 +4,3 @@
 `replicas`: one workload, replica by replica or in bulk; `best`: what any placement could hold;
 `autoscalers`: all at their maximum; `capacity`: the document.
 """
-
-from planner.capacity.capacity import capacity
-
-__all__ = ["capacity"]

@@ -31,7 +31,7 @@ from planner.eviction.protections import unmodelled
 from planner.problem.problem import Problem
 from planner.proof.clock import Clock
 from planner.proof.effort import DRAWS_SHARE
-from planner.rebalance import rebalance
+from planner.rebalance.plan import rebalance
 from planner.simulation.simulate import remarks
 from planner.whatif.afresh import afresh as all_pending
 

@@ -3,7 +3,3 @@
 `scope`: which pods are chosen; `search`: the fewest moves, and what no moves can do better; `alternatives`:
 other moves where these have no safe waves; `document`, `notes`, `why_not`: what is printed.
 """
-
-from planner.rebalance.plan import rebalance
-
-__all__ = ["rebalance"]

@@ -24,6 +24,14 @@ RESOURCES: Mapping[str, Sequence[tuple[str, str, bool]]] = {
         ("serviceaccounts", "ServiceAccount", True),
         ("services", "Service", True),
     ),
+    "admissionregistration.k8s.io/v1": (
+        ("mutatingadmissionpolicies", "MutatingAdmissionPolicy", False),
+        ("mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding", False),
+        ("mutatingwebhookconfigurations", "MutatingWebhookConfiguration", False),
+        ("validatingadmissionpolicies", "ValidatingAdmissionPolicy", False),
+        ("validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", False),
+        ("validatingwebhookconfigurations", "ValidatingWebhookConfiguration", False),
+    ),
     "apps/v1": (
         ("daemonsets", "DaemonSet", True),
         ("deployments", "Deployment", True),
@@ -34,6 +42,11 @@ RESOURCES: Mapping[str, Sequence[tuple[str, str, bool]]] = {
     "batch/v1": (("cronjobs", "CronJob", True), ("jobs", "Job", True)),
     "node.k8s.io/v1": (("runtimeclasses", "RuntimeClass", False),),
     "policy/v1": (("poddisruptionbudgets", "PodDisruptionBudget", True),),
+    "resource.k8s.io/v1": (
+        ("deviceclasses", "DeviceClass", False),
+        ("resourceclaims", "ResourceClaim", True),
+        ("resourceclaimtemplates", "ResourceClaimTemplate", True),
+    ),
     "scheduling.k8s.io/v1": (("priorityclasses", "PriorityClass", False),),
     "storage.k8s.io/v1": (
         ("csinodes", "CSINode", False),
@@ -55,10 +68,15 @@ class ApiServer(ThreadingHTTPServer):
         objects: Mapping[str, list[dict[str, Any]]],
         forbidden: Sequence[str],
         more: Mapping[str, Sequence[tuple[str, str, bool]]],
+        lacks: Sequence[str],
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.objects = objects
-        self.resources = {**RESOURCES, **more}
+        known = {
+            version: [resource for resource in resources if resource[0] not in lacks]
+            for version, resources in {**RESOURCES, **more}.items()
+        }
+        self.resources = {version: resources for version, resources in known.items() if resources}
         self.forbidden = forbidden
         self.asked: list[str] = []
 
@@ -107,9 +125,10 @@ def serving(
     objects: Mapping[str, list[dict[str, Any]]],
     forbidden: Sequence[str] = (),
     more: Mapping[str, Sequence[tuple[str, str, bool]]] | None = None,
+    lacks: Sequence[str] = (),
 ) -> Iterator[ApiServer]:
-    """A running stand-in, stopped at the end; `more` are kinds that not every cluster has."""
-    server = ApiServer(objects, forbidden, more or {})
+    """A running stand-in, stopped at the end; it has `more` kinds than most clusters, or `lacks` some."""
+    server = ApiServer(objects, forbidden, more or {}, lacks)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:

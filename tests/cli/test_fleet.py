@@ -17,7 +17,7 @@ import pytest
 from cli.input.clusters import QUESTIONS
 from planner.documents.fleet import Fleet, Sweep
 from tests.cli.api_server import serving, write_kubeconfig
-from tests.cli.conftest import Planner
+from tests.cli.conftest import INTERRUPTIBLE, Planner
 from tests.cli.manifests import deployment, lopsided, node, write
 
 ZONE = "topology.kubernetes.io/zone"
@@ -304,14 +304,10 @@ def test_a_full_disk_costs_no_row(clusters: Path, tmp_path: Path) -> None:
 
 def test_ctrl_c_prints_what_there_is(zones: str, tmp_path: Path) -> None:
     """And says how to go on; no process is left."""
-    code = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "from cli.main import main; main()"
-    )
     kept = tmp_path / "kept"
     words = ["sweep", "check", "-f", zones, "--vary", "scale=deploy/web.shop=1..1500", "--resume", str(kept)]
     with subprocess.Popen(
-        [sys.executable, "-c", code, *words, "-o", "json"],
+        [sys.executable, "-c", INTERRUPTIBLE, *words, "-o", "json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,

@@ -121,7 +121,7 @@ def test_no_cluster_at_the_address(planner: Planner, folder: Path, monkeypatch: 
 def test_the_scheduler_is_gone_in_the_middle(dask: DaskCluster, folder: Path, planner: Planner) -> None:
     """Every row is there, with its answer or its error."""
     _wait_for_workers(planner, dask.address, folder)
-    asked = ["fleet", "check", "--snapshots", str(folder), "--vary", "scale=deploy/web.shop=1..60"]
+    asked = ["fleet", "check", "--snapshots", str(folder), "--vary", "scale=deploy/web.shop=1..30"]
     more = ["--dask", dask.address, "-o", "jsonl", "--timeout", "1"]
     short = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"}
     with subprocess.Popen(
@@ -136,6 +136,6 @@ def test_the_scheduler_is_gone_in_the_middle(dask: DaskCluster, folder: Path, pl
         dask.scheduler.kill()
         lines += process.stdout.read().splitlines()
     rows = [json.loads(line) for line in lines]
-    assert len(rows) == 9 * 60
+    assert len(rows) == 9 * 30
     assert process.returncode == 3
     assert all(row["error"] or row["document"] for row in rows)

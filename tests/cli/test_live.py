@@ -102,13 +102,13 @@ def test_a_snapshot_keeps_the_release_that_was_asked_for(planner: Planner, tmp_p
     assert "'latest' is not a version of Kubernetes" in ended.err
 
 
-@pytest.mark.usefixtures("server")
 @pytest.mark.parametrize("file", ["json", "missing/snapshot.json"])
-def test_a_snapshot_needs_a_file(planner: Planner, tmp_path: Path, file: str) -> None:
-    """`-o json` is a slip, and a folder that is not there is told."""
+def test_a_snapshot_needs_a_file(planner: Planner, server: ApiServer, tmp_path: Path, file: str) -> None:
+    """`-o json` is a slip, and a folder that is not there is told, before the cluster is asked."""
     ended = planner("snapshot", "-o", file if file == "json" else str(tmp_path / file))
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith("error: ")
+    assert server.asked == []
 
 
 def test_what_may_not_be_listed_is_a_note(planner: Planner, tmp_path: Path) -> None:
@@ -122,6 +122,20 @@ def test_what_may_not_be_listed_is_a_note(planner: Planner, tmp_path: Path) -> N
         "note: csinodes are left out: this user may not list them",
         "note: poddisruptionbudgets are left out: this user may not list them",
     ]
+
+
+def test_what_a_server_lacks_is_left_out(planner: Planner, tmp_path: Path) -> None:
+    """With a kind go those that came with it: a policy says nothing without its binding."""
+    lacks = ("mutatingadmissionpolicies", "deviceclasses", "resourceclaims", "resourceclaimtemplates")
+    with serving({"nodes": [node("a1")]}, lacks=lacks) as running:
+        write_kubeconfig(tmp_path / "kubeconfig", running.server_port)
+        ended = planner("snapshot")
+    known = {name.partition(".")[0] for name in live.KINDS} - {"rollouts", "clonesets"}
+    assert (ended.code, ended.err) == (0, "")
+    assert {*json.loads(ended.out)["items"][0]["kinds"]} == known - {
+        *lacks,
+        "mutatingadmissionpolicybindings",
+    }
 
 
 #: Argo CD without Argo Rollouts, and OpenKruise, whose kinds are in two versions.

@@ -13,14 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import INTERRUPTIBLE, Planner
 from tests.cli.manifests import lopsided, node, pod, write
 
 PLANNER = [sys.executable, "-c", "from cli.main import main; main()"]
-#: A job in the background of a shell ignores interrupts, and its children with it.
-INTERRUPTIBLE = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from cli.main import main; main()"
-)
 ROOT = Path(__file__).parents[2]
 SECONDS = 60
 #: The search takes eight seconds when it is not interrupted.
@@ -93,21 +89,22 @@ def test_head_may_stop_reading(tmp_path: Path) -> None:
     assert process.wait(SECONDS) == -signal.SIGPIPE
 
 
-def test_an_object_a_line_through_a_pipe(tmp_path: Path) -> None:
+def test_an_object_a_line_through_a_pipe(tmp_path: Path, planner: Planner) -> None:
     """`-o jsonl | head` gets the head and whole steps at once; all lines together are the document."""
     objects = [node(f"n{number}") for number in range(60)]
     objects += [pod(f"p{number:04}") for number in range(1_200)]
     file = write(tmp_path / "many.json", *objects)
-    command = [*PLANNER, "solve", "-f", file, "-o"]
-    whole = json.loads(subprocess.run([*command, "json"], stdout=-1, cwd=ROOT, check=False).stdout)
-    lines = subprocess.run([*command, "jsonl"], stdout=-1, cwd=ROOT, check=False).stdout.splitlines()
-    head, *items = map(json.loads, lines)
+    whole = json.loads(planner("solve", "-f", file, "-o", "json").out)
+    head, *items = map(json.loads, planner("solve", "-f", file, "-o", "jsonl").out.splitlines())
     assert len(whole["steps"]) > 1_000
     assert {name: whole[name] for name in head} == head
     for name in whole.keys() - head.keys():
         assert [{"list": name, **item} for item in whole[name]] == [i for i in items if i["list"] == name]
     process = subprocess.Popen(
-        [*command, "jsonl"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT
+        [*PLANNER, "solve", "-f", file, "-o", "jsonl"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=ROOT,
     )
     assert process.stdout is not None
     assert json.loads(process.stdout.readline()) == head
@@ -187,7 +184,15 @@ def _open_when_read(pipe: Path, process: "subprocess.Popen[bytes]") -> int:
     pytest.fail("the planner never opened its file")
 
 
-def test_importing_the_planner_does_not_load_the_solver() -> None:
-    """It takes a second and more, which commands without a search need not wait for."""
-    script = "import sys, planner; sys.exit('ortools' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0
+def test_a_function_is_loaded_when_it_is_asked_for() -> None:
+    """`check` waits for no search, and all public names are functions whatever was imported before."""
+    script = """
+import sys
+from planner import check
+loaded = {"ortools", "planner.batch", "planner.rebalance.plan", "planner.simulation"} & set(sys.modules)
+import planner, planner.capacity.best, planner.rebalance.document
+strange = [name for name in planner.__all__ if not callable(getattr(planner, name))]
+print(*loaded, *strange)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False, capture_output=True)
+    assert ended.stdout == b"\n"

@@ -20,6 +20,7 @@ from planner import compare, drain, explain, rebalance, rollout, scale_down, sol
 from planner.proof.clock import SEARCH_PROGRESS, SearchProgress
 from planner.simulation.rollout import trajectory
 from tests.builders import ZONE
+from tests.cli.conftest import INTERRUPTIBLE
 from tests.cli.manifests import node, pod, write
 from tests.planner.test_diff import made
 
@@ -220,7 +221,7 @@ def test_a_real_terminal(tmp_path: Path) -> None:
     pods = [pod(f"p{number}", cpu=f"{size}m") for number, size in enumerate(sizes)]
     path = write(tmp_path / "c.json", *(node(f"n{n}", cpu="2") for n in range(34)), *pods)
     master, slave = pty.openpty()
-    words = [sys.executable, "-c", "from cli.main import main; main()", "solve", "--time-limit", "60"]
+    words = [sys.executable, "-c", INTERRUPTIBLE, "solve", "--time-limit", "60"]
     running = subprocess.Popen(
         [*words, "-f", path],
         stdout=subprocess.PIPE,

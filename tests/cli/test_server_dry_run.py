@@ -10,7 +10,7 @@ from tests.cli.conftest import Planner
 from tests.cli.manifests import Object, deployment, node, pod, write
 
 #: Answers lists from a file; of what is to be created it says what `answers` has for the workload.
-_KUBECTL = """#!{python}
+_KUBECTL = """#!{python} -IS
 import json, pathlib, sys
 home = pathlib.Path({home!r})
 if "apply" in sys.argv:

@@ -79,7 +79,7 @@ def _spread(document: Document, drawn: Picture) -> Iterator[Section]:
 def _fixes(document: Document, cluster: Cluster) -> Iterator[Section]:
     """What would help pods that a plan leaves over, as explain has it, where that takes a moment only."""
     from cli.output.views.explanation import fixes
-    from planner.explain import explain
+    from planner import explain
 
     left = _left_over(document)
     pending = sum(not pod.node_name for pod in cluster.pods)

@@ -115,12 +115,14 @@ def test_objects_and_problems_are_the_same(items: list[dict[str, Any]], style: d
     ]
 
 
-def replicas(count: int) -> list[dict[str, Any]]:
-    """Pods of a ReplicaSet, each on a node of its own."""
+def replicas(count: int, padding: int = 0) -> list[dict[str, Any]]:
+    """Pods of a ReplicaSet, each on a node of its own, with so many bytes that nothing reads."""
     items = []
     for number in range(count):
         item = pod(f"web-{number:05}", workload("ReplicaSet", "web"), nodeName=f"n{number}")
         item["metadata"] |= {"uid": f"uid-{number}", "creationTimestamp": "2025-01-31T08:00:00Z"}
+        if padding:
+            item["metadata"]["annotations"] = {"note": "x" * padding}
         items.append(item)
     return items
 
@@ -153,8 +155,8 @@ class Pipe(io.BytesIO):
 @pytest.mark.parametrize("style", STYLES)
 def test_long_files_are_read_in_parts(style: dict[str, Any]) -> None:
     """As they are, packed, through a pipe, from some place on, the kind behind the items: all pods come."""
-    count = 30_000 if "indent" not in style else 12_000
-    items = [node(f"n{number}") for number in range(40)] + replicas(count)
+    count = 6_000
+    items = [node(f"n{number}") for number in range(40)] + replicas(count, padding=1_200)
     text = json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}, **style).encode()
     assert len(text) > 1 << 23
     rest = io.BytesIO(b"read before\n" + text)
@@ -168,10 +170,11 @@ def test_long_files_are_read_in_parts(style: dict[str, Any]) -> None:
 
 def test_a_long_file_tells_its_problems(tmp_path: Path) -> None:
     """The same lines as a short one with the same mistake has; and a truncated one is refused."""
-    items = [*replicas(30_000), pod("late", tolerations=[{"operator": "Foo"}]), *replicas(1)]
+    items = [*replicas(6_000, padding=1_200), pod("late", tolerations=[{"operator": "Foo"}]), *replicas(1)]
     text = json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}).encode()
+    assert len(text) > 1 << 23
     (document,) = read_file(io.BytesIO(text), "list")
-    short = json.dumps({"apiVersion": "v1", "items": items[30_000:], "kind": "List"}).encode()
+    short = json.dumps({"apiVersion": "v1", "items": items[6_000:], "kind": "List"}).encode()
     assert document.problems == read_file(io.BytesIO(short), "list")[0].problems != []
     for name, content, what in (
         ("cut.json", text[:-30], "broken JSON"),

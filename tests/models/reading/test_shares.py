@@ -28,8 +28,7 @@ def listing(items: list[dict[str, Any]], style: dict[str, Any]) -> bytes:
     return json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}, **style).encode()
 
 
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("helpers", [1, 2])
+@pytest.mark.parametrize(("style", "helpers"), [(STYLES[0], 1), (STYLES[1], 1), (STYLES[2], 2)])
 def test_shares_make_the_whole(tmp_path: Path, style: dict[str, Any], helpers: int) -> None:
     """The same objects in the same order; what is skipped and what is wrong, with its number in the List."""
     items = [*(node(f"n{number}") for number in range(20)), *replicas(COUNT)]

@@ -22,6 +22,7 @@ from planner.problem.node_groups import NodeGroups
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
 from planner.scheduler.order import Step
+from tests import seeds
 from tests.builders import HOST, ZONE, Object, cluster, node, pod, spread, term
 from tests.planner.batch.test_every_sequence import truth
 from tests.tiny import tiny
@@ -73,7 +74,7 @@ def moving(number: int) -> Pending:
     return pending if pending.wanted else moving(number + 1)
 
 
-@pytest.mark.parametrize("turn", range(40))
+@pytest.mark.parametrize("turn", range(seeds.tries(20)))
 def test_what_binds_lead_to_the_model_allows(number: int) -> None:
     """What stays, and what has come in an admissible order, is a solution of the exact model."""
     pending, draw = moving(number), Random(number)
@@ -87,7 +88,7 @@ def bounds(pending: Pending, found: Any) -> tuple[int, ...]:
     return tuple(found.bounds[f"{PODS_PLACED}{priority}"] for priority in pending.priorities)
 
 
-@pytest.mark.parametrize("turn", range(25))
+@pytest.mark.parametrize("turn", range(seeds.tries(12)))
 def test_no_bound_is_below_what_moves_lead_to(number: int) -> None:
     """Of no model the best is less than the best that going through all sequences finds."""
     pending = moving(number)

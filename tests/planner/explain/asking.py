@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from planner import explain
 from planner.documents.explanation import Explanation
-from planner.explain import explain
 from tests.builders import Object, cluster, node, pod
 
 

@@ -1,7 +1,7 @@
 """Pods that cannot be placed together: the set is a conflict, and nothing in it can be left out."""
 
+from planner import explain
 from planner.documents.explanation import Conflict
-from planner.explain import explain
 from tests.builders import HOST, ZONE, Object, cluster, node, pod, spread, term
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from models import Cluster
+from planner import explain
 from planner.documents.explanation import Explanation
-from planner.explain import explain
 from tests import seeds
 from tests.planner.explain.applying import applied, at_rest, landing
 from tests.planner.test_conformance import Case, cases

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner import InputError
-from planner.explain import explain
+from planner import InputError, explain
 from planner.proof.effort import STANDARD
 from tests.builders import (
     HOST,

@@ -65,7 +65,7 @@ def on(problem: Problem, place: Place, number: int) -> bool:
 def wrong_in(cluster: Cluster, plan: MovePlan, *, orders: int | None = None, soft: bool = False) -> list[str]:
     """What deviates from the plan, as printed and in random orders within each wave."""
     problem, waves = landings(cluster, plan)
-    orders = seeds.tries(10) if orders is None else orders
+    orders = seeds.tries(4) if orders is None else orders
     stage = EvictionTimeline(problem, [landing.move for wave in waves for landing in wave])
     return [
         f"{line} (seed {seed})"

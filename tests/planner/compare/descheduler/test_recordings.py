@@ -17,11 +17,14 @@ from planner.compare.descheduler import descheduled
 from planner.eviction.protections import protections_of
 from planner.problem.problem import Problem
 from tests.planner.rebalance.test_recordings import policy_of
+from tests.seeds import tries
 
 Case = dict[str, Any]
 RECORDED = Path(__file__).parents[3] / "data" / "rebalance" / "rebalance.jsonl.gz"
 UPSTREAM = Path(__file__).parents[5] / "shared" / "upstream" / "descheduler_topology_spread.json"
 SEEDS = (None, *range(1, 31))
+#: So many draws have to be alike, in a quick run, where every draw ends as recorded.
+ALIKE = tries(6)
 #: Where every draw ends as recorded.
 ALWAYS = {"rebalance-901", "mixed-60015", "mixed-60019"}
 
@@ -61,12 +64,14 @@ def test_recorded_clusters(case: Case) -> None:
     """
     cluster, recording = Cluster.from_objects(case["cluster"]["items"]), case["descheduler"]
     problem, protections = Problem(cluster), protections_of(cluster)
+    names = ("evictions", "rounds", "violationsLeft", "excessLeft", "podsLeftPending")
+    expected = tuple(recording[name] for name in names)
     ended = set()
-    for seed in SEEDS:
+    for number, seed in enumerate(SEEDS, 1):
         found = descheduled(problem, protections, seed=seed, most_rounds=recording["rounds"])
         left = audit(problem, found.node_of)
         ended.add((found.evictions, len(found.rounds), left.violations, left.hard_excess, found.pending))
-    names = ("evictions", "rounds", "violationsLeft", "excessLeft", "podsLeftPending")
-    expected = tuple(recording[name] for name in names)
+        if expected in ended and (case["name"] not in ALWAYS or number >= ALIKE):
+            break
     assert expected in ended
     assert len(ended) == 1 or case["name"] not in ALWAYS

@@ -1,0 +1,158 @@
+"""The explanations of pending pods as a document, and what keeps several of them out together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator
+
+from models import Cluster
+from models.errors import InputError
+from planner.audit.contradicted import contradictions, notes_of
+from planner.audit.spread_counts import Owners
+from planner.documents.explanation import Conflict, Explanation, ExplanationList
+from planner.documents.explanation import Fix as FixDocument
+from planner.explain.at_rest import AtRest
+from planner.explain.blockers import PendingCase
+from planner.explain.conflict import conflict
+from planner.explain.report import explanation
+from planner.explain.search import FixSearch
+from planner.explain.trial_states import TrialStates
+from planner.proof.clock import is_stop_requested, looking_for
+from planner.proof.effort import STANDARD, Effort
+from planner.proof.meter import Meter
+
+_CUT = "the time was up before it was known which pods and fields exclude each other"
+
+
+def explain(  # noqa: PLR0913 - what can be asked, each by its name
+    cluster: Cluster,
+    pods: Collection[str] | None = None,
+    *,
+    preemption: bool = True,
+    batch: float = 0.0,
+    effort: Effort = STANDARD,
+    stop_event: threading.Event | None = None,
+) -> ExplanationList:
+    """The explanations of all pending pods, or of those named (`namespace/name`); one for pods alike.
+
+    With `batch` so many seconds may go into a minimal set of pods and fields that exclude each other.
+    When `stop_event` is set, no more changes are tried out.
+    """
+    static = AtRest.of(cluster, preemption, effort.explain)
+    contradicted = contradictions(static.problem, pods)
+    wanted = None if pods is None else set(pods)
+    _check_names(static, wanted)
+    items = tuple(_explanations(static, wanted, Owners(cluster), stop_event))
+    meter = Meter.of(batch, effort=effort) if batch > 0 else None
+    found = None if meter is None else _conflict(cluster, static, wanted, meter)
+    cut = meter is not None and meter.cut is not None
+    return ExplanationList(
+        items=items,
+        conflict=found,
+        contradicted=contradicted,
+        cut=cut,
+        kubernetes=static.problem.kubernetes.document,
+        notes=(
+            *(
+                *cluster.notes,
+                *static.problem.notes,
+                *_placed(static, wanted or set()),
+                *_stopped(stop_event),
+                *notes_of(contradicted),
+            ),
+            *((_CUT,) if cut else ()),
+        ),
+    )
+
+
+def _conflict(cluster: Cluster, static: AtRest, wanted: set[str] | None, meter: Meter) -> Conflict | None:
+    """What keeps the pending pods of the snapshot from being placed together."""
+    gated = {static.problem.pods[pod].key for pod in static.left if static.is_gated(pod)}
+    pods = {pod.key for pod in cluster.pods if not pod.node_name and not pod.is_finished} - gated
+    return conflict(cluster, frozenset(pods if wanted is None else pods & wanted), meter)
+
+
+def _check_names(static: AtRest, wanted: set[str] | None) -> None:
+    """Check that every pod asked about exists and is pending."""
+    problem, known = static.problem, static.problem.pod_index
+    problems = []
+    for name in sorted(wanted or ()):
+        if name not in known:
+            problems.append(f"there is no pod {name}")
+        elif problem.pods[known[name]].node_name:
+            problems.append(f"pod {name} is not pending: it is on {problem.pods[known[name]].node_name}")
+        elif problem.pods[known[name]].spec.scheduler_name not in static.scheduler.schedulers:
+            scheduler = problem.pods[known[name]].spec.scheduler_name
+            problems.append(f"pod {name} asks for scheduler {scheduler}, which has no profile here")
+    if problems:
+        raise InputError(problems)
+
+
+def _stopped(stop_event: threading.Event | None) -> Iterator[str]:
+    if is_stop_requested(stop_event):
+        yield "stopped: not every change was tried out"
+
+
+def _explanations(
+    static: AtRest, wanted: set[str] | None, owners: Owners, stop_event: threading.Event | None
+) -> Iterator[Explanation]:
+    """One for each template, for the first pod in the queue asked about; last those that only wait."""
+    problem, states = static.problem, TrialStates(static)
+    groups: dict[int, list[int]] = {}
+    for pod in static.left:
+        if wanted is None or problem.pods[pod].key in wanted:
+            groups.setdefault(int(problem.template_of[pod]), []).append(pod)
+    for number, (pod, *alike) in enumerate(groups.values(), start=1):
+        looking_for(f"what helps {problem.pods[pod].key}, kind {number} of {len(groups)}")
+        if pod in problem.refused:
+            yield _not_created(static, pod, alike, owners)
+            continue
+        case = PendingCase.of(static, pod)
+        yield explanation(case, FixSearch(case, stop_event, alike, states).run(), alike, owners)
+    for pod, node in static.late.items():
+        if wanted is None or problem.pods[pod].key in wanted:
+            yield _waiting(static, pod, node, owners)
+
+
+def _placed(static: AtRest, wanted: set[str]) -> Iterator[str]:
+    """Those asked about that only wait for the scheduler to look at them."""
+    problem, node_of = static.problem, static.scheduler.state.node_of
+    placed = {name: node_of[problem.pod_index[name]] for name in sorted(wanted)}
+    found = {
+        name: problem.nodes.names[node]
+        for name, node in placed.items()
+        if node >= 0 and problem.pod_index[name] not in static.late
+    }
+    for name, where in [*found.items()][:1]:
+        if len(found) == 1:
+            yield f"{name} gets {where} when the scheduler reaches it: nothing keeps it pending"
+        else:
+            yield (
+                f"{len(found)} pods get a node when the scheduler reaches them, "
+                f"for example {name} gets {where}: nothing keeps them pending"
+            )
+
+
+def _not_created(static: AtRest, pod: int, alike: list[int], owners: Owners) -> Explanation:
+    """A pod that the API server refuses: no node has a part in it."""
+    pods = static.problem.pods
+    return Explanation(
+        pod=pods[pod].key,
+        workload=owners.workload_of(pods[pod], static.problem.template(pod)),
+        alike=tuple(pods[other].key for other in alike),
+        message=static.messages[pod],
+        tried=0,
+        exhausted=True,
+    )
+
+
+def _waiting(static: AtRest, pod: int, node: int, owners: Owners) -> Explanation:
+    """A pod that needs nothing but another try."""
+    return Explanation(
+        pod=static.problem.pods[pod].key,
+        workload=owners.workload_of(static.problem.pods[pod], static.problem.template(pod)),
+        message=static.messages[pod],
+        fixes=(FixDocument(changes=(), node=static.problem.nodes.names[node]),),
+        tried=0,
+        exhausted=True,
+    )
