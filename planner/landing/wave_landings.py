@@ -13,16 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod
-from planner.landing.landing import Landing, LandingPreferences
-from planner.landing.node_sets import NodeSets
-from planner.landing.outcomes import OutcomesByOption, WaveOutcomes, are_alike, wave_outcomes
+from planner.landing.coupled_constraints import (
+    CoupledConstraints,
+    LeavingPod,
+    OutcomesByOption,
+    WaveOutcomes,
+    are_alike,
+    wave_outcomes,
+)
+from planner.landing.landing import Landing, LandingPreferences, NodeSets
 from planner.landing.replacements import OpenNodes, PossibleNodes, Replacement, Replacements, certain_levels
 from planner.landing.room import WaveRoom
-from planner.landing.tie_break_scenarios import TieBreakScenarios, interchangeable_nodes
-from planner.landing.waves_carried_out import WavesCarriedOut
+from planner.landing.waves_carried_out import TieBreakScenarios, WavesCarriedOut, interchangeable_nodes
 from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Interference, Move, TrialCluster
+from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Mask
 from planner.proof import effort
 
@@ -51,14 +55,9 @@ class WaveLandings:
         self._trial: TrialCluster = timeline.trial
         self._coupled = couplings
         self._preferences = preferences
-        self._reads = Interference(self._trial).reads
         self._places = NodeSets(timeline.trial)
-        node_of = timeline.trial.state.node_of.copy()
-        self._scenarios = TieBreakScenarios(
-            timeline,
-            lambda: interchangeable_nodes(timeline.trial, node_of, couplings.values(), sources, couplings),
-            preferences.again,
-        )
+        classes = interchangeable_nodes(timeline.trial, couplings, sources)
+        self._scenarios = TieBreakScenarios(timeline, classes, preferences.again)
         #: Templates for which a landing by scores was tried.
         self._scored: set[int] = set()
         self.room = WaveRoom(timeline.trial)
@@ -196,7 +195,7 @@ class WaveLandings:
         """The nodes that may have the highest score; None if not certain, or if one is not as good."""
         case, coupled = possible.case, possible.coupled
         apart = [uncertain for uncertain in case.uncertain_pods if not uncertain.in_scenarios]
-        read = {number for tally in self._reads(case.template) for number in tally.members}
+        read = {number for tally in self._trial.reads(case.template) for number in tally.members}
         if any((uncertain.nodes & case.may).any() or uncertain.template in read for uncertain in apart):
             return None
         if any(case.may[uncertain.source] for uncertain in apart if uncertain.source >= 0):

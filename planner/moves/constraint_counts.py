@@ -20,6 +20,7 @@ from planner.audit.spread_counts import AskedRule, asked
 from planner.constraints.pod_topology_spread import HARD
 from planner.problem.nodes import Ints
 from planner.problem.problem import Problem
+from planner.proof import effort
 from planner.state.state import State
 
 
@@ -36,6 +37,10 @@ class TrackedConstraint:
         self.carriers = tuple(t for t in found.carriers if not problem.templates[t].terminating)
         tally = state.tally(("rebalance", self.carriers), lambda: dict.fromkeys(self.carriers, 1))
         self.held = state.domain_counts(tally, found.rule.column)
+        column = found.rule.column
+        #: Whether every domain is a single node, and there are too many domains to keep each apart.
+        several = len(column.values) > effort.FEW_DOMAINS
+        self.by_node = several and len(column.values) == int(column.present.sum())
 
     def surplus(self) -> Ints:
         """For every domain, how many pods it has too many."""

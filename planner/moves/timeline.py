@@ -11,7 +11,7 @@ An old pod may end at any time until its wave is over; when the next wave begins
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, auto
 
 from planner.moves.constraint_counts import ConstraintSubset
@@ -84,3 +84,9 @@ class EvictionTimeline:
     def own_phases(self, move: Move) -> tuple[Phase, ...]:
         """The phases in which the replacement may be scheduled."""
         return (Phase.GONE,) if self.waits_for_the_end(move) else (Phase.LEAVING, Phase.GONE)
+
+    def while_unscheduled(self, move: Move) -> Iterator[None]:
+        """Put a move into each phase in which its replacement may be scheduled; the last one is GONE."""
+        for phase in self.own_phases(move):
+            self.put(move, phase)
+            yield

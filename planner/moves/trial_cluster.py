@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.objects.scheduler_config import KubeSchedulerProfile
 from planner.audit.spread_counts import Owners
 from planner.constraints.family import Family, Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.moves.constraint_counts import ConstraintCounts, ConstraintSubset, excesses, worse
+from planner.problem.node_groups import numbered
 from planner.problem.nodes import Codes, Feasible, Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
@@ -40,6 +42,10 @@ class _AffinityPeers:
     needing: DomainCounts
 
 
+#: Floating-point shares.
+Shares = NDArray[np.float64]
+
+
 class TrialCluster:
     """The state of a problem with the plugins that judge it, and the counts of its constraints."""
 
@@ -54,6 +60,7 @@ class TrialCluster:
         self.part = part
         self.ledger = ConstraintCounts(problem, self.state, part)
         self._domains: dict[int, Codes] = {}
+        self._reads: dict[int, tuple[PodCounts, ...]] = {}
 
     @cached_property
     def workloads(self) -> list[str]:
@@ -102,7 +109,7 @@ class TrialCluster:
         what the pin hides would violate the pod's own spec, so it is left out.
         """
         mask = self.framework(template).feasible(self.plan(template)).mask
-        return mask if pinned is None else mask & self._beside(template, pinned)
+        return mask if pinned is None else mask & self.open_pinned(template, pinned)
 
     def open_pinned(self, template: int, pinned: Mask) -> Mask:
         """The nodes that pass the scheduler's filters for a pinned pod, whatever its unpinned spec says.
@@ -115,19 +122,35 @@ class TrialCluster:
             mask = mask & (plugin.reject(plan.template) == 0 if refused is None else ~refused)
         return mask
 
-    def _beside(self, template: int, pinned: Mask) -> Mask:
-        """The nodes of a pin that no filter refuses because of it."""
-        plan, mask = self.plan(template), pinned
-        for plugin in plan.changing:
-            refused = plugin.narrowed(plan.template, pinned)
-            mask = mask if refused is None else mask & ~refused
-        return mask
-
     def wants(self, template: int) -> Sequence[tuple[int, int]]:
         """What has to be free on a node for a pod of a template: rows of the resource table and amounts."""
         filters = self.framework(template).profile.filters
         found = (plugin.wants(self.problem.templates[template]) for plugin in filters)
         return next((amounts for amounts in found if amounts is not None), ())
+
+    @cached_property
+    def wanted(self) -> Ints:
+        """For every template, how much of each resource has to be free on a node for a pod of it."""
+        found = np.zeros((len(self.problem.templates), len(self.problem.resources)), np.int64)
+        for template in range(len(found)):
+            for row, amount in self.wants(template):
+                found[template, row] = amount
+        return found
+
+    @cached_property
+    def taken(self) -> Ints:
+        """For every template, how much of each resource a pod of it takes."""
+        return np.array([template.requests for template in self.problem.templates], np.int64)
+
+    @cached_property
+    def sizes(self) -> Shares:
+        """For every template how large its pods are: the largest share that they need of what a node has."""
+        sizes: Shares = (self.wanted / np.maximum(self.problem.allocatable.max(axis=1), 1)).max(axis=1)
+        return sizes
+
+    def free(self) -> Ints:
+        """How much of each resource is free on every node."""
+        return self.problem.allocatable - self.state.used
 
     def rules(self, template: int) -> list[Filter]:
         """The filters whose answer depends on other pods, except those for room and spread."""
@@ -161,16 +184,22 @@ class TrialCluster:
 
     def domains(self, template: int) -> Codes:
         """A number for every node, equal where all constraints with shared domains see the same domain."""
-        found = self._domains.get(template)
-        if found is None:
-            found = np.zeros(self.problem.nodes.size, np.intp)
-            for constraint in self.ledger.of(template):
-                column = constraint.rule.column
-                if column.shared:
-                    found = found * (len(column.values) + 1) + column.codes + 1
-                    found = np.unique(found, return_inverse=True)[1].astype(np.intp)
-            self._domains[template] = found
-        return found
+        if template not in self._domains:
+            columns = (constraint.rule.column for constraint in self.ledger.of(template))
+            shared = (column.codes for column in columns if column.shared)
+            self._domains[template] = numbered(self.problem.nodes.size, shared)
+        return self._domains[template]
+
+    def reads(self, template: int) -> tuple[PodCounts, ...]:
+        """The counts that filters and scores read for a template: what changes them affects both."""
+        if template not in self._reads:
+            profile = self.framework(template).profile
+            plugins: dict[int, Family] = {id(plugin): plugin for plugin in profile.filters}
+            plugins |= {id(plugin): plugin for plugin, _ in profile.scores}
+            asked = self.problem.templates[template]
+            found = (tally for plugin in plugins.values() for tally in plugin.reads(asked))
+            self._reads[template] = tuple(found)
+        return self._reads[template]
 
     def make(self, move: Move) -> None:
         """Apply a move to the state."""
@@ -241,19 +270,3 @@ def _is_alone(affinity_peers: _AffinityPeers, node: int) -> bool:
 def _once(template: int) -> dict[int, int]:
     """The pods of one template, as tally members."""
     return {template: 1}
-
-
-class Interference:
-    """Finds for templates the counts that their filters and scores read: what changes them affects both."""
-
-    def __init__(self, trial: TrialCluster) -> None:
-        self._trial = trial
-        self.reads = cache(self._tallies)
-
-    def _tallies(self, template: int) -> tuple[PodCounts, ...]:
-        """The tallies that any plugin reads for a template."""
-        profile = self._trial.framework(template).profile
-        plugins: dict[int, Family] = {id(plugin): plugin for plugin in profile.filters}
-        plugins |= {id(plugin): plugin for plugin, _ in profile.scores}
-        asked = self._trial.problem.templates[template]
-        return tuple(tally for plugin in plugins.values() for tally in plugin.reads(asked))

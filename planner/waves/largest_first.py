@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from planner.landing.room import WaveRoom
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Mask
 
@@ -21,11 +20,10 @@ from planner.problem.nodes import Mask
 class LargestFirst:
     """Puts moves into the order in which room lasts longest."""
 
-    def __init__(self, trial: TrialCluster, room: WaveRoom, moves: Iterable[Move]) -> None:
+    def __init__(self, trial: TrialCluster, moves: Iterable[Move]) -> None:
         self._trial = trial
         template_of = {move.pod: trial.template(move.pod) for move in moves}
-        scale = 1.0 / np.maximum(trial.problem.allocatable.max(axis=1), 1)
-        classes = {t: math.frexp(float((room.wants(t) * scale).max()))[1] for t in {*template_of.values()}}
+        classes = {t: math.frexp(float(trial.sizes[t]))[1] for t in {*template_of.values()}}
         #: Pods of about the same size are of one class.
         self._size_of = {pod: classes[template] for pod, template in template_of.items()}
         #: The sets of nodes of all domains seen so far, and by template and domain code the index into them.

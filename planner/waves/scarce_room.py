@@ -32,7 +32,7 @@ class ScarceRoom:
         self._candidates = candidates
         self._trial = candidates.trial
         self._room = candidates.landings.room
-        self._order = LargestFirst(self._trial, self._room, moves)
+        self._order = LargestFirst(self._trial, moves)
         self._scarce = _scarce(candidates.timeline, moves)
         self._planned = {move.pod: move.target for move in moves}
         #: The landings of the last wave.
@@ -195,9 +195,9 @@ class ScarceRoom:
     def _fills(self, move: Move) -> bool:
         """Whether uncertain pods of the same size may be on the nodes to which this one may come."""
         room, nodes = self._room, self._open(move)
-        takes = room.takes[self._trial.template(move.pod)]
+        takes = self._trial.taken[self._trial.template(move.pod)]
         return int(nodes.sum()) > 1 and any(
-            (uncertain.nodes & nodes).any() and np.array_equal(room.takes[uncertain.template], takes)
+            (uncertain.nodes & nodes).any() and np.array_equal(self._trial.taken[uncertain.template], takes)
             for uncertain in room.uncertain_pods
         )
 
@@ -205,8 +205,7 @@ class ScarceRoom:
 def _scarce(timeline: EvictionTimeline, moves: Sequence[Move]) -> list[Mask]:
     """For every resource the nodes where no other resource can run out first, whichever of the moves come."""
     trial, problem = timeline.trial, timeline.problem
-    takes: Ints = np.array([problem.templates[trial.template(move.pod)].requests for move in moves], np.int64)
-    free = problem.allocatable - trial.state.used
+    takes, free = trial.taken[[trial.template(move.pod) for move in moves]], trial.free()
     returning = np.zeros_like(free)
     np.add.at(returning.T, [move.source for move in moves], takes)
     found: list[Mask] = []
