@@ -95,8 +95,7 @@ class Alternatives:
     def plan(self) -> PlannedMoves:
         """The best plan that is found."""
         found = find_moves(self._evaluator)
-        moves, values, plan = self._searched_again(found)
-        best = first = self._planner.of(moves, values, self._others, plan)
+        best = first = self._planner.of(found.moves, found.values, self._others)
         instead = self._instead(found, first)
         while best.left or best.misses(found.values):
             known = next(instead, None)
@@ -104,27 +103,6 @@ class Alternatives:
                 break
             best = min(best, self._planner.of(*known, lambda: ()), key=lambda one: one.key)
         return PlannedMoves(found, best, first if not best.left and best.misses(found.values) else best)
-
-    def _searched_again(self, found: FoundMoves) -> tuple[Sequence[Move], Values, WavePlan]:
-        """Moves, their values and their plan; in a large cluster other moves if only a few are left over.
-
-        Otherwise those few would have nearly all the others pinned as well, to one certain node each.
-        """
-        every = moves, values, plan = self._with_plan(found)
-        # The stages of the objective that come before pins.
-        counted, held = found.stages[: found.stages.index("moves") + 1], set[int]()
-        for _ in range(effort.SCARCE_SEARCHES if self._planner.is_large(moves) else 0):
-            if not 0 < len(plan.left) <= effort.SCARCE_FEW * len(moves) or self._task.meter.over():
-                break
-            held |= {move.pod for move in plan.left}
-            again = self._task.without(held, _HELD).found()
-            if any(again.values[name] > found.values[name] for name in counted):
-                break
-            moves, values, plan = self._with_plan(again)
-        return every if plan.left or plan.misses(found.values) else (moves, values, plan)
-
-    def _with_plan(self, found: FoundMoves) -> tuple[Sequence[Move], Values, WavePlan]:
-        return found.moves, found.values, self._planner.with_retries(found.moves, found.values)
 
     def _others(self) -> Iterator[Sequence[Move]]:
         yield unpinned_moves(self._evaluator)

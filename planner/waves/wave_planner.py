@@ -166,19 +166,15 @@ class WavePlanner:
         moves: Sequence[Move],
         planned: Mapping[str, int],
         others: Callable[[], Iterable[Sequence[Move]]],
-        best: WavePlan | None = None,
     ) -> WavePlan:
-        """The best plan for the moves, or for `others` where the plan could be better.
-
-        `best` is the result of `with_retries`, if it is known already.
-        """
-        best = best or self.with_retries(moves, planned)
+        """The best plan for the moves, or for `others` where the plan could be better."""
+        best = self._with_retries(moves, planned)
         if not self.is_large(moves):
             self.meter.look_for("landings that need no pin")
             for other in others():
                 if best.is_as_planned(planned) or self.meter.over():
                     break
-                best = min(best, self.with_retries(other, planned), key=lambda one: one.key)
+                best = min(best, self._with_retries(other, planned), key=lambda one: one.key)
         self.meter.look_for("a safe wave for every move")
         if (best.left or best.misses(planned)) and self._size(moves) <= effort.ONE_MOVE_A_WAVE_MOST:
             best = min(best, self.one_move_a_wave(moves), key=lambda one: one.key)
@@ -200,7 +196,7 @@ class WavePlanner:
         landings = SingleLandings(timeline, self.rules.pin_policy)
         return self._filled(timeline, OneMoveAWave(landings), moves, _never) or self._nothing(moves)
 
-    def with_retries(self, moves: Sequence[Move], planned: Mapping[str, int]) -> WavePlan:
+    def _with_retries(self, moves: Sequence[Move], planned: Mapping[str, int]) -> WavePlan:
         """The moves in waves, each open to all nodes that are as good; of a large cluster planned once.
 
         Where that leaves moves over, once more with one known node for every replacement.
