@@ -26,8 +26,7 @@ from planner.eviction.budgets import Budgets
 from planner.landing.landing import HELD, NO_PINS, Landing, PinPolicy
 from planner.moves.constraint_counts import ConstraintCounts
 from planner.moves.movable import Movable
-from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.nodes import HOSTNAME, Mask
 from planner.problem.problem import Problem
 from planner.proof import effort

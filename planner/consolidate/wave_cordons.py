@@ -17,8 +17,7 @@ import numpy as np
 from planner.consolidate.certain_moves import CertainMove
 from planner.landing.landing import NO_PINS, Landing
 from planner.landing.single_landings import SingleLandings
-from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Phase, TrialCluster
 from planner.problem.nodes import Mask
 
 

@@ -16,8 +16,7 @@ from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.landing.constraint_status import NodeCounts, OccupancyHistogram, Option
 from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod, OutcomesByOption
 from planner.landing.room import Group, RoomRequest, UncertainReplacement, WaveRoom
-from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from planner.documents.move_plan import Place
 from planner.landing.landing import Landing, NodeSets, PinPolicy
-from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
 

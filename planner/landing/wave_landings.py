@@ -25,8 +25,7 @@ from planner.landing.landing import Landing, LandingPreferences, NodeSets
 from planner.landing.replacements import OpenNodes, PossibleNodes, Replacement, Replacements, certain_levels
 from planner.landing.room import WaveRoom
 from planner.landing.waves_carried_out import TieBreakScenarios, WavesCarriedOut, interchangeable_nodes
-from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.nodes import Mask
 from planner.proof import effort
 

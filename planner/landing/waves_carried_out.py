@@ -23,8 +23,7 @@ from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod, 
 from planner.landing.landing import Landing, LandingContradiction, NodeSets
 from planner.landing.replacements import certain_levels
 from planner.landing.room import UncertainReplacement, WaveRoom
-from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
 

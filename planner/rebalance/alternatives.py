@@ -19,8 +19,7 @@ from planner.eviction.protections import SOFT, Protections
 from planner.landing.landing import Kind, Landing, NodeSets
 from planner.moves.constraint_counts import TrackedConstraint, excesses, worse
 from planner.moves.movable import Movable
-from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Mask
 from planner.problem.problem import Problem
 from planner.proof import effort

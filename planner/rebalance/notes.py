@@ -27,8 +27,7 @@ from planner.landing.landing import Landing, PinPolicy
 from planner.landing.single_landings import PreemptionRisk, SingleLandings
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
-from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Mask
 from planner.problem.problem import Problem
 from planner.proof import effort

@@ -19,8 +19,7 @@ from planner.landing.room import WaveRoom
 from planner.landing.wave_landings import WaveLandings
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Limit, Limits
-from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Ints, Mask
 from planner.proof import effort
 

@@ -17,8 +17,7 @@ import numpy as np
 from planner.constraints.family import Verdict
 from planner.landing.landing import HELD, Landing, NodeSets
 from planner.moves.constraint_counts import excesses, worse
-from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
 from planner.scheduler.framework import Diagnosis, Rejection

@@ -1,13 +1,24 @@
-"""The order of moves on a cluster that is next to full: what is free stays known as long as possible.
+"""The orders of moves on a cluster that is next to full: what is free stays known as long as possible.
 
-Where a single node of its domain has room, a replacement lands there without a pin, and nothing becomes
-uncertain.  Pods of one size that fill all the nodes where they may be leave nothing uncertain either.  Such
-moves go first, the largest before others, and those that make room for them; then those for which several
-nodes are equally good.  A pin comes last, to where it wastes the least room.
+`LargestFirst`: wherever a small pod lands, it may break up the only gap that a large one fits into.  So it
+comes to a domain only if at least as many larger pods are still to leave that domain as are to come to it.  A
+pod that leaves a node to which a larger one is to come makes room for it, and goes early.
+
+`ScarceRoom`: where a single node of its domain has room, a replacement lands there without a pin, and
+nothing becomes uncertain.  Pods of one size that fill all the nodes where they may be leave nothing
+uncertain either. Such moves go first, the largest before others, and those that make room for them; then
+those for which several nodes are equally good.  A pin comes last, to where it wastes the least room.
+
+`KnownNodes`: where most replacements may land on any of several nodes, the last moves may have no node that
+is certain to have room.  Here each replacement has one node: the only one with room, the one with the
+highest score, or the one that it is pinned to.  None takes a node that is being emptied for a larger pod.
+Once all pods left are of about one size it no longer matters which of them is where.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
@@ -15,12 +26,109 @@ from itertools import chain, islice
 import numpy as np
 
 from planner.landing.landing import Landing
-from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move
+from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.nodes import Ints, Mask
 from planner.proof import effort
 from planner.waves.candidates import Candidates, Within
-from planner.waves.largest_first import LargestFirst
+
+
+class LargestFirst:
+    """Puts moves into the order in which room lasts longest."""
+
+    def __init__(self, trial: TrialCluster, moves: Iterable[Move]) -> None:
+        self._trial = trial
+        template_of = {move.pod: trial.template(move.pod) for move in moves}
+        classes = {t: math.frexp(float(trial.sizes[t]))[1] for t in {*template_of.values()}}
+        #: Pods of about the same size are of one class.
+        self._size_of = {pod: classes[template] for pod, template in template_of.items()}
+        #: The sets of nodes of all domains seen so far, and by template and domain code the index into them.
+        self._domains: list[Mask] = []
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._by_nodes: dict[bytes, int] = {}
+        #: For every class the nodes in domains that larger pods need, when moves were last grouped.
+        self._needed: dict[int, Mask] = {}
+
+    def size(self, move: Move) -> int:
+        """The class of a pod's size."""
+        return self._size_of[move.pod]
+
+    def key(self, move: Move) -> int:
+        """The sort key that puts the largest first."""
+        return -self.size(move)
+
+    def near(self, move: Move, node: int) -> Mask:
+        """The nodes in the same domains as a node, for the constraints of a move's pod."""
+        return self._domains[self._domain(move, node)]
+
+    def _domain(self, move: Move, node: int) -> int:
+        template = self._trial.template(move.pod)
+        domains = self._trial.domains(template)
+        key = template, int(domains[node])
+        found = self._numbers.get(key)
+        if found is None:
+            nodes = domains == domains[node]
+            found = self._numbers[key] = self._by_nodes.setdefault(nodes.tobytes(), len(self._domains))
+            if found == len(self._domains):
+                self._domains.append(nodes)
+        return found
+
+    def groups(self, ready: Iterable[Move], left: Sequence[Move]) -> list[list[Move]]:
+        """Ready moves that take nothing from larger ones: the largest, then class by class all others.
+
+        Of every class those that make way come first, node by node, and once more with the rest.
+        """
+        allowed = self._allowed(ready, left)
+        ways = self.making_way(allowed, left)
+        found: list[list[Move]] = []
+        for size in dict.fromkeys(map(self.size, allowed)):
+            alike = [[move for move in moves if self.size(move) == size] for moves in (*ways, allowed)]
+            found += alike if found else [alike[-1], *alike[:-1]]
+        return found
+
+    def making_way(self, ready: Iterable[Move], left: Iterable[Move]) -> list[list[Move]]:
+        """Ready moves that leave a node to which a larger one is to come, node by node.
+
+        First for the largest, and of the node that needs the fewest: a gap that is too small serves no pod.
+        """
+        leaving: dict[int, list[Move]] = {}
+        for move in ready:
+            leaving.setdefault(move.source, []).append(move)
+        found: list[tuple[int, int, list[Move]]] = []
+        for move in left:
+            before = [m for m in leaving.get(move.target, ()) if self.size(m) < self.size(move)]
+            if before:
+                found.append((self.key(move), len(before), before))
+        return [moves for *_, moves in sorted(found, key=lambda one: one[:2])]
+
+    def _allowed(self, ready: Iterable[Move], left: Sequence[Move]) -> list[Move]:
+        """The ready moves that take no room from larger ones that are left; the largest first."""
+        self._needed = self._needed_by_larger(left)
+        allowed = [move for move in ready if not self.needed(move)[move.target]]
+        # A pod that stays in its domain frees a node there, and fewer nodes serve it than serve newcomers.
+        return sorted(
+            allowed, key=lambda m: (self.key(m), self._domain(m, m.source) != self._domain(m, m.target))
+        )
+
+    def needed(self, move: Move) -> Mask:
+        """The nodes in domains that larger pods than a move's need, when moves were last grouped."""
+        return self._needed[self.size(move)]
+
+    def _needed_by_larger(self, left: Iterable[Move]) -> dict[int, Mask]:
+        """For every class the nodes to whose domains more pods of a larger one are to come than to leave."""
+        coming: dict[int, Counter[int]] = {}
+        for move in left:
+            counts = coming.setdefault(self.size(move), Counter())
+            counts[self._domain(move, move.target)] += 1
+            counts[self._domain(move, move.source)] -= 1
+        found, needed = dict[int, Mask](), np.zeros(self._trial.problem.nodes.size, np.bool_)
+        for size, counts in sorted(coming.items(), reverse=True):
+            found[size] = needed
+            balance = np.zeros(self._trial.problem.nodes.size, np.int64)
+            for domain, number in counts.items():
+                if number:
+                    balance += number * self._domains[domain]
+            needed = needed | (balance > 0)
+        return found
 
 
 class ScarceRoom:
@@ -218,3 +326,63 @@ def _scarce(timeline: EvictionTimeline, moves: Sequence[Move]) -> list[Mask]:
         else:
             found.append(problem.nodes.none)
     return found
+
+
+class KnownNodes(ScarceRoom):
+    """One move to one node; of pods of one size as many as hold wherever each of them lands."""
+
+    def __init__(self, candidates: Candidates, moves: Sequence[Move]) -> None:
+        super().__init__(candidates, moves, effort.KNOWN_JUDGED)
+        self._left: Sequence[Move] = moves
+        #: For every size the nodes to which larger pods are to come, for the wave being planned.
+        self._emptied: dict[int, Mask] = {}
+        self._any_node, self._one_node = self._in_domain, Within(self._not_awaited, self._open, one_node=True)
+        self._every_landing_is_certain(moves)
+
+    def _every_landing_is_certain(self, moves: Iterable[Move]) -> None:
+        """From now on only landings on one known node hold."""
+        self._candidates.first.update({move.pod: 1 for move in moves})
+        self._in_domain = self._one_node
+
+    def _wave_of(
+        self, ready: Sequence[Move], groups: Sequence[Sequence[Move]], left: list[Move]
+    ) -> Sequence[Landing]:
+        self._left = left
+        self._emptied.clear()
+        sizes = {self._order.size(move) for move in left}
+        return (
+            (self._wherever_it_is(ready, groups, left) if len(sizes) == 1 else [])
+            or next(filter(None, (self._one_of(self._different(group)) for group in groups)), [])
+            or next(filter(None, (self._with_a_pin(group, left) for group in groups)), [])
+            or self._with_a_pin(self._in_the_way(ready, left), left)
+        )
+
+    def _wherever_it_is(
+        self, ready: Sequence[Move], groups: Sequence[Sequence[Move]], left: list[Move]
+    ) -> Sequence[Landing]:
+        """The wave that adds the least uncertainty; unlike other waves it may add some."""
+        self._candidates.first.clear()
+        self._in_domain = self._any_node
+        found = super()._wave_of(ready, groups, left)
+        if not found:
+            self._every_landing_is_certain(left)
+        return found
+
+    def _certain(self, move: Move) -> Ints:
+        """The nodes certain to have room for a pod, those that larger pods are to come to last."""
+        nodes = super()._certain(move)
+        order: Ints = np.lexsort((nodes != move.target, self._awaited(move)[nodes]))
+        return nodes[order]
+
+    def _not_awaited(self, move: Move) -> Mask:
+        """The planned domain without the nodes to which larger pods are to come."""
+        return self._near(move) & ~self._awaited(move)
+
+    def _awaited(self, move: Move) -> Mask:
+        """The nodes to which larger pods than a move's are to come."""
+        size = self._order.size(move)
+        found = self._emptied.get(size)
+        if found is None:
+            found = self._emptied[size] = self._trial.problem.nodes.none.copy()
+            found[[other.target for other in self._left if self._order.size(other) > size]] = True
+        return found

@@ -20,13 +20,11 @@ from planner.eviction.protections import SOFT
 from planner.landing.landing import HELD, Landing, LandingContradiction
 from planner.landing.room import WaveRoom
 from planner.landing.single_landings import SingleLandings
-from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.proof import effort
 from planner.proof.meter import Meter
 from planner.waves.candidates import Candidates, RetryHints, WaveRules
-from planner.waves.known_nodes import KnownNodes
-from planner.waves.scarce_room import ScarceRoom
+from planner.waves.scarce_room import KnownNodes, ScarceRoom
 
 
 class WaveOrder(Protocol):

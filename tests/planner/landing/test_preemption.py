@@ -13,8 +13,7 @@ from planner import rebalance
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import Landing, NodeSets, PinPolicy, pinnable
 from planner.landing.single_landings import PreemptionRisk
-from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.problem import Problem
 from planner.waves.candidates import Candidates, WaveRules
 from planner.waves.replay import failures

@@ -2,7 +2,7 @@
 
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.problem import Problem
-from planner.waves.largest_first import LargestFirst
+from planner.waves.scarce_room import LargestFirst
 from tests.builders import cluster, node, pod, spread
 
 

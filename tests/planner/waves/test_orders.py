@@ -7,8 +7,7 @@ from planner.eviction.budgets import Budgets
 from planner.landing.coupled_constraints import coupled_constraints
 from planner.landing.landing import LandingPreferences, PinPolicy, pinnable
 from planner.landing.wave_landings import WaveLandings
-from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.problem import Problem
 from planner.waves.candidates import Candidates, RetryHints, WaveRules
 from planner.waves.wave_planner import CertainFirst, fill_waves

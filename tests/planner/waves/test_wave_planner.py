@@ -11,8 +11,7 @@ from models import Cluster
 from planner import rebalance
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import PinPolicy, pinnable
-from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.clock import Clock
