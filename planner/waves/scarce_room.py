@@ -6,7 +6,7 @@ pod that leaves a node to which a larger one is to come makes room for it, and g
 
 `ScarceRoom`: where a single node of its domain has room, a replacement lands there without a pin, and
 nothing becomes uncertain.  Pods of one size that fill all the nodes where they may be leave nothing
-uncertain either. Such moves go first, the largest before others, and those that make room for them; then
+uncertain either.  Such moves go first, the largest before others, and those that make room for them; then
 those for which several nodes are equally good.  A pin comes last, to where it wastes the least room.
 
 `KnownNodes`: where most replacements may land on any of several nodes, the last moves may have no node that
@@ -45,8 +45,6 @@ class LargestFirst:
         self._domains: list[Mask] = []
         self._numbers: dict[tuple[int, int], int] = {}
         self._by_nodes: dict[bytes, int] = {}
-        #: For every class the nodes in domains that larger pods need, when moves were last grouped.
-        self._needed: dict[int, Mask] = {}
 
     def size(self, move: Move) -> int:
         """The class of a pod's size."""
@@ -102,16 +100,12 @@ class LargestFirst:
 
     def _allowed(self, ready: Iterable[Move], left: Sequence[Move]) -> list[Move]:
         """The ready moves that take no room from larger ones that are left; the largest first."""
-        self._needed = self._needed_by_larger(left)
-        allowed = [move for move in ready if not self.needed(move)[move.target]]
+        needed = self._needed_by_larger(left)
+        allowed = [move for move in ready if not needed[self.size(move)][move.target]]
         # A pod that stays in its domain frees a node there, and fewer nodes serve it than serve newcomers.
         return sorted(
             allowed, key=lambda m: (self.key(m), self._domain(m, m.source) != self._domain(m, m.target))
         )
-
-    def needed(self, move: Move) -> Mask:
-        """The nodes in domains that larger pods than a move's need, when moves were last grouped."""
-        return self._needed[self.size(move)]
 
     def _needed_by_larger(self, left: Iterable[Move]) -> dict[int, Mask]:
         """For every class the nodes to whose domains more pods of a larger one are to come than to leave."""
@@ -146,15 +140,9 @@ class ScarceRoom:
         #: The landings of the last wave.
         self._landed: Sequence[Landing] = ()
         self._most_work = judged * len(moves) * self._trial.problem.nodes.size
-        #: For every template the nodes of all domains to which its pods are to come.
-        self._ends: dict[int, Mask] = {}
-        for move in moves:
-            template, near = self._trial.template(move.pod), self._near(move)
-            self._ends[template] = self._ends.get(template, False) | near
         #: For templates the nodes that may have room now.
         self._fits: dict[int, Mask] = {}
         self._in_domain = Within(self._near, self._open)
-        self._in_any_domain = Within(self._in_planned_domains, self._open)
 
     def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
         """Carry out a wave."""
@@ -176,15 +164,12 @@ class ScarceRoom:
     ) -> Sequence[Landing]:
         """A wave of ready moves; `groups` are those that take nothing from larger ones, the largest first."""
         largest, *others = groups or [[]]
-        filling = (move for move in self._different(largest) if self._fills(move))
         return (
-            self._one_of(filling)
-            or self._to_the_only_node(largest)
+            self._to_the_only_node(largest)
             or self._one_of(self._different(largest))
             or next(filter(None, map(self._to_the_only_node, others)), [])
             or self._with_a_pin(largest, left)
             or next(filter(None, map(self._to_any_node, others)), [])
-            or next(filter(None, map(self._to_any_domain, [largest, *others])), [])
             or self._with_a_pin(self._in_the_way(ready, left), left)
         )
 
@@ -195,12 +180,12 @@ class ScarceRoom:
 
     # The kinds of waves
 
-    def _one_of(self, moves: Iterable[Move], within: Within | None = None) -> Sequence[Landing]:
+    def _one_of(self, moves: Iterable[Move]) -> Sequence[Landing]:
         """The first of some moves that lands by itself."""
-        return next(filter(None, (self._alone([move], within) for move in moves)), [])
+        return next(filter(None, (self._alone([move]) for move in moves)), [])
 
-    def _alone(self, moves: Iterable[Move], within: Within | None = None) -> Sequence[Landing]:
-        return self._candidates.alone(moves, pins=False, within=within or self._in_domain)
+    def _alone(self, moves: Iterable[Move]) -> Sequence[Landing]:
+        return self._candidates.alone(moves, pins=False, within=self._in_domain)
 
     def _to_the_only_node(self, moves: Iterable[Move]) -> Sequence[Landing]:
         """All of some moves that have a single node with room each."""
@@ -218,25 +203,17 @@ class ScarceRoom:
                 return found
         return []
 
-    def _to_any_domain(self, moves: Iterable[Move]) -> Sequence[Landing]:
-        """The first of some moves that holds in any planned domain of its template that larger pods leave."""
-        return self._one_of(self._different(moves), self._in_any_domain)
-
     def _with_a_pin(self, moves: Iterable[Move], left: list[Move]) -> Sequence[Landing]:
         """The first of some moves that can be pinned, to the node with the least room left over."""
         if self._candidates.rules.evict_only:
             return []
         for move in moves:
-            nodes = self._certain(move)
-            pinned = replace(move, target=int(nodes[0])) if nodes.size else move
-            found = (
-                self._candidates.alone([pinned], pins=True, plain=True, within=self._in_domain)
-                if nodes.size
-                else []
-            )
-            if found:
-                left[left.index(move)] = pinned
-                return found
+            for node in self._certain(move)[:1].tolist():
+                pinned = replace(move, target=node)
+                found = self._candidates.alone([pinned], pins=True, plain=True, within=self._in_domain)
+                if found:
+                    left[left.index(move)] = pinned
+                    return found
         return []
 
     # Where replacements may land
@@ -244,12 +221,6 @@ class ScarceRoom:
     def _near(self, move: Move) -> Mask:
         """The planned domain: elsewhere a replacement would take another move's place."""
         return self._order.near(move, move.target)
-
-    def _in_planned_domains(self, move: Move) -> Mask:
-        """The planned domains of all pods of the template that larger pods do not need."""
-        ends = self._ends[self._trial.template(move.pod)]
-        found: Mask = self._near(move) | (ends & ~self._order.needed(move))
-        return found
 
     def _open(self, move: Move) -> Mask:
         """The nodes in the planned domain that may have room for a replacement."""
@@ -299,15 +270,6 @@ class ScarceRoom:
             if key not in seen and self._open(move).any():
                 seen.add(key)
                 yield move
-
-    def _fills(self, move: Move) -> bool:
-        """Whether uncertain pods of the same size may be on the nodes to which this one may come."""
-        room, nodes = self._room, self._open(move)
-        takes = self._trial.taken[self._trial.template(move.pod)]
-        return int(nodes.sum()) > 1 and any(
-            (uncertain.nodes & nodes).any() and np.array_equal(self._trial.taken[uncertain.template], takes)
-            for uncertain in room.uncertain_pods
-        )
 
 
 def _scarce(timeline: EvictionTimeline, moves: Sequence[Move]) -> list[Mask]:
