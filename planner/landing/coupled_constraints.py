@@ -213,22 +213,11 @@ def coupled_constraints(
     """For every moving template its coupled constraints; `moves` has the nodes that its pods leave."""
     found: dict[int, CoupledConstraints] = {}
     for template in moves:
-        if template in found:
-            continue
-        constraints: dict[int, TrackedConstraint] = {}
-        templates, waiting = [template], [template]
-        while waiting:
-            for constraint in trial.ledger.of(waiting.pop()):
-                if tracked(constraint) and constraint.number not in constraints:
-                    constraints[constraint.number] = constraint
-                    touched = constraint.members.union(constraint.carriers)
-                    fresh = [t for t in moves if t in touched and t not in templates]
-                    templates += fresh
-                    waiting += fresh
-        sources = [node for member in templates for node in moves[member]]
-        asked = [constraints[number] for number in sorted(constraints)]
-        coupled = CoupledConstraints(trial, asked, sorted(templates), sources, kept)
-        found |= dict.fromkeys(templates, coupled)
+        if template not in found:
+            templates, constraints = trial.ledger.linked(template, moves.__contains__, tracked)
+            sources = [node for member in templates for node in moves[member]]
+            coupled = CoupledConstraints(trial, constraints, templates, sources, kept)
+            found |= dict.fromkeys(templates, coupled)
     return found
 
 

@@ -11,7 +11,7 @@ m has to receive what it lacks.  One move does at most one of each: that is the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,6 +106,22 @@ class ConstraintCounts:
             frozenset(constraint.asked.identity for constraint in found),
             tuple(sorted({number for constraint in found for number in constraint.carriers})),
         )
+
+    def linked(
+        self, template: int, moves: Callable[[int], bool], matters: Callable[[TrackedConstraint], bool]
+    ) -> tuple[list[int], list[TrackedConstraint]]:
+        """A template and all that move and share constraints with it, one by way of another; and these."""
+        constraints: dict[int, TrackedConstraint] = {}
+        templates, waiting = [template], [template]
+        while waiting:
+            for constraint in self.of(waiting.pop()):
+                if matters(constraint) and constraint.number not in constraints:
+                    constraints[constraint.number] = constraint
+                    touched = constraint.members.union(constraint.carriers)
+                    fresh = [t for t in touched if moves(t) and t not in templates]
+                    templates += fresh
+                    waiting += fresh
+        return sorted(templates), [constraints[number] for number in sorted(constraints)]
 
     def of(self, template: int) -> Sequence[TrackedConstraint]:
         """The constraints that a pod of the template counts for, or carries."""

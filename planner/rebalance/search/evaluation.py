@@ -77,18 +77,15 @@ def groups_of(
     for constraint in first:
         if constraint.number in seen:
             continue
-        templates, group = dict[int, None](), {constraint.number: constraint}
-        waiting = [constraint]
-        while waiting:
-            asked = waiting.pop()
-            for template in sorted(asked.members.union(asked.carriers)):
-                if template not in templates and movable.of(template).size:
-                    templates[template] = None
-                    near = {d.number: d for d in ledger.of(template) if d.hard or not hard}
-                    waiting += [d for number, d in near.items() if number not in group]
-                    group |= near
-        seen.update(group)
-        yield ConstraintGroup(sorted(templates), [group[number] for number in sorted(group)])
+        touched = constraint.members.union(constraint.carriers)
+        own = next((template for template in sorted(touched) if movable.of(template).size), None)
+        templates, group = list[int](), [constraint]
+        if own is not None:
+            templates, group = ledger.linked(
+                own, lambda template: bool(movable.of(template).size), lambda one: one.hard or not hard
+            )
+        seen.update(one.number for one in group)
+        yield ConstraintGroup(templates, group)
 
 
 class Evaluator:
