@@ -14,8 +14,7 @@ from planner.consolidate.removable import goes_with_its_node
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.move_plan import MoveStep, OnNodes
 from planner.moves.constraint_counts import excesses, worse
-from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.problem import Problem
 from planner.whatif.nodes import cordon
 

@@ -117,7 +117,7 @@ def rebalance(
     from cli.output.views.scripts import moves
     from models.errors import InputError
     from planner import rebalance as plan_moves
-    from planner.rebalance.scope import MoveScope, identity
+    from planner.rebalance.plan import MoveScope, identity
     from planner.whatif.named import workload_named
 
     if may_cordon and evict_only:

@@ -184,6 +184,13 @@ class Pod(NamespacedObject):
         """The node that it is bound to."""
         return self.spec.node_name or None
 
+    def on(self, node: str, *, running: bool = False) -> Self:
+        """It on another node, with its phase unless it is `running` there."""
+        update: dict[str, object] = {"spec": self.spec.model_copy(update={"node_name": node})}
+        if running:
+            update["status"] = self.status.model_copy(update={"phase": "Running"})
+        return self.model_copy(update=update)
+
     @property
     def priority(self) -> int:
         """Its priority, 0 where none is set."""

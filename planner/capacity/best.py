@@ -80,4 +80,4 @@ def _standing(pod: Pod, found: Found) -> Pod | None:
     node = found.decided[pod.key]
     if node is None:
         return None
-    return pod.model_copy(update={"spec": pod.spec.model_copy(update={"node_name": node})})
+    return pod.on(node)

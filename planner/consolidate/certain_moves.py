@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.consolidate.layout import shares
-from planner.landing.landing import Landing
+from planner.landing.landing import Landing, PinPolicy
 from planner.landing.single_landings import SingleLandings
-from planner.moves.pin_policy import PinPolicy
-from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import Move
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
 

@@ -8,7 +8,6 @@ from decimal import Decimal
 
 import numpy as np
 
-from models.errors import InternalError
 from planner.consolidate.emptying import Emptied, lost_domains
 from planner.consolidate.prices import NodePrices
 from planner.consolidate.search import FoundLayout
@@ -23,7 +22,7 @@ from planner.documents.consolidation import (
     RemovedNode,
 )
 from planner.proof.bounds import Assumption, Bound, Claim, Measured, judge, status_of
-from planner.rebalance.document import PlacementCounts, changes, steps
+from planner.rebalance.document import before_and_after, changes, steps
 
 _ASSUMES = frozenset({Assumption.PROTECTED_STAY, Assumption.NOTHING_WORSE})
 
@@ -45,13 +44,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
         setting.removable,
         setting.prices,
     )
-    node_of = problem.node_of.astype(np.intp).copy()
-    for wave in emptied.waves:
-        for landing in wave:
-            node_of[landing.move.pod] = landing.move.target
-    before, after = PlacementCounts(trial, problem.node_of), PlacementCounts(trial, node_of)
-    if after.findings > before.findings:
-        raise InternalError("a plan leaves something else worse than before")
+    before, after = before_and_after(trial, emptied.waves)
     measured = [
         Measured("cost", removable.cost(emptied.removed), largest=False),
         Measured("moves", emptied.moves, largest=False),

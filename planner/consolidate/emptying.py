@@ -23,12 +23,10 @@ from planner.consolidate.loss import Losses
 from planner.consolidate.removable import StayingNode
 from planner.consolidate.wave_order import EmptyingOrder
 from planner.eviction.budgets import Budgets
-from planner.landing.landing import HELD, Landing
+from planner.landing.landing import HELD, NO_PINS, Landing, PinPolicy
 from planner.moves.constraint_counts import ConstraintCounts
 from planner.moves.movable import Movable
-from planner.moves.pin_policy import NO_PINS, PinPolicy
-from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.nodes import HOSTNAME, Mask
 from planner.problem.problem import Problem
 from planner.proof import effort
@@ -312,12 +310,7 @@ def cordoned(cluster: Cluster, names: Collection[str]) -> Cluster:
 
 def moved(cluster: Cluster, places: Mapping[str, str]) -> Cluster:
     """The cluster with some pods, by their keys, on other nodes."""
-    pods = (
-        pod.model_copy(update={"spec": pod.spec.model_copy(update={"node_name": places[pod.key]})})
-        if pod.key in places
-        else pod
-        for pod in cluster.pods
-    )
+    pods = (pod.on(places[pod.key]) if pod.key in places else pod for pod in cluster.pods)
     return replace(cluster, pods=tuple(pods))
 
 

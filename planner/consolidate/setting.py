@@ -143,10 +143,8 @@ def with_machines(cluster: Cluster, machines: Mapping[str, MachineType]) -> Clus
         pods = []
         for pod in grown.pods:
             only = node_meant(pod) if pod.key not in known and is_daemon(pod) else None
-            if only in machines:
-                spec = pod.spec.model_copy(update={"node_name": only})
-                status = pod.status.model_copy(update={"phase": "Running"})
-                pods.append(pod.model_copy(update={"spec": spec, "status": status}))
+            if only is not None and only in machines:
+                pods.append(pod.on(only, running=True))
             else:
                 pods.append(pod)
         return replace(grown, pods=tuple(pods))

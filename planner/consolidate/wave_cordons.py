@@ -15,11 +15,9 @@ from dataclasses import replace
 import numpy as np
 
 from planner.consolidate.certain_moves import CertainMove
-from planner.landing.landing import Landing
+from planner.landing.landing import NO_PINS, Landing
 from planner.landing.single_landings import SingleLandings
-from planner.moves.pin_policy import NO_PINS
-from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Phase, TrialCluster
 from planner.problem.nodes import Mask
 
 
@@ -72,8 +70,7 @@ def _others_open(timeline: EvictionTimeline, landing: Landing) -> Mask:
     """The nodes other than its target that a replacement could take while all other pods are away."""
     trial, move = timeline.trial, landing.move
     nodes = trial.problem.nodes.none.copy()
-    for phase in timeline.own_phases(move):
-        timeline.put(move, phase)
+    for _ in timeline.while_unscheduled(move):
         nodes |= trial.open_to(trial.template(move.pod))
     nodes[move.target] = False
     return nodes

@@ -128,8 +128,7 @@ class AtRest:
             number = problem.pod_index.get(pod.key)
             node = -1 if number is None else node_of[number]
             if node >= 0 and names[node] != pod.node_name:
-                spec = pod.spec.model_copy(update={"node_name": names[node]})
-                found.append(pod.model_copy(update={"spec": spec}))
+                found.append(pod.on(names[node]))
             elif number is None or node >= 0 or not pod.node_name:
                 found.append(pod)
         return replace(problem.cluster, pods=tuple(found))

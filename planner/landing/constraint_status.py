@@ -53,7 +53,7 @@ class ConstraintOverCells:
         self.few = rule.few_domains
         self.min_domains = rule.constraint.min_domains or 1
         self.honors = rule.constraint.node_affinity_policy == "Honor"
-        self.by_node = is_by_node(constraint)
+        self.by_node = constraint.by_node
         self.code: list[int] = rule.column.codes[representative].tolist()
         self.counts: list[bool] = rule.counts.eligible[representative].tolist()
         self._all_count = all(self.counts)
@@ -151,12 +151,6 @@ class ConstraintOverCells:
             counts = np.array([sums[code] for code in self.domains], np.int64)
         least = moves_needed(counts, self.max_skew, few_domains=self.few)
         return -1 if least is None else least
-
-
-def is_by_node(constraint: TrackedConstraint) -> bool:
-    """Whether every domain is a single node, and there are too many domains to keep each apart."""
-    column = constraint.rule.column
-    return len(column.values) > effort.FEW_DOMAINS and len(column.values) == int(column.present.sum())
 
 
 #: A cell, and the counts of the node in it that a pod may land on.

@@ -1,15 +1,103 @@
-"""A landing: the nodes that a replacement may land on, what restricts it to them, and preferences."""
+"""A landing: the nodes that a replacement may land on, how they are described, and what restricts it to them.
+
+Pods of a ReplicaSet or ReplicationController stay as they are when its template changes; only new ones
+follow it.  So their replacements may be pinned without a rollout, while a Deployment above is paused.  Any
+other controller above would undo the change, or roll it out, as a StatefulSet does with its own template.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from planner.documents.move_plan import Place
-from planner.moves.pin_policy import NO_PINS, PinPolicy
-from planner.moves.trial_cluster import Move
-from planner.problem.nodes import Mask
+import numpy as np
+
+from models.snapshot import Snapshot
+from planner.constraints.node_affinity import NodeAffinityPlugin
+from planner.constraints.node_unschedulable import NodeUnschedulable
+from planner.constraints.pod_topology_spread import PodTopologySpread
+from planner.documents.move_plan import OnNodes, Place, WithLabels
+from planner.moves.trial_cluster import Move, TrialCluster
+from planner.problem.nodes import Column, Mask
+from planner.problem.problem import Problem
+from planner.proof import effort
+
+_NARROWED = {"ReplicaSet", "ReplicationController"}
+_PAUSED = {("ReplicaSet", "Deployment")}
+
+
+@dataclass(frozen=True, slots=True)
+class PinPolicy:
+    """The templates whose replacements may be pinned, and those for which nodes may be cordoned."""
+
+    pinnable: frozenset[int] = frozenset()
+    cordonable: frozenset[int] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.pinnable or self.cordonable)
+
+    @classmethod
+    def of(cls, trial: TrialCluster, templates: Iterable[int], *, cordon: bool) -> PinPolicy:
+        """Which of some templates may be pinned, and which use cordons; cordons only with `cordon`."""
+        several = frozenset(templates)
+        pins = frozenset(t for t in several & pinnable(trial.problem) if _heeds_affinity(trial, t))
+        others = several - pins if cordon else ()
+        return cls(pins, frozenset(template for template in others if _heeds_cordons(trial, template)))
+
+    @classmethod
+    def of_cordons(cls, trial: TrialCluster, templates: Iterable[int]) -> PinPolicy:
+        """No pins; cordons for all of some templates that heed them."""
+        return cls(cordonable=frozenset(t for t in templates if _heeds_cordons(trial, t)))
+
+
+#: Evictions alone.
+NO_PINS = PinPolicy()
+
+
+def pinnable(problem: Problem) -> frozenset[int]:
+    """The templates whose replacements may be pinned."""
+    above = _above(problem.cluster)
+    return frozenset(
+        template.index
+        for template in problem.templates
+        if (owner := template.owner) is not None
+        and owner.kind in _NARROWED
+        and (
+            (kind := above.get((template.namespace, owner.kind, owner.name))) is None
+            or (owner.kind, kind) in _PAUSED
+        )
+    )
+
+
+def _above(snapshot: Snapshot) -> dict[tuple[str, str, str], str]:
+    """The kind of the controller of each ReplicaSet or ReplicationController that has one."""
+    return {
+        (item.namespace, item.kind, item.name): item.metadata.controller.kind
+        for item in (*snapshot.replica_sets, *snapshot.replication_controllers)
+        if item.metadata.controller is not None
+    }
+
+
+def _heeds_affinity(trial: TrialCluster, number: int) -> bool:
+    """Whether the profile of a template runs the filter that a pin, a node affinity, is asked by."""
+    return any(isinstance(plugin, NodeAffinityPlugin) for plugin in trial.framework(number).profile.filters)
+
+
+def _heeds_cordons(trial: TrialCluster, number: int) -> bool:
+    """Whether a cordon closes a node to pods of a template, and changes nothing else for them.
+
+    A constraint that honours taints would not count the pods of a cordoned node.
+    """
+    template = trial.problem.templates[number]
+    filters = trial.framework(number).profile.filters
+    heeds = any(isinstance(plugin, NodeUnschedulable) and not plugin.part(template) for plugin in filters)
+    return heeds and not any(
+        rule.constraint.node_taints_policy == "Honor"
+        for plugin in filters
+        if isinstance(plugin, PodTopologySpread)
+        for rule in plugin.hard(template)
+    )
 
 
 class LandingContradiction(Exception):
@@ -52,3 +140,82 @@ class LandingPreferences:
     certain: Collection[int] = ()
     fixed: Collection[int] = ()
     as_planned: Collection[int] = ()
+
+
+#: Labels that users know nodes by, besides those that constraints name.
+_KNOWN_KEYS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+
+
+class NodeSets:
+    """Describes sets of nodes, and resolves the descriptions."""
+
+    def __init__(self, trial: TrialCluster) -> None:
+        self._trial = trial
+        self._nodes = trial.problem.nodes
+        self._keys: dict[int, list[Column]] = {}
+
+    def named(self, nodes: Mask) -> OnNodes:
+        """The nodes by their names."""
+        return OnNodes(nodes=tuple(self._nodes.names[node] for node in np.flatnonzero(nodes).tolist()))
+
+    def mask(self, place: Place) -> Mask:
+        """The nodes that a place names."""
+        if isinstance(place, OnNodes):
+            found = self._nodes.none.copy()
+            found[[self._nodes.index[name] for name in place.nodes]] = True
+            return found
+        labelled = (self._nodes.column(key).one_of(values) for key, values in place.labels.items())
+        every: Mask = np.logical_and.reduce([self._nodes.every, *labelled])
+        return every
+
+    def of(self, nodes: Mask, shut: Mask, template: int) -> Place:
+        """The nodes that pass the filters: by label values without a `shut` node, else by name."""
+        if int(nodes.sum()) > 1:
+            static, domains = self._trial.plan(template).static, self._trial.domains(template)
+            alike = np.isin(domains, np.unique(domains[nodes])) & ~shut
+            for column in self._columns(template):
+                values = np.unique(column.codes[nodes])
+                inside = np.isin(column.codes, values) & static
+                if values[0] >= 0 and not (inside & ~alike).any():
+                    return _labelled(column, values.tolist())
+        return self.named(nodes)
+
+    def pins(
+        self, template: int, nodes: Mask, wrong: Mask, target: int, *, many: bool
+    ) -> Iterator[tuple[Place, Mask]]:
+        """Pins to good nodes that exclude the wrong ones, the widest first.
+
+        Only with `many` to several domains at once, as a pin to one domain hides all others from constraints.
+        """
+        static = self._trial.plan(template).static
+        for column in self._columns(template):
+            clean = set(column.codes[nodes].tolist()) - set(column.codes[wrong].tolist()) - {-1}
+            first = int(column.codes[target])
+            found = [sorted(clean)] if many and len(clean) > 1 else []
+            found += [[code] for code in sorted(clean, key=lambda code: (code != first, code))]
+            for values in found:
+                yield _labelled(column, values), np.isin(column.codes, values) & static
+        domains = self._trial.domains(template)
+        for wide in (nodes, nodes & (domains == domains[target])):
+            if 1 < int(wide.sum()) <= effort.PIN_NAMES:
+                yield self.named(wide), wide
+        if nodes[target]:
+            only = np.zeros_like(nodes)
+            only[target] = True
+            yield self.named(only), only
+
+    def _columns(self, template: int) -> list[Column]:
+        """The labels that may describe a place, those of the template's constraints first."""
+        found = self._keys.get(template)
+        if found is None:
+            constraints = [d for d in self._trial.ledger.of(template) if not d.by_node]
+            keys = dict.fromkeys([d.rule.column.key for d in constraints if d.hard])
+            keys |= dict.fromkeys([d.rule.column.key for d in constraints if not d.hard])
+            columns = [self._nodes.column(key) for key in (*keys, *_KNOWN_KEYS)]
+            kept = {c.key: c for c in columns if c.values and c.shared}
+            found = self._keys[template] = [*kept.values()]
+        return found
+
+
+def _labelled(column: Column, codes: list[int]) -> WithLabels:
+    return WithLabels(labels={column.key: tuple(sorted(column.values[code] for code in codes))})

@@ -13,14 +13,10 @@ import numpy as np
 
 from planner.constraints.family import Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
-from planner.constraints.node_resources import NodeResourcesFit
-from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.landing.constraint_status import NodeCounts, OccupancyHistogram, Option
-from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod
-from planner.landing.outcomes import OutcomesByOption
+from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod, OutcomesByOption
 from planner.landing.room import Group, RoomRequest, UncertainReplacement, WaveRoom
-from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 
 
@@ -55,7 +51,7 @@ class Replacements:
         """The replacements of a wave; `known` restricts where some of them may land, by pod."""
         least, most = self._room.free(), self._room.free()
         for move in wave:
-            most[:, move.source] += self._room.takes[self._trial.template(move.pod)]
+            most[:, move.source] += self._trial.taken[self._trial.template(move.pod)]
         masks = [self._others(move, wave) for move in wave]
         mays = [
             self._static(move) & self._room.fits(self._trial.template(move.pod), most) & may
@@ -76,7 +72,7 @@ class Replacements:
         template = self._trial.template(move.pod)
         if self._timeline.waits_for_the_end(move):
             free = free.copy()
-            free[:, move.source] += self._room.takes[template]
+            free[:, move.source] += self._trial.taken[template]
         sure = self._static(move) & self._room.fits(template, free) & sure
         return Replacement(
             move,
@@ -86,7 +82,7 @@ class Replacements:
             free,
             (*self._room.elsewhere, *same_wave),
             tuple(same_wave),
-            room_alone=not self._rules(template),
+            room_alone=not self._trial.rules(template),
         )
 
     def _static(self, move: Move) -> Mask:
@@ -95,7 +91,7 @@ class Replacements:
     def _others(self, move: Move, wave: Sequence[Move]) -> tuple[Mask, Mask]:
         """By filters other than room and spread: the nodes feasible at some time, and those always."""
         trial, template = self._trial, self._trial.template(move.pod)
-        rules = self._rules(template)
+        rules = trial.rules(template)
         every = trial.problem.nodes.every
         if not rules:
             return every, every
@@ -106,25 +102,15 @@ class Replacements:
         mark, sure = trial.state.mark(), every
         for uncertain in self._room.elsewhere:
             trial.state.unbind(uncertain.pod)
-        for phase in self._timeline.own_phases(move):
-            self._timeline.put(move, phase)
+        for _ in self._timeline.while_unscheduled(move):
             sure = sure & self._asked(rules, template)
         self._timeline.put_all(wave, Phase.GONE)
         may = trial.problem.nodes.none
-        for phase in self._timeline.own_phases(move):
+        for _ in self._timeline.while_unscheduled(move):
             # While the old pod terminates, a node may be feasible only because of podAffinity to that pod.
-            self._timeline.put(move, phase)
             may = may | self._asked(rules, template)
         trial.state.rollback(mark)
         return may, sure & may
-
-    def _rules(self, template: int) -> list[Filter]:
-        """The filters whose answer depends on other pods, except those for room and spread."""
-        return [
-            plugin
-            for plugin in self._trial.plan(template).changing
-            if not isinstance(plugin, NodeResourcesFit | PodTopologySpread)
-        ]
 
     def _asked(self, rules: Iterable[Filter], template: int) -> Mask:
         mask = self._trial.problem.nodes.every

@@ -50,8 +50,6 @@ class WaveRoom:
     def __init__(self, trial: TrialCluster) -> None:
         self._trial = trial
         problem = trial.problem
-        self._wants: dict[int, Ints] = {}
-        self.takes: Ints = np.array([template.requests for template in problem.templates], np.int64)
         #: Replacements of earlier waves that may have landed on several nodes.
         self.uncertain_pods: list[UncertainReplacement] = []
         #: All replacements whose node is not known, including those that fill all their possible nodes,
@@ -63,13 +61,6 @@ class WaveRoom:
         self._stacked: Mask | None = None
         self._known_slots_taken: dict[tuple[int, int], int] = {}
 
-    def wants(self, template: int) -> Ints:
-        """What has to be free on a node for a pod of a template."""
-        found = self._wants.get(template)
-        if found is None:
-            found = self._wants[template] = np.array(_wanted(self._trial, template), np.int64)
-        return found
-
     def of(self, templates: Iterable[int]) -> list[UncertainReplacement]:
         """The replacements of some templates whose node is not known."""
         return [uncertain for template in templates for uncertain in self._of.get(template, ())]
@@ -80,7 +71,7 @@ class WaveRoom:
         self.elsewhere.append(uncertain)
         self._of.setdefault(uncertain.template, []).append(uncertain)
         self._stacked = None
-        self._uncertain_load[:, uncertain.node] += self.takes[uncertain.template]
+        self._uncertain_load[:, uncertain.node] += self._trial.taken[uncertain.template]
 
     def resolve(self, uncertain: UncertainReplacement, scarce: Sequence[Mask]) -> None:
         """If a replacement and those linked to it fill all their nodes, the room left there is certain.
@@ -88,7 +79,7 @@ class WaveRoom:
         `scarce` has for every resource the nodes where no other resource can run out.
         """
         nodes, linked = self._linked(uncertain)
-        free, takes = self.free()[:, nodes], self.takes[[one.template for one in linked]]
+        free, takes = self.free()[:, nodes], self._trial.taken[[one.template for one in linked]]
         for resource, ample in enumerate(scarce):
             unit = int(np.gcd.reduce(takes[:, resource]))
             filled = unit and (free[resource] // unit).sum() * unit == takes[:, resource].sum()
@@ -96,7 +87,7 @@ class WaveRoom:
                 known = {id(one) for one in linked}
                 self.uncertain_pods = [one for one in self.uncertain_pods if id(one) not in known]
                 for one in linked:
-                    self._uncertain_load[:, one.node] -= self.takes[one.template]
+                    self._uncertain_load[:, one.node] -= self._trial.taken[one.template]
                 self._stacked = None
                 return
 
@@ -123,7 +114,7 @@ class WaveRoom:
     def free(self) -> Ints:
         """What is free on every node if no uncertain replacement is on it."""
         trial = self._trial
-        found: Ints = trial.problem.allocatable - trial.state.used + self._uncertain_load
+        found: Ints = trial.free() + self._uncertain_load
         return found
 
     def free_on(self, node: int) -> Ints:
@@ -135,7 +126,7 @@ class WaveRoom:
 
     def fits(self, template: int, free: Ints) -> Mask:
         """The nodes whose `free` room is enough for a pod of a template."""
-        wants = self.wants(template)
+        wants = self._trial.wanted[template]
         asked = np.flatnonzero(wants)
         found: Mask = np.all(free[asked] >= wants[asked, np.newaxis], axis=0)
         return found
@@ -168,7 +159,7 @@ class WaveRoom:
 
     def _slots(self, template: int, free: Ints) -> Ints:
         """For every node, how many pods of a template it has room for."""
-        wants = self.wants(template)
+        wants = self._trial.wanted[template]
         asked = np.flatnonzero(wants)
         found: Ints = (free[asked] // wants[asked, np.newaxis]).min(axis=0)
         return found
@@ -234,16 +225,8 @@ class WaveRoom:
         """How many slots for pods of a template one pod of another template takes, at most."""
         found = self._known_slots_taken.get((template, other))
         if found is None:
-            wants = self.wants(template)
+            wants = self._trial.wanted[template]
             asked = np.flatnonzero(wants)
-            found = int((-(-self.takes[other][asked] // wants[asked])).max(initial=0))
+            found = int((-(-self._trial.taken[other][asked] // wants[asked])).max(initial=0))
             self._known_slots_taken[template, other] = found
         return found
-
-
-def _wanted(trial: TrialCluster, template: int) -> Sequence[int]:
-    """What has to be free on a node for a pod of a template."""
-    wanted = [0] * len(trial.problem.resources)
-    for row, amount in trial.wants(template):
-        wanted[row] = amount
-    return wanted

@@ -1,7 +1,8 @@
 """A replacement that lands alone: what restricts it to its planned node, if anything does.
 
-One that finds no node while the old pod is terminating stays pending until that has ended, unless it would
-preempt other pods instead.
+It is scheduled as soon as its controller has made it, while the old pod may still be terminating.  Where no
+node is feasible at that moment it stays pending until that has ended, unless DefaultPreemption makes a node
+feasible by evicting pods of lower priority.  Nodes that a pin or a cordon excludes do not become feasible.
 """
 
 from __future__ import annotations
@@ -12,14 +13,9 @@ from functools import partial
 import numpy as np
 
 from planner.documents.move_plan import Place
-from planner.landing.landing import Landing
-from planner.landing.node_sets import NodeSets
-from planner.moves.movable import Movable
-from planner.moves.pin_policy import PinPolicy
-from planner.moves.preemption_risk import PreemptionRisk
-from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import Move, TrialCluster
-from planner.problem.nodes import Mask
+from planner.landing.landing import Landing, NodeSets, PinPolicy
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
+from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
 
 
@@ -49,11 +45,6 @@ class SingleLandings:
         self._most_cordoned = effort.MOST_CORDONED if most_cordoned is None else most_cordoned
         self._many: dict[int, bool] = {}
         self._risk = None if lets_preempt else PreemptionRisk(timeline.trial)
-
-    @classmethod
-    def of_all(cls, trial: TrialCluster, movable: Movable, pin_policy: PinPolicy) -> SingleLandings:
-        """For moves of all movable pods, on a timeline of their own."""
-        return cls(EvictionTimeline.of_all(trial, np.flatnonzero(movable.weights).tolist()), pin_policy)
 
     def of(self, move: Move) -> Landing | None:
         """The landing of a replacement on its target; None when it may not, or need not, land there."""
@@ -104,7 +95,9 @@ class SingleLandings:
     def _always_pinned(self, move: Move, only: Mask) -> Landing | None:
         """The landing by a narrow pin, whether the old pod is there or has ended."""
         template = self.trial.template(move.pod)
-        if all(self.trial.open_to(template, only)[move.target] for _ in self._own_phases(move)):
+        if all(
+            self.trial.open_to(template, only)[move.target] for _ in self._timeline.while_unscheduled(move)
+        ):
             there = self._places.named(only)
             return Landing(move, "pinned", only, there, there)
         return None
@@ -112,7 +105,7 @@ class SingleLandings:
     def _always_open(self, move: Move, only: Mask) -> Landing | None:
         """The landing on the target, whether the old pod is there or has ended."""
         template = self.trial.template(move.pod)
-        if all(self.trial.accepts(template, move.target) for _ in self._own_phases(move)):
+        if all(self.trial.accepts(template, move.target) for _ in self._timeline.while_unscheduled(move)):
             return Landing(move, "cordoned", only, self._places.named(only))
         return None
 
@@ -121,7 +114,7 @@ class SingleLandings:
         trial, template, there = self.trial, self.trial.template(move.pod), self._places.named(only)
         if self._stays_inside(move, only, partial(trial.open_to, template)):
             return Landing(move, "filters", only, there)
-        if self._stays_inside(move, only, partial(self._tops, template)):
+        if self._stays_inside(move, only, lambda: trial.tops(template)[1]):
             return Landing(move, "scores", only, there)
         if template in self._pin_policy.pinnable:
             pins = (Landing(move, "pinned", only, there, wide) for wide in self._pins(move, only))
@@ -160,7 +153,7 @@ class SingleLandings:
         Nor may the replacement preempt other pods while it is empty.
         """
         found, template = only, self.trial.template(move.pod)
-        for _ in self._own_phases(move):
+        for _ in self._timeline.while_unscheduled(move):
             found = nodes()
             if (found & ~only).any():
                 return False
@@ -168,23 +161,65 @@ class SingleLandings:
                 return False
         return bool(found.any())
 
-    def _own_phases(self, move: Move) -> Iterator[None]:
-        """Put the move into each phase in which its replacement may be scheduled; the last one is GONE."""
-        for phase in (Phase.LEAVING, Phase.GONE):
-            if phase is Phase.GONE or not self._timeline.waits_for_the_end(move):
-                self._timeline.put(move, phase)
-                yield
-
     def _outside(self, move: Move, only: Mask) -> Mask:
         """The other nodes where the replacement might land without a pin or cordon."""
         template, found = self.trial.template(move.pod), np.zeros_like(only)
-        for _ in self._own_phases(move):
+        for _ in self._timeline.while_unscheduled(move):
             found |= self.trial.open_to(template)
         return found & ~only
 
-    def _tops(self, template: int) -> Mask:
-        """The nodes with the highest score."""
-        feasible, totals = self.trial.choice(template)
-        best = totals[feasible.mask].max(initial=0)
-        found: Mask = feasible.mask & (totals == best)
+
+class PreemptionRisk:
+    """Decides for templates whether their pods could preempt in the current state of a trial cluster."""
+
+    def __init__(self, trial: TrialCluster) -> None:
+        self._trial = trial
+        self._possible: dict[int, bool] = {}
+
+    def is_possible(self, template: int) -> bool:
+        """Whether the cluster has any pod that a pod of this template may preempt."""
+        found = self._possible.get(template)
+        if found is None:
+            asked = self._trial.problem.templates[template]
+            found = self._possible[template] = (
+                asked.pod.spec.preemption_policy != "Never"
+                and self._trial.framework(template).profile.preemption is not None
+                and bool((self._trial.problem.priorities < asked.priority).any())
+            )
         return found
+
+    def threatens(self, template: int, pinned: Mask | None = None, *, cordoned: Collection[int] = ()) -> bool:
+        """Whether preemption could make a node feasible for a pod of a template that has none now.
+
+        It may be pinned to some nodes, or kept off cordoned ones.  All pods of lower priority on a node are
+        taken away, terminating ones included, as kube-scheduler does when it looks for candidate nodes.
+        """
+        if not self.is_possible(template):
+            return False
+        mask = self._trial.plan(template).static if pinned is None else pinned
+        nodes = self._with_lower(template, mask)
+        nodes = nodes[~np.isin(nodes, [*cordoned])]
+        return len(nodes) > effort.PREEMPTION_TRIALS or any(
+            self._opens(template, node, pinned) for node in nodes.tolist()
+        )
+
+    def _with_lower(self, template: int, mask: Mask) -> Codes:
+        """The nodes of a mask that hold pods of a lower priority."""
+        problem, node_of = self._trial.problem, self._trial.state.node_of
+        lower = problem.priorities < problem.templates[template].priority
+        found: Codes = np.unique(node_of[lower & (node_of >= 0)])
+        return found[mask[found]]
+
+    def _opens(self, template: int, node: int, pinned: Mask | None) -> bool:
+        """Whether a node would be feasible for the pod without the pods of lower priority on it."""
+        state, priorities = self._trial.state, self._trial.problem.priorities
+        own = self._trial.problem.templates[template].priority
+        mark = state.mark()
+        for pod in [pod for pod in state.pods_on[node] if priorities[pod] < own]:
+            state.unbind(pod)
+        if pinned is None:
+            opened = self._trial.accepts(template, node)
+        else:
+            opened = bool(self._trial.open_pinned(template, pinned)[node])
+        state.rollback(mark)
+        return opened

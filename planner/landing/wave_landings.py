@@ -9,31 +9,24 @@ Cordoned: the few other nodes that pass the filters are cordoned until the repla
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod
-from planner.landing.landing import Landing, LandingPreferences
-from planner.landing.node_sets import NodeSets
-from planner.landing.outcomes import OutcomesByOption, WaveOutcomes, are_alike, wave_outcomes
+from planner.landing.coupled_constraints import (
+    CoupledConstraints,
+    LeavingPod,
+    OutcomesByOption,
+    WaveOutcomes,
+    are_alike,
+    wave_outcomes,
+)
+from planner.landing.landing import Landing, LandingPreferences, NodeSets
 from planner.landing.replacements import OpenNodes, PossibleNodes, Replacement, Replacements, certain_levels
 from planner.landing.room import WaveRoom
-from planner.landing.tie_break_scenarios import TieBreakScenarios, interchangeable_nodes
-from planner.landing.waves_carried_out import WavesCarriedOut
-from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Interference, Move, TrialCluster
+from planner.landing.waves_carried_out import TieBreakScenarios, WavesCarriedOut, interchangeable_nodes
+from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.nodes import Mask
 from planner.proof import effort
-
-
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """What may hold replacements to their nodes: pins, plain ones to a single node only, and cordons."""
-
-    pins: bool
-    plain: bool
-    cordons: bool
 
 
 class WaveLandings:
@@ -51,14 +44,9 @@ class WaveLandings:
         self._trial: TrialCluster = timeline.trial
         self._coupled = couplings
         self._preferences = preferences
-        self._reads = Interference(self._trial).reads
         self._places = NodeSets(timeline.trial)
-        node_of = timeline.trial.state.node_of.copy()
-        self._scenarios = TieBreakScenarios(
-            timeline,
-            lambda: interchangeable_nodes(timeline.trial, node_of, couplings.values(), sources, couplings),
-            preferences.again,
-        )
+        classes = interchangeable_nodes(timeline.trial, couplings, sources)
+        self._scenarios = TieBreakScenarios(timeline, classes, preferences.again)
         #: Templates for which a landing by scores was tried.
         self._scored: set[int] = set()
         self.room = WaveRoom(timeline.trial)
@@ -101,27 +89,31 @@ class WaveLandings:
             outcomes = self._by_option.setdefault((id(coupled), leaving), OutcomesByOption(coupled, leaving))
             possible = PossibleNodes(case, outcomes, self.room)
             groups.setdefault(id(coupled), []).append((possible, nodes))
-        held = _Held(pins=pins, plain=plain, cordons=pins and len(wave) == 1)
         found: dict[Move, Landing | None] = dict.fromkeys(wave)
+        # A cordon keeps all other replacements of a wave off the node.
+        cordons = pins and len(wave) == 1
         for group in groups.values():
             if len(group) == 1:
                 ((possible, nodes),) = group
-                found[possible.case.move] = next(self._kinds(possible, nodes, held), None)
+                kinds = self._kinds(possible, nodes, pins=pins, plain=plain, cordons=cordons)
+                found[possible.case.move] = next(kinds, None)
             else:
                 found |= self._together(*zip(*group, strict=True))
         return [found[move] for move in wave]
 
     # Landings by kind
 
-    def _kinds(self, possible: PossibleNodes, closed: Mask, held: _Held) -> Iterator[Landing]:
+    def _kinds(
+        self, possible: PossibleNodes, closed: Mask, *, pins: bool, plain: bool, cordons: bool
+    ) -> Iterator[Landing]:
         """Landings of the only move in the wave that touches its coupled constraints, the best first."""
         case, preferences = possible.case, self._preferences
         shut = self._shut(possible, closed)
         bad = possible.outcomes.worse(as_planned=self._is_as_planned(case))
         # The nodes where a replacement is as good as on the planned one.
         good: Mask = ~possible.at(bad) & ~shut
-        pins = held.pins and case.template in preferences.pin_policy.pinnable
-        if held.plain and pins:
+        pins = pins and case.template in preferences.pin_policy.pinnable
+        if plain and pins:
             yield from self._pinned(possible, good, plain=True)
             return
         fixed = case.move.pod in preferences.fixed
@@ -139,7 +131,7 @@ class WaveLandings:
             yield by_filters
         if pins:
             yield from self._pinned(possible, good, plain=False)
-        if held.cordons and case.template in preferences.pin_policy.cordonable:
+        if cordons and case.template in preferences.pin_policy.cordonable:
             yield from self._cordoned(possible, good)
         if by_filters is not None:
             yield by_filters
@@ -196,7 +188,7 @@ class WaveLandings:
         """The nodes that may have the highest score; None if not certain, or if one is not as good."""
         case, coupled = possible.case, possible.coupled
         apart = [uncertain for uncertain in case.uncertain_pods if not uncertain.in_scenarios]
-        read = {number for tally in self._reads(case.template) for number in tally.members}
+        read = {number for tally in self._trial.reads(case.template) for number in tally.members}
         if any((uncertain.nodes & case.may).any() or uncertain.template in read for uncertain in apart):
             return None
         if any(case.may[uncertain.source] for uncertain in apart if uncertain.source >= 0):

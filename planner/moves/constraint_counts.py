@@ -11,7 +11,7 @@ m has to receive what it lacks.  One move does at most one of each: that is the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ from planner.audit.spread_counts import AskedRule, asked
 from planner.constraints.pod_topology_spread import HARD
 from planner.problem.nodes import Ints
 from planner.problem.problem import Problem
+from planner.proof import effort
 from planner.state.state import State
 
 
@@ -36,6 +37,10 @@ class TrackedConstraint:
         self.carriers = tuple(t for t in found.carriers if not problem.templates[t].terminating)
         tally = state.tally(("rebalance", self.carriers), lambda: dict.fromkeys(self.carriers, 1))
         self.held = state.domain_counts(tally, found.rule.column)
+        column = found.rule.column
+        #: Whether every domain is a single node, and there are too many domains to keep each apart.
+        several = len(column.values) > effort.FEW_DOMAINS
+        self.by_node = several and len(column.values) == int(column.present.sum())
 
     def surplus(self) -> Ints:
         """For every domain, how many pods it has too many."""
@@ -101,6 +106,22 @@ class ConstraintCounts:
             frozenset(constraint.asked.identity for constraint in found),
             tuple(sorted({number for constraint in found for number in constraint.carriers})),
         )
+
+    def linked(
+        self, template: int, moves: Callable[[int], bool], matters: Callable[[TrackedConstraint], bool]
+    ) -> tuple[list[int], list[TrackedConstraint]]:
+        """A template and all that move and share constraints with it, one by way of another; and these."""
+        constraints: dict[int, TrackedConstraint] = {}
+        templates, waiting = [template], [template]
+        while waiting:
+            for constraint in self.of(waiting.pop()):
+                if matters(constraint) and constraint.number not in constraints:
+                    constraints[constraint.number] = constraint
+                    touched = constraint.members.union(constraint.carriers)
+                    fresh = [t for t in touched if moves(t) and t not in templates]
+                    templates += fresh
+                    waiting += fresh
+        return sorted(templates), [constraints[number] for number in sorted(constraints)]
 
     def of(self, template: int) -> Sequence[TrackedConstraint]:
         """The constraints that a pod of the template counts for, or carries."""

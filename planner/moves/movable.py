@@ -11,7 +11,7 @@ refuse them a node, spread aside: nothing keeps their replacements from nodes wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from functools import cached_property, partial
@@ -32,6 +32,26 @@ from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.scheduler.profile import make_filters, profiles_of, switched_off
 from planner.state.state import State
+
+#: Something that is counted, and how many of it are allowed.
+Limit = tuple[Hashable, int]
+
+
+class Limits:
+    """How much of every limit is used."""
+
+    def __init__(self) -> None:
+        self._used = Counter[Hashable]()
+
+    def allow(self, more: Iterable[Limit]) -> bool:
+        """Whether so many more are allowed, one of each limit every time that it is named."""
+        several = [*more]
+        numbers = Counter(key for key, _ in several)
+        return all(self._used[key] + numbers[key] <= most for key, most in several)
+
+    def use(self, more: Iterable[Limit]) -> None:
+        """Count one more of each limit every time that it is named."""
+        self._used.update(key for key, _ in more)
 
 
 class Movable:

@@ -1,19 +1,35 @@
-"""A cluster on which moves are tried: its state, the scheduler plugins and the constraint counts."""
+"""A cluster on which moves are tried, and the phases of moves on it.
+
+A `TrialCluster` is a state, the scheduler plugins and the constraint counts.
+
+On an `EvictionTimeline` every moving pod has a double while it terminates:
+
+before     the pod runs on its source
+leaving    it is terminating: its double holds room, ports and claims there, and does not count for spread
+gone       it has ended; the replacement waits for the scheduler
+lingering  the replacement runs on the target, and the old pod is still terminating on the source
+landed     the replacement runs on the target, and the old pod has ended
+
+An old pod may end at any time until its wave is over; when the next wave begins it has ended.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from enum import Enum, auto
+from functools import cached_property, partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.objects.scheduler_config import KubeSchedulerProfile
 from planner.audit.spread_counts import Owners
 from planner.constraints.family import Family, Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.moves.constraint_counts import ConstraintCounts, ConstraintSubset, excesses, worse
+from planner.problem.node_groups import numbered
 from planner.problem.nodes import Codes, Feasible, Ints, Mask
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
@@ -40,6 +56,10 @@ class _AffinityPeers:
     needing: DomainCounts
 
 
+#: Floating-point shares.
+Shares = NDArray[np.float64]
+
+
 class TrialCluster:
     """The state of a problem with the plugins that judge it, and the counts of its constraints."""
 
@@ -54,6 +74,7 @@ class TrialCluster:
         self.part = part
         self.ledger = ConstraintCounts(problem, self.state, part)
         self._domains: dict[int, Codes] = {}
+        self._reads: dict[int, tuple[PodCounts, ...]] = {}
 
     @cached_property
     def workloads(self) -> list[str]:
@@ -102,7 +123,7 @@ class TrialCluster:
         what the pin hides would violate the pod's own spec, so it is left out.
         """
         mask = self.framework(template).feasible(self.plan(template)).mask
-        return mask if pinned is None else mask & self._beside(template, pinned)
+        return mask if pinned is None else mask & self.open_pinned(template, pinned)
 
     def open_pinned(self, template: int, pinned: Mask) -> Mask:
         """The nodes that pass the scheduler's filters for a pinned pod, whatever its unpinned spec says.
@@ -115,19 +136,35 @@ class TrialCluster:
             mask = mask & (plugin.reject(plan.template) == 0 if refused is None else ~refused)
         return mask
 
-    def _beside(self, template: int, pinned: Mask) -> Mask:
-        """The nodes of a pin that no filter refuses because of it."""
-        plan, mask = self.plan(template), pinned
-        for plugin in plan.changing:
-            refused = plugin.narrowed(plan.template, pinned)
-            mask = mask if refused is None else mask & ~refused
-        return mask
-
     def wants(self, template: int) -> Sequence[tuple[int, int]]:
         """What has to be free on a node for a pod of a template: rows of the resource table and amounts."""
         filters = self.framework(template).profile.filters
         found = (plugin.wants(self.problem.templates[template]) for plugin in filters)
         return next((amounts for amounts in found if amounts is not None), ())
+
+    @cached_property
+    def wanted(self) -> Ints:
+        """For every template, how much of each resource has to be free on a node for a pod of it."""
+        found = np.zeros((len(self.problem.templates), len(self.problem.resources)), np.int64)
+        for template in range(len(found)):
+            for row, amount in self.wants(template):
+                found[template, row] = amount
+        return found
+
+    @cached_property
+    def taken(self) -> Ints:
+        """For every template, how much of each resource a pod of it takes."""
+        return np.array([template.requests for template in self.problem.templates], np.int64)
+
+    @cached_property
+    def sizes(self) -> Shares:
+        """For every template how large its pods are: the largest share that they need of what a node has."""
+        sizes: Shares = (self.wanted / np.maximum(self.problem.allocatable.max(axis=1), 1)).max(axis=1)
+        return sizes
+
+    def free(self) -> Ints:
+        """How much of each resource is free on every node."""
+        return self.problem.allocatable - self.state.used
 
     def rules(self, template: int) -> list[Filter]:
         """The filters whose answer depends on other pods, except those for room and spread."""
@@ -161,16 +198,22 @@ class TrialCluster:
 
     def domains(self, template: int) -> Codes:
         """A number for every node, equal where all constraints with shared domains see the same domain."""
-        found = self._domains.get(template)
-        if found is None:
-            found = np.zeros(self.problem.nodes.size, np.intp)
-            for constraint in self.ledger.of(template):
-                column = constraint.rule.column
-                if column.shared:
-                    found = found * (len(column.values) + 1) + column.codes + 1
-                    found = np.unique(found, return_inverse=True)[1].astype(np.intp)
-            self._domains[template] = found
-        return found
+        if template not in self._domains:
+            columns = (constraint.rule.column for constraint in self.ledger.of(template))
+            shared = (column.codes for column in columns if column.shared)
+            self._domains[template] = numbered(self.problem.nodes.size, shared)
+        return self._domains[template]
+
+    def reads(self, template: int) -> tuple[PodCounts, ...]:
+        """The counts that filters and scores read for a template: what changes them affects both."""
+        if template not in self._reads:
+            profile = self.framework(template).profile
+            plugins: dict[int, Family] = {id(plugin): plugin for plugin in profile.filters}
+            plugins |= {id(plugin): plugin for plugin, _ in profile.scores}
+            asked = self.problem.templates[template]
+            found = (tally for plugin in plugins.values() for tally in plugin.reads(asked))
+            self._reads[template] = tuple(found)
+        return self._reads[template]
 
     def make(self, move: Move) -> None:
         """Apply a move to the state."""
@@ -243,17 +286,74 @@ def _once(template: int) -> dict[int, int]:
     return {template: 1}
 
 
-class Interference:
-    """Finds for templates the counts that their filters and scores read: what changes them affects both."""
+class Phase(Enum):
+    """The phase of a move."""
 
-    def __init__(self, trial: TrialCluster) -> None:
-        self._trial = trial
-        self.reads = cache(self._tallies)
+    BEFORE = auto()
+    LEAVING = auto()
+    GONE = auto()
+    LINGERING = auto()
+    LANDED = auto()
 
-    def _tallies(self, template: int) -> tuple[PodCounts, ...]:
-        """The tallies that any plugin reads for a template."""
-        profile = self._trial.framework(template).profile
-        plugins: dict[int, Family] = {id(plugin): plugin for plugin in profile.filters}
-        plugins |= {id(plugin): plugin for plugin, _ in profile.scores}
-        asked = self._trial.problem.templates[template]
-        return tuple(tally for plugin in plugins.values() for tally in plugin.reads(asked))
+
+class EvictionTimeline:
+    """A trial cluster with doubles for the pods of some moves."""
+
+    def __init__(self, problem: Problem, moves: Sequence[Move], trial: TrialCluster | None = None) -> None:
+        """A timeline for some moves; with `trial` it tracks only the constraints that they touch."""
+        pods = list(dict.fromkeys(move.pod for move in moves))
+        numbers = {int(problem.template_of[pod]) for pod in pods}
+        self._set(problem, pods, None if trial is None else trial.ledger.concerned(numbers))
+
+    @classmethod
+    def of_all(cls, trial: TrialCluster, pods: Sequence[int]) -> EvictionTimeline:
+        """A timeline for any moves of some pods, with all constraints of a trial cluster."""
+        found = cls.__new__(cls)
+        found._set(trial.problem, pods, trial.part)
+        return found
+
+    def _set(self, problem: Problem, pods: Sequence[int], part: ConstraintSubset | None) -> None:
+        self.problem = problem.with_leaving(pods)
+        self.trial = TrialCluster(self.problem, part)
+        self._double = {pod: len(problem.pods) + number for number, pod in enumerate(pods)}
+
+    def double(self, move: Move) -> int:
+        """The double of the pod that moves."""
+        return self._double[move.pod]
+
+    def put(self, move: Move, phase: Phase) -> None:
+        """Set the phase of a move, whichever it was in."""
+        state = self.trial.state
+        for pod in (move.pod, self._double[move.pod]):
+            if state.node_of[pod] >= 0:
+                state.unbind(pod)
+        if phase is Phase.BEFORE:
+            state.bind(move.pod, move.source)
+        if phase in {Phase.LEAVING, Phase.LINGERING}:
+            state.bind(self._double[move.pod], move.source)
+        if phase in {Phase.LINGERING, Phase.LANDED}:
+            state.bind(move.pod, move.target)
+
+    def put_all(self, moves: Iterable[Move], phase: Phase) -> None:
+        """Set the phase of all these moves."""
+        for move in moves:
+            self.put(move, phase)
+
+    def has_ended(self, move: Move) -> bool:
+        """Whether the double of the moving pod is on no node: once evicted, the old pod has ended."""
+        return bool(self.trial.state.node_of[self._double[move.pod]] < 0)
+
+    def waits_for_the_end(self, move: Move) -> bool:
+        """Whether the replacement is made only after the old pod: StatefulSet pods keep their names."""
+        owner = self.problem.pods[move.pod].metadata.controller
+        return owner is not None and owner.kind == "StatefulSet"
+
+    def own_phases(self, move: Move) -> tuple[Phase, ...]:
+        """The phases in which the replacement may be scheduled."""
+        return (Phase.GONE,) if self.waits_for_the_end(move) else (Phase.LEAVING, Phase.GONE)
+
+    def while_unscheduled(self, move: Move) -> Iterator[None]:
+        """Put a move into each phase in which its replacement may be scheduled; the last one is GONE."""
+        for phase in self.own_phases(move):
+            self.put(move, phase)
+            yield

@@ -11,8 +11,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.problem.nodes import Codes, Ints
+from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof.effort import STANDARD
+
+
+def numbered(size: int, traits: Iterable[NDArray[np.integer] | Mask]) -> Codes:
+    """A number for every node, equal for nodes with equal traits; each trait has a value for every node."""
+    of = np.zeros(size, np.int64)
+    for trait in traits:
+        values = trait.astype(np.int64)
+        values -= values.min(initial=0)
+        of = np.unique(of * (int(values.max(initial=0)) + 1) + values, return_inverse=True)[1]
+    return of.astype(np.intp)
 
 
 class NodeGroups:

@@ -390,8 +390,6 @@ SCARCE_MOVES = 0.5
 SCARCE_JUDGED = 4
 #: How many where the node of every pod has to be known.
 KNOWN_JUDGED = 24
-#: Where it leaves so small a part of the moves, others are looked for without them, so often.
-SCARCE_FEW, SCARCE_SEARCHES = 0.05, 2
 #: So many of them are tried together: of more than that too many stand in each other's way.
 SCARCE_TOGETHER = 6
 #: How many possible counts are kept apart then: nearly every replacement may land on several nodes.

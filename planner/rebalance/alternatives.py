@@ -1,21 +1,35 @@
-"""Waves for the moves that the search found, or for other moves where those leave something broken."""
+"""Waves for the moves that the search found, or for other moves where those leave something broken.
+
+`EvictionsFirst`: where hard constraints are tight, the moves that repair a constraint may have no safe wave,
+while a few more evictions, one after the other and each to wherever the replacement scores highest, lead to
+the same end.  Every way in which ties may break is followed; pods of a template are alike, so ways that put
+as many of them on every node are one.  The state after these evictions is known, so the rest is a plan of
+its own. Without them 2 pods more of 23 stay too many in 29 clusters (`benchmarks/landings.py --evict-only`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from planner.eviction.protections import SOFT, Protections
+from planner.landing.landing import Kind, Landing, NodeSets
+from planner.moves.constraint_counts import TrackedConstraint, excesses, worse
 from planner.moves.movable import Movable
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
+from planner.problem.nodes import Mask
+from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.meter import Meter
-from planner.rebalance.search.evaluation import Found, FoundMoves, Values
+from planner.rebalance.search.evaluation import Distance, Evaluator, Found, FoundMoves, Values, distance
 from planner.rebalance.search.greedy import unpinned_moves
-from planner.rebalance.search.search import MoveSearch
-from planner.waves.limits import WaveRules
-from planner.waves.wave_plan import WavePlan
-from planner.waves.wave_planner import WavePlanner
+from planner.rebalance.search.search import find_certain_moves, find_moves
+from planner.waves.candidates import WaveRules
+from planner.waves.replay import first_failure
+from planner.waves.wave_planner import WavePlan, WavePlanner
 
 _HELD = "nothing holds its replacement to the right nodes"
 
@@ -32,9 +46,13 @@ class MoveTask:
     meter: Meter
     wave_meter: Meter
 
-    def search(self) -> MoveSearch:
-        """A search for the fewest moves."""
-        return MoveSearch(self.trial, self.movable, self.protections, self.meter, self.most)
+    def evaluator(self) -> Evaluator:
+        """What moves are measured by."""
+        return Evaluator(self.trial, self.movable, self.protections, self.meter, self.most)
+
+    def found(self) -> FoundMoves:
+        """The fewest moves that are found."""
+        return find_moves(self.evaluator())
 
     def without(self, pods: Iterable[int], reason: str) -> MoveTask:
         """The same task when some more pods stay, for a reason."""
@@ -50,9 +68,7 @@ class MoveTask:
     @property
     def nothing(self) -> WavePlan:
         """The plan without moves."""
-        hard, soft = (self.trial.ledger.excess(hard=kind) for kind in (True, False))
-        excess = hard, soft if SOFT in self.protections.kinds else 0
-        return WavePlan((), (), excess, soft_excess_left=soft)
+        return WavePlan.nothing(self.trial, self.protections.kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +88,13 @@ class Alternatives:
 
     def __init__(self, task: MoveTask) -> None:
         self._task = task
-        self._search = task.search()
+        self._evaluator = task.evaluator()
         self._planner = WavePlanner(task.trial, task.rules, task.wave_meter)
 
     def plan(self) -> PlannedMoves:
         """The best plan that is found."""
-        found = self._search.run()
-        moves, values, plan = self._searched_again(found)
-        best = first = self._planner.of(moves, values, self._others, plan)
+        found = find_moves(self._evaluator)
+        best = first = self._planner.of(found.moves, found.values, self._others)
         instead = self._instead(found, first)
         while best.left or best.misses(found.values):
             known = next(instead, None)
@@ -88,34 +103,12 @@ class Alternatives:
             best = min(best, self._planner.of(*known, lambda: ()), key=lambda one: one.key)
         return PlannedMoves(found, best, first if not best.left and best.misses(found.values) else best)
 
-    def _searched_again(self, found: FoundMoves) -> tuple[Sequence[Move], Values, WavePlan]:
-        """Moves, their values and their plan; in a large cluster other moves if only a few are left over.
-
-        Otherwise those few would have nearly all the others pinned as well, to one certain node each.
-        """
-        every = moves, values, plan = self._with_plan(found)
-        # The stages of the objective that come before pins.
-        counted, held = found.stages[: found.stages.index("moves") + 1], set[int]()
-        for _ in range(effort.SCARCE_SEARCHES if self._planner.is_large(moves) else 0):
-            if not 0 < len(plan.left) <= effort.SCARCE_FEW * len(moves) or self._task.meter.over():
-                break
-            held |= {move.pod for move in plan.left}
-            again = self._task.without(held, _HELD).search().run()
-            if any(again.values[name] > found.values[name] for name in counted):
-                break
-            moves, values, plan = self._with_plan(again)
-        return every if plan.left or plan.misses(found.values) else (moves, values, plan)
-
-    def _with_plan(self, found: FoundMoves) -> tuple[Sequence[Move], Values, WavePlan]:
-        return found.moves, found.values, self._planner.with_retries(found.moves, found.values)
-
     def _others(self) -> Iterator[Sequence[Move]]:
-        task = self._task
-        yield unpinned_moves(task.trial, task.movable, task.protections, task.most)
+        yield unpinned_moves(self._evaluator)
 
     def _instead(self, found: FoundMoves, first: WavePlan) -> Iterator[Found]:
         """Other moves to try one after the other; even the best of them may leave more than was found."""
-        better = self._search.landing(self._achieved(first), self._task.rules.pin_policy)
+        better = find_certain_moves(self._evaluator, self._achieved(first), self._task.rules.pin_policy)
         if better is not None:
             yield better
         template, pinnable = self._task.trial.template, self._task.rules.pin_policy.pinnable
@@ -130,7 +123,7 @@ class Alternatives:
         for held in (pods, alike) if alike > pods else (pods,):
             if task.wave_meter.over():
                 return
-            found = task.without(held, _HELD).search().run()
+            found = task.without(held, _HELD).found()
             if found.moves:
                 yield [*found.moves], found.values
 
@@ -140,3 +133,183 @@ class Alternatives:
         weight = int(self._task.movable.weights[pods].sum()) if pods else 0
         hard, soft = plan.excess
         return {"hardExcess": hard, "softExcess": soft, "moves": len(pods), "disruption": weight}
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionsFirst:
+    """Searches for such plans; the trial cluster is left as it was."""
+
+    task: MoveTask
+
+    def better_than(self, best: WavePlan) -> WavePlan:
+        """A plan that leaves less, if one is found; what each leaves broken is repaired first in the next."""
+        first, tried = list[Landing](), set[Hashable]()
+        for _ in range(effort.PLANS_WITH_EVICTIONS_FIRST):
+            broken = [identity for identity in self._broken(best) if identity not in tried]
+            known = len(first)
+            for identity in broken:
+                first += self._repair(identity, first)
+            tried.update(broken)
+            if len(first) == known or self.task.wave_meter.over():
+                break
+            best = min(best, self._beginning_with(first), key=lambda one: one.key)
+        return best
+
+    def _broken(self, plan: WavePlan) -> Sequence[Hashable]:
+        """The hard constraints that a plan leaves broken."""
+        with self.task.trial.after(plan.moves):
+            return [d.asked.identity for d in self.task.trial.ledger.constraints if d.hard and d.excess()]
+
+    def _repair(self, identity: Hashable, first: Sequence[Landing]) -> Sequence[Landing]:
+        """The evictions that repair a constraint after `first`."""
+        task = self._after(first)
+        constraint = next(d for d in task.trial.ledger.constraints if d.asked.identity == identity)
+        return SingleEvictions(task.trial, task.movable, constraint, task.wave_meter).run()
+
+    def _beginning_with(self, first: Sequence[Landing]) -> WavePlan:
+        """A plan that begins with some evictions, or nothing if it does not hold."""
+        task, kinds = self._after(first), self.task.protections.kinds
+        rest = Alternatives(task).plan().best if task.trial.ledger.broken(kinds) else task.nothing
+        waves = [*([landing] for landing in first), *rest.waves]
+        if first_failure(self.task.trial, waves, soft=SOFT in kinds) is not None:
+            return self.task.nothing
+        weight = rest.weight + sum(int(task.rules.weights[landing.move.pod]) for landing in first)
+        return replace(rest, waves=waves, weight=weight)
+
+    def _after(self, first: Sequence[Landing]) -> MoveTask:
+        """The same task after some evictions, whose pods stay."""
+        problem, part = self.task.trial.problem, self.task.trial.part
+        target = {problem.pods[one.move.pod].key: problem.nodes.names[one.move.target] for one in first}
+        pods = [pod.on(target[pod.key]) if pod.key in target else pod for pod in problem.cluster.pods]
+        trial = TrialCluster(Problem(replace(problem.cluster, pods=tuple(pods))), part)
+        return replace(self.task.without([one.move.pod for one in first], "moved before"), trial=trial)
+
+
+#: The evicted pods in order, each with the node of its replacement.
+Outcome = tuple[tuple[int, int], ...]
+#: The distance of constraints that hold from their goal.
+_DONE: Distance = (0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _EvictionSequence:
+    """Evictions in their order, all outcomes that they may have, and how far the worst is from the goal.
+
+    The first outcome is that in which the smallest name wins every tie.
+    """
+
+    landings: tuple[Landing, ...]
+    outcomes: tuple[Outcome, ...]
+    far: Distance
+
+    @property
+    def key(self) -> tuple[Distance, int]:
+        """The smaller, the better."""
+        return self.far, len(self.outcomes)
+
+
+class SingleEvictions:
+    """Searches for such evictions among the pods that one constraint counts."""
+
+    def __init__(
+        self, trial: TrialCluster, movable: Movable, constraint: TrackedConstraint, meter: Meter
+    ) -> None:
+        """For a hard constraint of a trial cluster, which is not touched."""
+        self._pods = [pod for t in sorted(constraint.members) for pod in movable.of(t).tolist()]
+        self._meter = meter
+        self._timeline = EvictionTimeline.of_all(trial, self._pods)
+        self._trial = self._timeline.trial
+        self._hard = self._trial.ledger.touched(sorted(constraint.members))
+        self._places = NodeSets(self._trial)
+        self._start = trial.state.node_of.copy()
+        self._tried = 0
+
+    def run(self) -> Sequence[Landing]:
+        """The evictions that bring constraints nearest to their goal with a certain end; none if none do."""
+        best = _EvictionSequence((), ((),), distance(self._hard))
+        kept, seen = [best], set[frozenset[object]]()
+        for _ in range(effort.SINGLE_EVICTIONS):
+            found = [more for one in kept for more in self._longer(one, seen)]
+            kept = sorted(found, key=lambda one: one.key)[: effort.SINGLE_EVICTIONS_KEPT]
+            certain = [one for one in kept if len({*map(self._counts, one.outcomes)}) == 1]
+            best = min([best, *certain], key=lambda one: one.far)
+            if best.far == _DONE or self._is_enough():
+                break
+        return best.landings
+
+    def _is_enough(self) -> bool:
+        return self._tried > effort.SINGLE_EVICTIONS_TRIED or self._meter.over()
+
+    def _longer(self, known: _EvictionSequence, seen: set[frozenset[object]]) -> Iterator[_EvictionSequence]:
+        """Known evictions with one more of each template from each node, without final states seen before."""
+        gone, keys = {pod for pod, _ in known.outcomes[0]}, set[tuple[int, int]]()
+        for pod in self._pods:
+            key = self._trial.template(pod), int(self._start[pod])
+            if pod in gone or key in keys or self._is_enough():
+                continue
+            keys.add(key)
+            found = self._with(known, pod)
+            if found is not None:
+                end = frozenset[object](map(self._counts, found.outcomes))
+                if end not in seen:
+                    seen.add(end)
+                    yield found
+
+    def _with(self, known: _EvictionSequence, pod: int) -> _EvictionSequence | None:
+        """Known evictions with one more pod; None if something may be worse than before at any time."""
+        source, start = int(self._start[pod]), self._trial.state.mark()
+        outcomes, far, by_filters = dict[Outcome, None](), list[Distance](), True
+        for outcome in known.outcomes:
+            self._tried += 1
+            for other, node in outcome:
+                self._timeline.put(self._move(other, node), Phase.LANDED)
+            before = excesses(self._hard)
+            tops, others = self._tops(pod, before)
+            by_filters = by_filters and not others
+            for node in tops:
+                self._timeline.put(Move(pod, source, node), Phase.LANDED)
+                far.append(distance(self._hard))
+                if worse(before, self._hard):
+                    tops = []
+                    break
+                outcomes[tuple(sorted((*outcome, (pod, node))))] = None
+            self._trial.state.rollback(start)
+            if not tops or len(outcomes) > effort.SINGLE_EVICTIONS_ENDS:
+                return None
+        return _EvictionSequence(
+            (*known.landings, self._landing(pod, [*outcomes], by_filters)), (*outcomes,), max(far)
+        )
+
+    def _tops(self, pod: int, before: Sequence[int]) -> tuple[Sequence[int], bool]:
+        """The nodes with the highest score while the pod ends and after that, and whether others are open.
+
+        No nodes if something is worse meanwhile, if no node is open, or if the pod's own node may be chosen.
+        """
+        trial, template, source = self._trial, self._trial.template(pod), int(self._start[pod])
+        move, found, others = Move(pod, source, source), dict[int, None](), False
+        mark = trial.state.mark()
+        for _ in self._timeline.while_unscheduled(move):
+            feasible, tops = trial.tops(template)
+            if not tops.any() or worse(before, self._hard) or trial.breaks_affinity_of(template, source):
+                found = {source: None}
+                break
+            found |= dict.fromkeys(np.flatnonzero(tops).tolist())
+            others = others or bool((feasible & ~tops).any())
+        trial.state.rollback(mark)
+        return ([] if source in found else [*found]), others
+
+    def _landing(self, pod: int, outcomes: Sequence[Outcome], by_filters: bool) -> Landing:
+        """The landing of a pod on its nodes in all outcomes; its target is the node in the first outcome."""
+        nodes: Mask = self._timeline.problem.nodes.none.copy()
+        nodes[[dict(outcome)[pod] for outcome in outcomes]] = True
+        kind: Kind = "filters" if by_filters else "scores"
+        return Landing(self._move(pod, dict(outcomes[0])[pod]), kind, nodes, self._places.named(nodes))
+
+    def _move(self, pod: int, node: int) -> Move:
+        return Move(pod, int(self._start[pod]), node)
+
+    def _counts(self, outcome: Outcome) -> frozenset[tuple[tuple[int, int], int]]:
+        """How many more pods of every template are on every node than at the start."""
+        found = Counter((self._trial.template(pod), node) for pod, node in outcome)
+        found.subtract((self._trial.template(pod), int(self._start[pod])) for pod, _ in outcome)
+        return frozenset((place, more) for place, more in found.items() if more)

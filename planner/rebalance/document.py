@@ -34,14 +34,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
 ) -> MovePlan:
     """The plan with its stages, the most important first, and what is claimed of them; before and after."""
     problem = trial.problem
-    node_of = problem.node_of.astype(np.intp).copy()
-    for wave in waves:
-        for landing in wave:
-            node_of[landing.move.pod] = landing.move.target
-    before = PlacementCounts(trial, problem.node_of)
-    after = PlacementCounts(trial, node_of) if waves else before
-    if waves and after.findings > before.findings:
-        raise InternalError("a plan leaves something else worse than before")
+    before, after = before_and_after(trial, waves)
     values = _values(movable, waves, after.balance)
     judged = tuple(_judged(values, stages, (*claims, *_certain(before.balance.soft_excess))))
     return MovePlan(
@@ -127,6 +120,21 @@ class PlacementCounts:
     def findings(self) -> int:
         """The number of other findings of `check`."""
         return sum(1 for _ in findings_of(self._problem, self._state))
+
+
+def before_and_after(
+    trial: TrialCluster, waves: Sequence[Sequence[Landing]]
+) -> tuple[PlacementCounts, PlacementCounts]:
+    """What is counted before and after the moves of some waves, which leave nothing else worse."""
+    node_of = trial.problem.node_of.astype(np.intp).copy()
+    for wave in waves:
+        for landing in wave:
+            node_of[landing.move.pod] = landing.move.target
+    before = PlacementCounts(trial, trial.problem.node_of)
+    after = PlacementCounts(trial, node_of) if waves else before
+    if waves and after.findings > before.findings:
+        raise InternalError("a plan leaves something else worse than before")
+    return before, after
 
 
 def _values(movable: Movable | None, waves: Sequence[Sequence[Landing]], after: Balance) -> dict[str, int]:

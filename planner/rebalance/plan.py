@@ -1,28 +1,41 @@
-"""The `rebalance` command: search for moves, plan and replay their waves, and report what stays broken."""
+"""The `rebalance` command: search for moves, plan and replay their waves, and report what stays broken.
+
+Only pods in the `MoveScope` may be moved.  A constraint is repaired when a chosen pod carries it or is
+counted by it; all others stay as they are, because no pod that they count may move.  Pods that are not
+chosen are still counted.
+"""
 
 from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
+
 from models import Cluster
+from models.controllers.reconcile import workloads_of
 from models.errors import InternalError
+from models.objects.annotations import EXCLUDE
+from models.objects.pod import Pod
+from models.objects.selectors import LabelSelector
+from models.objects.workload import Workload
+from planner.audit.spread_counts import Owners
 from planner.documents.move_plan import CurvePoint, MovePlan
 from planner.eviction.budgets import Budgets
 from planner.eviction.controllers import JOB_FAILS
 from planner.eviction.protections import HARD, SOFT, protections_of, unmodelled
+from planner.landing.landing import NO_PINS, PinPolicy
 from planner.moves.movable import Movable
-from planner.moves.pin_policy import NO_PINS, PinPolicy
+from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.clock import Clock
 from planner.proof.meter import Meter
-from planner.rebalance.alternatives import Alternatives, MoveTask, PlannedMoves
+from planner.rebalance.alternatives import Alternatives, EvictionsFirst, MoveTask, PlannedMoves
 from planner.rebalance.document import document
-from planner.rebalance.evictions_first import EvictionsFirst
 from planner.rebalance.notes import (
     UnscheduledMoves,
     about_jobs,
@@ -30,14 +43,72 @@ from planner.rebalance.notes import (
     later_waves,
     not_chosen,
     one_by_one,
+    what_would_help,
 )
-from planner.rebalance.scope import MoveScope
-from planner.rebalance.search.search import stages_of
-from planner.rebalance.why_not import what_would_help
-from planner.waves.limits import WaveRules
+from planner.rebalance.search.evaluation import stages_of
+from planner.waves.candidates import WaveRules
 from planner.waves.replay import first_failure
-from planner.waves.wave_plan import WavePlan
-from planner.waves.wave_planner import WavePlanner
+from planner.waves.wave_planner import WavePlan, WavePlanner
+
+
+@dataclass(frozen=True, slots=True)
+class MoveScope:
+    """Pods by namespace and labels; None is no restriction.  Workloads as `namespace Kind/name`."""
+
+    namespace: str | None = None
+    selector: LabelSelector | None = None
+    excluded: frozenset[str] = frozenset()
+
+    def why_not(self, pod: Pod, workload: str) -> str:
+        """Why a pod of a workload is left alone; empty if it is chosen."""
+        if self.namespace not in (None, pod.namespace):
+            return "of another namespace"
+        if self.selector is not None and not self.selector.matches(pod.metadata.labels):
+            return "without the chosen labels"
+        if workload in self.excluded:
+            return "of an excluded workload"
+        return "with an annotation that excludes it" if _excludes_itself(pod.metadata.annotations) else ""
+
+    def left_alone(self, problem: Problem) -> dict[int, str]:
+        """The placed pods that are not chosen, with the reason."""
+        choice = self._with_annotated(problem.cluster)
+        owners = Owners(problem.cluster)
+        workloads = [f"{t.namespace} {owners.workload(t)}" for t in problem.templates]
+        template_of = problem.template_of.tolist()
+        found = {
+            pod: choice.why_not(problem.pods[pod], workloads[template_of[pod]])
+            for pod in np.flatnonzero(problem.node_of >= 0).tolist()
+        }
+        return {pod: reason for pod, reason in found.items() if reason}
+
+    @staticmethod
+    def trial(problem: Problem, left_alone: Mapping[int, str]) -> TrialCluster:
+        """The cluster with the constraints that the chosen pods carry or are counted by."""
+        trial = TrialCluster(problem)
+        if not left_alone:
+            return trial
+        placed = np.flatnonzero(problem.node_of >= 0)
+        chosen = np.setdiff1d(placed, np.fromiter(left_alone, np.intp))
+        templates = np.unique(problem.template_of[chosen]).tolist()
+        return TrialCluster(problem, trial.ledger.concerned(templates))
+
+    def _with_annotated(self, cluster: Cluster) -> MoveScope:
+        """The same without the workloads that are annotated to be left alone."""
+        annotated = {
+            identity(item)
+            for item in workloads_of(cluster).known
+            if _excludes_itself(item.metadata.annotations)
+        }
+        return MoveScope(self.namespace, self.selector, self.excluded | annotated)
+
+
+def identity(workload: Workload) -> str:
+    """`namespace Kind/name`."""
+    return f"{workload.namespace} {workload.kind}/{workload.name}"
+
+
+def _excludes_itself(annotations: Mapping[str, str]) -> bool:
+    return annotations.get(EXCLUDE) == "true"
 
 
 def rebalance(  # noqa: PLR0913 - the options of the command
@@ -150,7 +221,7 @@ def _played_through(task: MoveTask, planned: PlannedMoves) -> tuple[WavePlan, st
 def _curve(task: MoveTask, moves: int) -> Iterator[CurvePoint]:
     """The least excess for every number of moves up to those of the plan."""
     for most in range(moves + 1):
-        excess = next(replace(task, most=most).search().run().judged())
+        excess = next(replace(task, most=most).found().judged())
         yield CurvePoint(moves=most, hard_excess=excess.value, proved=excess.proved)
         if task.meter.over():
             return

@@ -1,7 +1,7 @@
 """Which moves hold now, alone and together: what the orders of waves choose from.
 
 Every move is judged alone first, then together with the others of its wave: the room that they leave, and the
-room that they may take wherever they land.
+room that they may take wherever they land.  `ReservedRoom` keeps room for later moves.
 """
 
 from __future__ import annotations
@@ -10,15 +10,69 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from planner.eviction.budgets import Budgets
 from planner.landing.coupled_constraints import coupled_constraints
-from planner.landing.landing import Landing, LandingPreferences
+from planner.landing.landing import NO_PINS, Landing, LandingPreferences, PinPolicy
+from planner.landing.room import WaveRoom
 from planner.landing.wave_landings import WaveLandings
 from planner.moves.constraint_counts import TrackedConstraint
-from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import Move
-from planner.problem.nodes import Mask
+from planner.moves.movable import Limit, Limits
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
+from planner.problem.nodes import Ints, Mask
 from planner.proof import effort
-from planner.waves.limits import PodsAway, ReservedRoom, WaveRules
+
+
+@dataclass(frozen=True, slots=True)
+class WaveRules:
+    """How much may be under way at the same time, what may be pinned, and which constraints count.
+
+    `weights` has the cost of moving each pod.
+    """
+
+    budgets: Budgets
+    weights: Ints
+    max_unavailable: int = 1
+    pin_policy: PinPolicy = NO_PINS
+    kinds: frozenset[str] = frozenset(("DoNotSchedule",))
+
+    @property
+    def evict_only(self) -> bool:
+        """Whether nothing may be pinned."""
+        return not self.pin_policy
+
+
+class ReservedRoom:
+    """What is free on the target nodes of reserved moves when all moves that are left are done."""
+
+    def __init__(
+        self, trial: TrialCluster, room: WaveRoom, left: Iterable[Move], reserved: Collection[int]
+    ) -> None:
+        """Room for those of the moves `left` whose pods are `reserved`."""
+        self._trial = trial
+        self._room = room
+        self._reserved = reserved
+        several = [*left]
+        coming = [move for move in several if move.pod in reserved]
+        self._nodes = np.array(sorted({move.target for move in coming}), np.intp)
+        free = room.free()
+        for move in several:
+            free[:, move.source] += trial.taken[trial.template(move.pod)]
+        for move in coming:
+            free[:, move.target] -= trial.taken[trial.template(move.pod)]
+        self._free: Ints = free[:, self._nodes]
+
+    def closed_to(self, move: Move) -> Mask:
+        """The nodes on which a replacement would take room that is reserved for other moves."""
+        closed = self._trial.problem.nodes.none.copy()
+        if self._nodes.size:
+            template, free = self._trial.template(move.pod), self._free
+            if move.pod in self._reserved:
+                free = free.copy()
+                free[:, self._nodes == move.target] += self._trial.taken[template][:, np.newaxis]
+            closed[self._nodes] = ~self._room.fits(template, free)
+        return closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +182,11 @@ class Candidates:
         Moves refused before are judged again only when their counts, their room or `within` have changed.
         `plain` considers only a pin to the planned node.
         """
-        found, away = list[Landing](), self._away()
+        found, away = list[Landing](), Limits()
         fresh = [move for move in moves if again or not self._is_refused(move, within, pins=pins)]
-        self.landings.foresee(self._away().as_many(fresh))
+        self.landings.foresee(self._as_many(fresh))
         for move in fresh:
-            if not away.has_room_for(move):
+            if not away.allow(self._limits(move)):
                 continue
             landing = None
             if self._can_leave([move]):
@@ -144,7 +198,7 @@ class Candidates:
                 self._refused[question] = state
             else:
                 found.append(landing)
-                away.add(move)
+                away.use(self._limits(move))
         return found
 
     def together(self, alone: Sequence[Landing], within: Within | None = None) -> list[Landing]:
@@ -152,7 +206,7 @@ class Candidates:
         # A move that has nodes cordoned goes alone, because a cordon keeps every other replacement off them.
         alone = [landing for landing in alone if landing.kind != "cordoned"] or alone[:1]
         first = {landing.move.pod: landing for landing in alone}
-        wave = [*self._away().as_many([landing.move for landing in alone])]
+        wave = [*self._as_many(landing.move for landing in alone)]
         known = first
         while len(wave) > 1:
             held = self._judged(wave, known, within)
@@ -229,11 +283,21 @@ class Candidates:
 
     # Which moves belong together
 
-    def _away(self) -> PodsAway:
-        return PodsAway(self.rules, self._groups_of)
+    def _as_many(self, moves: Iterable[Move]) -> Iterator[Move]:
+        """As many of some moves as may be under way at once."""
+        away = Limits()
+        for move in moves:
+            if away.allow(self._limits(move)):
+                away.use(self._limits(move))
+                yield move
 
-    def _groups_of(self, move: Move) -> tuple[str, int]:
-        return self.trial.workloads[self.trial.template(move.pod)], self._coupling(move.pod)
+    def _limits(self, move: Move) -> Iterator[Limit]:
+        """How many pods may be away at once of a pod's workload, budgets and coupled constraints."""
+        rules = self.rules
+        yield self.trial.workloads[self.trial.template(move.pod)], rules.max_unavailable
+        yield from ((budget, rules.budgets.allowed[budget]) for budget in rules.budgets.asked(move.pod))
+        coupled = effort.COUPLED_IN_A_WAVE if rules.max_unavailable > 1 else 1
+        yield ("coupled", self._coupling(move.pod)), coupled
 
     def _coupling(self, pod: int) -> int:
         """An identifier of the coupled constraints of a pod."""

@@ -15,11 +15,9 @@ from dataclasses import replace
 import numpy as np
 
 from planner.constraints.family import Verdict
-from planner.landing.landing import HELD, Landing
-from planner.landing.node_sets import NodeSets
+from planner.landing.landing import HELD, Landing, NodeSets
 from planner.moves.constraint_counts import excesses, worse
-from planner.moves.timeline import EvictionTimeline, Phase
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
 from planner.scheduler.framework import Diagnosis, Rejection
@@ -210,9 +208,7 @@ def _choices(trial: TrialCluster, landing: Landing) -> Mask:
         found = trial.open_to(template).copy()
         found[[*landing.cordon]] = False
         return found
-    feasible, totals = trial.choice(template)
-    tops: Mask = feasible.mask & (totals == totals[feasible.mask].max(initial=0))
-    return tops
+    return trial.tops(template)[1]
 
 
 def _name(timeline: EvictionTimeline, landing: Landing) -> str:

@@ -1,13 +1,24 @@
-"""The order of moves on a cluster that is next to full: what is free stays known as long as possible.
+"""The orders of moves on a cluster that is next to full: what is free stays known as long as possible.
 
-Where a single node of its domain has room, a replacement lands there without a pin, and nothing becomes
-uncertain.  Pods of one size that fill all the nodes where they may be leave nothing uncertain either.  Such
-moves go first, the largest before others, and those that make room for them; then those for which several
-nodes are equally good.  A pin comes last, to where it wastes the least room.
+`LargestFirst`: wherever a small pod lands, it may break up the only gap that a large one fits into.  So it
+comes to a domain only if at least as many larger pods are still to leave that domain as are to come to it.  A
+pod that leaves a node to which a larger one is to come makes room for it, and goes early.
+
+`ScarceRoom`: where a single node of its domain has room, a replacement lands there without a pin, and
+nothing becomes uncertain.  Pods of one size that fill all the nodes where they may be leave nothing
+uncertain either.  Such moves go first, the largest before others, and those that make room for them; then
+those for which several nodes are equally good.  A pin comes last, to where it wastes the least room.
+
+`KnownNodes`: where most replacements may land on any of several nodes, the last moves may have no node that
+is certain to have room.  Here each replacement has one node: the only one with room, the one with the
+highest score, or the one that it is pinned to.  None takes a node that is being emptied for a larger pod.
+Once all pods left are of about one size it no longer matters which of them is where.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
@@ -15,12 +26,103 @@ from itertools import chain, islice
 import numpy as np
 
 from planner.landing.landing import Landing
-from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move
+from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.nodes import Ints, Mask
 from planner.proof import effort
 from planner.waves.candidates import Candidates, Within
-from planner.waves.largest_first import LargestFirst
+
+
+class LargestFirst:
+    """Puts moves into the order in which room lasts longest."""
+
+    def __init__(self, trial: TrialCluster, moves: Iterable[Move]) -> None:
+        self._trial = trial
+        template_of = {move.pod: trial.template(move.pod) for move in moves}
+        classes = {t: math.frexp(float(trial.sizes[t]))[1] for t in {*template_of.values()}}
+        #: Pods of about the same size are of one class.
+        self._size_of = {pod: classes[template] for pod, template in template_of.items()}
+        #: The sets of nodes of all domains seen so far, and by template and domain code the index into them.
+        self._domains: list[Mask] = []
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._by_nodes: dict[bytes, int] = {}
+
+    def size(self, move: Move) -> int:
+        """The class of a pod's size."""
+        return self._size_of[move.pod]
+
+    def key(self, move: Move) -> int:
+        """The sort key that puts the largest first."""
+        return -self.size(move)
+
+    def near(self, move: Move, node: int) -> Mask:
+        """The nodes in the same domains as a node, for the constraints of a move's pod."""
+        return self._domains[self._domain(move, node)]
+
+    def _domain(self, move: Move, node: int) -> int:
+        template = self._trial.template(move.pod)
+        domains = self._trial.domains(template)
+        key = template, int(domains[node])
+        found = self._numbers.get(key)
+        if found is None:
+            nodes = domains == domains[node]
+            found = self._numbers[key] = self._by_nodes.setdefault(nodes.tobytes(), len(self._domains))
+            if found == len(self._domains):
+                self._domains.append(nodes)
+        return found
+
+    def groups(self, ready: Iterable[Move], left: Sequence[Move]) -> list[list[Move]]:
+        """Ready moves that take nothing from larger ones: the largest, then class by class all others.
+
+        Of every class those that make way come first, node by node, and once more with the rest.
+        """
+        allowed = self._allowed(ready, left)
+        ways = self.making_way(allowed, left)
+        found: list[list[Move]] = []
+        for size in dict.fromkeys(map(self.size, allowed)):
+            alike = [[move for move in moves if self.size(move) == size] for moves in (*ways, allowed)]
+            found += alike if found else [alike[-1], *alike[:-1]]
+        return found
+
+    def making_way(self, ready: Iterable[Move], left: Iterable[Move]) -> list[list[Move]]:
+        """Ready moves that leave a node to which a larger one is to come, node by node.
+
+        First for the largest, and of the node that needs the fewest: a gap that is too small serves no pod.
+        """
+        leaving: dict[int, list[Move]] = {}
+        for move in ready:
+            leaving.setdefault(move.source, []).append(move)
+        found: list[tuple[int, int, list[Move]]] = []
+        for move in left:
+            before = [m for m in leaving.get(move.target, ()) if self.size(m) < self.size(move)]
+            if before:
+                found.append((self.key(move), len(before), before))
+        return [moves for *_, moves in sorted(found, key=lambda one: one[:2])]
+
+    def _allowed(self, ready: Iterable[Move], left: Sequence[Move]) -> list[Move]:
+        """The ready moves that take no room from larger ones that are left; the largest first."""
+        needed = self._needed_by_larger(left)
+        allowed = [move for move in ready if not needed[self.size(move)][move.target]]
+        # A pod that stays in its domain frees a node there, and fewer nodes serve it than serve newcomers.
+        return sorted(
+            allowed, key=lambda m: (self.key(m), self._domain(m, m.source) != self._domain(m, m.target))
+        )
+
+    def _needed_by_larger(self, left: Iterable[Move]) -> dict[int, Mask]:
+        """For every class the nodes to whose domains more pods of a larger one are to come than to leave."""
+        coming: dict[int, Counter[int]] = {}
+        for move in left:
+            counts = coming.setdefault(self.size(move), Counter())
+            counts[self._domain(move, move.target)] += 1
+            counts[self._domain(move, move.source)] -= 1
+        found, needed = dict[int, Mask](), np.zeros(self._trial.problem.nodes.size, np.bool_)
+        for size, counts in sorted(coming.items(), reverse=True):
+            found[size] = needed
+            balance = np.zeros(self._trial.problem.nodes.size, np.int64)
+            for domain, number in counts.items():
+                if number:
+                    balance += number * self._domains[domain]
+            needed = needed | (balance > 0)
+        return found
 
 
 class ScarceRoom:
@@ -32,21 +134,15 @@ class ScarceRoom:
         self._candidates = candidates
         self._trial = candidates.trial
         self._room = candidates.landings.room
-        self._order = LargestFirst(self._trial, self._room, moves)
+        self._order = LargestFirst(self._trial, moves)
         self._scarce = _scarce(candidates.timeline, moves)
         self._planned = {move.pod: move.target for move in moves}
         #: The landings of the last wave.
         self._landed: Sequence[Landing] = ()
         self._most_work = judged * len(moves) * self._trial.problem.nodes.size
-        #: For every template the nodes of all domains to which its pods are to come.
-        self._ends: dict[int, Mask] = {}
-        for move in moves:
-            template, near = self._trial.template(move.pod), self._near(move)
-            self._ends[template] = self._ends.get(template, False) | near
         #: For templates the nodes that may have room now.
         self._fits: dict[int, Mask] = {}
         self._in_domain = Within(self._near, self._open)
-        self._in_any_domain = Within(self._in_planned_domains, self._open)
 
     def commit(self, wave: Sequence[Landing]) -> Sequence[Landing]:
         """Carry out a wave."""
@@ -68,15 +164,12 @@ class ScarceRoom:
     ) -> Sequence[Landing]:
         """A wave of ready moves; `groups` are those that take nothing from larger ones, the largest first."""
         largest, *others = groups or [[]]
-        filling = (move for move in self._different(largest) if self._fills(move))
         return (
-            self._one_of(filling)
-            or self._to_the_only_node(largest)
+            self._to_the_only_node(largest)
             or self._one_of(self._different(largest))
             or next(filter(None, map(self._to_the_only_node, others)), [])
             or self._with_a_pin(largest, left)
             or next(filter(None, map(self._to_any_node, others)), [])
-            or next(filter(None, map(self._to_any_domain, [largest, *others])), [])
             or self._with_a_pin(self._in_the_way(ready, left), left)
         )
 
@@ -87,12 +180,12 @@ class ScarceRoom:
 
     # The kinds of waves
 
-    def _one_of(self, moves: Iterable[Move], within: Within | None = None) -> Sequence[Landing]:
+    def _one_of(self, moves: Iterable[Move]) -> Sequence[Landing]:
         """The first of some moves that lands by itself."""
-        return next(filter(None, (self._alone([move], within) for move in moves)), [])
+        return next(filter(None, (self._alone([move]) for move in moves)), [])
 
-    def _alone(self, moves: Iterable[Move], within: Within | None = None) -> Sequence[Landing]:
-        return self._candidates.alone(moves, pins=False, within=within or self._in_domain)
+    def _alone(self, moves: Iterable[Move]) -> Sequence[Landing]:
+        return self._candidates.alone(moves, pins=False, within=self._in_domain)
 
     def _to_the_only_node(self, moves: Iterable[Move]) -> Sequence[Landing]:
         """All of some moves that have a single node with room each."""
@@ -110,25 +203,17 @@ class ScarceRoom:
                 return found
         return []
 
-    def _to_any_domain(self, moves: Iterable[Move]) -> Sequence[Landing]:
-        """The first of some moves that holds in any planned domain of its template that larger pods leave."""
-        return self._one_of(self._different(moves), self._in_any_domain)
-
     def _with_a_pin(self, moves: Iterable[Move], left: list[Move]) -> Sequence[Landing]:
         """The first of some moves that can be pinned, to the node with the least room left over."""
         if self._candidates.rules.evict_only:
             return []
         for move in moves:
-            nodes = self._certain(move)
-            pinned = replace(move, target=int(nodes[0])) if nodes.size else move
-            found = (
-                self._candidates.alone([pinned], pins=True, plain=True, within=self._in_domain)
-                if nodes.size
-                else []
-            )
-            if found:
-                left[left.index(move)] = pinned
-                return found
+            for node in self._certain(move)[:1].tolist():
+                pinned = replace(move, target=node)
+                found = self._candidates.alone([pinned], pins=True, plain=True, within=self._in_domain)
+                if found:
+                    left[left.index(move)] = pinned
+                    return found
         return []
 
     # Where replacements may land
@@ -136,12 +221,6 @@ class ScarceRoom:
     def _near(self, move: Move) -> Mask:
         """The planned domain: elsewhere a replacement would take another move's place."""
         return self._order.near(move, move.target)
-
-    def _in_planned_domains(self, move: Move) -> Mask:
-        """The planned domains of all pods of the template that larger pods do not need."""
-        ends = self._ends[self._trial.template(move.pod)]
-        found: Mask = self._near(move) | (ends & ~self._order.needed(move))
-        return found
 
     def _open(self, move: Move) -> Mask:
         """The nodes in the planned domain that may have room for a replacement."""
@@ -192,21 +271,11 @@ class ScarceRoom:
                 seen.add(key)
                 yield move
 
-    def _fills(self, move: Move) -> bool:
-        """Whether uncertain pods of the same size may be on the nodes to which this one may come."""
-        room, nodes = self._room, self._open(move)
-        takes = room.takes[self._trial.template(move.pod)]
-        return int(nodes.sum()) > 1 and any(
-            (uncertain.nodes & nodes).any() and np.array_equal(room.takes[uncertain.template], takes)
-            for uncertain in room.uncertain_pods
-        )
-
 
 def _scarce(timeline: EvictionTimeline, moves: Sequence[Move]) -> list[Mask]:
     """For every resource the nodes where no other resource can run out first, whichever of the moves come."""
     trial, problem = timeline.trial, timeline.problem
-    takes: Ints = np.array([problem.templates[trial.template(move.pod)].requests for move in moves], np.int64)
-    free = problem.allocatable - trial.state.used
+    takes, free = trial.taken[[trial.template(move.pod) for move in moves]], trial.free()
     returning = np.zeros_like(free)
     np.add.at(returning.T, [move.source for move in moves], takes)
     found: list[Mask] = []
@@ -219,3 +288,63 @@ def _scarce(timeline: EvictionTimeline, moves: Sequence[Move]) -> list[Mask]:
         else:
             found.append(problem.nodes.none)
     return found
+
+
+class KnownNodes(ScarceRoom):
+    """One move to one node; of pods of one size as many as hold wherever each of them lands."""
+
+    def __init__(self, candidates: Candidates, moves: Sequence[Move]) -> None:
+        super().__init__(candidates, moves, effort.KNOWN_JUDGED)
+        self._left: Sequence[Move] = moves
+        #: For every size the nodes to which larger pods are to come, for the wave being planned.
+        self._emptied: dict[int, Mask] = {}
+        self._any_node, self._one_node = self._in_domain, Within(self._not_awaited, self._open, one_node=True)
+        self._every_landing_is_certain(moves)
+
+    def _every_landing_is_certain(self, moves: Iterable[Move]) -> None:
+        """From now on only landings on one known node hold."""
+        self._candidates.first.update({move.pod: 1 for move in moves})
+        self._in_domain = self._one_node
+
+    def _wave_of(
+        self, ready: Sequence[Move], groups: Sequence[Sequence[Move]], left: list[Move]
+    ) -> Sequence[Landing]:
+        self._left = left
+        self._emptied.clear()
+        sizes = {self._order.size(move) for move in left}
+        return (
+            (self._wherever_it_is(ready, groups, left) if len(sizes) == 1 else [])
+            or next(filter(None, (self._one_of(self._different(group)) for group in groups)), [])
+            or next(filter(None, (self._with_a_pin(group, left) for group in groups)), [])
+            or self._with_a_pin(self._in_the_way(ready, left), left)
+        )
+
+    def _wherever_it_is(
+        self, ready: Sequence[Move], groups: Sequence[Sequence[Move]], left: list[Move]
+    ) -> Sequence[Landing]:
+        """The wave that adds the least uncertainty; unlike other waves it may add some."""
+        self._candidates.first.clear()
+        self._in_domain = self._any_node
+        found = super()._wave_of(ready, groups, left)
+        if not found:
+            self._every_landing_is_certain(left)
+        return found
+
+    def _certain(self, move: Move) -> Ints:
+        """The nodes certain to have room for a pod, those that larger pods are to come to last."""
+        nodes = super()._certain(move)
+        order: Ints = np.lexsort((nodes != move.target, self._awaited(move)[nodes]))
+        return nodes[order]
+
+    def _not_awaited(self, move: Move) -> Mask:
+        """The planned domain without the nodes to which larger pods are to come."""
+        return self._near(move) & ~self._awaited(move)
+
+    def _awaited(self, move: Move) -> Mask:
+        """The nodes to which larger pods than a move's are to come."""
+        size = self._order.size(move)
+        found = self._emptied.get(size)
+        if found is None:
+            found = self._emptied[size] = self._trial.problem.nodes.none.copy()
+            found[[other.target for other in self._left if self._order.size(other) > size]] = True
+        return found

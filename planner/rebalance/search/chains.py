@@ -1,8 +1,9 @@
 """Repair where there is next to no room: every pod to the tightest gap, after bystanders have made room.
 
-The room that a pod leaves is the gap for the next one.  Where no gap is large enough in a domain that needs a
-pod, bystanders of one node there move to gaps elsewhere first, so each move has its room when it is made.
-Large pods go first, as long as the gaps are large.
+The room that a pod leaves is the gap for the next one.  Where no gap is large enough in a domain that needs
+a pod, bystanders of one node there move to gaps elsewhere first, so each move has its room when it is made.
+Large pods go first, as long as the gaps are large.  `AlternativeNodes` has the nodes open to a pod and what
+is free on them; `Openings` the full nodes on which bystanders can make room.
 
 Bystanders that make room for bystanders, up to three deep, changed no total on clusters 99 % full; nor did
 nodes that were opened for several pods at once.
@@ -11,21 +12,154 @@ nodes that were opened for several pods at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
 
 from planner.moves.constraint_counts import TrackedConstraint
-from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
-from planner.problem.nodes import Mask
+from planner.problem.array_cache import ArrayCache
+from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
-from planner.proof.meter import Meter
-from planner.rebalance.search.evaluation import Evaluator, EvictionLimits, Found, OffNode
+from planner.rebalance.search.evaluation import Evaluator, Found, OffNode
 from planner.rebalance.search.exchanges import Exchanges
-from planner.rebalance.search.gaps import AlternativeNodes, Openings
 from planner.rebalance.search.greedy import Greedy, crowded
+
+
+class AlternativeNodes:
+    """The nodes open to a pod, by filters and by room."""
+
+    def __init__(self, trial: TrialCluster) -> None:
+        self._trial = trial
+        self._open: ArrayCache[Mask] = ArrayCache(trial.problem.nodes.size)
+        self._roomy: dict[bytes, Mask] = {}
+        self._version = -1
+
+    def open_to(self, pod: int) -> Mask:
+        """The nodes that all filters but the one for room accept once the pod has left its own node."""
+        state, template = self._trial.state, self._trial.template(pod)
+        source = int(state.node_of[pod])
+        stamp = tuple([tally.version for tally in self._trial.reads(template)])
+        key: Hashable = template, int(self._trial.domains(template)[source]), stamp
+        return self._open.get(key, lambda: self._asked(pod, template))
+
+    def _asked(self, pod: int, template: int) -> Mask:
+        state, plan = self._trial.state, self._trial.plan(template)
+        mark, mask = state.mark(), plan.static.copy()
+        state.unbind(pod)
+        for plugin in plan.changing:
+            if plugin.wants(plan.template) is None:
+                mask &= plugin.reject(plan.template) == 0
+        state.rollback(mark)
+        return mask
+
+    def roomy(self, template: int) -> Mask:
+        """The nodes with room for a pod of a template now."""
+        if self._version != self._trial.state.version:
+            self._roomy.clear()
+            self._version = self._trial.state.version
+        key = self._trial.wanted[template].tobytes()
+        found = self._roomy.get(key)
+        if found is None:
+            self._roomy[key] = found = np.all(self.spare(template, self._trial.free()) >= 0, axis=0)
+        return found
+
+    def gaps(self) -> tuple[Codes, Mask]:
+        """The nodes that may have room for a pod of some template, and per template which of them have."""
+        free = np.maximum(self._trial.free(), 0)
+        nodes = np.flatnonzero((free >= self._trial.wanted.min(axis=0)[:, np.newaxis]).all(axis=0))
+        fits: Mask = np.ones((len(self._trial.wanted), len(nodes)), np.bool_)
+        for row, amounts in enumerate(self._trial.wanted.T):
+            if amounts.any():
+                fits &= amounts[:, np.newaxis] <= free[row, nodes]
+        return nodes, fits
+
+    def spare(self, template: int, free: Ints) -> Ints:
+        """What would be left of free amounts, for the resources that a template requests."""
+        asked = np.flatnonzero(self._trial.wanted[template])
+        spare: Ints = free[asked] - self._trial.wanted[template][asked, np.newaxis]
+        return spare
+
+
+class Openings:
+    """Finds nodes on which bystanders that have a gap to go to can make room, and who leaves them first.
+
+    A bystander may go from where it is at first, and then no more.
+    """
+
+    def __init__(self, trial: TrialCluster, elsewhere: AlternativeNodes, bystanders: Mask) -> None:
+        self._trial = trial
+        self._elsewhere = elsewhere
+        #: The node that every bystander may leave; -2 for other pods.
+        self._from = np.where(bystanders, trial.state.node_of, -2)
+        self._goes: Mask | None = None
+        pods = np.flatnonzero(bystanders)
+        kinds, groups = trial.problem.template_of[pods], np.zeros(len(pods), np.int64)
+        for kind in np.unique(kinds).tolist():
+            mine = kinds == kind
+            groups[mine] = trial.domains(kind)[trial.state.node_of[pods[mine]]]
+        #: For every pod an index of its template and source domains; -1 if it may not go.
+        self._pair = np.full(len(bystanders), -1, np.int64)
+        self._pair[pods] = np.unique(kinds * (groups.max(initial=0) + 1) + groups, return_inverse=True)[1]
+
+    def _may_go(self) -> Mask:
+        """The pods that may still be moved."""
+        found: Mask = self._from == self._trial.state.node_of
+        return found
+
+    def renew(self) -> None:
+        """Forget where pods might go; it is worked out again when needed."""
+        self._goes = None
+
+    def of(self, template: int, good: Mask, source: int) -> Iterator[int]:
+        """Good nodes but the source that bystanders can open; where the fewest have to go comes first."""
+        state, kinds = self._trial.state, self._trial.problem.template_of
+        pods = np.flatnonzero(self._may_go() & self._can_go())
+        pods = pods[good[state.node_of[pods]] & (kinds[pods] != template) & (state.node_of[pods] != source)]
+        nodes = state.node_of[pods]
+        order = np.lexsort((-self._trial.sizes[kinds[pods]], nodes))
+        pods, nodes = pods[order], nodes[order]
+        fits = (self._elsewhere.spare(template, self._free_without(pods, nodes)) >= 0).all(axis=0)
+        rank = np.arange(len(nodes)) - np.searchsorted(nodes, nodes) + 1
+        opened = np.flatnonzero(fits & (rank <= effort.CHAIN_TOGETHER))
+        yield from dict.fromkeys(nodes[opened][np.argsort(rank[opened], kind="stable")].tolist())
+
+    def _free_without(self, pods: Codes, nodes: Codes) -> Ints:
+        """What is free on each pod's node without it and the pods before it on the same node."""
+        total = self._trial.taken[self._trial.problem.template_of[pods]].T.cumsum(axis=1)
+        before = np.concatenate([np.zeros((len(total), 1), np.int64), total], axis=1)
+        found: Ints = self._trial.free()[:, nodes] + total - before[:, np.searchsorted(nodes, nodes)]
+        return found
+
+    def _can_go(self) -> Mask:
+        """For every pod whether there was a node with room for it when last looked for."""
+        if self._goes is None:
+            gaps, fits = self._elsewhere.gaps()
+            answers = np.zeros(int(self._pair.max(initial=-1)) + 2, np.bool_)
+            pods = np.flatnonzero(self._may_go())
+            pairs, first = np.unique(self._pair[pods], return_index=True)
+            for pair, pod in zip(pairs.tolist(), pods[first].tolist(), strict=True):
+                room = fits[self._trial.template(pod)]
+                answers[pair] = room.any() and (self._elsewhere.open_to(pod)[gaps] & room).any()
+            self._goes = answers[self._pair]
+        return self._goes
+
+    def bystander(self, template: int, node: int, tried: set[int]) -> int | None:
+        """The next pod to leave a node: the smallest that alone makes enough room, else the largest."""
+        kinds, known = self._trial.problem.template_of, dict[int, int]()
+        for pod in self._trial.state.pods_on[node]:
+            kind = int(kinds[pod])
+            if kind == template or kind in known or pod in tried or self._from[pod] != node:
+                continue
+            if (self._elsewhere.roomy(kind) & self._elsewhere.open_to(pod)).any():
+                known[kind] = pod
+        if not known:
+            return None
+        of, size = np.array(list(known), np.intp), self._trial.sizes
+        free = self._trial.free()[:, [node]] + self._trial.taken[of].T
+        alone = (self._elsewhere.spare(template, free) >= 0).all(axis=0)
+        return known[int(of[np.lexsort((of, np.where(alone, size[of], -size[of]), ~alone))[0]])]
 
 
 class Chained:
@@ -37,55 +171,38 @@ class Chained:
     def improve(self, best: Found) -> Found:
         """Better moves as long as something is still broken."""
         it, before = self._evaluator, best[0]
-        starts: Sequence[Callable[[], Sequence[Move]]] = (self._exchanged, lambda: before)
+        starts: Sequence[Callable[[], Sequence[Move]]] = (Exchanges(it).repair, lambda: before)
         for start in starts:
             if best[1]["hardExcess"] == it.floor["hardExcess"] or it.meter.over():
                 break
-            best = it.best((best, self._after(start())))
+            best = it.best((best, it.of(Chains(it, start()).repair())))
         return best
-
-    def _exchanged(self) -> Sequence[Move]:
-        """Moves of the broken constraints' own pods, each to a gap that another one leaves."""
-        it = self._evaluator
-        it.set()
-        limits = EvictionLimits(it.trial, it.movable, it.protections)
-        return Exchanges(it.trial, it.movable, limits, it.meter).repair(it.still_broken())
-
-    def _after(self, start: Sequence[Move]) -> Found:
-        """Some moves, and chains after them."""
-        it = self._evaluator
-        it.set(start)
-        limits = EvictionLimits(it.trial, it.movable, it.protections)
-        limits.remember(start)
-        stuck = {t for group in it.groups if group.is_broken for t in group.templates}
-        chains = Chains(it.trial, it.movable, limits, stuck, it.meter)
-        return it.of([*start, *chains.repair(it.still_broken(), it.left(start))])
 
 
 class Chains:
-    """Repairs constraints on a trial cluster with the help of bystanders."""
+    """Repairs constraints with the help of bystanders, after moves that were made before."""
 
-    def __init__(
-        self, trial: TrialCluster, movable: Movable, limits: EvictionLimits, stuck: set[int], meter: Meter
-    ) -> None:
-        """`stuck` are the templates of broken constraints: their pods do not make room for each other."""
-        self._trial = trial
-        self._state = trial.state
-        self._limits = limits
-        self._greedy = Greedy(trial, movable, limits)
-        self._meter = meter
-        self._elsewhere = AlternativeNodes(trial)
-        self._may_go: Mask = movable.weights > 0
-        self._may_go[sorted(limits.moved)] = False
-        self._may_go[np.isin(trial.problem.template_of, sorted(stuck))] = False
-        self._openings = Openings(trial, self._elsewhere, self._may_go)
+    def __init__(self, evaluator: Evaluator, before: Sequence[Move] = ()) -> None:
+        it = self._evaluator = evaluator
+        groups, self._before = it.groups, before
+        it.set(before)
+        self._trial, self._state, self._meter = it.trial, it.trial.state, it.meter
+        self._limits = it.limits(before)
+        self._greedy = Greedy(it, self._limits)
+        self._elsewhere = AlternativeNodes(it.trial)
+        bystanders: Mask = it.movable.weights > 0
+        bystanders[sorted(self._limits.moved)] = False
+        # Pods of broken constraints do not make room for each other.
+        stuck = {t for group in groups if group.is_broken for t in group.templates}
+        bystanders[np.isin(it.trial.problem.template_of, sorted(stuck))] = False
+        self._openings = Openings(it.trial, self._elsewhere, bystanders)
 
-    def repair(self, constraints: Sequence[TrackedConstraint], most: int | None) -> list[Move]:
-        """Moves that bring constraints nearer to their goal, as long as any do; they have been made."""
+    def repair(self) -> list[Move]:
+        """The moves before, and others as long as they bring constraints nearer to their goal; all made."""
+        most, moves = self._evaluator.most, [*self._before]
         classes: dict[int, list[TrackedConstraint]] = {}
-        for constraint in constraints:
+        for constraint in self._evaluator.still_broken():
             classes.setdefault(self._class(constraint), []).append(constraint)
-        moves: list[Move] = []
         for number in sorted(classes, reverse=True):
             for opens in (False, True):
                 waiting = [constraint for constraint in classes[number] if constraint.excess()]
@@ -102,7 +219,7 @@ class Chains:
 
     def _class(self, constraint: TrackedConstraint) -> int:
         """The size class of a constraint's pods; pods of a class leave gaps that fit each other."""
-        largest = max((float(self._elsewhere.size[template]) for template in constraint.members), default=0.0)
+        largest = max((float(self._trial.sizes[template]) for template in constraint.members), default=0.0)
         return math.frexp(largest)[1]
 
     def _better(self, constraint: TrackedConstraint, most: int | None, *, opens: bool) -> list[Move]:
@@ -115,12 +232,8 @@ class Chains:
                     self._limits.remember(found)
                     self._openings.renew()
                     return found
-                self._undo(mark, found)
+                self._state.rollback(mark)
         return []
-
-    def _undo(self, mark: int, moves: Sequence[Move]) -> None:
-        self._state.rollback(mark)
-        self._may_go[[move.pod for move in moves if self._openings.is_bystander[move.pod]]] = True
 
     def _improving(self, pod: int) -> Mask:
         """The nodes that accept a pod, room aside, and on which its constraints are nearer to their goal."""
@@ -143,13 +256,12 @@ class Chains:
         self._meter.spend(effort.PRICE_OF_TURN + effort.PRICE_OF_NUMBER * len(good))
         nodes = np.flatnonzero(good & self._elsewhere.roomy(template))
         nodes = nodes[(nodes != source) & (nodes != closed)]
-        spare = self._elsewhere.spare(template, self._elsewhere.free()[:, nodes])
-        wants = self._elsewhere.wants[template]
+        spare = self._elsewhere.spare(template, self._trial.free()[:, nodes])
+        wants = self._trial.wanted[template]
         loose = (spare * effort.CHAIN_TIGHT // wants[wants > 0][:, np.newaxis]).min(axis=0)
         for node in nodes[np.lexsort((nodes, loose))][: effort.CHAIN_GAPS].tolist():
             move = Move(pod, source, node)
             if self._trial.attempt(move):
-                self._may_go[pod] = False
                 return [move]
         return []
 
@@ -163,7 +275,7 @@ class Chains:
             moves = self._open(node, template)
             if moves and self._trial.attempt(Move(pod, source, node)):
                 return [*moves, Move(pod, source, node)]
-            self._undo(mark, moves)
+            self._state.rollback(mark)
         return []
 
     def _open(self, node: int, template: int) -> list[Move]:
@@ -173,7 +285,7 @@ class Chains:
         while not self._elsewhere.roomy(template)[node]:
             pod = self._openings.bystander(template, node, tried)
             if pod is None or len(tried) == effort.CHAIN_TOGETHER or self._meter.over():
-                self._undo(mark, moves)
+                self._state.rollback(mark)
                 return []
             tried.add(pod)
             moves += self._into_gap(pod, self._elsewhere.open_to(pod), closed=node)

@@ -7,14 +7,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from functools import cached_property
+
+import numpy as np
 
 from planner.eviction.protections import SOFT, Protections
 from planner.moves.constraint_counts import ConstraintCounts, TrackedConstraint, excesses, worse
-from planner.moves.movable import Movable
+from planner.moves.movable import Limit, Limits, Movable
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.proof import effort
 from planner.proof.bounds import Claim, Measured, ObjectiveStage, judge
@@ -25,6 +27,14 @@ Values = Mapping[str, int]
 Found = tuple[Sequence[Move], Values]
 #: How many constraints no moves can repair, the moves that the others need, and the excess of all.
 Distance = tuple[int, int, int]
+
+
+class Size(Enum):
+    """How large a cluster is: small enough to try out all moves, or at least for models of all nodes."""
+
+    TINY = auto()
+    SMALL = auto()
+    LARGE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +77,15 @@ def groups_of(
     for constraint in first:
         if constraint.number in seen:
             continue
-        templates, group = dict[int, None](), {constraint.number: constraint}
-        waiting = [constraint]
-        while waiting:
-            asked = waiting.pop()
-            for template in sorted(asked.members.union(asked.carriers)):
-                if template not in templates and movable.of(template).size:
-                    templates[template] = None
-                    near = {d.number: d for d in ledger.of(template) if d.hard or not hard}
-                    waiting += [d for number, d in near.items() if number not in group]
-                    group |= near
-        seen.update(group)
-        yield ConstraintGroup(sorted(templates), [group[number] for number in sorted(group)])
+        touched = constraint.members.union(constraint.carriers)
+        own = next((template for template in sorted(touched) if movable.of(template).size), None)
+        templates, group = list[int](), [constraint]
+        if own is not None:
+            templates, group = ledger.linked(
+                own, lambda template: bool(movable.of(template).size), lambda one: one.hard or not hard
+            )
+        seen.update(one.number for one in group)
+        yield ConstraintGroup(templates, group)
 
 
 class Evaluator:
@@ -99,11 +106,14 @@ class Evaluator:
         self._claims: list[Claim] = []
         self._start = trial.state.mark()
 
-    @property
-    def is_large(self) -> bool:
-        """Whether the cluster is too large for models of all nodes."""
-        pairs = len([*self.movable.templates]) * self.trial.problem.nodes.size
-        return pairs > effort.REGION_VARIABLES
+    @cached_property
+    def size(self) -> Size:
+        """How large the cluster is."""
+        nodes, pods = self.trial.problem.nodes.size, int(np.count_nonzero(self.movable.weights))
+        if len([*self.movable.templates]) * nodes > effort.REGION_VARIABLES:
+            return Size.LARGE
+        is_tiny = pods <= effort.EXHAUSTED_PODS and nodes <= effort.EXHAUSTED_NODES
+        return Size.TINY if is_tiny else Size.SMALL
 
     @cached_property
     def groups(self) -> Sequence[ConstraintGroup]:
@@ -143,6 +153,12 @@ class Evaluator:
     def left(self, moves: Sequence[Move]) -> int | None:
         """How many more moves there may be."""
         return None if self.most is None else self.most - len(moves)
+
+    def limits(self, moves: Iterable[Move] = ()) -> EvictionLimits:
+        """The limits on evictions after some moves."""
+        found = EvictionLimits(self.trial, self.movable, self.protections)
+        found.remember(moves)
+        return found
 
     def learn(self, claims: Iterable[Claim]) -> None:
         """Keep claims, unless labels follow nodes: they count pods by the labels of their manifests."""
@@ -236,11 +252,11 @@ class EvictionLimits:
         self._trial = trial
         self._quotas = movable.quotas
         self._rules = protections
-        self._used = Counter[Hashable]()
+        self._used = Limits()
         #: The pods that have moved; they do not move again.
         self.moved = set[int]()
 
-    def of(self, template: int, node: int) -> Iterator[tuple[Hashable, int]]:
+    def of(self, template: int, node: int) -> Iterator[Limit]:
         """The limits that count a pod of a template leaving a node, and how many each allows in all."""
         if self._rules.most_per_node is not None:
             yield ("node", node), self._rules.most_per_node
@@ -255,16 +271,12 @@ class EvictionLimits:
         """Count moves against the limits."""
         for move in moves:
             self.moved.add(move.pod)
-            self._used.update(key for key, _ in self._of_move(move))
+            self._used.use(self._of_moves((move,)))
 
     def allow(self, moves: Iterable[Move]) -> bool:
         """Whether these evictions are within the limits, too."""
-        more, most = Counter[Hashable](), dict[Hashable, int]()
-        for move in moves:
-            found = dict(self._of_move(move))
-            more.update(found.keys())
-            most |= found
-        return all(self._used[key] + number <= most[key] for key, number in more.items())
+        return self._used.allow(self._of_moves(moves))
 
-    def _of_move(self, move: Move) -> Iterator[tuple[Hashable, int]]:
-        return self.of(self._trial.template(move.pod), move.source)
+    def _of_moves(self, moves: Iterable[Move]) -> Iterator[Limit]:
+        for move in moves:
+            yield from self.of(self._trial.template(move.pod), move.source)

@@ -16,12 +16,10 @@ import numpy as np
 from planner.cpsat.traffic import Exchange, Exchanged, Traffic
 from planner.moves.constraint_counts import TrackedConstraint, best_minimum
 from planner.moves.movable import Movable
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import Move
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
-from planner.proof.meter import Meter
-from planner.rebalance.search.evaluation import EvictionLimits
-from planner.rebalance.search.gaps import AlternativeNodes
+from planner.rebalance.search.evaluation import Evaluator
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +62,23 @@ class _ExchangeKind:
 class Exchanges:
     """Exchanges replicas of broken constraints on a trial cluster."""
 
-    def __init__(self, trial: TrialCluster, movable: Movable, limits: EvictionLimits, meter: Meter) -> None:
-        self._trial = trial
-        self._movable = movable
-        self._limits = limits
-        self._meter = meter
-        self._elsewhere = AlternativeNodes(trial)
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._trial = evaluator.trial
+        self._movable = evaluator.movable
 
-    def repair(self, constraints: Iterable[TrackedConstraint]) -> list[Move]:
-        """Moves of these constraints' own pods alone; they have been made."""
-        kinds = self._kinds(self._workloads(constraints))
+    def repair(self) -> list[Move]:
+        """Moves of the broken constraints' own pods, each to a gap that another leaves; all made."""
+        it = self._evaluator
+        it.set()
+        kinds = self._kinds(self._workloads(it.still_broken()))
         exchange = self._exchange(kinds)
         if not exchange.coming or len(exchange.coming) > effort.REGION_VARIABLES:
             return []
         from planner.cpsat.exchange import ExchangeModel
 
-        found = ExchangeModel(exchange).solve(self._meter, effort.EXCHANGE_WORK)
-        if found is None:
-            return []
-        return ExchangeOrder(self._trial, self._movable, self._limits, exchange, found).run(self._meter)
+        found = ExchangeModel(exchange).solve(it.meter, effort.EXCHANGE_WORK)
+        return [] if found is None else ExchangeOrder(it, exchange, found).run()
 
     def _workloads(self, constraints: Iterable[TrackedConstraint]) -> Iterator[_Workload]:
         """Those whose pods all have the constraint, and no other one over shared domains."""
@@ -104,7 +100,7 @@ class Exchanges:
     def _kinds(self, workloads: Iterable[_Workload]) -> list[_ExchangeKind]:
         found: dict[tuple[str, bytes, bytes], _ExchangeKind] = {}
         for workload in workloads:
-            rule, wants = workload.constraint.rule, self._elsewhere.wants[workload.template]
+            rule, wants = workload.constraint.rule, self._trial.wanted[workload.template]
             open_to = self._trial.plan(workload.template).static & rule.counts.eligible
             key = rule.column.key, wants.tobytes(), open_to.tobytes()
             kind = found.setdefault(key, _ExchangeKind(rule.column.codes, open_to, wants))
@@ -123,7 +119,7 @@ class Exchanges:
                 leaving.update((workload.template, node) for node in self._standing(kind, workload, out))
         coming = dict(self._coming(kinds, leaving, into))
         rows, units = self._units(kinds)
-        free = self._elsewhere.free()[rows] // units[:, np.newaxis]
+        free = self._trial.free()[rows] // units[:, np.newaxis]
         nodes = sorted({node for _, node in leaving} | {node for _, node in coming})
         return Exchange(
             kind_of={w.template: number for number, kind in enumerate(kinds) for w in kind.workloads},
@@ -145,7 +141,7 @@ class Exchanges:
             node = int(self._trial.state.node_of[pod])
             traffic = out.get((workload.template, int(kind.codes[node])))
             eligible = workload.constraint.rule.counts.eligible[node]
-            if eligible and traffic is not None and traffic.most and pod not in self._limits.moved:
+            if eligible and traffic is not None and traffic.most:
                 yield node
 
     def _coming(
@@ -155,9 +151,9 @@ class Exchanges:
         into: Mapping[tuple[int, int], Traffic],
     ) -> Iterator[tuple[tuple[int, int], int]]:
         """By kind and node, how many pods could have room when all pods leave that may."""
-        room = self._elsewhere.free()
+        room = self._trial.free()
         for (t, node), pods in leaving.items():
-            room[:, node] += pods * self._elsewhere.leaves[t]
+            room[:, node] += pods * self._trial.taken[t]
         for number, kind in enumerate(kinds):
             most = np.zeros(int(kind.codes.max(initial=0)) + 2, np.int64)
             for workload in kind.workloads:
@@ -181,21 +177,15 @@ class Exchanges:
 class ExchangeOrder:
     """Makes the moves of an exchange on a trial cluster, as many as an order is found for."""
 
-    def __init__(
-        self,
-        trial: TrialCluster,
-        movable: Movable,
-        limits: EvictionLimits,
-        exchange: Exchange,
-        found: Exchanged,
-    ) -> None:
-        self._trial = trial
-        self._limits = limits
+    def __init__(self, evaluator: Evaluator, exchange: Exchange, found: Exchanged) -> None:
+        self._trial = evaluator.trial
+        self._meter = evaluator.meter
+        self._limits = evaluator.limits()
         self._exchange = exchange
         self._slots = Counter(found.slots)
         self._coming = Counter(found.coming)
         #: For every template the pods that leave, the cheapest first.
-        self._leaving = {t: self._pods(movable, t, found) for t in exchange.kind_of}
+        self._leaving = {t: self._pods(evaluator.movable, t, found) for t in exchange.kind_of}
         self._wanted = Counter(node for _, node in self._slots.elements())
         self._templates: dict[int, list[int]] = defaultdict(list)
         for t, kind in exchange.kind_of.items():
@@ -207,15 +197,15 @@ class ExchangeOrder:
         chosen = []
         for pod in pods:
             node = int(self._trial.state.node_of[pod])
-            if left[node] and pod not in self._limits.moved:
+            if left[node]:
                 left[node] -= 1
                 chosen.append(pod)
         return chosen
 
-    def run(self, meter: Meter) -> list[Move]:
+    def run(self) -> list[Move]:
         """The moves in their order; they have been made."""
         moves: list[Move] = []
-        while not meter.over():
+        while not self._meter.over():
             found = [*self._round(opening=True)] or [*self._first(self._round(opening=False))]
             if not found:
                 break

@@ -16,39 +16,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.eviction.protections import Protections
 from planner.moves.constraint_counts import TrackedConstraint
-from planner.moves.movable import Movable
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import Move
 from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof import effort
 from planner.rebalance.search.evaluation import Distance, Evaluator, EvictionLimits, Found, OffNode, distance
 
 
-class AsScheduled:
-    """The neighbourhood of moves that the scheduler makes by itself, or nearly so."""
+class Greedy:
+    """The neighbourhood of moves that the scheduler makes by itself, or nearly so, one after the other."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, limits: EvictionLimits | None = None) -> None:
         self._evaluator = evaluator
+        self._trial = evaluator.trial
+        self._state = evaluator.trial.state
+        self._movable = evaluator.movable
+        self.limits = evaluator.limits() if limits is None else limits
 
     def improve(self, best: Found) -> Found:
         """The moves that repair what is broken one by one."""
         del best
         it = self._evaluator
-        limits = EvictionLimits(it.trial, it.movable, it.protections)
-        broken = it.trial.ledger.broken(it.protections.kinds)
-        greedy = Greedy(it.trial, it.movable, limits)
-        return it.of(greedy.repair(broken, it.most))
-
-
-class Greedy:
-    """Repairs broken constraints on a trial cluster, one move after the other."""
-
-    def __init__(self, trial: TrialCluster, movable: Movable, limits: EvictionLimits) -> None:
-        self._trial = trial
-        self._state = trial.state
-        self._movable = movable
-        self.limits = limits
+        return it.of(self.repair(it.trial.ledger.broken(it.protections.kinds), it.most))
 
     def repair(self, constraints: Iterable[TrackedConstraint], most: int | None) -> list[Move]:
         """Moves until no move is an improvement, at most `most` if that is given; they have been made."""
@@ -156,24 +145,21 @@ class _Rank(NamedTuple):
     target: int
 
 
-def unpinned_moves(
-    trial: TrialCluster, movable: Movable, protections: Protections, most: int | None
-) -> Sequence[Move]:
-    """Such moves in their order, at most `most` if that is given; the trial cluster stays as it is."""
-    with trial.after(()):
-        return UnpinnedMoves(trial, movable, protections).repair(most)
+def unpinned_moves(evaluator: Evaluator) -> Sequence[Move]:
+    """Such moves in their order; the trial cluster stays as it is."""
+    with evaluator.trial.after(()):
+        return UnpinnedMoves(evaluator).repair(evaluator.most)
 
 
 class UnpinnedMoves:
     """Repairs broken constraints with such moves, and makes them on the trial cluster."""
 
-    def __init__(self, trial: TrialCluster, movable: Movable, protections: Protections) -> None:
-        self._trial = trial
-        self._movable = movable
-        self._kinds = protections.kinds
-        self._none = trial.problem.nodes.none
-        self._limits = EvictionLimits(trial, movable, protections)
-        self._greedy = Greedy(trial, movable, self._limits)
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._trial = evaluator.trial
+        self._movable = evaluator.movable
+        self._kinds = evaluator.protections.kinds
+        self._none = evaluator.trial.problem.nodes.none
+        self._greedy = Greedy(evaluator)
 
     def repair(self, most: int | None) -> list[Move]:
         """Moves until none is an improvement; where no move is forced, any that helps."""
@@ -199,7 +185,7 @@ class UnpinnedMoves:
             if way is not None:
                 move = Move(way.pod, int(self._trial.state.node_of[way.pod]), way.target)
                 self._trial.make(move)
-                self._limits.remember((move,))
+                self._greedy.limits.remember((move,))
                 yield move
 
     def _ways(self, constraint: TrackedConstraint) -> Iterator[_Rank]:

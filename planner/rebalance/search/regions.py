@@ -16,7 +16,8 @@ import numpy as np
 from planner.cpsat.region import Place, Region, RegionConstraint, RegionLimit
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import Move
-from planner.problem.nodes import Codes, Ints
+from planner.problem.node_groups import numbered
+from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
 from planner.proof.bounds import Assumption, Bound, Claim
 from planner.rebalance.search.evaluation import ConstraintGroup, Evaluator, EvictionLimits, Found
@@ -73,27 +74,18 @@ class Regions:
 
     def _alike(self, templates: Sequence[int], constraints: Sequence[TrackedConstraint]) -> Codes:
         """A site for every node; nodes with pods of the templates are sites of their own."""
-        size = self._trial.problem.nodes.size
-        of = np.zeros(size, np.int64)
-        for trait in self._traits(templates, constraints):
-            _, of = np.unique(of * (int(trait.max(initial=0)) + 2) + trait + 1, return_inverse=True)
-        holding = np.zeros(size, np.bool_)
+        holding = np.zeros(self._trial.problem.nodes.size, np.bool_)
+        traits: list[Codes | Mask] = []
+        for constraint in constraints:
+            column = constraint.rule.column
+            traits += [column.codes if column.shared else column.present, constraint.rule.counts.eligible]
+        traits += map(self._trial.ever_open, templates)
+        of = numbered(len(holding), traits)
         for constraint in constraints:
             holding |= (constraint.rule.tally.counts > 0) | (constraint.held.tally.counts > 0)
         alone = np.flatnonzero(holding)
         of[alone] = int(of.max(initial=0)) + 1 + np.arange(len(alone))
-        return np.unique(of, return_inverse=True)[1].astype(np.intp)
-
-    def _traits(self, templates: Sequence[int], constraints: Sequence[TrackedConstraint]) -> Iterable[Ints]:
-        for constraint in constraints:
-            column = constraint.rule.column
-            if column.shared:
-                yield column.codes.astype(np.int64)
-            else:
-                yield column.present.astype(np.int64)
-            yield constraint.rule.counts.eligible.astype(np.int64)
-        for template in templates:
-            yield self._trial.ever_open(template).astype(np.int64)
+        return numbered(len(of), (of,))
 
     def _leaving(self, template: int, group: Codes) -> dict[int, tuple[int, ...]]:
         weights: dict[int, list[int]] = {}

@@ -11,17 +11,13 @@ import pytest
 from models import Cluster
 from planner import rebalance
 from planner.eviction.budgets import Budgets
-from planner.landing.landing import Landing
-from planner.landing.node_sets import NodeSets
-from planner.moves.pin_policy import PinPolicy, pinnable
-from planner.moves.preemption_risk import PreemptionRisk
-from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.landing.landing import Landing, NodeSets, PinPolicy, pinnable
+from planner.landing.single_landings import PreemptionRisk
+from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.problem import Problem
-from planner.waves.candidates import Candidates
-from planner.waves.limits import WaveRules
-from planner.waves.orders import CertainFirst, fill_waves
+from planner.waves.candidates import Candidates, WaveRules
 from planner.waves.replay import failures
+from planner.waves.wave_planner import CertainFirst, fill_waves
 from tests import seeds
 from tests.builders import ZONE, Object, cluster, node, pod, spread, term
 from tests.truth import preempting

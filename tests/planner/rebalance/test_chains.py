@@ -7,7 +7,7 @@ from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
 from planner.rebalance.search.chains import Chains
-from planner.rebalance.search.evaluation import EvictionLimits
+from planner.rebalance.search.evaluation import Evaluator
 from tests.builders import Object, cluster, node, pod, spread
 
 
@@ -29,10 +29,7 @@ def repaired(
     problem = Problem(found)
     trial, rules = TrialCluster(problem), protections or protections_of(found)
     movable = Movable(problem, rules, Budgets(problem))
-    broken = trial.ledger.broken(rules.kinds)
-    stuck = {template for constraint in broken for template in constraint.members}
-    chains = Chains(trial, movable, EvictionLimits(trial, movable, rules), stuck, Meter.of(60))
-    moves = chains.repair(broken, most)
+    moves = Chains(Evaluator(trial, movable, rules, Meter.of(60), most)).repair()
     return [_spelled(problem, move) for move in moves], trial.ledger.excess(hard=True)
 
 

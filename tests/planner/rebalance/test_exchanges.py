@@ -11,7 +11,7 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
-from planner.rebalance.search.evaluation import EvictionLimits
+from planner.rebalance.search.evaluation import Evaluator
 from planner.rebalance.search.exchanges import Exchanges
 from tests import seeds
 from tests.builders import Object, cluster, node, pod, spread
@@ -30,8 +30,7 @@ def exchanged(*objects: Object, protections: Protections | None = None) -> tuple
     problem = Problem(found)
     trial, rules = TrialCluster(problem), protections or protections_of(found)
     movable = Movable(problem, rules, Budgets(problem))
-    exchanges = Exchanges(trial, movable, EvictionLimits(trial, movable, rules), Meter.of(60))
-    moves = exchanges.repair(trial.ledger.broken(rules.kinds))
+    moves = Exchanges(Evaluator(trial, movable, rules, Meter.of(60))).repair()
     names = problem.nodes.names
     return [(problem.pods[m.pod].name, names[m.target]) for m in moves], trial.ledger.excess(hard=True)
 

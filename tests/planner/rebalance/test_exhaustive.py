@@ -11,9 +11,8 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
 from planner.proof.meter import Meter
-from planner.rebalance.search.exhaustive import Exhaustive, ExhaustiveResult
-from planner.rebalance.search.placements import Placements
-from planner.rebalance.search.search import stages_of
+from planner.rebalance.search.evaluation import Evaluator
+from planner.rebalance.search.exhaustive import Exhaustive, ExhaustiveResult, Placements
 from tests.builders import HOST, Object, cluster, labelled, node, pod, spread
 
 HUGE = {"hardExcess": 99, "softExcess": 99, "moves": 99, "disruption": 99}
@@ -25,10 +24,9 @@ def tried_out(
     """What an exhaustive search finds without known moves."""
     found = cluster(*objects)
     problem = Problem(found)
-    trial, rules = TrialCluster(problem), protections or protections_of(found)
-    placements = Placements(trial, Movable(problem, rules, Budgets(problem)), rules)
-    floor = dict.fromkeys(HUGE, 0)
-    return Exhaustive(placements, stages_of(rules), HUGE, floor).run(most, Meter.of(seconds))
+    rules, meter = protections or protections_of(found), Meter.of(seconds)
+    it = Evaluator(TrialCluster(problem), Movable(problem, rules, Budgets(problem)), rules, meter)
+    return Exhaustive(Placements(it), it.stages, HUGE, dict.fromkeys(HUGE, 0)).run(most, meter)
 
 
 def replica(name: str, on: str, owner: str = "new", **words: Any) -> Object:
@@ -133,8 +131,9 @@ def test_the_work_is_looked_at_within_a_placement() -> None:
         for number in range(20)
     ]
     problem = Problem(cluster(*nodes, *pods))
-    trial, rules = TrialCluster(problem), protections_of(problem.cluster)
-    placements = Placements(trial, Movable(problem, rules, Budgets(problem)), rules)
-    search = Exhaustive(placements, stages_of(rules), HUGE, dict.fromkeys(HUGE, 0))
-    assert not search.run(None, Meter.of(60).step(0.01)).complete
+    rules, meter = protections_of(problem.cluster), Meter.of(60)
+    it = Evaluator(TrialCluster(problem), Movable(problem, rules, Budgets(problem)), rules, meter)
+    placements = Placements(it)
+    search = Exhaustive(placements, it.stages, HUGE, dict.fromkeys(HUGE, 0))
+    assert not search.run(None, meter.step(0.01)).complete
     assert placements.looked_at < 100

@@ -9,7 +9,7 @@ from models import Cluster
 from planner import rebalance
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.problem import Problem
-from planner.rebalance.search.gaps import AlternativeNodes
+from planner.rebalance.search.chains import AlternativeNodes
 from tests.builders import Object, cluster, node, pod, profile, scheduler, spread, term
 from tests.planner.rebalance.test_recordings import wrong_in
 

@@ -15,8 +15,7 @@ from models.objects.pod import Pod
 from planner import check, rebalance
 from planner.documents.move_plan import MovePlan, OnNodes, Place
 from planner.landing.landing import Landing
-from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move
+from planner.moves.trial_cluster import EvictionTimeline, Move
 from planner.problem.problem import Problem
 from planner.waves.replay import failures
 from tests import seeds

@@ -11,7 +11,7 @@ from models.objects.annotations import EXCLUDE
 from models.objects.selectors import LabelSelector
 from planner import check, rebalance
 from planner.documents.move_plan import MovePlan
-from planner.rebalance.scope import MoveScope
+from planner.rebalance.plan import MoveScope
 from tests.builders import HOST, SOFT, Object, budget, cluster, node, pod, replica, revision, scaled, spread
 from tests.strategies import relaxed
 

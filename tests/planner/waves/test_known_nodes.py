@@ -12,7 +12,6 @@ def nothing_else_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(effort, "PLANNED_ONCE", 0)
     monkeypatch.setattr(effort, "SCARCE_MOVES", -1)
     monkeypatch.setattr(effort, "SCARCE_JUDGED", 0)
-    monkeypatch.setattr(effort, "SCARCE_SEARCHES", 0)
 
 
 @pytest.mark.parametrize("kind", ["tight", "outage"])

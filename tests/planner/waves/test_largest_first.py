@@ -1,9 +1,8 @@
 """The order of moves where room is scarce."""
 
-from planner.landing.room import WaveRoom
 from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.problem import Problem
-from planner.waves.largest_first import LargestFirst
+from planner.waves.scarce_room import LargestFirst
 from tests.builders import cluster, node, pod, spread
 
 
@@ -20,7 +19,7 @@ def ordered(*planned: tuple[str, str, str]) -> list[list[str]]:
     trial, at = TrialCluster(problem), problem.nodes.index
     pods = {pod.name: number for number, pod in enumerate(problem.pods)}
     moves = [Move(pods[name], at[source], at[target]) for name, source, target in planned]
-    groups = LargestFirst(trial, WaveRoom(trial), moves).groups(moves, moves)
+    groups = LargestFirst(trial, moves).groups(moves, moves)
     return [[problem.pods[move.pod].name for move in group] for group in groups if group]
 
 

@@ -9,11 +9,9 @@ import pytest
 from models.errors import InternalError
 from planner import rebalance
 from planner.documents.move_plan import MovePlan, OnNodes
-from planner.landing.landing import Landing
+from planner.landing.landing import NO_PINS, Landing, PinPolicy, pinnable
 from planner.landing.single_landings import SingleLandings
-from planner.moves.pin_policy import NO_PINS, PinPolicy, pinnable
-from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.problem import Problem
 from planner.proof import effort
 from tests.builders import Object, cluster, node, pod, spread

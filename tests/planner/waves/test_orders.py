@@ -5,15 +5,12 @@ import pytest
 
 from planner.eviction.budgets import Budgets
 from planner.landing.coupled_constraints import coupled_constraints
-from planner.landing.landing import LandingPreferences
+from planner.landing.landing import LandingPreferences, PinPolicy, pinnable
 from planner.landing.wave_landings import WaveLandings
-from planner.moves.pin_policy import PinPolicy, pinnable
-from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.problem import Problem
-from planner.waves.candidates import Candidates, RetryHints
-from planner.waves.limits import WaveRules
-from planner.waves.orders import CertainFirst, fill_waves
+from planner.waves.candidates import Candidates, RetryHints, WaveRules
+from planner.waves.wave_planner import CertainFirst, fill_waves
 from tests.builders import ZONE, cluster, node, pod, spread
 
 

@@ -3,7 +3,6 @@
 import pytest
 
 from planner import rebalance
-from planner.documents.move_plan import MovePlan
 from planner.proof import effort
 from tests import seeds
 from tests.builders import HARD, HOST, Object, cluster, node, pod, spread
@@ -57,20 +56,3 @@ def test_what_was_found_is_planned_when_the_time_is_over() -> None:
     assert len(plan.steps) > 5
     assert plan.after.hard_excess < plan.before.hard_excess
     assert wrong_in(given, plan, orders=20) == []
-
-
-def test_seeking_other_replicas_makes_nothing_worse(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where moves are left over, others are sought without those: with as few moves, and no more pins."""
-    monkeypatch.setattr(effort, "SCARCE_FEW", 1.0)
-    given = lopsided(5002, "tight")
-    found = rebalance(given)
-    monkeypatch.setattr(effort, "SCARCE_SEARCHES", 0)
-    plain = rebalance(given)
-    assert (found.after.hard_excess, plain.after.hard_excess) == (0, 0)
-    assert (len(found.steps), pins(found)) <= (len(plain.steps), pins(plain)) <= (16, 0)
-    assert wrong_in(given, found, orders=seeds.tries(25)) == []
-
-
-def pins(plan: MovePlan) -> int:
-    """The moves whose replacements are pinned."""
-    return sum(step.landing == "pinned" for step in plan.steps)

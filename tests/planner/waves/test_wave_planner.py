@@ -10,17 +10,14 @@ import pytest
 from models import Cluster
 from planner import rebalance
 from planner.eviction.budgets import Budgets
-from planner.moves.pin_policy import PinPolicy, pinnable
-from planner.moves.timeline import EvictionTimeline
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.landing.landing import PinPolicy, pinnable
+from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.problem import Problem
 from planner.proof import effort
 from planner.proof.clock import Clock
 from planner.proof.meter import Meter
-from planner.waves.limits import WaveRules
-from planner.waves.orders import CertainFirst, WaveOrder
-from planner.waves.wave_plan import WavePlan
-from planner.waves.wave_planner import WavePlanner
+from planner.waves.candidates import WaveRules
+from planner.waves.wave_planner import CertainFirst, WaveOrder, WavePlan, WavePlanner
 from tests.planner.rebalance.lopsided import lopsided
 
 
