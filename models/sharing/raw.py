@@ -50,7 +50,8 @@ def what_follows(around: bytes, head: Manifest, name: str, take: Callable[[Manif
         found = json.loads(listing)
     except (ValueError, RecursionError) as error:
         raise InputError([f"{name}: broken JSON: {error}"]) from None
-    if found.get("kind") != head.get("kind"):
+    # Objects of a plain List say themselves what they are.
+    if found.get("kind") not in {"List", head.get("kind")}:
         raise InputError(
             [f"{name}: the kind of a List has to be before its items, or at the end of the file"]
         )

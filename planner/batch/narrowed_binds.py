@@ -33,10 +33,10 @@ def refused_when_narrowed(cluster: Cluster, steps: Sequence[PlanStep]) -> Iterat
 
 def _refuses(pending: Pending, number: int, node: int) -> bool:
     """Whether narrowing a pod of a template to the node does not bring it there."""
+    framework, template = pending.framework(number), pending.template(number)
+    if not framework.profile.heeds_affinity:
+        return True
     only = pending.problem.nodes.none.copy()
     only[node] = True
-    template = pending.template(number)
-    refusals = (
-        plugin.narrowed(template, only) for plugin in pending.framework(number).plan(template).changing
-    )
+    refusals = (plugin.narrowed(template, only) for plugin in framework.plan(template).changing)
     return any(refused is not None and bool(refused[node]) for refused in refusals)

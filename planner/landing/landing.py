@@ -14,7 +14,6 @@ from typing import Literal
 import numpy as np
 
 from models.snapshot import Snapshot
-from planner.constraints.node_affinity import NodeAffinityPlugin
 from planner.constraints.node_unschedulable import NodeUnschedulable
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.documents.move_plan import OnNodes, Place, WithLabels
@@ -41,7 +40,8 @@ class PinPolicy:
     def of(cls, trial: TrialCluster, templates: Iterable[int], *, cordon: bool) -> PinPolicy:
         """Which of some templates may be pinned, and which use cordons; cordons only with `cordon`."""
         several = frozenset(templates)
-        pins = frozenset(t for t in several & pinnable(trial.problem) if _heeds_affinity(trial, t))
+        pinned = several & pinnable(trial.problem)
+        pins = frozenset(t for t in pinned if trial.framework(t).profile.heeds_affinity)
         others = several - pins if cordon else ()
         return cls(pins, frozenset(template for template in others if _heeds_cordons(trial, template)))
 
@@ -77,11 +77,6 @@ def _above(snapshot: Snapshot) -> dict[tuple[str, str, str], str]:
         for item in (*snapshot.replica_sets, *snapshot.replication_controllers)
         if item.metadata.controller is not None
     }
-
-
-def _heeds_affinity(trial: TrialCluster, number: int) -> bool:
-    """Whether the profile of a template runs the filter that a pin, a node affinity, is asked by."""
-    return any(isinstance(plugin, NodeAffinityPlugin) for plugin in trial.framework(number).profile.filters)
 
 
 def _heeds_cordons(trial: TrialCluster, number: int) -> bool:

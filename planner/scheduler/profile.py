@@ -55,6 +55,11 @@ class Profile:
             found = self._by_kind[kind] = tuple(p for p in plugins.values() if isinstance(p, kind))
         return found
 
+    @property
+    def heeds_affinity(self) -> bool:
+        """Whether it runs the filter that holds pods to a node affinity, such as a pin."""
+        return any(isinstance(plugin, NodeAffinityPlugin) for plugin in self.filters)
+
 
 def profiles_of(config: KubeSchedulerConfiguration | None) -> dict[str, KubeSchedulerProfile]:
     """The profiles of a configuration by scheduler name; without any, the default scheduler."""

@@ -202,7 +202,13 @@ def test_no_document_of_a_file_is_lost(count: int, between: str) -> None:
     """Whatever the first one is, of any size: a list of a kind, or an object."""
     node = {"kind": "Node", "apiVersion": "v1", **named("Node", 7)}
     documents = [listed("Node", 1, first=True), listed("Pod", 1), node]
-    for several in (documents, [*reversed(documents)], [listed("Pod", count, first=True), node]):
+    plain = {"items": [node] * count, "kind": "List"}
+    for several in (
+        documents,
+        [*reversed(documents)],
+        [listed("Pod", count, first=True), node],
+        [plain, listed("Pod", 1)],
+    ):
         content = between.join(map(json.dumps, several)).encode()
         found = json.loads(shared([("list", content)]))["items"]
         numbers = (range(len(one.get("items", [one]))) for one in several)

@@ -9,7 +9,7 @@ from models import Cluster, InputError
 from planner import solve
 from planner.batch.narrowed_binds import refused_when_narrowed
 from planner.whatif import open_gates
-from tests.builders import cluster, node, pod, spread
+from tests.builders import cluster, node, pod, profile, scheduler, spread
 
 
 def _held(**constraint: Any) -> Cluster:
@@ -41,3 +41,18 @@ def test_other_constraints_let_the_pod_in(constraint: dict[str, Any]) -> None:
     plan = solve(open_gates(found))
     assert [*refused_when_narrowed(open_gates(found), plan.steps)] == []
     assert any("open_gate" in line for line in placing.lines(plan, found, "planner solve --gated"))
+
+
+def test_a_profile_without_node_affinity_heeds_no_narrowing() -> None:
+    """Its pod would come to any node, so no script leads it to one."""
+    off = {"multiPoint": {"disabled": [{"name": "NodeAffinity"}]}}
+    found = cluster(
+        scheduler(profile("free", off)),
+        node("a1", zone="a"),
+        node("b1", zone="b"),
+        pod("new", scheduler="free", schedulingGates=[{"name": "planner/hold"}]),
+    )
+    plan = solve(open_gates(found))
+    assert [*refused_when_narrowed(open_gates(found), plan.steps)] == [*plan.steps] != []
+    with pytest.raises(InputError, match="scheduler profile runs without NodeAffinity"):
+        placing.lines(plan, found, "planner solve --gated")
