@@ -120,7 +120,7 @@ class AtRest:
         return sorted((p for p in first.values() if not self.is_gated(p)), key=before.index)
 
     def cluster(self) -> Cluster:
-        """The snapshot with all pods where the scheduler put them, the evicted ones gone."""
+        """The snapshot with all pods where the scheduler put them; the same one where nothing has changed."""
         problem, names = self.problem, self.problem.nodes.names
         node_of = self.scheduler.state.node_of.tolist()
         found = []
@@ -131,7 +131,7 @@ class AtRest:
                 found.append(pod.on(names[node]))
             elif number is None or node >= 0 or not pod.node_name:
                 found.append(pod)
-        return replace(problem.cluster, pods=tuple(found))
+        return replace(problem.cluster, pods=tuple(found)) if self._changes else problem.cluster
 
     @property
     def start(self) -> tuple[State, Sequence[tuple[int, int]]]:

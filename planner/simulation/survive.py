@@ -53,7 +53,8 @@ class _Losses:
         self._waiting = {before.problem.pods[pod].key for pod in before.left}
         """Pods that were pending before are no part of any loss."""
         self._running = before.cluster()
-        self._problem = Problem(self._running, before.problem)
+        unchanged = self._running is before.problem.cluster
+        self._problem = before.problem if unchanged else Problem(self._running, before.problem)
 
     def one_by_one(self) -> Iterator[DomainLoss]:
         """All losses in the order of the domains; what is meanwhile by a second process where that pays."""
