@@ -115,14 +115,19 @@ def test_objects_and_problems_are_the_same(items: list[dict[str, Any]], style: d
     ]
 
 
-def replicas(count: int, padding: int = 0) -> list[dict[str, Any]]:
-    """Pods of a ReplicaSet, each on a node of its own, with so many bytes that nothing reads."""
+def remark(number: int) -> str:
+    """A long text that is read: a byte that is lost shows."""
+    return f"{number:05}" * 240
+
+
+def replicas(count: int, *, long: bool = False) -> list[dict[str, Any]]:
+    """Pods of a ReplicaSet, each on a node of its own; `long` ones have an annotation of 1,200 bytes."""
     items = []
     for number in range(count):
         item = pod(f"web-{number:05}", workload("ReplicaSet", "web"), nodeName=f"n{number}")
         item["metadata"] |= {"uid": f"uid-{number}", "creationTimestamp": "2025-01-31T08:00:00Z"}
-        if padding:
-            item["metadata"]["annotations"] = {"note": "x" * padding}
+        if long:
+            item["metadata"]["annotations"] = {"planner/exclude": remark(number)}
         items.append(item)
     return items
 
@@ -156,7 +161,7 @@ class Pipe(io.BytesIO):
 def test_long_files_are_read_in_parts(style: dict[str, Any]) -> None:
     """As they are, packed, through a pipe, from some place on, the kind behind the items: all pods come."""
     count = 6_000
-    items = [node(f"n{number}") for number in range(40)] + replicas(count, padding=1_200)
+    items = [node(f"n{number}") for number in range(40)] + replicas(count, long=True)
     text = json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}, **style).encode()
     assert len(text) > 1 << 23
     rest = io.BytesIO(b"read before\n" + text)
@@ -164,13 +169,17 @@ def test_long_files_are_read_in_parts(style: dict[str, Any]) -> None:
     for file in (io.BytesIO(text), io.BytesIO(gzip.compress(text, 1)), Pipe(text), rest):
         (document,) = read_file(file, "list")
         assert not document.problems
-        names = [item.metadata.name for item in document.objects if isinstance(item, Pod)]
-        assert names == [f"web-{number:05}" for number in range(count)]
+        found = [
+            (item.name, item.metadata.annotations["planner/exclude"])
+            for item in document.objects
+            if isinstance(item, Pod)
+        ]
+        assert found == [(f"web-{number:05}", remark(number)) for number in range(count)]
 
 
 def test_a_long_file_tells_its_problems(tmp_path: Path) -> None:
     """The same lines as a short one with the same mistake has; and a truncated one is refused."""
-    items = [*replicas(6_000, padding=1_200), pod("late", tolerations=[{"operator": "Foo"}]), *replicas(1)]
+    items = [*replicas(6_000, long=True), pod("late", tolerations=[{"operator": "Foo"}]), *replicas(1)]
     text = json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}).encode()
     assert len(text) > 1 << 23
     (document,) = read_file(io.BytesIO(text), "list")

@@ -34,6 +34,7 @@ from tests.builders import (
     Object,
     claim,
     cluster,
+    csi_node,
     node,
     pod,
     profile,
@@ -115,12 +116,26 @@ def promises(pending: Pending) -> Promises:
     return found
 
 
-@pytest.mark.parametrize("turn", range(seeds.tries(50)))
+@pytest.mark.parametrize("turn", range(seeds.tries(75)))
 def test_no_order_beats_what_is_promised_with_volumes(number: int) -> None:
     """Volumes of every kind, bound by any pods in any order: all that some order leads to was promised."""
     pending = Pending(Problem(Cluster.from_objects(tiny_volumes(number))))
     promised = promises(pending)
     assert not set().union(*(beaten(placement, promised) for placement in reachable(pending)))
+
+
+def test_a_volume_in_use_is_counted_once() -> None:
+    """Of two volumes that a node attaches one is in use: there is room for one pod with the other."""
+    objects = [node("n1"), csi_node("n1", "disk", 2)]
+    for name, place in (("runs", "n1"), ("waits", "")):
+        objects.append(volume(name, csi={"driver": "disk", "volumeHandle": name}))
+        objects.append(claim(name, bound_to=name))
+        objects.append(pod(name, on=place, claims=[name]))
+    pending = Pending(Problem(cluster(*objects)))
+    promised = promises(pending)
+    assert not set().union(*(beaten(placement, promised) for placement in reachable(pending)))
+    (of_volumes,) = (found["NodeVolumeLimits"] for found in promised.values())
+    assert of_volumes.tolist() == [1]
 
 
 @pytest.mark.parametrize("make", [tiny, tiny_volumes])
