@@ -140,7 +140,7 @@ class Digits:
         drawn = self.drawn(pod)
         if drawn and self.budgets[drawn[0]][1] < 1:
             return False
-        if self._is_ordered(pod) and any(manifests.waits_for(pod, other) for other in self.pods):
+        if self.ordered_set(pod) and any(manifests.waits_for(pod, other) for other in self.pods):
             return False
         if self._is_orphan(pod) or profile_of(self.profiles, pod) is None:
             return False
@@ -154,12 +154,11 @@ class Digits:
         ]
         return bool(known) and owner["name"] not in known
 
-    def _is_ordered(self, pod: Object) -> bool:
-        """Whether the StatefulSet of a pod makes its pods in the order of ordinals, the default."""
-        owner = manifests.controller(pod) or {}
-        key = (owner.get("kind", ""), pod["metadata"]["namespace"], owner.get("name", ""))
-        spec = self._controllers.get(key, {}).get("spec", {})
-        return bool(spec.get("podManagementPolicy", "OrderedReady") == "OrderedReady")
+    def ordered_set(self, pod: Object) -> tuple[str, str] | None:
+        """The StatefulSet of a pod if it makes its pods in the order of ordinals, the default."""
+        found = manifests.stateful_set(pod)
+        spec = {} if found is None else self._controllers.get(("StatefulSet", *found), {}).get("spec", {})
+        return found if spec.get("podManagementPolicy", "OrderedReady") == "OrderedReady" else None
 
     def _kinds(self) -> list[Kind]:
         groups: dict[str, list[Object]] = {}

@@ -290,8 +290,8 @@ def may_be_evicted(pod: Object) -> bool:
     )
 
 
-def ordered_set(pod: Object) -> tuple[str, str] | None:
-    """The StatefulSet that makes the pod again only when all lower ordinals are ready."""
+def stateful_set(pod: Object) -> tuple[str, str] | None:
+    """The StatefulSet that makes the pod again, by namespace and name."""
     owner = controller(pod)
     if owner is None or owner["kind"] != "StatefulSet":
         return None
@@ -300,8 +300,8 @@ def ordered_set(pod: Object) -> tuple[str, str] | None:
 
 def waits_for(pod: Object, other: Object) -> bool:
     """Whether a pod would not be made again as long as another one of its set is as it is."""
-    name, lower = ordered_set(pod), other["metadata"]["name"].rpartition("-")[2]
-    if name is None or ordered_set(other) != name or not lower.isdigit():
+    name, lower = stateful_set(pod), other["metadata"]["name"].rpartition("-")[2]
+    if name is None or stateful_set(other) != name or not lower.isdigit():
         return False
     above = int(lower) < int(pod["metadata"]["name"].rpartition("-")[2])
     conditions = other.get("status", {}).get("conditions") or ()

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from tests.truth import manifests
 from tests.truth.digits import State
 from tests.truth.tiny_cluster import TinyCluster
 
@@ -154,7 +153,7 @@ class Placing:
 
     def _within_budgets(self, chosen: Sequence[tuple[int, int, tuple[int, ...]]]) -> bool:
         drawn = [budget for _, _, covering in chosen for budget in covering]
-        sets = [manifests.ordered_set(self._tiny.kinds[kind].pod) for kind, _, _ in chosen]
+        sets = [self._tiny.ordered_set(self._tiny.kinds[kind].pod) for kind, _, _ in chosen]
         if any(sets.count(name) > 1 for name in set(sets) - {None}):
             return False
         return all(drawn.count(budget) <= self._tiny.budgets[budget][1] for budget in set(drawn))

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from models import Cluster
+from planner import solve
 from planner.documents.plan import Objective
-from tests import seeds
+from tests import builders, seeds
 from tests.truth.agreement import Walk
 from tests.truth.findings import compare
 from tests.truth.generator import draw
@@ -48,6 +50,22 @@ def test_given_truths_of_rebalance_are_found() -> None:
         assert moved.complete
         assert moved.excess <= case["truth"]["excess"]
     assert len(cases) == 59
+
+
+@pytest.mark.parametrize(("policy", "evictions"), [("Parallel", 2), ("OrderedReady", 1)])
+def test_of_a_set_in_order_one_pod_at_a_time(policy: str, evictions: int) -> None:
+    """Two pods of a Parallel one may be evicted together, as `solve --allow-moves` does."""
+    owner = builders.scaled("StatefulSet", "db", 2, cpu="1")
+    owner["spec"]["podManagementPolicy"] = policy
+    objects = [builders.node("a", cpu="1"), builders.node("b", cpu="1"), owner]
+    objects += [
+        builders.pod(f"db-{n}", on, app="db", cpu="1", owner="StatefulSet/db") for n, on in enumerate("ab")
+    ]
+    objects += [builders.pod(f"web-{number}", cpu="1", priority=100) for number in range(2)]
+    truth = Placing(TinyCluster(objects), moves=True).run()
+    assert (truth.evictions, truth.value[0]) == (evictions, evictions)
+    plan = solve(Cluster.from_objects(objects), allow_moves=True)
+    assert sum(step.action == "evict" for step in plan.steps) == evictions
 
 
 def test_filters_agree_with_the_planner() -> None:
