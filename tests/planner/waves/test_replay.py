@@ -4,9 +4,9 @@ import pytest
 
 from planner.documents.move_plan import OnNodes
 from planner.landing.landing import Landing
-from planner.moves.trial_cluster import Move, TrialCluster
+from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.problem import Problem
-from planner.waves.replay import first_failure
+from planner.waves.replay import failures, first_failure
 from tests.builders import cluster, node, pod, spread
 
 
@@ -57,3 +57,16 @@ def test_a_replacement_that_may_land_elsewhere_is_told(others: tuple[str, ...]) 
     )
     told = first_failure(TrialCluster(problem), [[_landing(problem, "web-0", "b1", *others)]], soft=False)
     assert told == (None if others else "wave 1: default/web-0 does not land on a planned node")
+
+
+def test_a_constraint_that_is_worse_while_a_pod_is_away_is_told() -> None:
+    """Two in one zone and one in the other are even; with the one away they are not until it is back."""
+    words = {"app": "web", "cpu": "1", "owner": "ReplicaSet/web", "spread": [spread()]}
+    nodes = [node("a1", zone="a"), node("b1", zone="b"), node("b2", zone="b")]
+    pods = [pod("web-0", on="a1", **words), pod("web-1", on="a1", **words), pod("web-2", on="b1", **words)]
+    problem = Problem(cluster(*nodes, *pods))
+    wave = [_landing(problem, "web-2", "b2", "b1")]
+    timeline = EvictionTimeline(problem, [landing.move for landing in wave])
+    told = [*failures(timeline, [wave], seed=None)]
+    assert told == ["wave 1: a constraint is worse than before with default/web-2 LEAVING"]
+    assert not [*failures(timeline, [wave], seed=None, while_away=False)]
