@@ -174,7 +174,8 @@ class Preemption:
                 return try_on(node)
             return rooms.by_numbers(node) if trials.way == _Way.BY_NUMBERS else rooms.remembered(node, try_on)
 
-        self._try_each(nodes[(short == 0) & (skewed == 0)], findings, find)
+        every = trials.way == _Way.BY_NUMBERS and asked.all()
+        self._try_each(nodes[(short == 0) & (skewed == 0)], findings, rooms.by_numbers if every else find)
         if not findings.candidates:
             for reasons, times in (
                 *rooms.reasons(short[short != 0]),

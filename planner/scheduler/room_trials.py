@@ -96,7 +96,7 @@ class RoomTrials:
 
     def remembered(self, node: int, try_out: Callable[[int], Found]) -> Found:
         """What a dry run found, unless the node or the counts of spread constraints have changed."""
-        slack = tuple([values.item(node) for values in self._slack])
+        slack = tuple([values.item(node) for values in self._slack]) if self._slack else ()
         known = self._made.get(node)
         if known is None or known[0] != slack:
             known = self._made[node] = slack, try_out(node)
