@@ -169,13 +169,17 @@ class Preemption:
         def try_on(node: int) -> Found:
             return self._evictions.try_on(plan, pod, node)
 
-        def find(node: int) -> Found:
-            if not simple[node] or trials.way == _Way.ANEW:
-                return try_on(node)
-            return rooms.by_numbers(node) if trials.way == _Way.BY_NUMBERS else rooms.remembered(node, try_on)
-
-        every = trials.way == _Way.BY_NUMBERS and asked.all()
-        self._try_each(nodes[(short == 0) & (skewed == 0)], findings, rooms.by_numbers if every else find)
+        ways: dict[_Way, Callable[[int], Found]] = {
+            _Way.BY_NUMBERS: rooms.by_numbers,
+            _Way.REMEMBERED: lambda node: rooms.remembered(node, try_on),
+            _Way.ANEW: try_on,
+        }
+        find = ways[trials.way]
+        self._try_each(
+            nodes[(short == 0) & (skewed == 0)],
+            findings,
+            find if asked.all() else lambda node: find(node) if simple[node] else try_on(node),
+        )
         if not findings.candidates:
             for reasons, times in (
                 *rooms.reasons(short[short != 0]),

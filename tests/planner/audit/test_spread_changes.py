@@ -1,10 +1,14 @@
 """The domains that documents list before and after: all of a few, and of thousands those that change."""
 
+import random
+from collections import Counter
+
 import pytest
 
 from models import Cluster
 from planner import check, diff, drain, simulate
 from planner.documents.plan import SpreadChange
+from tests import seeds
 from tests.builders import HOST, ZONE, Object, node, pod, spread
 
 
@@ -50,6 +54,29 @@ def test_of_two_snapshots_what_differs() -> None:
     (row,) = (row for row in diff(before, after).spread if row.workload == "ReplicaSet/web")
     assert (row.before, row.after) == ({"n2": 1, "n4": 0}, {"n1001": 0, "n2": 0, "n4": 1})
     assert row.unlisted == 999
+
+
+def test_what_is_not_listed_is_as_before() -> None:
+    """Counted pod by pod, on fresh places of forty replicas before and after."""
+    for seed in seeds.seeds(2):
+        chance = random.Random(seed)
+        names = [f"web{number}" for number in range(40)]
+        places = [{name: f"n{chance.randrange(1_100)}" for name in names} for _ in range(2)]
+        places[1] |= {name: places[0][name] for name in names if chance.random() < 0.5}
+        (row,) = (
+            row
+            for row in diff(*(made(1_100, **where) for where in places)).spread
+            if HOST in row.topology_key
+        )
+        counts = [Counter(where.values()) for where in places]
+        changed = {
+            f"n{number}" for number in range(1_100) if counts[0][f"n{number}"] != counts[1][f"n{number}"]
+        }
+        assert row.before.keys() == row.after.keys() == changed
+        assert all(
+            (row.before[name], row.after[name]) == (counts[0][name], counts[1][name]) for name in changed
+        )
+        assert row.unlisted == 1_100 - len(changed)
 
 
 def test_a_report_lists_all() -> None:
