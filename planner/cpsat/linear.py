@@ -256,7 +256,10 @@ class LinearModel:
         solver = model_builder.Solver(name)
         solver.set_time_limit_in_seconds(max(effort.LEAST_SECONDS, meter.seconds()))
         if name == "scip":
-            solver.set_solver_specific_parameters(f"limits/nodes = {effort.SCIP_NODES}")
+            # It would take Ctrl-C for itself, and say so on standard output.
+            solver.set_solver_specific_parameters(
+                f"limits/nodes = {effort.SCIP_NODES}\nmisc/catchctrlc = FALSE"
+            )
         return solver
 
     def _built(

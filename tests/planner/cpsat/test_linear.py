@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -140,3 +142,44 @@ def _product(cp: cp_model.CpModel, x: cp_model.IntVar) -> None:
 def _hole(cp: cp_model.CpModel, x: cp_model.IntVar) -> None:
     y = cp.new_int_var_from_domain(cp_model.Domain.from_intervals([[0, 1], [4, 5]]), "y")
     cp.add(x + y <= 7)
+
+
+#: Solves what takes a mixed-integer solver a while, and counts the Ctrl-C every few milliseconds meanwhile.
+_INTERRUPTED = """
+import os, signal, sys, threading
+from random import Random
+from ortools.sat.python import cp_model
+from planner.cpsat.linear import LinearModel
+from planner.proof.meter import Meter
+from tests.planner.cpsat.test_linear import Goal
+
+draw, cp, counted = Random(1), cp_model.CpModel(), []
+x = [cp.new_bool_var("") for _ in range(60)]
+for _ in range(12):
+    weights = [draw.randint(0, 99) for _ in x]
+    cp.add(sum(w * v for w, v in zip(weights, x)) <= sum(weights) // 2)
+linear, over = LinearModel(cp), threading.Event()
+signal.signal(signal.SIGINT, lambda *_: counted.append(1))
+
+
+def press():
+    while not over.wait(0.01):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+presses = threading.Thread(target=press)
+presses.start()
+goal = Goal("g", sum(draw.randint(1, 99) * v for v in x))
+found = linear.solve([goal], Meter.of(60))
+over.set()
+presses.join()
+print(len(counted), found is not None, file=sys.stderr)
+"""
+
+
+def test_the_solver_leaves_ctrl_c_to_the_program() -> None:
+    """SCIP would take the signal for itself, and write about it where documents go."""
+    ended = subprocess.run([sys.executable, "-c", _INTERRUPTED], capture_output=True, text=True, check=True)
+    pressed, found = ended.stderr.split()
+    assert (ended.stdout, found) == ("", "True")
+    assert int(pressed) > 5
