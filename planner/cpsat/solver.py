@@ -36,7 +36,7 @@ def solved(cp: cp_model.CpModel, meter: Meter, work: float, *, linear: bool = Fa
     if linear:
         solver.parameters.linearization_level = 2
         solver.parameters.symmetry_level = 0
-    status = meter.watch(solver.stop_search, lambda: solver.solve(cp))
+    status = meter.watch(solver.stop_search, lambda: _status(solver, cp))
     spent = solver.response_proto.deterministic_time
     meter.spend(spent)
     if status == cp_model.MODEL_INVALID:
@@ -44,6 +44,15 @@ def solved(cp: cp_model.CpModel, meter: Meter, work: float, *, linear: bool = Fa
     elif status not in _DECIDED and spent < work:
         meter.cut_short()
     return Solved(solver, status)
+
+
+def _status(solver: cp_model.CpSolver, cp: cp_model.CpModel) -> cp_model.CpSolverStatus:
+    try:
+        return solver.solve(cp)
+    except IndexError:
+        # Its presolve may lose track of a hint (google/or-tools issue 5288); without one it has none to lose.
+        cp.clear_hints()  # type: ignore[no-untyped-call]
+        return solver.solve(cp)
 
 
 def _may_be_too_large(complaint: str) -> None:
