@@ -38,7 +38,5 @@ def given(domains: Sequence[list[int]], max_skew: int, fits: Callable[[int], boo
 
 
 def _many(low: int, high: int, average: float, max_skew: int) -> int:
-    """How many pods a domain with many gives to one with few."""
-    if high - low <= max_skew:
-        return 0
+    """How many pods a domain with many gives to one with few; none where that is not positive."""
     return min(math.ceil(high - average), math.ceil(average - low), math.ceil((high - low - max_skew) / 2))

@@ -22,6 +22,7 @@ from planner.proof import effort
 from planner.proof.clock import Clock
 from planner.proof.meter import Meter
 from tests import seeds
+from tests.builders import ZONE, cluster, node, pod, spread
 from tests.planner.consolidate.drawn import Drawn, cases
 
 
@@ -203,3 +204,28 @@ def test_pods_that_need_not_move_come_back(seed: int | None) -> None:
         assert layout.moves(before) <= first.moves(before), case
         saved += first.moves(before) - layout.moves(before)
     assert saved, "no pod came back"
+
+
+@pytest.mark.parametrize("changing_places", [False, True])
+def test_no_pod_comes_back_where_a_constraint_of_others_would_be_worse(changing_places: bool) -> None:
+    """Its node accepts it, for it carries no constraint, but replicas that do count it."""
+    others = [pod("x-0", "b", cpu="1", owner="ReplicaSet/x")] if changing_places else []
+    web = [
+        pod(name, "a", app="web", cpu="1", owner="ReplicaSet/web", spread=rules)
+        for name, rules in (("counted", []), ("web-0", [spread(ZONE, app="web")]))
+    ]
+    full = cluster(node("a", zone="a", cpu="2"), node("b", zone="b", cpu="1"), *web, *others)
+    problem = Problem(full)
+    trial = TrialCluster(problem)
+    movable = Movable(problem, protections_of(full), Budgets(problem))
+    removable = Removable.of(problem, movable, np.ones(2, np.int64), NodeChoice())
+    before = first_layout(problem, movable)
+    counted, b = problem.pod_index["default/counted"], problem.nodes.index["b"]
+    trial.state.unbind(counted)
+    if changing_places:
+        trial.state.unbind(problem.pod_index["default/x-0"])
+        trial.state.bind(problem.pod_index["default/x-0"], problem.nodes.index["a"])
+    trial.state.bind(counted, b)
+    meter = Meter(20, Clock(60))
+    Staying(trial, movable, removable, Limits(), meter, problem.nodes.none, before).bring_back()
+    assert trial.state.node_of[counted] == b
