@@ -105,6 +105,21 @@ HELD = frozenset({"pinned", "cordoned"})
 
 
 @dataclass(frozen=True, slots=True)
+class Considered:
+    """What is considered that restricts a replacement to where it is planned; filters always are.
+
+    With `plain` nothing but a pin to the planned node is, where pins are possible.  Scores take longest.
+    """
+
+    pins: bool = True
+    plain: bool = False
+    scores: bool = True
+
+
+EVERYTHING = Considered()
+
+
+@dataclass(frozen=True, slots=True)
 class Landing:
     """A move, the nodes that its replacement may land on, and what restricts it to them.
 

@@ -20,7 +20,7 @@ from planner.landing.coupled_constraints import (
     are_alike,
     wave_outcomes,
 )
-from planner.landing.landing import Landing, LandingPreferences, NodeSets
+from planner.landing.landing import EVERYTHING, Considered, Landing, LandingPreferences, NodeSets
 from planner.landing.replacements import OpenNodes, PossibleNodes, Replacement, Replacements, certain_levels
 from planner.landing.room import WaveRoom
 from planner.landing.waves_carried_out import TieBreakScenarios, WavesCarriedOut, interchangeable_nodes
@@ -72,14 +72,11 @@ class WaveLandings:
         wave: Sequence[Move],
         closed: Sequence[Mask],
         landed: Mapping[int, Landing] | None = None,
-        *,
-        pins: bool = True,
-        plain: bool = False,
+        considered: Considered = EVERYTHING,
     ) -> list[Landing | None]:
         """A landing for every move, if one holds whatever the others do; `landed` has earlier results by pod.
 
-        `closed` has for every move the nodes where its replacement takes what is meant for others.  `plain`
-        allows nothing but a pin to the planned node, where pins are possible.
+        `closed` has for every move the nodes where its replacement takes what is meant for others.
         """
         cases = self._cases.of(wave, {pod: found.nodes for pod, found in (landed or {}).items()})
         groups: dict[int, list[tuple[PossibleNodes, Mask]]] = {}
@@ -91,11 +88,11 @@ class WaveLandings:
             groups.setdefault(id(coupled), []).append((possible, nodes))
         found: dict[Move, Landing | None] = dict.fromkeys(wave)
         # A cordon keeps all other replacements of a wave off the node.
-        cordons = pins and len(wave) == 1
+        cordons = considered.pins and len(wave) == 1
         for group in groups.values():
             if len(group) == 1:
                 ((possible, nodes),) = group
-                kinds = self._kinds(possible, nodes, pins=pins, plain=plain, cordons=cordons)
+                kinds = self._kinds(possible, nodes, considered, cordons=cordons)
                 found[possible.case.move] = next(kinds, None)
             else:
                 found |= self._together(*zip(*group, strict=True))
@@ -104,7 +101,7 @@ class WaveLandings:
     # Landings by kind
 
     def _kinds(
-        self, possible: PossibleNodes, closed: Mask, *, pins: bool, plain: bool, cordons: bool
+        self, possible: PossibleNodes, closed: Mask, considered: Considered, *, cordons: bool
     ) -> Iterator[Landing]:
         """Landings of the only move in the wave that touches its coupled constraints, the best first."""
         case, preferences = possible.case, self._preferences
@@ -112,8 +109,8 @@ class WaveLandings:
         bad = possible.outcomes.worse(as_planned=self._is_as_planned(case))
         # The nodes where a replacement is as good as on the planned one.
         good: Mask = ~possible.at(bad) & ~shut
-        pins = pins and case.template in preferences.pin_policy.pinnable
-        if plain and pins:
+        pins = considered.pins and case.template in preferences.pin_policy.pinnable
+        if considered.plain and pins:
             yield from self._pinned(possible, good, plain=True)
             return
         fixed = case.move.pod in preferences.fixed
@@ -124,7 +121,7 @@ class WaveLandings:
             by_filters = Landing(case.move, "filters", open_now, place)
             if int(open_now.sum()) == 1 or not (fixed or case.move.pod in preferences.certain):
                 yield by_filters
-        best = self._by_scores(possible, shut)
+        best = self._by_scores(possible, shut) if considered.scores else None
         if best is not None:
             yield Landing(case.move, "scores", best, self._places.named(best))
         if by_filters is not None and not fixed:

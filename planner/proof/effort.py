@@ -382,7 +382,7 @@ FAILED_FIRST = 4
 #: Unless this share of all moves more cannot be scheduled safely then.
 MORE_UNSCHEDULED = 0.1
 #: Up to so many moves times nodes that is done again and again, and other moves are looked for where pins, or
-#: unmet soft goals, are left; beyond, planning the waves once takes seconds.
+#: unmet soft goals, are left; beyond, planning takes seconds: again only for moves that are left over.
 PLANNED_ONCE = 30_000
 #: Beyond PLANNED_ONCE, room is scarce if so large a part of the moves have few nodes to come to.
 SCARCE_MOVES = 0.5
@@ -403,8 +403,9 @@ SINGLE_EVICTIONS, PLANS_WITH_EVICTIONS_FIRST = 6, 2
 #: So many such sequences are kept at a time, with so many ends each as ties may break, and so many ends
 #: are tried.
 SINGLE_EVICTIONS_KEPT, SINGLE_EVICTIONS_ENDS, SINGLE_EVICTIONS_TRIED = 30, 12, 4_000
-#: So many moves times nodes are judged with care; beyond that every move is pinned to where it was planned.
-JUDGED_WITH_CARE = 6_000_000
+#: So many moves times nodes are judged by scores as well; beyond that by filters, and with pins: that takes
+#: a tenth of the time.
+SCORED = 6_000_000
 #: Up to so many moves times nodes, so many random runs of a plan are simulated: a plan that does not hold
 #: fails in a good part of them.
 DRAWS_PLAYED = ((20_000, 24), (200_000, 6), (1 << 62, 1))

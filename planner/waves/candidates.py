@@ -14,7 +14,7 @@ import numpy as np
 
 from planner.eviction.budgets import Budgets
 from planner.landing.coupled_constraints import coupled_constraints
-from planner.landing.landing import NO_PINS, Landing, LandingPreferences, PinPolicy
+from planner.landing.landing import NO_PINS, Considered, Landing, LandingPreferences, PinPolicy
 from planner.landing.room import WaveRoom
 from planner.landing.wave_landings import WaveLandings
 from planner.moves.constraint_counts import TrackedConstraint
@@ -171,19 +171,17 @@ class Candidates:
     def alone(
         self,
         moves: Iterable[Move],
+        considered: Considered,
         *,
-        pins: bool,
         again: bool = False,
-        plain: bool = False,
         within: Within | None = None,
     ) -> list[Landing]:
         """The landings of the moves that hold by themselves, as many as may be away at once.
 
         Moves refused before are judged again only when their counts, their room or `within` have changed.
-        `plain` considers only a pin to the planned node.
         """
         found, away = list[Landing](), Limits()
-        fresh = [move for move in moves if again or not self._is_refused(move, within, pins=pins)]
+        fresh = [move for move in moves if again or not self._is_refused(move, within, considered)]
         self.landings.foresee(self._as_many(fresh))
         for move in fresh:
             if not away.allow(self._limits(move)):
@@ -191,10 +189,9 @@ class Candidates:
             landing = None
             if self._can_leave([move]):
                 self.work += self.trial.problem.nodes.size
-                plain |= pins and self.work > effort.JUDGED_WITH_CARE
-                landing = self._judge([move], within, pins=pins, plain=plain)[0]
+                landing = self._judge([move], within, considered)[0]
             if landing is None or (within and within.one_node and int(landing.nodes.sum()) > 1):
-                question, state = self._asked(move, within, pins=pins)
+                question, state = self._asked(move, within, considered)
                 self._refused[question] = state
             else:
                 found.append(landing)
@@ -227,24 +224,22 @@ class Candidates:
     ) -> list[Landing]:
         """The landings of the moves of a wave that hold together, with the same kind of landing as alone."""
         pins = any(landing.kind == "pinned" for landing in known.values())
-        plain = pins and self.work > effort.JUDGED_WITH_CARE
-        judged = self._judge(wave, within, known, pins=pins, plain=plain)
+        scores = self.work <= effort.SCORED or any(landing.kind == "scores" for landing in known.values())
+        judged = self._judge(wave, within, Considered(pins=pins, scores=scores), known)
         return [found for found in judged if found is not None and self._keeps(found, known)]
 
     def _judge(
         self,
         wave: Sequence[Move],
         within: Within | None,
+        considered: Considered,
         known: Mapping[int, Landing] | None = None,
-        *,
-        pins: bool,
-        plain: bool,
     ) -> Sequence[Landing | None]:
         closed = [
             self._room.closed_to(move) if within is None else self._room.closed_to(move) | ~within.nodes(move)
             for move in wave
         ]
-        return self.landings.judge(wave, closed, known, pins=pins, plain=plain)
+        return self.landings.judge(wave, closed, known, considered)
 
     def _keeps(self, found: Landing, known: Mapping[int, Landing]) -> bool:
         """Whether a landing is no worse than alone; for pods that go first also no less certain."""
@@ -253,19 +248,19 @@ class Candidates:
             return found.kind == "scores"
         return _RANK[found.kind] <= _RANK[alone.kind]
 
-    def _is_refused(self, move: Move, within: Within | None, *, pins: bool) -> bool:
+    def _is_refused(self, move: Move, within: Within | None, considered: Considered) -> bool:
         """Whether a move was refused, and nothing that could change the answer has changed."""
-        question, state = self._asked(move, within, pins=pins)
+        question, state = self._asked(move, within, considered)
         return self._refused.get(question) == state
 
-    def _asked(self, move: Move, within: Within | None, *, pins: bool) -> tuple[Hashable, object]:
+    def _asked(self, move: Move, within: Within | None, considered: Considered) -> tuple[Hashable, object]:
         """What was asked about a move, and the state on which a refusal depends: counts, and room."""
         histograms = self._coupled[self.trial.template(move.pod)].histograms
         free = self.landings.room.free_on(move.target).tobytes()
         if within is None:
-            return (move, pins), (histograms, free)
+            return (move, considered), (histograms, free)
         # A move refused for want of one known node waits for others even where several would do now.
-        return (move, pins, within.nodes(move).tobytes()), (
+        return (move, considered, within.nodes(move).tobytes()), (
             histograms,
             free,
             within.open_nodes(move).tobytes(),

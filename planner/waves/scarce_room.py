@@ -25,7 +25,7 @@ from itertools import chain, islice
 
 import numpy as np
 
-from planner.landing.landing import Landing
+from planner.landing.landing import Considered, Landing
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.nodes import Ints, Mask
 from planner.proof import effort
@@ -185,7 +185,7 @@ class ScarceRoom:
         return next(filter(None, (self._alone([move]) for move in moves)), [])
 
     def _alone(self, moves: Iterable[Move]) -> Sequence[Landing]:
-        return self._candidates.alone(moves, pins=False, within=self._in_domain)
+        return self._candidates.alone(moves, Considered(pins=False), within=self._in_domain)
 
     def _to_the_only_node(self, moves: Iterable[Move]) -> Sequence[Landing]:
         """All of some moves that have a single node with room each."""
@@ -210,7 +210,7 @@ class ScarceRoom:
         for move in moves:
             for node in self._certain(move)[:1].tolist():
                 pinned = replace(move, target=node)
-                found = self._candidates.alone([pinned], pins=True, plain=True, within=self._in_domain)
+                found = self._candidates.alone([pinned], Considered(plain=True), within=self._in_domain)
                 if found:
                     left[left.index(move)] = pinned
                     return found

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from planner.eviction.protections import SOFT
-from planner.landing.landing import HELD, Landing, LandingContradiction
+from planner.landing.landing import HELD, Considered, Landing, LandingContradiction
 from planner.landing.room import WaveRoom
 from planner.landing.single_landings import SingleLandings
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
@@ -70,8 +70,9 @@ class CertainFirst:
         found = self._candidates
         found.begin_wave(left)
         pins = not found.rules.evict_only
-        careful = found.work <= effort.JUDGED_WITH_CARE or not pins
-        free = found.alone(found.ready(left), pins=False) if careful else []
+        scores = found.work <= effort.SCORED or not pins
+        unpinned, considered = Considered(pins=False, scores=scores), Considered(pins=pins, scores=scores)
+        free = found.alone(found.ready(left), unpinned)
         rank = max((found.first.get(landing.move.pod, 0) for landing in free), default=0)
         free = [landing for landing in free if found.first.get(landing.move.pod, 0) == rank]
         by_scores = [landing for landing in free if landing.kind == "scores"]
@@ -79,10 +80,11 @@ class CertainFirst:
             # While every landing is certain: a replacement with several possible nodes would end that.
             certain = [landing for landing in free if int(landing.nodes.sum()) == 1]
             return found.together(certain or [found.landings.most_certain(by_scores)])
-        fixed = found.alone((move for move in found.ready(left) if move.pod in found.fixed), pins=pins)
-        if not fixed and not free:
-            free = found.alone(found.ready(left), pins=pins, again=True)
-        return found.together(fixed or free)
+        fixed = [move for move in found.ready(left) if move.pod in found.fixed]
+        known = found.alone(fixed, considered)
+        if not known and not free:
+            free = found.alone(found.ready(left), considered, again=True)
+        return found.together(known or free)
 
 
 class OneMoveAWave:
@@ -182,7 +184,7 @@ class WavePlanner:
         return len(moves) * self.trial.problem.nodes.size
 
     def is_large(self, moves: Sequence[Move]) -> bool:
-        """Whether planning takes so long that it is done once."""
+        """Whether planning takes so long that it is done again only for moves that are left over."""
         return self._size(moves) > effort.PLANNED_ONCE
 
     def one_move_a_wave(self, moves: Sequence[Move]) -> WavePlan:
@@ -195,12 +197,14 @@ class WavePlanner:
         return self._filled(timeline, OneMoveAWave(landings), moves, _never) or self._nothing(moves)
 
     def _with_retries(self, moves: Sequence[Move], planned: Mapping[str, int]) -> WavePlan:
-        """The moves in waves, each open to all nodes that are as good; of a large cluster planned once.
+        """The moves in waves, each open to all nodes that are as good.
 
         Where that leaves moves over, once more with one known node for every replacement.
         """
         self.meter.look_for("a safe wave for every move")
-        best = self._once(moves) if self.is_large(moves) else self._again_and_again(moves, planned)
+        tight = _tight(self.trial, moves)
+        is_scarce = self.is_large(moves) and len(tight) > effort.SCARCE_MOVES * len(moves)
+        best = self._in_scarce_room(moves) if is_scarce else self._again_and_again(moves, tight, planned)
         if best.left and self.rules.pin_policy and not self.meter.over():
             timeline = self._timeline(moves)
             order = KnownNodes(
@@ -210,22 +214,22 @@ class WavePlanner:
             best = best if known is None else min(best, known, key=lambda one: one.key)
         return best
 
-    def _once(self, moves: Sequence[Move]) -> WavePlan:
-        """A single plan, in the order for scarce room if most moves have few nodes to come to."""
-        timeline, tight = self._timeline(moves), _tight(self.trial, moves)
-        order: WaveOrder
-        if len(tight) > effort.SCARCE_MOVES * len(moves):
-            kept = effort.SCARCE_HISTOGRAMS_KEPT
-            order = ScarceRoom(Candidates(timeline, moves, self.rules, kept=kept), moves)
-        else:
-            order = CertainFirst(Candidates(timeline, moves, self.rules, RetryHints(frozenset(tight))))
+    def _in_scarce_room(self, moves: Sequence[Move]) -> WavePlan:
+        """A single plan, for moves of which most have few nodes to come to."""
+        timeline = self._timeline(moves)
+        order = ScarceRoom(Candidates(timeline, moves, self.rules, kept=effort.SCARCE_HISTOGRAMS_KEPT), moves)
         # Waves are planned even if the search took all of the time.
         found, nothing = self._filled(timeline, order, moves, _never), self._nothing(moves)
         return nothing if found is None else min(nothing, found, key=lambda one: one.key)
 
-    def _again_and_again(self, moves: Sequence[Move], planned: Mapping[str, int]) -> WavePlan:
-        """The best of several plans, each with hints about what could not be scheduled in those before."""
-        best, retries = self._nothing(moves), _Retries(moves, _tight(self.trial, moves))
+    def _again_and_again(
+        self, moves: Sequence[Move], tight: set[int], planned: Mapping[str, int]
+    ) -> WavePlan:
+        """The best of several plans, each with hints about what could not be scheduled in those before.
+
+        On a large cluster only room is reserved, for moves that were left over.
+        """
+        best, retries = self._nothing(moves), _Retries(moves, tight)
         # Waves are planned even if the search took all of the time.
         is_over: Callable[[], bool] = _never
         while not retries.are_over and not is_over():
@@ -238,7 +242,7 @@ class WavePlanner:
                 retries.reserve({move.pod for move in moves})
                 continue
             best = min(best, found, key=lambda one: one.key)
-            if retries.put_first(found, len(best.left)):
+            if not self.is_large(moves) and retries.put_first(found, len(best.left)):
                 continue
             fresh = {move.pod for move in found.left} | _of_broken(timeline, moves, rules)
             if not (found.left or found.misses(planned)) or fresh <= retries.fixed:

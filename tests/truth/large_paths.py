@@ -45,7 +45,7 @@ PATHS: Mapping[str, Mapping[str, int]] = {
         "PLANNED_ONCE": 0,
         "ONE_MOVE_A_WAVE_MOST": 0,
     },
-    "all pinned": {"JUDGED_WITH_CARE": 0, "PLANNED_ONCE": 0, "ONE_MOVE_A_WAVE_MOST": 0},
+    "without scores": {"SCORED": 0, "PLANNED_ONCE": 0, "ONE_MOVE_A_WAVE_MOST": 0},
 }
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from planner.eviction.budgets import Budgets
 from planner.landing.coupled_constraints import coupled_constraints
-from planner.landing.landing import LandingPreferences, PinPolicy, pinnable
+from planner.landing.landing import Considered, LandingPreferences, PinPolicy, pinnable
 from planner.landing.wave_landings import WaveLandings
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.problem import Problem
@@ -83,7 +83,7 @@ def landed(app: str) -> list[list[str]]:
     )
     may_land = list[list[str]]()
     for move in moves:
-        (landing,) = landings.judge([move], [problem.nodes.none.copy()], pins=False)
+        (landing,) = landings.judge([move], [problem.nodes.none.copy()], considered=Considered(pins=False))
         if landing is not None:
             landings.commit([landing])
             may_land.append([problem.nodes.names[node] for node in np.flatnonzero(landing.nodes)])
