@@ -13,6 +13,7 @@ from planner.batch.pending import Pending
 from planner.batch.search import Result
 from planner.documents import plan
 from planner.proof.bounds import status_of
+from planner.scheduler.preemption import may_preempt
 
 
 def document(pending: Pending, found: Result, *, final_state: bool) -> plan.PlacementPlan:
@@ -42,6 +43,7 @@ def document(pending: Pending, found: Result, *, final_state: bool) -> plan.Plac
             *problem.notes,
             *problem.unproved,
             *_notes(found, final_state=final_state),
+            *_preempting(pending, waiting),
         ),
     )
 
@@ -89,4 +91,18 @@ def _notes(found: Result, *, final_state: bool) -> Iterator[str]:
         yield (
             f"{found.final_pods} pods could stand with every constraint kept, but no order of binds "
             f"that leads there was found: --final-state prints that placement"
+        )
+
+
+def _preempting(pending: Pending, waiting: Mapping[int, Sequence[int]]) -> Iterator[str]:
+    """A note where kube-scheduler might evict others for pods that are left over."""
+    number = sum(
+        len(pods)
+        for template, pods in waiting.items()
+        if pods and may_preempt(pending.framework(template), pending.template(template))
+    )
+    if number:
+        yield (
+            f"kube-scheduler may preempt pods of lower priority for {number} of the pods left over: "
+            f"`planner simulate` shows it; here no pod is evicted"
         )

@@ -17,6 +17,7 @@ from planner.landing.landing import Landing, NodeSets, PinPolicy
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
+from planner.scheduler.preemption import may_preempt
 
 
 class SingleLandings:
@@ -181,11 +182,7 @@ class PreemptionRisk:
         found = self._possible.get(template)
         if found is None:
             asked = self._trial.problem.templates[template]
-            found = self._possible[template] = (
-                asked.pod.spec.preemption_policy != "Never"
-                and self._trial.framework(template).profile.preemption is not None
-                and bool((self._trial.problem.priorities < asked.priority).any())
-            )
+            found = self._possible[template] = may_preempt(self._trial.framework(template), asked)
         return found
 
     def threatens(self, template: int, pinned: Mask | None = None, *, cordoned: Collection[int] = ()) -> bool:

@@ -98,6 +98,15 @@ class Findings:
         return _PREFIX + unavailable(nodes, self._reasons + rest)
 
 
+def may_preempt(framework: Framework, template: Template) -> bool:
+    """Whether the cluster has any pod that a pod of a template may preempt."""
+    return (
+        template.pod.spec.preemption_policy != "Never"
+        and framework.profile.preemption is not None
+        and bool((framework.problem.priorities < template.priority).any())
+    )
+
+
 class Preemption:
     """The DefaultPreemption plugin of one profile."""
 

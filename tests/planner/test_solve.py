@@ -117,6 +117,17 @@ def test_stuck_batches_fit_as_a_whole(case: dict[str, Any]) -> None:
     assert replays(found, plan)
 
 
+@pytest.mark.parametrize(("policy", "told"), [("PreemptLowerPriority", True), ("Never", False)])
+def test_that_kube_scheduler_might_preempt_is_told(policy: str, told: bool) -> None:
+    """What went wrong: no plan was better than none, while kube-scheduler places the pod by an eviction."""
+    high = pod("high", priority=9, cpu="1")
+    high["spec"]["preemptionPolicy"] = policy
+    found = cluster(node("n1", cpu="1"), pod("low", "n1", cpu="1"), high)
+    notes = [note for note in solve(found).notes if note.startswith("kube-scheduler may preempt")]
+    assert bool(notes) == told
+    assert bool(simulate(found).decisions[0].victims) == told
+
+
 def test_who_is_left_over_is_told_why() -> None:
     """Each pod has kube's line for the state that the plan leads to, and gated pods theirs."""
     gated = pod("gated", schedulingGates=[{"name": "example.com/wait"}])
