@@ -115,8 +115,22 @@ def workload_named(cluster: Cluster, text: str, namespace: str | None = None) ->
     known = [item for item in workloads_of(cluster).known if item.kind == kind]
     matches = [item for item in known if name == f"{item.name}.{item.namespace}"]
     matches = matches or [item for item in known if name == item.name and namespace in (None, item.namespace)]
+    if not matches and name in _owners(cluster, kind, namespace):
+        missing = f"of {kind} {name} there is only what it owns in the snapshot: add the {kind} itself"
+        raise InputError([missing])
     spellings = ((item.name, f"{item.name}.{item.namespace}") for item in known)
     return _only(kind, name, matches, chain.from_iterable(spellings))
+
+
+def _owners(cluster: Cluster, kind: str, namespace: str | None) -> set[str]:
+    """The owners of a kind that pods and ReplicaSets name, each with its namespace and without."""
+    return {
+        name
+        for item in (*cluster.pods, *workloads_of(cluster).known)
+        for owner in item.metadata.owner_references
+        if owner.kind == kind and namespace in (None, item.namespace)
+        for name in (owner.name, f"{owner.name}.{item.namespace}")
+    }
 
 
 def listed(names: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from models.controllers.apply import ROLLED_OUT
 from models.controllers.owners import ByController, is_live
 from models.controllers.templates import usable
 from models.objects.custom_workload import is_custom
-from models.objects.pod import Pod, PodTemplateSpec
+from models.objects.pod import Pod, PodSpec, PodTemplateSpec
 from models.objects.share import Share, pods_of_share
 from models.objects.storage import PersistentVolumeClaim
 from models.objects.workload import (
@@ -56,8 +56,23 @@ def _against(item: Workload, before: Workload | None, pods: ByController[Pod]) -
         )
     if not (usable(item.spec.template) or (before and _abridged(item, before, pods.of(before)))):
         yield "spec.template.spec.containers: Required value"
+    if isinstance(item, Deployment | ReplicaSet | DaemonSet | StatefulSet) and item.spec.selector is None:
+        yield "spec.selector: Required value"
+    if item.spec.template is not None and item.spec.template.spec is not None:
+        yield from _named_twice(item.spec.template.spec)
     if before is not None:
         yield from _changed(item, before)
+
+
+def _named_twice(spec: PodSpec) -> Iterator[str]:
+    """Containers with the name of one before; each needs its own."""
+    names = set[str]()
+    for field, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
+        for number, container in enumerate(containers):
+            if container.name in names:
+                where = f"spec.template.spec.{field}[{number}].name"
+                yield f'{where}: Duplicate value: "{container.name}"'
+            names.add(container.name)
 
 
 def _abridged(item: Workload, before: Workload, there: Sequence[Pod]) -> bool:

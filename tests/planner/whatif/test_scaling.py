@@ -121,6 +121,9 @@ PROBLEMS = [
     ("deploy/", "deploy/: expected KIND/NAME or "),
     ("deploy/web.shop", "there is no Deployment web.shop in the cluster"),
     ("sts/web", "there is no StatefulSet web in the cluster"),
+    ("sts/db", "of StatefulSet db there is only what it owns in the snapshot: add the StatefulSet itself"),
+    ("sts/db.default", "of StatefulSet db.default there is only what it owns in the snapshot: add the "),
+    ("sts/db.shop", "there is no StatefulSet db.shop in the cluster"),
     ("rs/web-r1", "ReplicaSet default/web-r1 belongs to Deployment default/web: scale that"),
     ("ds/agent", "DaemonSet default/agent has a pod on every node that fits, not a number of them"),
     ("deploy/twice", "twice: there is a Deployment of this name in several namespaces: default, shop"),
@@ -131,7 +134,8 @@ PROBLEMS = [
 def test_what_cannot_be_scaled_is_bad_input(text: str, problem: str) -> None:
     """One line that says what was expected."""
     twice = [scaled("Deployment", "twice", 0, namespace=name) for name in ("shop", "default")]
-    snapshot = cluster(node("n1"), *RUNNING, scaled("DaemonSet", "agent", 0), *twice)
+    orphan = pod("db-0", "n1", owner="StatefulSet/db")
+    snapshot = cluster(node("n1"), *RUNNING, orphan, scaled("DaemonSet", "agent", 0), *twice)
     with pytest.raises(InputError) as raised:
         scale(snapshot, text, 3)
     (found,) = raised.value.problems

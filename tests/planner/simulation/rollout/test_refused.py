@@ -66,6 +66,26 @@ def test_an_old_revision_may_have_no_pods_yet() -> None:
     assert applied([*zones("ab"), owner, old], owner).completes
 
 
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"])
+def test_a_workload_needs_a_selector(kind: str) -> None:
+    """Of the groups that are still served none makes one from the template's labels."""
+    lacks = web(2, kind=kind)
+    del lacks["spec"]["selector"]
+    with pytest.raises(InputError, match=r"spec\.selector: Required value"):
+        applied(zones("ab"), lacks)
+
+
+def test_containers_need_names_of_their_own() -> None:
+    """One twice, or an init container with the name of another container."""
+    for field, where in (("containers", r"containers\[1\]"), ("initContainers", r"containers\[0\]")):
+        twice = web(2)
+        spec = twice["spec"]["template"]["spec"]
+        (first,) = spec["containers"]
+        spec[field] = [*spec.get(field, []), first]
+        with pytest.raises(InputError, match=rf"spec\.template\.spec\.{where}\.name: Duplicate value"):
+            applied(zones("ab"), twice)
+
+
 def test_a_name_that_the_api_server_refuses() -> None:
     """Capitals and underscores are in no name."""
     wrong = web(1)
