@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from models import Cluster
 from models.controllers.reconcile import workloads_of
+from models.objects.workload import DaemonSet, Job, Workload
 from planner.documents.capacity import AutoscalerCapacity
 from planner.problem.problem import Problem
 from planner.proof.clock import report_best
 from planner.scheduler.scheduler import Scheduler
 from planner.whatif.autoscaling import targets_of
+from planner.whatif.named import workload_named
 from planner.whatif.scaling import scale
 
 #: How many pods of a workload stay pending, and the line about the first of them.
@@ -23,12 +25,14 @@ def at_maximum(cluster: Cluster) -> Iterator[AutoscalerCapacity]:
     together = cluster
     for _, workload, most in targets:
         together = scale(together, workload, most)
+    # One that takes pods away makes room for those of others.
+    makes_room = any(_shrinks(workload_named(cluster, workload), most) for _, workload, most in targets)
     left, rows = _left(together) if targets else {}, []
     for number, (scaler, workload, most) in enumerate(targets):
         report_best(f"{number} of {len(targets)} autoscalers")
         pending, message = left.get(workload, (0, ""))
         alone = 0
-        if pending:
+        if pending or makes_room:
             alone, _ = _left(scale(cluster, workload, most)).get(workload, (0, ""))
         rows.append(
             AutoscalerCapacity(
@@ -42,6 +46,11 @@ def at_maximum(cluster: Cluster) -> Iterator[AutoscalerCapacity]:
             )
         )
     yield from sorted(rows, key=lambda row: (-row.pending, row.namespace, row.name))
+
+
+def _shrinks(workload: Workload, most: int) -> bool:
+    """Whether a workload has more replicas than so many."""
+    return not isinstance(workload, DaemonSet | Job) and workload.spec.replicas > most
 
 
 def _left(cluster: Cluster) -> _Left:

@@ -34,6 +34,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
     *,
     least_cost: Decimal | None,
     frontier: Sequence[FrontierPoint],
+    max_moves: int | None,
     survive: str | None,
     notes: Sequence[str],
 ) -> ConsolidationPlan:
@@ -59,6 +60,7 @@ def document(  # noqa: PLR0913 - what a plan consists of
         status=status_of(stages[:2]),
         objective=tuple(stage.objective() for stage in stages),
         price_unit=float(prices.unit),
+        max_moves=max_moves,
         survive=survive,
         cost=NodeCost(
             before=prices.cost(removable.cost(setting.added)),

@@ -120,6 +120,7 @@ class _Consolidation:
             best.emptied,
             least_cost=layout.least_cost * self._setting.prices.unit if self._modelled else None,
             frontier=frontier,
+            max_moves=self._limits.max_moves,
             survive=self._limits.survive,
             notes=(*self._notes(), *self._with_pins(layout, best, pins=pins)),
         ).cut_while(self._meter.cut or self._wave_meter.cut)

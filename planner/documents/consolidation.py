@@ -57,7 +57,7 @@ class NodeCost(DocumentPart):
     after: float
     """Of those that are kept, and of those that are added."""
     bound: float | None
-    """What no set of nodes that holds every pod costs less than; null where nothing is known."""
+    """What no plan within the limits that were asked for costs less than; null where nothing is known."""
 
 
 class LostDomain(DocumentPart):
@@ -85,11 +85,13 @@ class ConsolidationPlan(SearchDocument):
 
     kind: Literal["ConsolidationPlan"] = "ConsolidationPlan"
     status: Status
-    """`Optimal` where no plan leaves cheaper nodes, or the same cost with fewer moves; else `Feasible`."""
+    """`Optimal` where no plan within the limits leaves cheaper nodes, or costs as much with fewer moves."""
     objective: tuple[Objective, ...]
     """`cost` (in multiples of `priceUnit`), `moves`, `pinned`, `softExcess`."""
     price_unit: float
     """The smallest decimal of the prices."""
+    max_moves: int | None = None
+    """The moves that --max-moves, or a Descheduler policy, allows; null without a limit."""
     survive: str | None = None
     """The topology key of which any one domain may be lost; null without --survive."""
     cost: NodeCost

@@ -30,6 +30,7 @@ from planner.problem.derived import forget
 from planner.problem.nodes import Codes, Ints
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
+from planner.problem.volume_claims import Claims
 from planner.scheduler.profile import make_filters, profiles_of, switched_off
 from planner.state.state import State
 
@@ -77,6 +78,7 @@ class Movable:
         self._budgets = budgets
         self._profiles = profiles_of(problem.cluster.scheduler_config)
         self._unchecked = UncheckedFilters(problem)
+        self._claims = Claims(problem.cluster, problem.nodes, problem.pods)
         self._pod_rules = [*self._rules_of_pods()]
         self._of_template = [self._template_stays(template) for template in problem.templates]
         self.reasons: dict[int, str] = {}
@@ -128,6 +130,8 @@ class Movable:
                 "of too high a priority",
             ),
             (rules.claims and claims, "with volume claims"),
+            # They have been bound since the snapshot: to what, and so to which nodes, is not known.
+            (claims and bool(self._claims.unbound(pod)), "with volume claims that wait"),
             (rules.resource_claims and bool(pod.spec.resource_claims), "with resource claims"),
             (template.namespace in rules.excluded, "of another namespace"),
             (bool(rules.included) and template.namespace not in rules.included, "of another namespace"),

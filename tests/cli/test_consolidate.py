@@ -194,3 +194,10 @@ def test_a_page_with_machines_that_are_added(planner: Planner, tmp_path: Path) -
     text = page.read_text()
     assert "large-zone-a-" in text
     assert "6 nodes, 6 pods on nodes" in text
+
+
+def test_a_proof_names_the_limit_of_moves(planner: Planner, snapshot: str) -> None:
+    """Without the limit it would be false: one move empties a node."""
+    limited = planner("consolidate", "-f", snapshot, "--pin", "--max-moves", "0").out
+    assert "Proved: no plan without a move leaves cheaper nodes" in limited
+    assert "Proved: no plan leaves cheaper nodes" in planner("consolidate", "-f", snapshot, "--pin").out

@@ -241,14 +241,14 @@ def test_replicas_with_claims_of_their_own() -> None:
     assert "VolumeBinding" in row.limited_by
 
 
-def autoscaler(most: int) -> Object:
-    """One of the Deployment web."""
+def autoscaler(most: int, name: str = "web") -> Object:
+    """One of a Deployment."""
     return {
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": "web", "namespace": "default"},
+        "metadata": {"name": name, "namespace": "default"},
         "spec": {
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
             "minReplicas": 1,
             "maxReplicas": most,
         },
@@ -266,6 +266,14 @@ def test_autoscalers_at_their_maximum(most: int, pending: int) -> None:
         pending,
         pending,
     )
+
+
+def test_an_autoscaler_that_takes_pods_away_makes_room_for_another() -> None:
+    """Together they fit; at its maximum alone one leaves pods pending."""
+    db = scaled("Deployment", "db", 3, cpu="1", priority=1)
+    found = cluster(node("a1", cpu="4"), web(1, cpu="1"), db, autoscaler(3), autoscaler(1, "db"))
+    rows = {row.name: (row.pending, row.alone) for row in capacity(found, autoscalers=True).autoscalers}
+    assert rows == {"web": (0, 2), "db": (0, 0)}
 
 
 def test_a_stop_leaves_out_what_was_not_counted_and_says_so() -> None:

@@ -53,12 +53,22 @@ def _bound(document: ConsolidationPlan) -> Iterator[Block]:
     cost = document.cost
     if cost.bound is None:
         return
+    within = _within(document.max_moves)
     if document.status == "Optimal":
-        yield Sentence("Proved: no plan leaves cheaper nodes, or the same cost with fewer moves.")
+        yield Sentence(f"Proved: no plan{within} leaves cheaper nodes, or the same cost with fewer moves.")
     elif cost.bound == cost.after:
-        yield Sentence("Proved: no plan leaves cheaper nodes; fewer moves are not ruled out.")
+        yield Sentence(f"Proved: no plan{within} leaves cheaper nodes; fewer moves are not ruled out.")
+    elif within:
+        yield Sentence(f"The nodes that a plan{within} leaves cost {cost.bound:g} at least.")
     else:
         yield Sentence(f"Nodes that hold every pod cost {cost.bound:g} at least.")
+
+
+def _within(most: int | None) -> str:
+    """The limit of moves, said behind the word plan."""
+    if most is None:
+        return ""
+    return f" of at most {counted(most, 'move')}" if most else " without a move"
 
 
 def _survives(document: ConsolidationPlan) -> Iterator[Block]:
