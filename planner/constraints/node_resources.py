@@ -228,13 +228,16 @@ class NodeResourcesFit(Filter, Score):
         return ()
 
     def most(self, template: Template, wanted: Mapping[int, int]) -> Ints | None:
-        fitting: Ints = np.minimum.reduce([self._fits(row, amount) for row, amount in self.wants(template)])
+        first, *others = self.wants(template)
+        fitting = self._fits(*first)
+        for row, amount in others:
+            np.minimum(fitting, self._fits(row, amount), out=fitting)
         return fitting
 
     def _fits(self, row: int, amount: int) -> Ints:
         """How often an amount of a resource is free on every node; no limit where that is left to devices."""
         fits: Ints = self._free(row) // amount
-        return np.where(self._left_to_devices(row), PLENTY, fits)
+        return np.where(self._left_to_devices(row), PLENTY, fits) if row in self._extended else fits
 
     def _free(self, row: int) -> Ints:
         """What every node has left of a resource."""

@@ -10,7 +10,6 @@ Whatever those values are, no placement exceeds it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -96,9 +95,10 @@ class LinearModel:
         for row in proto.constraints:
             if not _is_plain(row):
                 continue
-            terms.append(([*row.linear.vars], [*row.linear.coeffs]))
-            low.append(row.linear.domain[0])
-            high.append(row.linear.domain[1])
+            linear = row.linear
+            terms.append(([*linear.vars], [*linear.coeffs]))
+            low.append(linear.domain[0])
+            high.append(linear.domain[1])
         sizes = [len(variables) for variables, _ in terms]
         self._rows = _Rows(
             np.repeat(np.arange(len(terms)), sizes),
@@ -267,16 +267,16 @@ class LinearModel:
     ) -> model_builder.Model:
         """The same for a mixed-integer solver; it minimises, so the weights have the other sign."""
         model = model_builder.Model()  # type: ignore[no-untyped-call]
-        to = model.helper
-        for number, (low, high) in enumerate(zip(self._low.tolist(), self._high.tolist(), strict=True)):
-            to.add_var()
-            to.set_var_lower_bound(number, low)
-            to.set_var_upper_bound(number, high)
-            to.set_var_integrality(number, whole)
-        for low, high in self._sides(fixed):
+        # Any: the stubs of its arrays name types that numpy's annotations cannot be.
+        to: Any = model.helper
+        low, high = self._low.astype(np.float64), self._high.astype(np.float64)
+        to.add_var_array_with_bounds(low, high, np.full(len(low), whole), "")
+        for least, most in self._sides(fixed):
             row = to.add_linear_constraint()
-            to.set_constraint_lower_bound(row, -math.inf if low <= -_OPEN else low)
-            to.set_constraint_upper_bound(row, math.inf if high >= _OPEN else high)
+            if least > -_OPEN:
+                to.set_constraint_lower_bound(row, least)
+            if most < _OPEN:
+                to.set_constraint_upper_bound(row, most)
         rows = self._rows
         terms = zip(rows.row_of.tolist(), rows.variable_of.tolist(), rows.coefficient.tolist(), strict=True)
         for row, variable, coefficient in terms:

@@ -83,10 +83,16 @@ class Grouping:
         self._spec_keys: dict[Hashable, str] = {}
         seen = alike._seen if alike is not None and begun is None else {}
         keys = [*alike._numbers] if alike is not None else []
-        # Pods that were read by a pattern share the very objects of which their key is made.
+        # Pods that were read by a pattern share the very objects of which their key is made, labels first.
         numbers: dict[Hashable, int] = {}
+        labels_before: set[int] = set()
         for pod in pods[len(self.template_of) :]:
-            before = seen.get(id(pod))
+            before = seen.get(id(pod)) if seen else None
+            labels = id(pod.metadata.labels)
+            if before is None and labels not in labels_before:
+                labels_before.add(labels)
+                self.template_of.append(self._number(pod))
+                continue
             parts = _shared_parts(pod) if before is None else before
             number = numbers.get(parts)
             if number is None:
@@ -104,7 +110,7 @@ class Grouping:
         """The template of every pod by the pod's id, which nothing else has while the pod is kept here."""
         return dict(zip(map(id, self._pods), self.template_of, strict=True))
 
-    def _number(self, pod: Pod, key: Hashable | None) -> int:
+    def _number(self, pod: Pod, key: Hashable | None = None) -> int:
         labels = {key: value for key, value in pod.metadata.labels.items() if key in self._selected_keys}
         number = self._numbers.setdefault(key or self._key(pod, labels), len(self._numbers))
         if number == len(self.examples):

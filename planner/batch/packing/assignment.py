@@ -58,14 +58,15 @@ class Assignment:
         self, room: Ints, rows: Codes, wanted: Ints, members: Codes, pods: int
     ) -> Iterable[tuple[int, int]]:
         """Rounds of one pod a node while pods are left and nodes have room."""
+        across = rows[:, np.newaxis]
         while pods:
-            free = self._free[np.ix_(rows, members)]
+            free = self._free[across, members]
             fits = (free >= wanted[:, np.newaxis]).all(axis=0) & (room[members] > 0)
             nodes = members[fits]
             if not nodes.size:
                 return
             chosen = nodes[self._best_suited(rows, wanted, free[:, fits])[:pods]]
-            self._free[np.ix_(rows, chosen)] -= wanted[:, np.newaxis]
+            self._free[across, chosen] -= wanted[:, np.newaxis]
             room[chosen] -= 1
             pods -= len(chosen)
             yield from ((node, 1) for node in chosen.tolist())

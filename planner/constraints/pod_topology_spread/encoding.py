@@ -111,12 +111,13 @@ def _encode_loosely(x: Counts, rule: Rule, counted: Mapping[int, int]) -> None:
     codes = rule.column.codes[parts]
     there = np.bincount(codes, weights=running[parts], minlength=len(rule.column.values)).astype(np.int64)
     room = np.maximum(rule.room(x.batch.wanted), there)
-    pairs = x.cells.of[parts] * len(room) + codes
+    cells = x.cells.of[parts]
     if np.bincount(codes, minlength=1).max() > 1:
-        pairs = np.unique(pairs)
-    most = np.bincount(pairs // len(room), weights=room[pairs % len(room)], minlength=x.cells.size)
-    # On nodes that are not eligible no pod is counted, so nothing keeps pods away from there.
-    uncounted = sum((x.batch.room[number] for number in counted), running)
-    most = most.astype(np.int64) + x.cells.sums(np.where(eligible, 0, uncounted))
+        cells, codes = np.divmod(np.unique(cells * len(room) + codes), len(room))
+    most = np.bincount(cells, weights=room[codes], minlength=x.cells.size).astype(np.int64)
+    if len(parts) < len(eligible):
+        # On nodes that are not eligible no pod is counted, so nothing keeps pods away from there.
+        uncounted = sum((x.batch.room[number] for number in counted), running)
+        most = most + x.cells.sums(np.where(eligible, 0, uncounted))
     for cell, limit in enumerate(most.tolist()):
         x.require(x.total(counted, (cell,)) <= limit)

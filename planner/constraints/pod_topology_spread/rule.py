@@ -125,7 +125,7 @@ class Rule:
         """For every node, how many pods of a template with the constraint it can take at most."""
         room = np.append(np.maximum(self.room(wanted) + (1 - self.own), 0), 0)[self.column.codes]
         uncounted = ~self.counts.eligible if template in self.tally.members else self.column.present
-        return np.where(uncounted & (room > 0), PLENTY, room)
+        return np.where(uncounted & (room > 0), PLENTY, room) if uncounted.any() else room
 
     def rejects(self, where: Where) -> NDArray[np.int8]:
         """For every node asked about: 0 fits, else why not."""
