@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ Codes = NDArray[np.intp]
 #: Which nodes an answer is wanted for: all of them, a few by position, or one.
 Where = slice | NDArray[np.intp] | int
 ALL = slice(None)
+V = TypeVar("V")
 
 _FAR = 1 << 62
 
@@ -62,7 +64,7 @@ class Column:
         return table[self.codes]
 
 
-def _in_order(values: Mapping[str, int], codes: Codes) -> tuple[dict[str, int], Codes]:
+def _in_order(values: Mapping[V, int], codes: Codes) -> tuple[dict[V, int], Codes]:
     """The same column with its values in the order in which nodes have them, and no others."""
     used, first = np.unique(codes[codes >= 0], return_index=True)
     order = used[np.argsort(first)]
@@ -87,12 +89,19 @@ class NodeAxis:
             shared.setflags(write=False)
         self._columns: dict[str, Column] = {}
         self._before = before
-        self._places: Codes | None = None
 
-    def same_as(self, others: NodeAxis) -> Codes:
-        """For each of the other nodes its position here, -1 where it is not here or was changed."""
-        places = {id(node): position for position, node in enumerate(self.nodes)}
-        return np.array([places.get(id(node), -1) for node in others.nodes], np.int32)
+    @cached_property
+    def known(self) -> Codes:
+        """For each node its position before, -1 where it was not there or was another."""
+        if self._before is None:
+            return np.full(self.size, -1, np.int32)
+        places = self._before.place_of
+        return np.array([places.get(id(node), -1) for node in self.nodes], np.int32)
+
+    @cached_property
+    def place_of(self) -> dict[int, int]:
+        """The position of each node by its identity."""
+        return {id(node): position for position, node in enumerate(self.nodes)}
 
     def positions_of(self, others: NodeAxis) -> Codes:
         """For each of the other nodes, all of which are here, its position."""
@@ -106,24 +115,28 @@ class NodeAxis:
         return found
 
     def _read_column(self, key: str) -> Column:
-        values, codes, unread = self._column_before(key)
-        for position in unread:
-            value = self.nodes[position].metadata.labels.get(key)
-            codes[position] = -1 if value is None else values.setdefault(value, len(values))
-        if self._before is not None:
-            values, codes = _in_order(values, codes)
+        before = None if self._before is None else self._before.column(key)
+        known = None if before is None else (before.code_of, before.codes)
+        values, codes = self._coded(lambda node: node.metadata.labels.get(key), known)
         present = codes >= 0
         return Column(key, tuple(values), values, codes, present, bool(present.all()))
 
-    def _column_before(self, key: str) -> tuple[dict[str, int], Codes, Iterable[int]]:
-        """A column as far as it is known, and the positions that are to be read."""
-        if self._before is None:
-            return {}, np.empty(self.size, np.intp), range(self.size)
-        if self._places is None:
-            self._places = self._before.same_as(self)
-        known = self._before.column(key)
-        codes: Codes = np.append(known.codes, -1)[self._places].astype(np.intp)
-        return dict(known.code_of), codes, np.flatnonzero(self._places < 0).tolist()
+    def _coded(
+        self, value_of: Callable[[Node], V | None], before: tuple[Mapping[V, int], Codes] | None
+    ) -> tuple[dict[V, int], Codes]:
+        """The distinct values in the order in which nodes have them, and the number of each node's; -1: none.
+
+        `before` is the same for the nodes before; only others are read.
+        """
+        values: dict[V, int] = {}
+        codes = np.empty(self.size, np.intp)
+        if before is not None:
+            values = dict(before[0])
+            codes = np.append(before[1], -1)[self.known].astype(np.intp)
+        for position in np.flatnonzero(self.known < 0).tolist():
+            value = value_of(self.nodes[position])
+            codes[position] = -1 if value is None else values.setdefault(value, len(values))
+        return (values, codes) if before is None else _in_order(values, codes)
 
     @cached_property
     def kinds(self) -> tuple[int, ...]:
@@ -196,18 +209,27 @@ class NodeAxis:
     @cached_property
     def unschedulable(self) -> Mask:
         """The cordoned nodes."""
-        return np.array([node.spec.unschedulable for node in self.nodes], np.bool_)
+        if self._before is None:
+            return np.array([node.spec.unschedulable for node in self.nodes], np.bool_)
+        cordoned: Mask = np.append(self._before.unschedulable, False)[self.known]
+        for position in np.flatnonzero(self.known < 0).tolist():
+            cordoned[position] = self.nodes[position].spec.unschedulable
+        return cordoned
 
-    @cached_property
+    @property
     def taint_sets(self) -> tuple[tuple[Taint, ...], ...]:
         """The distinct lists of taints in the cluster; most nodes share a few."""
-        return tuple(dict.fromkeys(node.spec.taints for node in self.nodes))
+        return tuple(self._taints[0])
 
-    @cached_property
+    @property
     def taint_set_of(self) -> Codes:
         """For every node, which of the `taint_sets` it carries."""
-        position = {taints: number for number, taints in enumerate(self.taint_sets)}
-        return np.array([position[node.spec.taints] for node in self.nodes], np.int32)
+        return self._taints[1]
+
+    @cached_property
+    def _taints(self) -> tuple[dict[tuple[Taint, ...], int], Codes]:
+        before = None if self._before is None else self._before._taints
+        return self._coded(lambda node: node.spec.taints, before)
 
     def by_taints(self, answer: Callable[[Sequence[Taint]], int]) -> Ints:
         """`answer` for every node, asked once per distinct list of taints."""

@@ -243,9 +243,8 @@ class Problem:
     def _read_allocatable(self, before: Problem | None = None) -> Ints:
         """What every node has; nodes that were there before, just as they are, are not read again."""
         table = np.zeros((len(self.resources), self.nodes.size), np.int64)
-        known: Codes = np.full(self.nodes.size, -1)
+        known = self.nodes.known
         if before is not None:
-            known = before.nodes.same_as(self.nodes)
             table[:, known >= 0] = before.allocatable[:, known[known >= 0]]
         fresh = np.flatnonzero(known < 0)
         # Nodes come in few sizes: what is alike is read once.

@@ -257,7 +257,7 @@ class ExplainEffort:
     most_victims: int = 5
     #: For so many different pods of a lost domain a way out is looked for.
     losses_explained: int = 20
-    #: From so many pods on two processes share the loss of each domain, where there are two cores.
+    #: From so many pods on two processes share the losses of domains, where there are two cores.
     pods_for_two: int = 2_000
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
-from multiprocessing.connection import Connection
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from models import Cluster
 from models.collector import old_left_alone
@@ -22,7 +21,7 @@ from planner.explain.trial_states import TrialStates
 from planner.problem.problem import Problem
 from planner.proof.clock import report_best
 from planner.proof.effort import STANDARD, Effort
-from planner.simulation.second_process import forked, has_second_core
+from planner.simulation.processes import Processes, has_second_core
 from planner.whatif.nodes import lose_contact, remove_nodes
 
 Workload = tuple[str, str]
@@ -55,73 +54,69 @@ class _Losses:
         self._running = before.cluster()
         unchanged = self._running is before.problem.cluster
         self._problem = before.problem if unchanged else Problem(self._running, before.problem)
+        self._in_processes = len(self._running.pods) >= before.effort.pods_for_two and has_second_core()
 
     def one_by_one(self) -> Iterator[DomainLoss]:
-        """All losses in the order of the domains; what is meanwhile by a second process where that pays."""
-        with ExitStack() as stack:
-            stack.enter_context(old_left_alone())
-            pipe = None
-            if len(self._running.pods) >= self._before.effort.pods_for_two and has_second_core():
-                pipe = stack.enter_context(forked(self._answer))
-            for number, domain in enumerate(_told(self._domains)):
+        """All losses in the order of the domains; by processes for their halves where that pays."""
+        with old_left_alone():
+            if self._in_processes:
+                yield from self._by_processes()
+                return
+            for number, domain in enumerate(self._domains):
+                _tell(number, self._domains)
                 if number:
                     # A cluster at rest has circles of references, and the next domain needs nothing of it.
                     gc.collect()
-                yield self._lose(domain, pipe)
+                left, loss = self._lose(domain)
+                yield loss.model_copy(update={"meanwhile": self._meanwhile(domain, left)})
 
-    def _answer(self, pipe: Connection) -> None:
-        """In the second process: for each domain which pods are pending meanwhile, if they are more."""
-        for domain in self._domains:
-            pipe.send(self._meanwhile(domain, pipe.recv))
-            gc.collect()
+    def _by_processes(self) -> Iterator[DomainLoss]:
+        """The same: first all domains without their nodes, then each while these are unreachable."""
+        with Processes() as processes:
+            _tell(0, self._domains)
+            removed = [processes.start(partial(self._lose, domain)) for domain in self._domains]
+            unreachable = []
+            for number, (domain, answer) in enumerate(zip(self._domains, removed, strict=True)):
+                left, _ = answer.get()
+                unreachable.append(processes.start(partial(self._meanwhile, domain, left)))
+                _tell(number, self._domains)
+            for one, other in zip(removed, unreachable, strict=True):
+                yield one.get()[1].model_copy(update={"meanwhile": other.get()})
 
-    def _lose(self, domain: str, pipe: Connection | None) -> DomainLoss:
-        running, before = self._running, self._before
+    def _lose(self, domain: str) -> tuple[int, DomainLoss]:
+        """How many pods are left once the nodes are removed, and the loss but for what is meanwhile."""
+        running = self._running
         gone = {node.name for node in running.nodes if node.metadata.labels.get(self._key) == domain}
-        removed = remove_nodes(running, f"{self._key}={domain}")
-        after = AtRest.of(removed, before.preemption, before.effort, self._problem)
+        after = self._at_rest(remove_nodes(running, f"{self._key}={domain}"))
         left = _left(after, self._waiting)
-        _tell(pipe, len(left))
         rows = tuple(_workloads(self._problem, gone, after, left))
-        pending = tuple(_pending(after, left))
-        return DomainLoss(
+        return len(left), DomainLoss(
             domain=domain,
             nodes=len(gone),
             pods=sum(row.lost for row in rows),
             workloads=rows,
-            pending=pending,
-            meanwhile=self._told_meanwhile(domain, len(left), pipe),
+            pending=tuple(_pending(after, left)),
             ok=all(row.ok for row in rows),
         )
 
-    def _told_meanwhile(self, domain: str, left: int, pipe: Connection | None) -> tuple[LostPending, ...]:
-        """What the second process found; found here where there is none, or none any more."""
-        if pipe is not None:
-            with suppress(EOFError, OSError):
-                found: tuple[LostPending, ...] = pipe.recv()
-                return found
-        return self._meanwhile(domain, lambda: left)
-
-    def _meanwhile(self, domain: str, left: Callable[[], int]) -> tuple[LostPending, ...]:
+    def _meanwhile(self, domain: str, left: int) -> tuple[LostPending, ...]:
         """The pods pending while the nodes are unreachable; none where they are not more than `left`."""
-        unreachable = lose_contact(self._running, f"{self._key}={domain}")
-        meanwhile = AtRest.of(unreachable, self._before.preemption, self._before.effort, self._problem)
+        meanwhile = self._at_rest(lose_contact(self._running, f"{self._key}={domain}"))
         more = _left(meanwhile, self._waiting)
-        return tuple(_pending(meanwhile, more)) if len(more) > left() else ()
+        return tuple(_pending(meanwhile, more)) if len(more) > left else ()
+
+    def _at_rest(self, cluster: Cluster) -> AtRest:
+        before = self._before
+        found = AtRest.of(cluster, before.preemption, before.effort, self._problem)
+        if self._in_processes:
+            # The process ends before any of it is garbage.
+            gc.freeze()
+        return found
 
 
-def _tell(pipe: Connection | None, left: int) -> None:
-    """Say to the second process how many pods are left, if it is still there."""
-    if pipe is not None:
-        with suppress(OSError):
-            pipe.send(left)
-
-
-def _told(domains: Sequence[str]) -> Iterator[str]:
-    """The domains one by one, with progress shown."""
-    for number, domain in enumerate(domains):
-        report_best(f"{number} of {len(domains)} done, now {domain}")
-        yield domain
+def _tell(number: int, domains: Sequence[str]) -> None:
+    """Show how far it is."""
+    report_best(f"{number} of {len(domains)} done, now {domains[number]}")
 
 
 def _left(after: AtRest, waiting: set[str]) -> list[int]:

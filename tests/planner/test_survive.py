@@ -3,7 +3,7 @@
 import os
 import sys
 from dataclasses import asdict, replace
-from multiprocessing.connection import Connection
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from planner import InputError, simulate
 from planner.documents.survival import DomainLoss, Survival, WorkloadLoss
 from planner.proof.effort import STANDARD
-from planner.simulation.second_process import forked
+from planner.simulation.processes import AT_A_TIME, Processes
 from planner.simulation.survive import survive
 from tests.builders import ZONE, Object, cluster, node, pod, spread, workload
 
@@ -146,7 +146,7 @@ def test_the_snapshot_is_untouched() -> None:
 
 
 def test_two_processes_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second process answers for the time before the nodes are removed, in the same bytes."""
+    """The losses are shared by two processes, which answer in the same bytes."""
     items = [*ZONES, *replicas("web", "abc", cpu="3", spread=[spread(ZONE, 1)]), *replicas("db", "ab")]
     two = replace(STANDARD, explain=replace(STANDARD.explain, pods_for_two=0))
     alone = survive(cluster(*items), ZONE)
@@ -155,14 +155,29 @@ def test_two_processes_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> N
     assert any(loss.pending for loss in alone.domains)
 
 
+def _with_process(number: int) -> tuple[int, int]:
+    return number, os.getpid()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked elsewhere")
-def test_a_second_process_that_ends_is_done_without() -> None:
-    """What comes through the pipe is read; that nothing more comes is an end of file and not a wait."""
+def test_tasks_are_done_by_processes_of_their_own() -> None:
+    """Each is done once, by another process, however many there are."""
+    with Processes() as processes:
+        answers = [processes.start(partial(_with_process, number)) for number in range(AT_A_TIME + 2)]
+        found = [answer.get() for answer in answers]
+    assert [number for number, _ in found] == [*range(AT_A_TIME + 2)]
+    assert len({os.getpid(), *(pid for _, pid in found)}) == AT_A_TIME + 3
 
-    def answers_once(pipe: Connection) -> None:
-        pipe.send(os.getpid())
 
-    with forked(answers_once) as pipe:
-        assert pipe.recv() != os.getpid()
-        with pytest.raises(EOFError):
-            pipe.recv()
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked elsewhere")
+def test_a_process_that_ends_is_done_without() -> None:
+    """What a process did not answer is worked out here, and not waited for."""
+    here = os.getpid()
+
+    def answers_here_alone() -> int:
+        if os.getpid() != here:
+            os._exit(1)
+        return here
+
+    with Processes() as processes:
+        assert processes.start(answers_here_alone).get() == here
