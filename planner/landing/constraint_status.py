@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.moves.constraint_counts import TrackedConstraint, moves_needed
+from planner.moves.constraint_counts import TrackedConstraint, fewest_moves
 from planner.problem.nodes import Codes
 from planner.proof import effort
 
@@ -149,8 +149,8 @@ class ConstraintOverCells:
         else:
             sums = self.sums(histogram, self.tally)
             counts = np.array([sums[code] for code in self.domains], np.int64)
-        least = moves_needed(counts, self.max_skew, few_domains=self.few)
-        return -1 if least is None else least
+        least = fewest_moves(counts, self.max_skew, few_domains=self.few)
+        return -1 if least is None else least[0]
 
 
 #: A cell, and the counts of the node in it that a pod may land on.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +16,6 @@ class UncertainReplacement:
     """A replacement that lands, or has landed, on one of these nodes.
 
     In the trial cluster the pod of one that has landed is on `node`; one that is to land leaves `source`.
-    With `in_scenarios` the tie-break scenarios say in which of them it is where.
     """
 
     template: int
@@ -24,7 +23,6 @@ class UncertainReplacement:
     pod: int = -1
     node: int = -1
     source: int = -1
-    in_scenarios: bool = False
 
 
 #: Some nodes, and how many of them are open in every case.
@@ -55,6 +53,8 @@ class WaveRoom:
         #: All replacements whose node is not known, including those that fill all their possible nodes,
         #: so that the room left there is known.
         self.elsewhere: list[UncertainReplacement] = []
+        #: The pods of those of which the tie-break scenarios say in which of them they are where.
+        self.in_scenarios = set[int]()
         self._of: dict[int, list[UncertainReplacement]] = {}
         self._uncertain_load = np.zeros_like(problem.allocatable)
         #: Their nodes, a row each; computed on first use.
@@ -99,17 +99,6 @@ class WaveRoom:
             if len(found) == len(linked):
                 return np.flatnonzero(nodes), found
             nodes, linked = np.logical_or.reduce([one.nodes for one in found]), found
-
-    def forget_scenarios(self) -> None:
-        """Forget in which scenarios the replacements are where."""
-        open_yet = {id(uncertain) for uncertain in self.uncertain_pods}
-        every, self.uncertain_pods, self.elsewhere, self._of = self.elsewhere, [], [], {}
-        for uncertain in every:
-            known = replace(uncertain, in_scenarios=False)
-            self.elsewhere.append(known)
-            self._of.setdefault(uncertain.template, []).append(known)
-            if id(uncertain) in open_yet:
-                self.uncertain_pods.append(known)
 
     def free(self) -> Ints:
         """What is free on every node if no uncertain replacement is on it."""

@@ -81,17 +81,13 @@ class SingleLandings:
         return self._many[template]
 
     def _allowed(self, move: Move, landing: Callable[[Move, Mask], Landing | None]) -> Landing | None:
-        trial = self.trial
-        mark = trial.state.mark()
-        allowed = trial.attempt(move, while_away=self._while_away)
-        trial.state.rollback(mark)
-        if not allowed:
-            return None
+        with self.trial.after():
+            if not self.trial.attempt(move, while_away=self._while_away):
+                return None
         only: Mask = self._timeline.problem.nodes.none.copy()
         only[move.target] = True
-        found = landing(move, only)
-        trial.state.rollback(mark)
-        return found
+        with self.trial.after():
+            return landing(move, only)
 
     def _always_pinned(self, move: Move, only: Mask) -> Landing | None:
         """The landing by a narrow pin, whether the old pod is there or has ended."""
@@ -211,12 +207,9 @@ class PreemptionRisk:
         """Whether a node would be feasible for the pod without the pods of lower priority on it."""
         state, priorities = self._trial.state, self._trial.problem.priorities
         own = self._trial.problem.templates[template].priority
-        mark = state.mark()
-        for pod in [pod for pod in state.pods_on[node] if priorities[pod] < own]:
-            state.unbind(pod)
-        if pinned is None:
-            opened = self._trial.accepts(template, node)
-        else:
-            opened = bool(self._trial.open_pinned(template, pinned)[node])
-        state.rollback(mark)
-        return opened
+        with self._trial.after():
+            for pod in [pod for pod in state.pods_on[node] if priorities[pod] < own]:
+                state.unbind(pod)
+            if pinned is None:
+                return self._trial.accepts(template, node)
+            return bool(self._trial.open_pinned(template, pinned)[node])

@@ -59,10 +59,8 @@ class WaveLandings:
 
     def foresee(self, moves: Iterable[Move]) -> None:
         """Compute scores in advance for moves that are likely to be judged by them."""
-        if self._scenarios.number == 1:
-            return
         likely = [move for move in moves if self._trial.template(move.pod) in self._scored]
-        if likely:
+        if likely and self._scenarios.number > 1:
             self._scenarios.foresee(
                 likely, {self._coupled[self._trial.template(move.pod)] for move in likely}
             )
@@ -184,7 +182,7 @@ class WaveLandings:
     def _by_scores(self, possible: PossibleNodes, shut: Mask) -> Mask | None:
         """The nodes that may have the highest score; None if not certain, or if one is not as good."""
         case, coupled = possible.case, possible.coupled
-        apart = [uncertain for uncertain in case.uncertain_pods if not uncertain.in_scenarios]
+        apart = [one for one in case.uncertain_pods if one.pod not in self.room.in_scenarios]
         read = {number for tally in self._trial.reads(case.template) for number in tally.members}
         if any((uncertain.nodes & case.may).any() or uncertain.template in read for uncertain in apart):
             return None

@@ -53,7 +53,7 @@ class TrackedConstraint:
         """
         rule, domains = self.rule, self.rule.counts.domains
         counts = rule.counts.sums()[domains]
-        return moves_needed(
+        found = fewest_moves(
             counts,
             self.max_skew,
             held=self.held.sums()[domains],
@@ -61,6 +61,7 @@ class TrackedConstraint:
             closed=closed,
             outside=0 if closed else rule.tally.total - int(counts.sum()),
         )
+        return None if found is None else found[0]
 
     def excess(self) -> int:
         """The pods too many, summed over the domains."""
@@ -159,7 +160,7 @@ def worse(before: Sequence[int], constraints: Iterable[TrackedConstraint]) -> bo
     return any(constraint.excess() > level for constraint, level in zip(constraints, before, strict=True))
 
 
-def moves_needed(  # noqa: PLR0913 - what a constraint's counts depend on
+def fewest_moves(  # noqa: PLR0913 - what a constraint's counts depend on
     counts: Ints,
     max_skew: int,
     *,
@@ -167,32 +168,18 @@ def moves_needed(  # noqa: PLR0913 - what a constraint's counts depend on
     few_domains: bool = False,
     closed: bool = True,
     outside: int = 0,
-) -> int | None:
-    """The fewest moves between these domains until none has too many pods; None when no moves can do it.
+) -> tuple[int, int] | None:
+    """The fewest moves until no domain has too many pods, and the global minimum then; None if none do.
 
     `held` has the pods with the constraint in every domain; without it every counted pod has it.  With too
     few domains the global minimum is 0 whatever they hold.  Unless `closed`, pods may also move to nodes
     that are in no domain; `outside` is the number of matching pods that are there now and may come in.
     """
     if not counts.size:
-        return 0
+        return 0, 0
     carried = counts if held is None else held
     anywhere = not closed or bool((carried < counts).any())
     top = 0 if few_domains else (int(counts.sum()) + outside) // counts.size
-    found = _fewest(counts, max_skew, carried, top, anywhere=anywhere)
-    return None if found is None else found[0]
-
-
-def best_minimum(counts: Ints, max_skew: int, *, few_domains: bool) -> tuple[int, int] | None:
-    """The fewest moves when every counted pod has the constraint, and the global minimum they reach."""
-    top = 0 if few_domains else int(counts.sum()) // counts.size
-    return _fewest(counts, max_skew, counts, top, anywhere=False)
-
-
-def _fewest(
-    counts: Ints, max_skew: int, carried: Ints, top: int, *, anywhere: bool
-) -> tuple[int, int] | None:
-    """The fewest moves and the global minimum they reach, at most `top`."""
     best: tuple[int, int] | None = None
     for minimum in range(top, -1, -1):
         over = int(np.minimum(np.maximum(counts - minimum - max_skew, 0), carried).sum())

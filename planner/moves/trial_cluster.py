@@ -221,13 +221,15 @@ class TrialCluster:
         self.state.bind(move.pod, move.target)
 
     @contextmanager
-    def after(self, moves: Iterable[Move]) -> Iterator[None]:
-        """The cluster with some moves made; in the end it is as it was before."""
+    def after(self, moves: Iterable[Move] = ()) -> Iterator[None]:
+        """The cluster with some moves made, to be tried on; in the end it is as it was before."""
         mark = self.state.mark()
         for move in moves:
             self.make(move)
-        yield
-        self.state.rollback(mark)
+        try:
+            yield
+        finally:
+            self.state.rollback(mark)
 
     def attempt(self, move: Move, *, while_away: bool = True) -> bool:
         """Apply a move if the filters accept it and no hard constraint ever gets worse; else do nothing.

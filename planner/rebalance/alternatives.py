@@ -129,10 +129,8 @@ class Alternatives:
 
     def _achieved(self, plan: WavePlan) -> Values:
         """The values of the moves that are in waves."""
-        pods = [move.pod for move in plan.moves]
-        weight = int(self._task.movable.weights[pods].sum()) if pods else 0
         hard, soft = plan.excess
-        return {"hardExcess": hard, "softExcess": soft, "moves": len(pods), "disruption": weight}
+        return {"hardExcess": hard, "softExcess": soft, "moves": len(plan.moves), "disruption": plan.weight}
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,7 +199,7 @@ def reasons(trial: TrialCluster, waves: Sequence[Sequence[Landing]]) -> list[lis
     """A reason for every move of every wave, as the cluster is when the wave begins."""
     left = [landing.move for wave in waves for landing in wave]
     found = []
-    with trial.after(()):
+    with trial.after():
         for wave in waves:
             moves = [landing.move for landing in wave]
             left = left[len(moves) :]

@@ -17,7 +17,6 @@ import numpy as np
 from models import Cluster
 from models.objects.pod import Pod
 from models.objects.quantity import format_quantity
-from planner.constraints.node_resources import NodeResourcesFit
 from planner.documents.move_plan import MovePlan
 from planner.eviction import job_notes
 from planner.eviction.budgets import ALLOWS_NONE
@@ -268,18 +267,13 @@ class WhyNot:
 
     def _refused(self, constraint: TrackedConstraint, code: int, pod: int) -> Reason | None:
         """Why the replacement of one pod cannot come to a domain that lacks one."""
-        trial, template = self._trial, self._trial.template(pod)
-        mark = trial.state.mark()
-        trial.state.unbind(pod)
-        counts = constraint.rule.counts
-        sums = counts.sums()
-        low = np.flatnonzero(
-            counts.domains & (sums + constraint.rule.own - constraint.rule.minimum() <= constraint.max_skew)
-        )
-        nodes = counts.eligible & np.isin(constraint.rule.column.codes, low[low != code])
-        found = self._refusal(template, constraint, nodes)
-        trial.state.rollback(mark)
-        return found
+        rule, counts = constraint.rule, constraint.rule.counts
+        with self._trial.after():
+            self._trial.state.unbind(pod)
+            takes = counts.sums() + rule.own - rule.minimum() <= constraint.max_skew
+            low = np.flatnonzero(counts.domains & takes)
+            nodes = counts.eligible & np.isin(rule.column.codes, low[low != code])
+            return self._refusal(self._trial.template(pod), constraint, nodes)
 
     def _refusal(self, template: int, constraint: TrackedConstraint, nodes: Mask) -> Reason | None:
         """Why most of some nodes refuse one more pod of a template; None if one of them takes it."""
@@ -305,9 +299,7 @@ class WhyNot:
     def _lacking(self, template: int, constraint: TrackedConstraint, short: Mask, all_nodes: int) -> Reason:
         """The node where the least room is missing, and how much."""
         trial, problem = self._trial, self._trial.problem
-        free = problem.allocatable - trial.state.used
-        plugin = next(p for p in trial.framework(template).profile.filters if isinstance(p, NodeResourcesFit))
-        wants = plugin.wants(problem.templates[template])
+        free, wants = trial.free(), trial.wants(template)
         rows = [row for row, _ in wants]
         amounts = np.array([amount for _, amount in wants])[:, np.newaxis]
         missing = np.maximum(amounts - free[rows], 0)

@@ -181,7 +181,10 @@ class Candidates:
         Moves refused before are judged again only when their counts, their room or `within` have changed.
         """
         found, away = list[Landing](), Limits()
-        fresh = [move for move in moves if again or not self._is_refused(move, within, considered)]
+        asked = {move: self._asked(move, within, considered) for move in moves}
+        fresh = [
+            move for move, (question, state) in asked.items() if again or self._refused.get(question) != state
+        ]
         self.landings.foresee(self._as_many(fresh))
         for move in fresh:
             if not away.allow(self._limits(move)):
@@ -191,7 +194,7 @@ class Candidates:
                 self.work += self.trial.problem.nodes.size
                 landing = self._judge([move], within, considered)[0]
             if landing is None or (within and within.one_node and int(landing.nodes.sum()) > 1):
-                question, state = self._asked(move, within, considered)
+                question, state = asked[move]
                 self._refused[question] = state
             else:
                 found.append(landing)
@@ -248,11 +251,6 @@ class Candidates:
             return found.kind == "scores"
         return _RANK[found.kind] <= _RANK[alone.kind]
 
-    def _is_refused(self, move: Move, within: Within | None, considered: Considered) -> bool:
-        """Whether a move was refused, and nothing that could change the answer has changed."""
-        question, state = self._asked(move, within, considered)
-        return self._refused.get(question) == state
-
     def _asked(self, move: Move, within: Within | None, considered: Considered) -> tuple[Hashable, object]:
         """What was asked about a move, and the state on which a refusal depends: counts, and room."""
         histograms = self._coupled[self.trial.template(move.pod)].histograms
@@ -268,13 +266,11 @@ class Candidates:
 
     def _can_leave(self, wave: Sequence[Move]) -> bool:
         """Whether no pod loses a required affinity peer when all of a wave's pods are away."""
-        mark = self.trial.state.mark()
-        self.timeline.put_all(wave, Phase.GONE)
-        found = any(
-            self.trial.breaks_affinity_of(self.trial.template(move.pod), move.source) for move in wave
-        )
-        self.trial.state.rollback(mark)
-        return not found
+        with self.trial.after():
+            self.timeline.put_all(wave, Phase.GONE)
+            return not any(
+                self.trial.breaks_affinity_of(self.trial.template(move.pod), move.source) for move in wave
+            )
 
     # Which moves belong together
 

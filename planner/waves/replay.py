@@ -53,9 +53,8 @@ def first_failure(
 
 def _one_by_one(trial: TrialCluster, moves: Sequence[Move], *, while_away: bool) -> str | None:
     """The first move that fails when every move ends before the next begins; None if all succeed."""
-    mark = trial.state.mark()
-    failed = next((move for move in moves if not trial.attempt(move, while_away=while_away)), None)
-    trial.state.rollback(mark)
+    with trial.after():
+        failed = next((move for move in moves if not trial.attempt(move, while_away=while_away)), None)
     if failed is None:
         return None
     pods, names = trial.problem.pods, trial.problem.nodes.names

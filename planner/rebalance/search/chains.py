@@ -45,13 +45,13 @@ class AlternativeNodes:
         return self._open.get(key, lambda: self._asked(pod, template))
 
     def _asked(self, pod: int, template: int) -> Mask:
-        state, plan = self._trial.state, self._trial.plan(template)
-        mark, mask = state.mark(), plan.static.copy()
-        state.unbind(pod)
-        for plugin in plan.changing:
-            if plugin.wants(plan.template) is None:
-                mask &= plugin.reject(plan.template) == 0
-        state.rollback(mark)
+        plan = self._trial.plan(template)
+        mask = plan.static.copy()
+        with self._trial.after():
+            self._trial.state.unbind(pod)
+            for plugin in plan.changing:
+                if plugin.wants(plan.template) is None:
+                    mask &= plugin.reject(plan.template) == 0
         return mask
 
     def roomy(self, template: int) -> Mask:

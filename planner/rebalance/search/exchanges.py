@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from planner.cpsat.traffic import Exchange, Exchanged, Traffic
-from planner.moves.constraint_counts import TrackedConstraint, best_minimum
+from planner.moves.constraint_counts import TrackedConstraint, fewest_moves
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move
 from planner.problem.nodes import Codes, Ints, Mask
@@ -93,7 +93,7 @@ class Exchanges:
             others = [d for d in self._trial.ledger.of(templates[0]) if d.hard and d.rule.column.shared]
             rule = constraint.rule
             counts = rule.counts.sums()[rule.counts.domains]
-            best = best_minimum(counts, constraint.max_skew, few_domains=rule.few_domains)
+            best = fewest_moves(counts, constraint.max_skew, few_domains=rule.few_domains)
             if len(others) == 1 and best is not None:
                 yield _Workload(templates[0], constraint, *best)
 

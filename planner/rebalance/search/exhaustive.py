@@ -28,6 +28,8 @@ from planner.rebalance.search.regions import chained
 _MOST_COUNTED = 255
 #: The pods of every kind on every node; then the evictions so far under every limit.
 Placement = bytes
+#: A limit on evictions: where in a placement they are counted, and how many there may be.
+_Quota = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +71,6 @@ class _Hole:
     lonely: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Quota:
-    """A limit on evictions: where in a placement they are counted, and how many there may be."""
-
-    place: int
-    most: int
-
-
 class Placements:
     """Judges placements, each given as bytes, on a trial cluster of its own."""
 
@@ -100,7 +94,7 @@ class Placements:
         self._spare: list[list[int]] = [[] for _ in self.kinds]
         self._now = bytes(len(pods) for rows in self._standing for pods in rows)
         self._quotas = [*self._limits(evaluator.limits())]
-        counted = {quota.place for quotas in self._quotas for quota in quotas}
+        counted = {place for quotas in self._quotas for place, _ in quotas}
         self.start: Placement = self._now + bytes(len(counted))
         #: How many times the trial cluster was changed to another placement.
         self.looked_at = 0
@@ -164,10 +158,10 @@ class Placements:
     def _evicted(self, placement: Placement, place: int) -> Placement | None:
         """The placement without one pod; None where a limit on evictions does not allow that."""
         gone = _with(placement, place, -1)
-        for quota in self._quotas[place]:
-            if gone[quota.place] == quota.most:
+        for counted, most in self._quotas[place]:
+            if gone[counted] == most:
                 return None
-            gone = _with(gone, quota.place, 1)
+            gone = _with(gone, counted, 1)
         return gone
 
     def _without_one(self, gone: bytes, kind: int) -> _Hole:
@@ -205,7 +199,7 @@ class Placements:
         for kind in self.kinds:
             for node in range(self._nodes):
                 yield [
-                    _Quota(len(self._now) + places.setdefault(key, len(places)), min(most, _MOST_COUNTED))
+                    (len(self._now) + places.setdefault(key, len(places)), min(most, _MOST_COUNTED))
                     for key, most in limits.of(kind.template, node)
                 ]
 
@@ -227,24 +221,6 @@ def _is_worse(after: Sequence[int], before: Sequence[int]) -> bool:
     return any(now > then for now, then in zip(after, before, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class _Path:
-    """How a placement was reached: the shortest path with the least weight."""
-
-    weight: int
-    before: Placement
-    step: PlacementStep
-
-
-@dataclass(frozen=True, slots=True)
-class ExhaustiveResult:
-    """Better moves, if any were found; `complete` if no moves are better than these, or than those known."""
-
-    moves: Sequence[Move] | None
-    values: Values
-    complete: bool
-
-
 class TriedOut:
     """The neighbourhood of all moves, and a proof where all have been tried."""
 
@@ -256,73 +232,59 @@ class TriedOut:
 
     def improve(self, best: Found) -> Found:
         """The best moves that were found."""
-        outcome = self._search(best[1], loose=False)
-        if outcome.complete:
-            self._prove(outcome.values)
-        return best if outcome.moves is None else (outcome.moves, outcome.values)
-
-    def _search(self, best: Values, *, loose: bool) -> ExhaustiveResult:
-        it = self._evaluator
-        search = Exhaustive(self._placements, it.stages, best, it.floor, loose=loose)
-        return search.run(it.most, self._meter)
+        search = Exhaustive(self._placements, self._evaluator, best[1])
+        if search.run(self._meter):
+            self._prove(search.values)
+        return best if search.moves is None else (search.moves, search.values)
 
     def _prove(self, best: Values) -> None:
         """Claim bounds that include moves which make a constraint worse only while a pod is away."""
-        outcome = self._search(best, loose=True)
-        if outcome.complete:
-            stages = self._evaluator.stages
-            claims = chained(stages, outcome.values, "trying out all moves", Assumption.NOTHING_WORSE)
-            self._evaluator.learn(claims)
+        it = self._evaluator
+        search = Exhaustive(self._placements, it, best, loose=True)
+        if search.run(self._meter):
+            it.learn(chained(it.stages, search.values, "trying out all moves", Assumption.NOTHING_WORSE))
 
 
 class Exhaustive:
-    """Goes through placements layer by layer: those of one move, of two, and so on."""
+    """Goes through placements layer by layer: those of one move, of two, and so on.
+
+    `values` are the best so far: those of known moves until better ones are found.
+    """
 
     def __init__(
-        self,
-        placements: Placements,
-        stages: Sequence[str],
-        best: Values,
-        floor: Values,
-        *,
-        loose: bool = False,
+        self, placements: Placements, evaluator: Evaluator, known: Values, *, loose: bool = False
     ) -> None:
-        """`best` are the values of known moves; no moves are below `floor` in any stage before the moves.
-
-        With `loose` a move may make a constraint worse for as long as its pod is away.
-        """
-        self._placements = placements
-        self._loose = loose
-        self._stages = stages
-        self._best = best
-        self._floor = tuple(floor[name] for name in stages[: stages.index("moves")])
+        """With `loose` a move may make a constraint worse for as long as its pod is away."""
+        self._placements, self._evaluator, self._loose = placements, evaluator, loose
+        self.values = known
+        before_moves = evaluator.stages[: evaluator.stages.index("moves")]
+        self._excess_stages, floor = before_moves, evaluator.floor
+        self._floor = [floor[name] for name in before_moves]
         self._one_weight = len({kind.weight for kind in placements.kinds}) <= 1
-        self._ways: dict[Placement, _Path] = {}
+        #: By which step from which placement each was first reached, or with less weight in as many moves.
+        self._ways: dict[Placement, tuple[Placement, PlacementStep]] = {}
         self._end: Placement | None = None
 
-    def run(self, most: int | None, meter: Meter) -> ExhaustiveResult:
-        """The best result of at most `most` moves."""
+    def run(self, meter: Meter) -> bool:
+        """Search; True if no moves are better than `values`, False if the work ended before that is known."""
         layer: dict[Placement, int] = {self._placements.start: 0}
         self._offer(self._placements.start, 0, 0)
         depth = 0
-        while layer and not self._ends_at(depth, most):
+        while layer and not self._ends_at(depth):
             depth += 1
             found = self._next(layer, depth, meter)
             if found is None:
-                return self._outcome(complete=False)
+                return False
             layer = found
             for placement, weight in layer.items():
                 self._offer(placement, depth, weight)
-        return self._outcome(complete=True)
+        return True
 
-    def _ends_at(self, depth: int, most: int | None) -> bool:
-        return depth == most or (self._at_floor() and depth >= self._best["moves"])
+    def _ends_at(self, depth: int) -> bool:
+        return depth == self._evaluator.most or (self._at_floor() and depth >= self.values["moves"])
 
     def _at_floor(self) -> bool:
-        return self._excess(self._best) == self._floor
-
-    def _excess(self, values: Values) -> tuple[int, ...]:
-        return tuple(values[name] for name in self._stages[: self._stages.index("moves")])
+        return [self.values[name] for name in self._excess_stages] == self._floor
 
     def _next(self, layer: Mapping[Placement, int], depth: int, meter: Meter) -> dict[Placement, int] | None:
         """The placements one more move leads to, and their weights; None at the work limit."""
@@ -344,7 +306,7 @@ class Exhaustive:
                     elif known or self._is_hopeless(after, depth):
                         continue
                     found[after] = weight
-                    self._ways[after] = _Path(weight, placement, step)
+                    self._ways[after] = placement, step
                 meter.spend(price * (self._placements.looked_at - looked_at))
         return found
 
@@ -353,30 +315,22 @@ class Exhaustive:
         if not self._at_floor() or any(self._floor):
             return False
         needed = depth + self._placements.judged(placement).least
-        return needed > self._best["moves"] or (self._one_weight and needed == self._best["moves"])
+        return needed > self.values["moves"] or (self._one_weight and needed == self.values["moves"])
 
     def _offer(self, placement: Placement, depth: int, weight: int) -> None:
-        judged = self._placements.judged(placement)
-        values = {
-            "hardExcess": sum(judged.hard),
-            "softExcess": judged.soft,
-            "moves": depth,
-            "disruption": weight,
-        }
-        if self._key(values) < self._key(self._best):
-            self._best, self._end = values, placement
+        judged, key = self._placements.judged(placement), self._evaluator.key
+        excess = {"hardExcess": sum(judged.hard), "softExcess": judged.soft}
+        values = {**excess, "moves": depth, "disruption": weight}
+        if key(values) < key(self.values):
+            self.values, self._end = values, placement
 
-    def _key(self, values: Values) -> tuple[int, ...]:
-        return tuple(values[name] for name in self._stages)
-
-    def _outcome(self, *, complete: bool) -> ExhaustiveResult:
-        moves = None if self._end is None else self._moves(self._end)
-        return ExhaustiveResult(moves, self._best, complete)
-
-    def _moves(self, end: Placement) -> list[Move]:
-        """The path to a placement, with a pod of the step's kind for every step."""
-        steps: list[PlacementStep] = []
+    @property
+    def moves(self) -> Sequence[Move] | None:
+        """The path to the best placement, with a pod for every step; None if the known moves are best."""
+        if self._end is None:
+            return None
+        steps, end = list[PlacementStep](), self._end
         while end != self._placements.start:
-            steps.append(self._ways[end].step)
-            end = self._ways[end].before
+            end, step = self._ways[end]
+            steps.append(step)
         return self._placements.named(reversed(steps))

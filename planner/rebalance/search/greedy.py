@@ -147,7 +147,7 @@ class _Rank(NamedTuple):
 
 def unpinned_moves(evaluator: Evaluator) -> Sequence[Move]:
     """Such moves in their order; the trial cluster stays as it is."""
-    with evaluator.trial.after(()):
+    with evaluator.trial.after():
         return UnpinnedMoves(evaluator).repair(evaluator.most)
 
 

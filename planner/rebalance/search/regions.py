@@ -20,7 +20,7 @@ from planner.problem.node_groups import numbered
 from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
 from planner.proof.bounds import Assumption, Bound, Claim
-from planner.rebalance.search.evaluation import ConstraintGroup, Evaluator, EvictionLimits, Found
+from planner.rebalance.search.evaluation import ConstraintGroup, Evaluator, Found
 
 if TYPE_CHECKING:
     from planner.cpsat.moves import Shift
@@ -63,8 +63,7 @@ class Regions:
 
     def _limits(self, leaving: Mapping[int, Mapping[int, tuple[int, ...]]]) -> tuple[RegionLimit, ...]:
         """The pairs of template and site that each limit on evictions counts."""
-        it = self._evaluator
-        limits = EvictionLimits(it.trial, it.movable, it.protections)
+        limits = self._evaluator.limits()
         found: dict[Hashable, tuple[list[tuple[int, int]], int]] = {}
         for t, sites in leaving.items():
             for site in sites:
@@ -132,7 +131,7 @@ class Regions:
     def _room(
         self, nodes: Codes, wants: Mapping[int, Sequence[tuple[int, int]]]
     ) -> dict[int, dict[int, int]]:
-        free = self._trial.problem.allocatable - self._trial.state.used
+        free = self._trial.free()
         rows = {row for found in wants.values() for row, _ in found}
         return {node: {row: int(free[row, node]) for row in rows} for node in nodes.tolist()}
 

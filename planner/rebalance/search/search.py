@@ -101,6 +101,6 @@ def find_certain_moves(evaluator: Evaluator, known: Values, pin_policy: PinPolic
         return None
     it.meter.look_for("moves whose replacements land for certain")
     timeline = EvictionTimeline.of_all(it.trial, np.flatnonzero(it.movable.weights).tolist())
-    placements = Placements(it, SingleLandings(timeline, pin_policy))
-    outcome = Exhaustive(placements, it.stages, known, it.floor).run(it.most, it.meter)
-    return None if outcome.moves is None else (outcome.moves, outcome.values)
+    search = Exhaustive(Placements(it, SingleLandings(timeline, pin_policy)), it, known)
+    search.run(it.meter)
+    return None if search.moves is None else (search.moves, search.values)
