@@ -54,10 +54,10 @@ def cost_bound(
     hard = [(found, found.excess()) for found in trial.ledger.constraints if found.hard]
     load = (trial.state.used / np.maximum(trial.problem.allocatable, 1)).max(axis=0)
     mark = trial.state.mark()
-    for pod in np.flatnonzero(movable.weights).tolist():
-        trial.state.unbind(pod)
+    for template in movable.templates:
+        trial.state.unbind_all(movable.of(template).tolist())
     kinds = _Kinds(trial, movable, removable, hard)
-    running = {template: before.counts[template] for template in kinds.wanted}
+    running = {template: before.counts.row(template) for template in kinds.wanted}
     exact = kinds.model(running)
     quotas: KindQuotas | None = None
     if kinds.pairs > effort.LINEAR_BOUND:

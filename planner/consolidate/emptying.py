@@ -156,7 +156,7 @@ class Emptying:
 
     def _without_moves(self, layout: Layout) -> Emptied:
         """The nodes of a layout that are empty from the beginning."""
-        idle = layout.removed & (self._before.counts.sum(axis=0) == 0)
+        idle = layout.removed & (self._before.counts.per_node() == 0)
         found = Emptied(self._cordoned(idle), idle)
         if idle.any() and self._why_worse(found):
             return Emptied(self._trial, self._problem.nodes.none)

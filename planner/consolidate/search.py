@@ -177,12 +177,9 @@ class ConsolidationSearch:
         """Bring the trial cluster to a layout."""
         state, problem = self._trial.state, self._trial.problem
         for template in self._templates():
-            pods = self._movable.of(template)
-            for pod in pods.tolist():
-                state.unbind(pod)
-            targets = np.repeat(np.arange(problem.nodes.size), layout.counts[template])
-            for pod, node in zip(pods.tolist(), targets.tolist(), strict=True):
-                state.bind(pod, node)
+            pods = self._movable.of(template).tolist()
+            state.unbind_all(pods)
+            state.bind_all(pods, np.repeat(np.arange(problem.nodes.size), layout.counts.row(template)))
         state.forget_history()
 
     def _whole(self, removals: Sequence[Layout], known: CostBound) -> FoundLayout:
@@ -250,7 +247,7 @@ class ConsolidationSearch:
         nodes = np.flatnonzero(self._removable.mask & ~layout.removed)
         if not nodes.size:
             return None
-        load = self._sizes @ layout.counts[:, nodes] / np.maximum(self._removable.prices[nodes], 1)
+        load = layout.counts.per_node(self._sizes)[nodes] / np.maximum(self._removable.prices[nodes], 1)
         few = nodes[np.argsort(load, kind="stable")][: effort.KEPT_TARGETS]
         return int(self._draw.choice(few))
 
