@@ -87,9 +87,7 @@ class SingleLandings:
         trial.state.rollback(mark)
         if not allowed:
             return None
-        only: Mask = self._timeline.problem.nodes.none.copy()
-        only[move.target] = True
-        found = landing(move, only)
+        found = landing(move, self._timeline.problem.nodes.only(move.target))
         trial.state.rollback(mark)
         return found
 

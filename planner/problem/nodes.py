@@ -89,6 +89,18 @@ class NodeAxis:
         self._before = before
         self._places: Codes | None = None
 
+    @cached_property
+    def _one(self) -> Mask:
+        """A mask of which `only` gives the right part."""
+        found = np.zeros(max(0, 2 * self.size - 1), np.bool_)
+        found[self.size - 1 : self.size] = True
+        found.setflags(write=False)
+        return found
+
+    def only(self, node: int) -> Mask:
+        """The mask of one node, to be read: it takes no memory of its own."""
+        return self._one[self.size - 1 - node : 2 * self.size - 1 - node]
+
     def same_as(self, others: NodeAxis) -> Codes:
         """For each of the other nodes its position here, -1 where it is not here or was changed."""
         places = {id(node): position for position, node in enumerate(self.nodes)}
