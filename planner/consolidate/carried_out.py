@@ -98,6 +98,8 @@ class CarryingOut:
             limits = self.limits(setting, most_moves)
             removal = NodeRemoval(trial, setting.movable, removable, limits, self.meter)
             removal.run(np.flatnonzero(best.emptied.removed).tolist())
+            if self.meter.over():
+                break
             found = self.of(setting, read(trial, setting.movable, removal.removed))
             best = min(best, found, key=lambda one: one.key)
             given_back = found.emptied.given_back.keys()
