@@ -84,11 +84,9 @@ class ConsolidationSearch:
         """The cheapest layout."""
         pairs = len(self._templates()) * self._trial.problem.nodes.size
         is_large = pairs > effort.REMOVALS_AT_MOST
-        tries = (
-            [self._in_bulk()]
-            if is_large
-            else [self._emptiest_first(fixed_first=first) for first in (True, False)]
-        )
+        tries = [] if is_large else [self._emptiest_first(fixed_first=first) for first in (True, False)]
+        if pairs > effort.BULK_FIRST:
+            tries.append(self._in_bulk())
         bound = self._least() if self._bound is None else self._bound
         if bound.quotas is not None:
             parts = effort.PARTS_THAT_STAY[:1] if is_large else effort.PARTS_THAT_STAY
@@ -98,6 +96,8 @@ class ConsolidationSearch:
         if quotas is None and not is_large:
             tries += [self._removal([*bound.order], fixed_first=first) for first in (True, False)]
             tries += [self._together(bound.order, scarce_first=first) for first in (True, False)]
+        if is_large and pairs <= effort.BULK_FIRST and not self._is_near(bound, tries):
+            tries.append(self._in_bulk())
         removals = sorted(tries, key=self._key)
         first, least_cost = removals[0], bound.cost
         if is_large and self._meter.over():
@@ -114,6 +114,10 @@ class ConsolidationSearch:
             fewer = min((*removals, self._with_fewer_moves(layout)), key=self._key)
             return FoundLayout(self.before, removals, fewer, least_cost, bound, freer=layout)
         return FoundLayout(self.before, removals, layout, least_cost, bound)
+
+    def _is_near(self, bound: CostBound, layouts: Sequence[Layout]) -> bool:
+        """Whether a layout is so cheap that taking nodes away does not pay."""
+        return any(self._key(layout)[0] <= bound.cost * effort.NEAR_ENOUGH for layout in layouts)
 
     def _least(self) -> CostBound:
         if self._meter.over():

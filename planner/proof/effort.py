@@ -451,8 +451,10 @@ COST_TO_SPARE = 0.003
 PARTS_THAT_STAY = (0.65, 0.8, 0.5)
 #: Up to so many pairs of a template and a node the model has all nodes at once.
 KEPT_AT_ONCE = 700
-#: Up to so many pairs nodes are taken away in six ways, one after the other; on more many at once.
-REMOVALS_AT_MOST = 1_000_000
+#: Up to so many pairs nodes are taken away in six ways, one after the other; on more many at once,
+#: and only where no quotas lead to at most so many times the bound.  Beyond the last number that comes first:
+#: the bound may take all of the time.
+REMOVALS_AT_MOST, NEAR_ENOUGH, BULK_FIRST = 1_000_000, 1.05, 10_000_000
 #: That ends when so many times in a row fewer than this part of the nodes goes that were tried together.
 BULKS_IN_VAIN, BULK_THAT_GOES = 8, 0.01
 #: Up to so many pairs of a template and a kind there is a model for the bound of the cost.
