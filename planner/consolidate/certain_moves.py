@@ -135,7 +135,8 @@ class CertainMoves:
 
     def _is_enough(self) -> bool:
         """Whether the time is over, and some moves were made."""
-        return len(self.moves) >= effort.EMPTYING_LEAST_MOVES and self._is_over()
+        work = len(self.moves) * self._timeline.problem.nodes.size
+        return work >= effort.EMPTYING_LEAST and self._is_over()
 
     def run(self, pods: Mapping[int, Sequence[int]], order: Iterable[int]) -> list[int]:
         """Empty the nodes of an order, again and again while any goes; returns those that do not go.

@@ -470,8 +470,8 @@ EMPTYING_ROUNDS = 4
 #: The parts of the time limit after which nodes are no longer chosen, and no more waves are planned: what was
 #: planned is then played through, which takes about as long as planning it.
 CONSOLIDATION_SEARCH, CONSOLIDATION_WAVES = 0.65, 0.85
-#: So many moves are planned even if the time is over: of a small cluster all that the search was for.
-EMPTYING_LEAST_MOVES = 2_000
+#: So many moves times nodes are planned even if the time is over: 50,000 moves on 5,000 nodes.
+EMPTYING_LEAST = 250_000_000
 #: A pinned replacement is tried first on so many of the nodes that are open to it.
 EMPTYING_TARGETS = 4
 #: So many nodes are cordoned at most for a replacement while nodes are emptied: a script and a document with
