@@ -54,10 +54,13 @@ def cost_bound(
     hard = [(found, found.excess()) for found in trial.ledger.constraints if found.hard]
     load = (trial.state.used / np.maximum(trial.problem.allocatable, 1)).max(axis=0)
     mark = trial.state.mark()
-    for pod in np.flatnonzero(movable.weights).tolist():
-        trial.state.unbind(pod)
+    for template in movable.templates:
+        trial.state.unbind_all(movable.of(template).tolist())
     kinds = _Kinds(trial, movable, removable, hard)
-    running = {template: before.counts[template] for template in kinds.wanted}
+    if kinds.pairs > effort.BOUND_OF_COST_PAIRS:
+        trial.state.rollback(mark)
+        return CostBound(room_bound(trial, movable, removable), complete=False)
+    running = {template: before.counts.row(template) for template in kinds.wanted}
     exact = kinds.model(running)
     quotas: KindQuotas | None = None
     if kinds.pairs > effort.LINEAR_BOUND:
@@ -73,6 +76,38 @@ def cost_bound(
     order = [] if best is None else _not_kept(kinds.groups, best, load)
     moves = None if best is None else best.bounds.get(MOVES)
     return CostBound(removable.fixed_cost + bound, order, not kinds.uneven, quotas, moves)
+
+
+def room_bound(trial: TrialCluster, movable: Movable, removable: Removable) -> int:
+    """What nodes cost at least that have room for all pods in sum, of the resource of which that is the most.
+
+    Nodes with the lowest price for their room are kept first, the last one in part.
+    """
+    state, allocatable = trial.state, trial.problem.allocatable
+    pods = state.load_of(np.flatnonzero(movable.weights))
+    free = np.maximum(allocatable - state.used + pods, 0)
+    needs = pods.sum(axis=1) - free[:, ~removable.mask].sum(axis=1)
+    prices = removable.prices[removable.mask]
+    return removable.fixed_cost + max(
+        (
+            _least_price(room, prices, need)
+            for room, need in zip(free[:, removable.mask], needs.tolist(), strict=True)
+        ),
+        default=0,
+    )
+
+
+def _least_price(room: Ints, prices: Ints, need: int) -> int:
+    """The price of so much room, a part of a node at a part of its price; rounded down."""
+    order = np.argsort(prices / np.maximum(room, 1), kind="stable")
+    order = order[room[order] > 0]
+    reached = room[order].cumsum()
+    whole = int(np.searchsorted(reached, need, side="right"))
+    cost = int(prices[order[:whole]].sum())
+    if whole < len(order):
+        lacking = need - (int(reached[whole - 1]) if whole else 0)
+        cost += max(0, lacking) * int(prices[order[whole]]) // int(room[order[whole]])
+    return cost
 
 
 class _Kinds:

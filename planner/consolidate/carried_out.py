@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -12,6 +13,8 @@ from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, Limits, Reserve, read
 from planner.consolidate.loss import Losses
 from planner.consolidate.setting import Setting
+from planner.consolidate.site_counts import SiteCounts
+from planner.cpsat.kept import Site
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Mask
 from planner.proof import effort
@@ -78,7 +81,7 @@ class CarryingOut:
         )
         found = emptying.of(layout, fewer.removable.cost)
         reached = _reached(fewer, found)
-        idle = fewer.added & (reached.counts.sum(axis=0) == 0) & ~_landed_on(found)
+        idle = fewer.added & (reached.counts.per_node() == 0) & ~_landed_on(found)
         if reserve is not None and found.removed.any():
             idle = _dispensable(idle, found.removed, reserve)
         if not idle.any():
@@ -95,6 +98,8 @@ class CarryingOut:
             limits = self.limits(setting, most_moves)
             removal = NodeRemoval(trial, setting.movable, removable, limits, self.meter)
             removal.run(np.flatnonzero(best.emptied.removed).tolist())
+            if self.meter.over():
+                break
             found = self.of(setting, read(trial, setting.movable, removal.removed))
             best = min(best, found, key=lambda one: one.key)
             given_back = found.emptied.given_back.keys()
@@ -124,12 +129,11 @@ def _landed_on(found: Emptied) -> Mask:
 
 def _reached(setting: Setting, found: Emptied) -> Layout:
     """Where pods are after all waves."""
-    counts, problem = setting.before.counts.copy(), setting.problem
-    for wave in found.waves:
-        for landing in wave:
-            move = landing.move
-            template = problem.template_of[move.pod]
-            counts[template, move.source] -= 1
-            counts[template, move.target] += 1
-    removed: Mask = found.removed
-    return Layout(counts, removed)
+    moves = [landing.move for wave in found.waves for landing in wave]
+    templates = setting.problem.template_of[[move.pod for move in moves]].tolist()
+    change = Counter[Site]()
+    for template, move in zip(templates, moves, strict=True):
+        change[template, move.source] -= 1
+        change[template, move.target] += 1
+    before = setting.before.counts
+    return Layout(before.plus(SiteCounts.at_sites(before.size, change)), found.removed)

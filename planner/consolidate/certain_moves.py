@@ -38,10 +38,19 @@ class CertainMoves:
     """Empties nodes on a timeline, whose state follows; `moves` are those that end the sequence so far."""
 
     def __init__(
-        self, timeline: EvictionTimeline, pin_policy: PinPolicy, planned: Sequence[Move], removed: Mask
+        self,
+        timeline: EvictionTimeline,
+        pin_policy: PinPolicy,
+        planned: Sequence[Move],
+        removed: Mask,
+        is_over: Callable[[], bool],
     ) -> None:
-        """Replacements go where moves were planned as far as that can be; never to `removed` nodes."""
+        """Replacements go where moves were planned as far as that can be; never to `removed` nodes.
+
+        Some moves are made even if the time is over.
+        """
         self._timeline = timeline
+        self._is_over = is_over
         self._trial = timeline.trial
         self._pin_policy = pin_policy
         self._landings = SingleLandings(
@@ -92,7 +101,8 @@ class CertainMoves:
         """The pods of a template that do not come to a node, or of which no more are planned there."""
         refused: set[int] = set()
         for pod, source in pods:
-            planned = source not in refused and self._is_planned(self._trial.template(pod), target)
+            open_yet = source not in refused and not self._is_enough()
+            planned = open_yet and self._is_planned(self._trial.template(pod), target)
             found = self._in_company(Move(pod, source, target)) if planned else None
             if found is None:
                 refused.add(source)
@@ -117,23 +127,26 @@ class CertainMoves:
             return None
         mark = self._trial.state.mark()
         self._timeline.put(Move(pod, source, source), Phase.GONE)
-        nodes = coming[self._trial.open_to(template)[coming]]
+        nodes = coming[self._trial.framework(template).accepts(self._trial.plan(template), coming)]
         gap = self._gap(nodes)
         self._trial.state.rollback(mark)
         best: list[int] = nodes[np.argsort(gap, kind="stable")][: self._most_targets].tolist()
         return next(filter(None, (self._to(Move(pod, source, node)) for node in best)), None)
 
-    def run(
-        self, pods: Mapping[int, Sequence[int]], order: Iterable[int], is_over: Callable[[], bool]
-    ) -> list[int]:
+    def _is_enough(self) -> bool:
+        """Whether the time is over, and some moves were made."""
+        work = len(self.moves) * self._timeline.problem.nodes.size
+        return work >= effort.EMPTYING_LEAST and self._is_over()
+
+    def run(self, pods: Mapping[int, Sequence[int]], order: Iterable[int]) -> list[int]:
         """Empty the nodes of an order, again and again while any goes; returns those that do not go.
 
         `pods` are those to move by node.
         """
         waiting = [*order]
-        while waiting and not is_over():
+        while waiting and not self._is_over():
             before = len(waiting)
-            waiting = [node for node in waiting if is_over() or not self._empties(node, pods[node])]
+            waiting = [node for node in waiting if self._is_over() or not self._empties(node, pods[node])]
             if len(waiting) == before and not self._looks_further():
                 break
         return waiting
@@ -141,14 +154,14 @@ class CertainMoves:
     def _looks_further(self) -> bool:
         """Whether replacements are now tried on more nodes than before: on all that are open to them."""
         before, self._most_targets = self._most_targets, self._timeline.problem.nodes.size
-        return before < self._most_targets
+        return bool(self._pin_policy) and before < self._most_targets
 
     def _not_moved(self, left: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         """The pods that cannot move to a planned node yet, each with its node; the others move."""
         refused: set[tuple[int, int]] = set()
         for pod, node in left:
             key = self._trial.template(pod), node
-            found = None if key in refused else self._to_planned(pod, node)
+            found = None if key in refused or self._is_enough() else self._to_planned(pod, node)
             if found is None:
                 refused.add(key)
                 yield pod, node

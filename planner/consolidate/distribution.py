@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.consolidate.greedy import NodeRemoval
+from planner.consolidate.site_counts import SiteCounts
 from planner.constraints.pod_topology_spread import PodTopologySpread
 from planner.cpsat.kept import Site
 from planner.problem.node_groups import NodeGroups
@@ -51,11 +52,13 @@ class Distribution(NodeRemoval):
     def _close(self, quotas: KindQuotas, members: Sequence[Codes]) -> None:
         """Of every kind the nodes go that hold least of what the kind is to hold."""
         counts = self._before.counts
+        kinds = quotas.kinds.of[counts.nodes]
         for kind, kept in quotas.nodes.items():
-            here = counts[:, members[kind]]
-            quota = np.array([quotas.pods.get((template, kind), 0) for template in range(len(counts))])
-            part = np.minimum(1.0, quota / np.maximum(here.sum(axis=1), 1)) * self._size
-            order = np.argsort(part @ here, kind="stable")
+            here = SiteCounts(counts.size, counts.keys[kinds == kind], counts.numbers[kinds == kind])
+            quota = np.array([quotas.pods.get((template, kind), 0) for template in range(len(self._size))])
+            running = np.bincount(here.templates, here.numbers, minlength=len(self._size))
+            part = np.minimum(1.0, quota / np.maximum(running, 1)) * self._size
+            order = np.argsort(here.per_node(part)[members[kind]], kind="stable")
             self.removed[members[kind][order[: len(order) - kept]]] = True
 
     def _loosened(

@@ -8,6 +8,7 @@ they are deleted and their domains are gone.
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -156,7 +157,7 @@ class Emptying:
 
     def _without_moves(self, layout: Layout) -> Emptied:
         """The nodes of a layout that are empty from the beginning."""
-        idle = layout.removed & (self._before.counts.sum(axis=0) == 0)
+        idle = layout.removed & (self._before.counts.per_node() == 0)
         found = Emptied(self._cordoned(idle), idle)
         if idle.any() and self._why_worse(found):
             return Emptied(self._trial, self._problem.nodes.none)
@@ -164,8 +165,11 @@ class Emptying:
 
     def _cordoned(self, nodes: Mask) -> TrialCluster:
         """The cluster with some nodes cordoned, and its constraints."""
-        names = [self._problem.nodes.names[node] for node in np.flatnonzero(nodes).tolist()]
-        return TrialCluster(Problem(cordoned(self._problem.cluster, names))) if names else self._trial
+        if not nodes.any():
+            return self._trial
+        _let_go()
+        changed = cordoned(self._problem.cluster, self._names(nodes))
+        return TrialCluster(self._problem.varied(self._problem.node_of, changed.nodes))
 
     def _planned(self, attempt: _Attempt) -> Emptied:
         """Waves of moves that hold wherever replacements land, and the nodes that they empty."""
@@ -195,7 +199,7 @@ class Emptying:
         leaving = [(pod, node) for node, several in pods.items() for pod in several]
         timeline = EvictionTimeline.of_all(trial, [pod for pod, _ in (*leaving, *others)])
         policy = self._policy(trial, int(np.count_nonzero(~attempt.cordoned)))
-        sequence = CertainMoves(timeline, policy, attempt.moves, attempt.cordoned)
+        sequence = CertainMoves(timeline, policy, attempt.moves, attempt.cordoned, self._meter.over)
         left = leaving
         if policy.pinnable:
             left = sequence.follow([*others, *leaving])
@@ -205,7 +209,7 @@ class Emptying:
         stuck = {node: [pod for pod in several if pod in waiting] for node, several in pods.items()}
         # Where all pods have left, nothing remains to be done, whatever the clock says.
         stuck = {node: several for node, several in stuck.items() if several}
-        return _Sequence(sequence.run(stuck, self._order(stuck), self._meter.over), sequence.moves)
+        return _Sequence(sequence.run(stuck, self._order(stuck)), sequence.moves)
 
     def _policy(self, trial: TrialCluster, kept: int) -> PinPolicy:
         """What leads replacements: pins, or cordons where few enough nodes are kept."""
@@ -252,12 +256,13 @@ class Emptying:
         if self._has_more(found.trial.problem, places):
             return WORSE
         end = deleted(moved(self._problem.cluster, places), self._names(found.removed))
-        if self._has_more(Problem(end), {}):
+        if self._has_more(Problem(end, self._problem), {}):
             return WORSE
         return UNSURVIVED if self._losses is not None and self._losses.is_worse(end) else ""
 
     def _has_more(self, problem: Problem, places: Mapping[str, str]) -> bool:
         """Whether a cluster has more faults than before when some pods are elsewhere."""
+        _let_go()
         node_of = problem.node_of.copy()
         pods = [problem.pod_index[key] for key in places]
         node_of[pods] = [problem.nodes.index[name] for name in places.values()]
@@ -276,6 +281,11 @@ class Emptying:
             column = self._problem.nodes.column(key)
             found.add(int(np.flatnonzero(column.codes == column.code_of[domain])[0]))
         return sorted(found)
+
+
+def _let_go() -> None:
+    """Free what earlier plans were made with, before as much is made again: it refers to itself."""
+    gc.collect()
 
 
 def _excess_of_each(ledger: ConstraintCounts) -> Counter[Hashable]:

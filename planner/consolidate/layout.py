@@ -1,11 +1,12 @@
 """Where movable pods are while a consolidation is searched for: how many of each template on every node.
 
-Pods of one template are interchangeable, so a layout is a table of counts.  The pods that stay are as many as
+Pods of one template are interchangeable, so a layout is counts.  The pods that stay are as many as
 ran on a node before, at most; which of them go is decided at the end, the cheapest first.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -13,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.consolidate.removable import goes_with_its_node
+from planner.consolidate.site_counts import SiteCounts
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
-from planner.problem.nodes import Ints, Mask
+from planner.problem.nodes import Codes, Ints, Mask
 from planner.problem.problem import Problem
 
 
@@ -66,51 +68,57 @@ class Limits:
 class Layout:
     """Counts of movable pods by template and node, with the nodes that go."""
 
-    counts: Ints
+    counts: SiteCounts
     removed: Mask
 
     def moves(self, before: Layout) -> int:
         """How many pods are on another node than before."""
-        return int(np.maximum(before.counts - self.counts, 0).sum())
+        return int(before.counts.more_than(self.counts).numbers.sum())
 
 
 def first_layout(problem: Problem, movable: Movable) -> Layout:
     """The snapshot's own layout, in which no node goes."""
-    counts = np.zeros((len(problem.templates), problem.nodes.size), np.int64)
-    pods = np.flatnonzero(movable.weights)
-    np.add.at(counts, (problem.template_of[pods], problem.node_of[pods]), 1)
-    return Layout(counts, problem.nodes.none.copy())
+    return Layout(_counts(problem, movable, problem.node_of), problem.nodes.none.copy())
 
 
 def read(trial: TrialCluster, movable: Movable, removed: Mask) -> Layout:
     """The layout of a trial cluster's state."""
-    problem = trial.problem
-    counts = np.zeros((len(problem.templates), problem.nodes.size), np.int64)
+    return Layout(_counts(trial.problem, movable, trial.state.node_of), removed.copy())
+
+
+def _counts(problem: Problem, movable: Movable, node_of: Codes) -> SiteCounts:
     pods = np.flatnonzero(movable.weights)
-    np.add.at(counts, (problem.template_of[pods], trial.state.node_of[pods]), 1)
-    return Layout(counts, removed.copy())
+    return SiteCounts.of(problem.nodes.size, problem.template_of[pods], node_of[pods])
 
 
 def moves_to(problem: Problem, movable: Movable, before: Layout, after: Layout) -> list[Move]:
     """The moves that lead from one layout to another; pods of a low priority or deletion cost go first."""
+    leave, come = before.counts.more_than(after.counts), after.counts.more_than(before.counts)
+    going, targets = defaultdict[int, dict[int, int]](dict), defaultdict[int, list[int]](list)
+    for template, node, number in leave.sites():
+        going[template][node] = number
+    for template, node, number in come.sites():
+        targets[template] += [node] * number
     return [
-        move for template in movable.templates for move in _moves(problem, movable, before, after, template)
+        Move(pod, node, targets[template].pop())
+        for template in movable.templates
+        if template in going
+        for pod, node in _leaving(problem, movable, template, going[template])
     ]
 
 
-def _moves(
-    problem: Problem, movable: Movable, before: Layout, after: Layout, template: int
-) -> Iterator[Move]:
-    change = after.counts[template] - before.counts[template]
-    leave: Mapping[int, int] = {int(n): int(-change[n]) for n in np.flatnonzero(change < 0)}
-    targets = np.repeat(np.flatnonzero(change > 0), change[change > 0]).tolist()
+def _leaving(
+    problem: Problem, movable: Movable, template: int, numbers: Mapping[int, int]
+) -> Iterator[tuple[int, int]]:
+    """So many pods of a template on each of some nodes, each with its node, the cheapest to evict first."""
+    on: dict[int, list[int]] = {node: [] for node in numbers}
     pods = movable.of(template)
-    nodes = problem.node_of[pods]
-    for node, number in leave.items():
-        here = pods[nodes == node]
-        going = here[np.argsort(movable.weights[here], kind="stable")][:number]
-        for pod in going.tolist():
-            yield Move(pod, node, targets.pop())
+    for pod, node in zip(pods.tolist(), problem.node_of[pods].tolist(), strict=True):
+        if node in on:
+            on[node].append(pod)
+    for node, number in numbers.items():
+        for pod in sorted(on[node], key=movable.weights.__getitem__)[:number]:
+            yield pod, node
 
 
 def shares(problem: Problem) -> NDArray[np.float64]:

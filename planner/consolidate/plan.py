@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from models import Cluster
+from models.collector import old_left_alone
 from models.errors import InputError
 from planner.consolidate.bound import CostBound, is_modelled
 from planner.consolidate.candidates import candidates
@@ -17,7 +19,7 @@ from planner.consolidate.carried_out import CarriedOut, CarryingOut
 from planner.consolidate.catalogue import Catalogue
 from planner.consolidate.document import document
 from planner.consolidate.emptying import UNSURVIVED
-from planner.consolidate.layout import Layout
+from planner.consolidate.layout import Layout, Limits
 from planner.consolidate.loss import Losses
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
@@ -64,7 +66,9 @@ def consolidate(  # noqa: PLR0913 - the options of the command
         question = replace(question, prices=read.prices if prices is None else prices)
     limits = _Limits(thousandths, _least(max_moves, protections_of(cluster).most), survive, time_limit)
     clock = Clock(time_limit * effort.CONSOLIDATION_SEARCH, stop_event)
-    return _Consolidation(question, read, limits, clock).plan(pins=pins, curve=curve)
+    asked = _Consolidation(question, read, limits, clock)
+    with old_left_alone():
+        return asked.plan(pins=pins, curve=curve)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,18 +148,11 @@ class _Consolidation:
         self, carrying: CarryingOut, max_moves: int | None, meter: Meter
     ) -> tuple[FoundLayout, CarriedOut]:
         """The cheapest plan of the layouts that the search comes by."""
-        setting = self._setting
-        search = ConsolidationSearch(
-            TrialCluster(setting.problem),
-            setting.movable,
-            setting.removable,
-            carrying.limits(setting, max_moves),
-            meter,
-            self._machines,
-            self._bound,
-        )
-        found = search.run()
+        setting, limits = self._setting, carrying.limits(self._setting, max_moves)
+        found = self._searched(limits, meter)
         self._bound = found.bound
+        # What the search worked with refers to itself, and holds gigabytes in a large cluster.
+        gc.collect()
         best = carrying.of(setting, found.layout)
         if best.emptied.given_back and found.freer is not None:
             best = min(best, carrying.of(setting, found.freer), key=lambda one: one.key)
@@ -166,6 +163,12 @@ class _Consolidation:
                 best = min(best, carrying.of(setting, layout), key=lambda one: one.key)
         best.emptied.check()
         return found, best
+
+    def _searched(self, limits: Limits, meter: Meter) -> FoundLayout:
+        setting = self._setting
+        trial = TrialCluster(setting.problem)
+        about = trial, setting.movable, setting.removable, limits, meter
+        return ConsolidationSearch(*about, self._machines, self._bound).run()
 
     def _cost(self, layout: Layout) -> Decimal:
         return self._setting.removable.cost(layout.removed) * self._setting.prices.unit
@@ -199,6 +202,9 @@ class _Consolidation:
         nodes = "1 more node could go" if further == 1 else f"{further} more nodes could go"
         could = nodes if further > 0 else f"cheaper nodes are enough for all pods, for {float(cost):g}"
         yield f"{could}: by evictions alone no safe waves were found that lead there"
+        if self._wave_meter.over():
+            yield "whether --pin saves more was not tried: the time was over"
+            return
         found = self._carrying(pins=True).of(self._setting, layout.layout)
         more = best.cost - found.cost
         if more > 0:

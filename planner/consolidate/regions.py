@@ -13,6 +13,7 @@ import numpy as np
 
 from planner.consolidate.layout import Layout, Limits, shares
 from planner.consolidate.removable import Removable
+from planner.consolidate.site_counts import SiteCounts
 from planner.constraints import Filter
 from planner.constraints.family import PLENTY
 from planner.cpsat.kept import Demands, Keepable, KeptSolution, Site
@@ -73,11 +74,9 @@ class NodeRegions:
         found = model.solve(region.work, meter)
         counts, removed = layout.counts, layout.removed
         if found is not None:
-            counts, removed = counts.copy(), removed.copy()
-            counts[:, nodes] = 0
+            counts, removed = counts.where(~nodes), removed.copy()
             for sites in (found.coming, found.staying):
-                for (template, node), number in sites.items():
-                    counts[template, node] += number
+                counts = counts.plus(SiteCounts.at_sites(counts.size, sites))
             for node, kept in found.nodes.items():
                 removed[node] = not kept
         self._put(pods, counts, nodes)
@@ -95,15 +94,16 @@ class NodeRegions:
             state.unbind(pod)
         return pods
 
-    def _put(self, pods: Sequence[int], counts: Ints, nodes: Mask) -> None:
+    def _put(self, pods: Sequence[int], counts: SiteCounts, nodes: Mask) -> None:
         """Bind the pods of a region as a layout has them."""
         templates = self._trial.problem.template_of
         waiting: dict[int, list[int]] = {}
         for pod in pods:
             waiting.setdefault(int(templates[pod]), []).append(pod)
         for template, several in waiting.items():
-            for node in np.flatnonzero(nodes & (counts[template] > 0)).tolist():
-                for _ in range(int(counts[template, node])):
+            row = counts.row(template)
+            for node in np.flatnonzero(nodes & (row > 0)).tolist():
+                for _ in range(int(row[node])):
                     self._trial.state.bind(several.pop(), node)
         self._trial.state.forget_history()
 
@@ -114,7 +114,7 @@ class NodeRegions:
         numbers = np.bincount(problem.template_of[pods], minlength=len(problem.templates))
         wanted = {int(t): int(numbers[t]) for t in np.flatnonzero(numbers)}
         room = {t: np.where(nodes, room_of(self._trial, t, wanted), 0) for t in wanted}
-        running = {t: np.where(nodes, self._before.counts[t], 0) for t in wanted}
+        running = {t: np.where(nodes, self._before.counts.row(t), 0) for t in wanted}
         return Batch(problem, wanted, room, running=running)
 
     def _keepable(self, nodes: Mask) -> dict[int, Keepable]:
@@ -138,8 +138,7 @@ class NodeRegions:
         reserve = [*self._reserve(layout, nodes)]
         most = self._limits.most_moves
         if most is not None:
-            outside = np.maximum(self._before.counts - layout.counts, 0)[:, ~nodes].sum()
-            most -= int(outside)
+            most -= int(self._before.counts.more_than(layout.counts).where(~nodes).numbers.sum())
         return Demands(reserve, most, region.least_cost, region.emptied, self._sizes)
 
     def _reserve(self, layout: Layout, nodes: Mask) -> Iterator[tuple[int, Mapping[int, int]]]:
@@ -155,9 +154,8 @@ class NodeRegions:
     def _current(self, layout: Layout, nodes: Mask) -> KeptSolution:
         coming: dict[Site, int] = {}
         staying: dict[Site, int] = {}
-        for template, node in np.argwhere((layout.counts > 0) & nodes).tolist():
-            number = int(layout.counts[template, node])
-            stays = min(number, int(self._before.counts[template, node]))
+        for template, node, number in layout.counts.where(nodes).sites():
+            stays = min(number, self._before.counts.at(template, node))
             staying[template, node], coming[template, node] = stays, number - stays
         kept = {node: int(not layout.removed[node]) for node in np.flatnonzero(nodes).tolist()}
         return KeptSolution(coming, staying, kept)

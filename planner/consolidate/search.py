@@ -4,7 +4,7 @@ The first layout is the cheapest of a few removals in different orders, so the r
 theirs.  A cluster that is small enough is one region, and what the solver proves holds for all plans; in a
 larger one regions of some nodes each are solved, first those whose nodes cost most for what they hold.  In
 one of hundreds of nodes quotas of kinds of nodes are distributed, and pods of a few nodes placed anew; in one
-of thousands nothing else is done where that ends near the bound.
+of thousands many nodes are taken away at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.consolidate.bound import CostBound, cost_bound
+from planner.consolidate.bound import CostBound, cost_bound, room_bound
+from planner.consolidate.bulk_removal import BulkRemoval
 from planner.consolidate.distribution import Distribution, KindQuotas
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Layout, Limits, first_layout, read, shares
@@ -84,6 +85,8 @@ class ConsolidationSearch:
         pairs = len(self._templates()) * self._trial.problem.nodes.size
         is_large = pairs > effort.REMOVALS_AT_MOST
         tries = [] if is_large else [self._emptiest_first(fixed_first=first) for first in (True, False)]
+        if pairs > effort.BULK_FIRST:
+            tries.append(self._in_bulk())
         bound = self._least() if self._bound is None else self._bound
         if bound.quotas is not None:
             parts = effort.PARTS_THAT_STAY[:1] if is_large else effort.PARTS_THAT_STAY
@@ -93,12 +96,13 @@ class ConsolidationSearch:
         if quotas is None and not is_large:
             tries += [self._removal([*bound.order], fixed_first=first) for first in (True, False)]
             tries += [self._together(bound.order, scarce_first=first) for first in (True, False)]
-        if is_large and not self._is_near(bound, tries):
-            tries.append(self._emptiest_first(fixed_first=True))
+        if is_large and pairs <= effort.BULK_FIRST and not self._is_near(bound, tries):
+            tries.append(self._in_bulk())
         removals = sorted(tries, key=self._key)
-        first = removals[0]
+        first, least_cost = removals[0], bound.cost
+        if is_large and self._meter.over():
+            return FoundLayout(self.before, removals, first, least_cost, bound)
         self._set(first)
-        least_cost = bound.cost
         if pairs <= effort.KEPT_AT_ONCE:
             return self._whole(removals, bound)
         layout = first
@@ -112,10 +116,12 @@ class ConsolidationSearch:
         return FoundLayout(self.before, removals, layout, least_cost, bound)
 
     def _is_near(self, bound: CostBound, layouts: Sequence[Layout]) -> bool:
-        """Whether a layout is so cheap that taking nodes away one after the other does not pay."""
+        """Whether a layout is so cheap that taking nodes away does not pay."""
         return any(self._key(layout)[0] <= bound.cost * effort.NEAR_ENOUGH for layout in layouts)
 
     def _least(self) -> CostBound:
+        if self._meter.over():
+            return CostBound(room_bound(self._trial, self._movable, self._removable), complete=False)
         share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
         return cost_bound(self._trial, self._movable, self._removable, self.before, share)
 
@@ -129,6 +135,10 @@ class ConsolidationSearch:
         """What autoscalers do."""
         removal = NodeRemoval(*self._about, self.before.removed)
         return self._tried(removal, lambda: removal.run(fixed_first=fixed_first))
+
+    def _in_bulk(self) -> Layout:
+        removal = BulkRemoval(*self._about, self.before.removed)
+        return self._tried(removal, removal.run_in_bulk)
 
     def _removal(self, order: Sequence[int], *, fixed_first: bool) -> Layout:
         removal = NodeRemoval(*self._about)
@@ -177,12 +187,9 @@ class ConsolidationSearch:
         """Bring the trial cluster to a layout."""
         state, problem = self._trial.state, self._trial.problem
         for template in self._templates():
-            pods = self._movable.of(template)
-            for pod in pods.tolist():
-                state.unbind(pod)
-            targets = np.repeat(np.arange(problem.nodes.size), layout.counts[template])
-            for pod, node in zip(pods.tolist(), targets.tolist(), strict=True):
-                state.bind(pod, node)
+            pods = self._movable.of(template).tolist()
+            state.unbind_all(pods)
+            state.bind_all(pods, np.repeat(np.arange(problem.nodes.size), layout.counts.row(template)))
         state.forget_history()
 
     def _whole(self, removals: Sequence[Layout], known: CostBound) -> FoundLayout:
@@ -250,7 +257,7 @@ class ConsolidationSearch:
         nodes = np.flatnonzero(self._removable.mask & ~layout.removed)
         if not nodes.size:
             return None
-        load = self._sizes @ layout.counts[:, nodes] / np.maximum(self._removable.prices[nodes], 1)
+        load = layout.counts.per_node(self._sizes)[nodes] / np.maximum(self._removable.prices[nodes], 1)
         few = nodes[np.argsort(load, kind="stable")][: effort.KEPT_TARGETS]
         return int(self._draw.choice(few))
 

@@ -6,6 +6,7 @@ added it is one of the nodes that are removed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -19,6 +20,8 @@ from planner.consolidate.catalogue import Catalogue, MachineType
 from planner.consolidate.layout import Layout, first_layout, moves_to
 from planner.consolidate.prices import INSTANCE_TYPE, NodePrices
 from planner.consolidate.removable import NodeChoice, Removable
+from planner.consolidate.site_counts import SiteCounts
+from planner.cpsat.kept import Site
 from planner.documents.consolidation import AddedNode
 from planner.eviction.budgets import Budgets
 from planner.eviction.protections import protections_of
@@ -94,16 +97,17 @@ class Setting:
         if to is self:
             return layout
         names, index, pods = self.problem.nodes.names, to.problem.nodes.index, to.problem.pod_index
-        counts = to.before.counts.copy()
+        change = Counter[Site]()
         for move in moves_to(self.problem, self.movable, self.before, layout):
-            template = to.problem.template_of[pods[self.problem.pods[move.pod].key]]
-            counts[template, index[names[move.source]]] -= 1
-            counts[template, index[names[move.target]]] += 1
+            template = int(to.problem.template_of[pods[self.problem.pods[move.pod].key]])
+            change[template, index[names[move.source]]] -= 1
+            change[template, index[names[move.target]]] += 1
+        before = to.before.counts
         removed = to.added
         for node, gone in enumerate(layout.removed.tolist()):
             if names[node] in index:
                 removed[index[names[node]]] = gone
-        return Layout(counts, removed)
+        return Layout(before.plus(SiteCounts.at_sites(before.size, change)), removed)
 
 
 def named(

@@ -26,8 +26,8 @@ class Staying(NodeRemoval):
 
     def _away(self) -> Iterator[tuple[int, int]]:
         """Templates and kept nodes where fewer pods of them are than before."""
-        missing = self._before.counts > read(self._trial, self._movers, self.removed).counts
-        for template, node in np.argwhere(missing & ~self.removed).tolist():
+        missing = self._before.counts.more_than(read(self._trial, self._movers, self.removed).counts)
+        for template, node, _ in missing.where(~self.removed).sites():
             if not self._meter.over():
                 yield template, node
 
@@ -36,7 +36,7 @@ class Staying(NodeRemoval):
         pods = self._movers.of(template)
         nodes = self._trial.state.node_of[pods]
         now = np.bincount(nodes, minlength=len(self.removed))
-        found: Codes = pods[(now > self._before.counts[template])[nodes]]
+        found: Codes = pods[(now > self._before.counts.row(template))[nodes]]
         return found
 
     def _comes_back(self, template: int, node: int) -> bool:

@@ -29,6 +29,8 @@ class WaveCordons:
 
     def of(self, waves: Sequence[Sequence[CertainMove]]) -> list[list[Landing]]:
         """The landings of all waves with their cordons; where no node needs one, filters are enough."""
+        if not any(one.others_cordoned for wave in waves for one in wave):
+            return [[one.landing for one in wave] for wave in waves]
         pods = [one.landing.move.pod for wave in waves for one in wave]
         timeline = EvictionTimeline.of_all(self._trial, pods)
         alone = SingleLandings(timeline, NO_PINS, while_away=False)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from planner.consolidate.certain_moves import CertainMove
@@ -34,7 +35,7 @@ class EmptyingOrder:
 
     def of(self, sequence: Sequence[CertainMove]) -> list[list[Landing]]:
         """The waves; a move that is certain only alone has one of its own."""
-        waves: list[list[CertainMove]] = []
+        waves: list[_Wave] = []
         first = 0
         last: dict[int, int] = {}
         left: dict[int, int] = {}
@@ -43,32 +44,53 @@ class EmptyingOrder:
             move = one.landing.move
             group, asked = self._group[self._trial.template(move.pod)], self._budgets.asked(move.pod)
             number = len(waves) if one.alone else max(first, last.get(group, 0), left.get(move.target, 0))
-            while any(
-                used[number, budget] >= self._budgets.allowed[budget] for budget in asked
-            ) or not self._share(one, waves[number] if number < len(waves) else ()):
+            while any(used[number, budget] >= self._budgets.allowed[budget] for budget in asked) or not (
+                number >= len(waves) or self._share(one, waves[number])
+            ):
                 number += 1
-            waves += [[] for _ in range(number + 1 - len(waves))]
-            waves[number].append(one)
+            waves += [_Wave() for _ in range(number + 1 - len(waves))]
+            waves[number].add(one, self._trial.template(move.pod))
             used.update((number, budget) for budget in asked)
             last[group] = number + 1
             left[move.source] = max(left.get(move.source, 0), number + 1)
             first = number + 1 if one.alone else first
-        return WaveCordons(self._trial).of(waves)
+        return WaveCordons(self._trial).of([wave.moves for wave in waves])
 
-    def _share(self, one: CertainMove, others: Sequence[CertainMove]) -> bool:
+    def _share(self, one: CertainMove, wave: _Wave) -> bool:
         """Whether no move of a wave comes to a node that is cordoned for another one."""
-        return all(
-            one.landing.move.target == other.landing.move.target
-            or not (self._could_take(one, other) or self._could_take(other, one))
-            for other in others
-        )
-
-    def _could_take(self, one: CertainMove, other: CertainMove) -> bool:
-        """Whether a move that leaves but one node open could come to the node of another one."""
+        target = one.landing.move.target
+        if any(
+            self._could_take(template, target) and targets != {target}
+            for template, targets in wave.cordoned.items()
+        ):
+            return False
+        if not one.others_cordoned:
+            return True
         template = self._trial.template(one.landing.move.pod)
+        return not any(node != target and self._could_take(template, node) for node in wave.targets)
+
+    def _could_take(self, template: int, node: int) -> bool:
+        """Whether a replacement for which other nodes are cordoned could come to a node."""
         if template not in self._ever_open:
             self._ever_open[template] = self._trial.ever_open(template)
-        return one.others_cordoned and bool(self._ever_open[template][other.landing.move.target])
+        return bool(self._ever_open[template][node])
+
+
+@dataclass(slots=True)
+class _Wave:
+    """Moves under way at the same time, and their targets; by template those of moves with cordons, too."""
+
+    moves: list[CertainMove] = field(default_factory=list)
+    targets: set[int] = field(default_factory=set)
+    cordoned: dict[int, set[int]] = field(default_factory=dict)
+
+    def add(self, one: CertainMove, template: int) -> None:
+        """A move of a template more."""
+        target = one.landing.move.target
+        self.moves.append(one)
+        self.targets.add(target)
+        if one.others_cordoned:
+            self.cordoned.setdefault(template, set()).add(target)
 
 
 def _groups(trial: TrialCluster) -> list[int]:

@@ -84,10 +84,8 @@ class SingleLandings:
         with self.trial.after():
             if not self.trial.attempt(move, while_away=self._while_away):
                 return None
-        only: Mask = self._timeline.problem.nodes.none.copy()
-        only[move.target] = True
         with self.trial.after():
-            return landing(move, only)
+            return landing(move, self._timeline.problem.nodes.only(move.target))
 
     def _always_pinned(self, move: Move, only: Mask) -> Landing | None:
         """The landing by a narrow pin, whether the old pod is there or has ended."""

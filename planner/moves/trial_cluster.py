@@ -122,18 +122,25 @@ class TrialCluster:
         A pin hides domains from constraints that honour affinity.  A node that is feasible only because of
         what the pin hides would violate the pod's own spec, so it is left out.
         """
-        mask = self.framework(template).feasible(self.plan(template)).mask
-        return mask if pinned is None else mask & self.open_pinned(template, pinned)
+        if pinned is None:
+            return self.framework(template).feasible(self.plan(template)).mask
+        mask = self.open_pinned(template, pinned)
+        nodes = np.flatnonzero(mask)
+        mask[nodes] = self.framework(template).accepts(self.plan(template), nodes)
+        return mask
 
     def open_pinned(self, template: int, pinned: Mask) -> Mask:
         """The nodes that pass the scheduler's filters for a pinned pod, whatever its unpinned spec says.
 
         A pin hides domains from constraints that honour affinity: overfull nodes may become feasible.
         """
-        plan, mask = self.plan(template), self.plan(template).static & pinned
+        plan = self.plan(template)
+        nodes = np.flatnonzero(plan.static & pinned)
         for plugin in plan.changing:
             refused = plugin.narrowed(plan.template, pinned)
-            mask = mask & (plugin.reject(plan.template) == 0 if refused is None else ~refused)
+            nodes = nodes[plugin.reject(plan.template, nodes) == 0 if refused is None else ~refused[nodes]]
+        mask = self.problem.nodes.none.copy()
+        mask[nodes] = True
         return mask
 
     def wants(self, template: int) -> Sequence[tuple[int, int]]:

@@ -103,6 +103,18 @@ class NodeAxis:
         """The position of each node by its identity."""
         return {id(node): position for position, node in enumerate(self.nodes)}
 
+    @cached_property
+    def _one(self) -> Mask:
+        """A mask of which `only` gives the right part."""
+        found = np.zeros(max(0, 2 * self.size - 1), np.bool_)
+        found[self.size - 1 : self.size] = True
+        found.setflags(write=False)
+        return found
+
+    def only(self, node: int) -> Mask:
+        """The mask of one node, to be read: it takes no memory of its own."""
+        return self._one[self.size - 1 - node : 2 * self.size - 1 - node]
+
     def positions_of(self, others: NodeAxis) -> Codes:
         """For each of the other nodes, all of which are here, its position."""
         return np.array([self.index[name] for name in others.names], np.int32)

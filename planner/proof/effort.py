@@ -451,9 +451,14 @@ COST_TO_SPARE = 0.003
 PARTS_THAT_STAY = (0.65, 0.8, 0.5)
 #: Up to so many pairs of a template and a node the model has all nodes at once.
 KEPT_AT_ONCE = 700
-#: Up to so many pairs nodes are taken away in six ways; on more in one, which takes 20 s on 5,000 nodes, and
-#: only where no quotas lead to at most so many times the bound: one node after the other ends at more.
-REMOVALS_AT_MOST, NEAR_ENOUGH = 1_000_000, 1.05
+#: Up to so many pairs nodes are taken away in six ways, one after the other; on more many at once,
+#: and only where no quotas lead to at most so many times the bound.  Beyond the last number that comes first:
+#: the bound may take all of the time.
+REMOVALS_AT_MOST, NEAR_ENOUGH, BULK_FIRST = 1_000_000, 1.05, 10_000_000
+#: That ends when so many times in a row fewer than this part of the nodes goes that were tried together.
+BULKS_IN_VAIN, BULK_THAT_GOES = 8, 0.01
+#: Up to so many pairs of a template and a kind there is a model for the bound of the cost.
+BOUND_OF_COST_PAIRS = 200_000
 #: Nodes of the first region of a larger cluster, of the smallest one, and how the next one grows or shrinks.
 KEPT_REGION_NODES, KEPT_LEAST_NODES, KEPT_REGION_GROWTH = 10, 6, 1.2
 #: The work on a region, the part of it for the cost, and of an exact model that for fewer moves.
@@ -465,6 +470,8 @@ EMPTYING_ROUNDS = 4
 #: The parts of the time limit after which nodes are no longer chosen, and no more waves are planned: what was
 #: planned is then played through, which takes about as long as planning it.
 CONSOLIDATION_SEARCH, CONSOLIDATION_WAVES = 0.65, 0.85
+#: So many moves times nodes are planned even if the time is over: 50,000 moves on 5,000 nodes.
+EMPTYING_LEAST = 250_000_000
 #: A pinned replacement is tried first on so many of the nodes that are open to it.
 EMPTYING_TARGETS = 4
 #: So many nodes are cordoned at most for a replacement while nodes are emptied: a script and a document with

@@ -7,6 +7,7 @@ chosen are still counted.
 
 from __future__ import annotations
 
+import gc
 import math
 import threading
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ from functools import partial
 import numpy as np
 
 from models import Cluster
+from models.collector import old_left_alone
 from models.controllers.reconcile import workloads_of
 from models.errors import InternalError
 from models.objects.annotations import EXCLUDE
@@ -160,8 +162,11 @@ def rebalance(  # noqa: PLR0913 - the options of the command
     # Waves are planned in steps of fixed size; only the clock ends that early.
     asked = MoveTask(trial, movable, protections, rules, most, meter, Meter(math.inf, whole))
 
-    task, planned = _planned(asked)
-    best, misjudged = _played_through(task, planned)
+    with old_left_alone():
+        task, planned = _planned(asked)
+        best, misjudged = _played_through(task, planned)
+        # Timelines refer to themselves; those of a large cluster hold gigabytes.
+        gc.collect()
 
     again = partial(rebalance, time_limit=effort.REMEDY_SECONDS, explain=False, clock=whole, jobs=jobs)
     options = {"max_moves": max_moves, "max_unavailable": max_unavailable, "soft": soft, "choice": choice}

@@ -37,6 +37,14 @@ class JournalOfMany(NamedTuple):
     nodes: Codes
 
 
+class JournalOfManyThatLeft(NamedTuple):
+    """One journal entry: pods of one template left their places on nodes, each the next."""
+
+    pods: list[int]
+    nodes: Codes
+    places: list[int]
+
+
 #: All that formulas over loads read of a node; see `State.load_key`.
 LoadKey = tuple[bytes, bytes, bytes]
 
@@ -60,7 +68,7 @@ class State:
         self._key_of = (-1, -1)
         self._key: LoadKey = (b"", b"", b"")
         self._log_limit = max(256, problem.nodes.size)
-        self._journal: list[JournalEntry | JournalOfMany] = []
+        self._journal: list[JournalEntry | JournalOfMany | JournalOfManyThatLeft] = []
         self._tallies: dict[Hashable, PodCounts] = {}
         self._domain_counts: ArrayCache[DomainCounts] = ArrayCache(problem.nodes.size)
         self._counted: ArrayCache[CountedNodes] = ArrayCache(problem.nodes.size)
@@ -184,6 +192,19 @@ class State:
         node = int(self.node_of[pod])
         self._journal.append(JournalEntry(pod, node, False, self._leave(pod, node)))
 
+    def unbind_all(self, pods: list[int]) -> None:
+        """Take pods of one template off their nodes."""
+        if not pods:
+            return
+        nodes, places = self.node_of[pods], []
+        for pod, node in zip(pods, nodes.tolist(), strict=True):
+            on = self.pods_on[node]
+            places.append(on.index(pod))
+            del on[places[-1]]
+        self.node_of[pods] = -1
+        self._count_all(pods[0], nodes, -1)
+        self._journal.append(JournalOfManyThatLeft(pods, nodes, places))
+
     def load(self, template: int, pods: Ints) -> None:
         """Count so many pods more of a template on every node, or fewer, without saying which pods they are.
 
@@ -207,6 +228,9 @@ class State:
             if isinstance(step, JournalOfMany):
                 for pod, node in zip(step.pods, step.nodes.tolist(), strict=True):
                     yield pod, node, True
+            elif isinstance(step, JournalOfManyThatLeft):
+                for pod, node in zip(step.pods, step.nodes.tolist(), strict=True):
+                    yield pod, node, False
             else:
                 yield step.pod, step.node, step.came
 
@@ -216,6 +240,8 @@ class State:
             step = self._journal.pop()
             if isinstance(step, JournalOfMany):
                 self._leave_all(step.pods, step.nodes)
+            elif isinstance(step, JournalOfManyThatLeft):
+                self._come_again(step)
             elif step.came:
                 self._leave(step.pod, step.node)
                 self.claims.forget(step.detail)
@@ -237,6 +263,14 @@ class State:
         del self.pods_on[node][place]
         self._count(pod, node, -1)
         return place
+
+    def _come_again(self, step: JournalOfManyThatLeft) -> None:
+        """Put pods back to the places that they left, the last one first."""
+        self.node_of[step.pods] = step.nodes
+        left = zip(step.pods, step.nodes.tolist(), step.places, strict=True)
+        for pod, node, place in reversed([*left]):
+            self.pods_on[node].insert(place, pod)
+        self._count_all(step.pods[0], step.nodes, 1)
 
     def _leave_all(self, pods: list[int], nodes: Codes) -> None:
         """Take off the last pods that came."""

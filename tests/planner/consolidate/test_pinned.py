@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from planner import consolidate
 from planner.consolidate.emptying import Emptying
 from planner.consolidate.layout import Layout
 from planner.consolidate.setting import ConsolidationQuestion, Setting
+from planner.consolidate.site_counts import SiteCounts
 from planner.documents.consolidation import ConsolidationPlan
 from planner.problem.problem import Problem
 from planner.proof.clock import Clock
@@ -111,9 +113,10 @@ def test_a_layout_is_carried_out_when_the_time_is_over() -> None:
     found = cluster(node("n1"), node("n2"), owned("web-1", "n1"), owned("web-2", "n2"), owned("web-3", "n2"))
     setting = Setting.of(ConsolidationQuestion(found), {})
     before = setting.before
-    counts, removed = before.counts.copy(), before.removed.copy()
-    counts[:, 1] += counts[:, 0]
-    counts[:, 0], removed[0] = 0, True
+    removed = before.removed.copy()
+    present = before.counts
+    counts = SiteCounts.of(2, present.templates, np.ones_like(present.nodes), present.numbers)
+    removed[0] = True
     over = Meter(0, Clock(0))
     emptying = Emptying(setting.trial, setting.movable, before, over, pins=True)
     emptied = emptying.of(Layout(counts, removed), setting.removable.cost)

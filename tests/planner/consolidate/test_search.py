@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planner.consolidate.bound import CostBound, cost_bound, is_modelled
+from planner.consolidate.bound import CostBound, cost_bound, is_modelled, room_bound
+from planner.consolidate.bulk_removal import BulkRemoval
 from planner.consolidate.distribution import Distribution
 from planner.consolidate.greedy import NodeRemoval
 from planner.consolidate.layout import Limits, Reserve, first_layout, moves_to, read
@@ -120,6 +121,44 @@ def test_quotas_of_kinds_lead_to_layouts_that_hold_every_pod(
             cheaper += tried.removable.cost(removal.removed) < tried.removable.cost(before.removed)
             tried.trial.state.rollback(mark)
     assert cheaper, "no quotas lead anywhere"
+
+
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(5))
+def test_many_nodes_taken_away_at_once_leave_every_pod_a_place(
+    seed: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the largest clusters: what held before holds still, and some nodes go."""
+    monkeypatch.setattr(effort, "REMOVALS_AT_MOST", 0)
+    monkeypatch.setattr(effort, "KEPT_AT_ONCE", 0)
+    seed, gone = seeds.fresh() if seed is None else seed, 0
+    for case in cases(seed, seeds.tries(12)):
+        tried, (cost, _) = Tried(case, work=1.0), case.least()
+        before = first_layout(tried.problem, tried.movable)
+        mark = tried.trial.state.mark()
+        removal = BulkRemoval(tried.trial, tried.movable, tried.removable, Limits(), tried.meter)
+        removal.run_in_bulk()
+        layout = read(tried.trial, tried.movable, removal.removed)
+        places = tried.places(FoundLayout(before, (), layout, 0, CostBound(0)))
+        assert case.holds(places), case
+        assert not removal.removed[places].any(), case
+        assert tried.removable.cost(removal.removed) >= cost, case
+        gone += int(removal.removed.sum())
+        tried.trial.state.rollback(mark)
+    assert gone, "no node ever goes"
+
+
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(6))
+def test_the_bound_of_room_is_never_above_the_truth(seed: int | None) -> None:
+    """Nor above that of the model, which knows of more."""
+    seed, any_known = seeds.fresh() if seed is None else seed, False
+    for case in cases(seed, seeds.tries(12)):
+        tried, (cost, _) = Tried(case), case.least()
+        before = first_layout(tried.problem, tried.movable)
+        least = room_bound(tried.trial, tried.movable, tried.removable)
+        bound = cost_bound(tried.trial, tried.movable, tried.removable, before, tried.meter)
+        assert least <= bound.cost <= cost, case
+        any_known |= least > tried.removable.fixed_cost
+    assert any_known, "the bound never says anything"
 
 
 @pytest.mark.parametrize("seed", seeds.given_and_fresh(3))

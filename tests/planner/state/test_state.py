@@ -35,6 +35,9 @@ def shake(state: State, choose: random.Random, times: int) -> Iterator[None]:
                 coming = alike[state.node_of[alike] < 0].tolist()
                 nodes = [choose.randrange(state.problem.nodes.size) for _ in coming]
                 state.bind_all(coming, np.array(nodes, np.intp))
+            case 3 if state.node_of[number] >= 0:
+                alike = state.problem.pods_of(int(state.problem.template_of[number]))
+                state.unbind_all(alike[state.node_of[alike] >= 0].tolist())
             case _ if state.node_of[number] < 0:
                 state.bind(number, choose.randrange(state.problem.nodes.size))
             case _:
