@@ -35,6 +35,13 @@ Force = Annotated[
     bool,
     typer.Option("--force", help="Evict pods without a controller, too, as kubectl drain does with --force."),
 ]
+DeleteEmptydirData = Annotated[
+    bool,
+    typer.Option(
+        "--delete-emptydir-data",
+        help="Evict pods with emptyDir volumes, too, and delete their data, as kubectl drain does with it.",
+    ),
+]
 
 
 def drain(
@@ -46,6 +53,7 @@ def drain(
     at_once: AtOnce = 1,
     surge: Surge = 0,
     force: Force = False,
+    delete_emptydir_data: DeleteEmptydirData = False,
     no_preemption: options.NoPreemption = False,
     junit: options.JUnit = None,
     output: options.ScriptFormat = None,
@@ -62,8 +70,9 @@ def drain(
     PodDisruptionBudget allows, and its replacement lands where the scheduler puts it. A node whose
     budget allows nothing is tried again after the others; what frees it then is tried out and told.
 
-    Pods without a controller block their node unless --force is given. Pods that do not end once they are
-    evicted block it as well: on nodes that are not ready or unreachable, and those with finalizers.
+    Pods without a controller block their node unless --force is given, and pods with emptyDir volumes unless
+    --delete-emptydir-data is. Pods that do not end once they are evicted block it as well: on nodes that are
+    not ready or unreachable, and those with finalizers.
 
     Pods of Jobs are evicted like others, and to a Job that is a failure unless its podFailurePolicy ignores
     it: what becomes of each Job is told.
@@ -87,6 +96,7 @@ def drain(
             at_once=at_once,
             surge=surge,
             force=force,
+            delete_emptydir_data=delete_emptydir_data,
             preemption=not no_preemption,
             stop_event=stop_requested,
         )

@@ -223,6 +223,17 @@ class Pod(NamespacedObject):
         return any(item.type == "Ready" and item.status == "True" for item in self.status.conditions)
 
     @property
+    def is_starting(self) -> bool:
+        """Whether it is bound and its node has not started it yet, as images are pulled or volumes wait.
+
+        Pods written by hand have no status: they count as running.  Snapshots once left the phase out where
+        it is Pending, but not that the pod was scheduled.
+        """
+        told = "phase" in self.status.model_fields_set
+        told = told or any(item.type == "PodScheduled" for item in self.status.conditions)
+        return bool(self.node_name) and told and self.status.phase == "Pending"
+
+    @property
     def ready_since(self) -> datetime | None:
         """Since when it is ready, where that is known."""
         ready = (item for item in self.status.conditions if item.type == "Ready" and item.status == "True")
@@ -250,6 +261,11 @@ class Pod(NamespacedObject):
         """Whether its node has refused the resources that its spec asks for now."""
         pending = (item for item in self.status.conditions if item.type == "PodResizePending")
         return any(item.reason == "Infeasible" for item in pending)
+
+    @property
+    def has_scratch_data(self) -> bool:
+        """Whether it has an emptyDir volume, whose content is deleted with it."""
+        return any(volume.empty_dir is not None for volume in self.spec.volumes)
 
     @property
     def is_mirror(self) -> bool:

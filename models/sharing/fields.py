@@ -56,7 +56,7 @@ class ReadField:
 
 
 #: Whether these are set, or left to their defaults, makes a difference to some plugin.
-_SAID = {"namespace", "parallelism", "preemption_policy", "replicas", "status"}
+_SAID = {"namespace", "parallelism", "phase", "preemption_policy", "replicas", "status"}
 #: Fields whose texts are words of Kubernetes, of a vendor, keys or identities.
 _FIXED = {
     "action",

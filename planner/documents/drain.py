@@ -30,23 +30,38 @@ class DrainStep(DocumentPart):
     """The evictions in their order; none for a node that has only pods that stay."""
 
 
-Reason = Literal["Budget", "NoController", "NodeNotReady", "Finalizer", "Terminating"]
+Reason = Literal["Budget", "NoController", "LocalStorage", "NodeNotReady", "Finalizer", "Terminating"]
+
+
+class StayingPod(DocumentPart):
+    """A pod that stays on a drained node, why it does, and what lets it go."""
+
+    pod: str
+    """The pod."""
+    message: str
+    """What the eviction API (`Budget`) or kubectl drain (`NoController`, `LocalStorage`) says, or why the pod
+    does not end."""
+    reason: Reason = "Budget"
+    """Why it stays."""
+    fixes: tuple[Fix, ...] = ()
+    """What lets it go, each tried out; others may still keep the node."""
 
 
 class BlockedNode(DocumentPart):
-    """A node that is not empty in the end: a pod that stays, why it does, and what frees the node."""
+    """A node that is not empty in the end: the pods that stay, why they do, and what frees the node."""
 
     node: str
     """The node."""
     pod: str
     """The first pod that stays."""
     message: str
-    """What the eviction API (`Budget`) or kubectl drain (`NoController`) says, or why the pod does not end.
-    """
+    """What is said about that pod, as in `pods`."""
     reason: Reason = "Budget"
-    """Why it stays."""
+    """Why that pod stays."""
     fixes: tuple[Fix, ...] = ()
     """What frees the node, each tried out."""
+    pods: tuple[StayingPod, ...] = ()
+    """All pods that stay, the first one too."""
 
 
 class DrainedJob(DocumentPart):

@@ -64,15 +64,15 @@ class Budgets:
     def asked(self, pod: int) -> tuple[int, ...]:
         """The budgets that the eviction of a pod is counted against.
 
-        None for an unready pod that is Pending or whose only budget lets it go: with AlwaysAllow, or
-        while enough others are healthy.
+        None for a pod that is Pending, nor for one that is not ready and whose only budget lets it go: with
+        AlwaysAllow, or while enough others are healthy.
         """
         covering, found = self.of(pod), self._problem.pods[pod]
+        if found.is_starting:
+            return ()
         if not covering or _is_ready(found):
             return covering
-        starting = "phase" in found.status.model_fields_set and found.status.phase == "Pending"
-        alone = len(covering) == 1 and self._lets_unhealthy_go(covering[0])
-        return () if starting or alone else covering
+        return () if len(covering) == 1 and self._lets_unhealthy_go(covering[0]) else covering
 
     def why_not(self, pod: int) -> str:
         """Why the eviction API refuses a pod now, if so."""
@@ -92,6 +92,10 @@ class Budgets:
         for number, found in members.items():
             if len(found) > self.allowed[number]:
                 yield frozenset(found), self.allowed[number]
+
+    def desired(self, number: int) -> int:
+        """How many pods a budget wants to be healthy."""
+        return self._health[number][1]
 
     def _lets_unhealthy_go(self, number: int) -> bool:
         """Whether a pod that is not ready may be evicted whatever else the budget allows."""
@@ -135,7 +139,7 @@ def _desired(budget: PodDisruptionBudget, pods: int) -> int:
 
 def _is_healthy(pod: Pod) -> bool:
     """Whether a pod runs and is ready, as far as the snapshot says."""
-    return bool(pod.node_name) and not pod.is_terminating and _is_ready(pod)
+    return bool(pod.node_name) and not pod.is_terminating and not pod.is_starting and _is_ready(pod)
 
 
 def _is_ready(pod: Pod) -> bool:

@@ -27,7 +27,7 @@ def is_tied(pod: Pod) -> bool:
 
 def has_local_storage(pod: Pod) -> bool:
     """Whether the pod has an emptyDir or hostPath volume, whose data an eviction would lose."""
-    return any(volume.empty_dir is not None or volume.host_path is not None for volume in pod.spec.volumes)
+    return pod.has_scratch_data or any(item.host_path is not None for item in pod.spec.volumes)
 
 
 def asks_to_stay(pod: Pod) -> bool:

@@ -53,7 +53,7 @@ def hindrances(what: str, cluster: Cluster, gone: Sequence[Pod]) -> Iterator[str
     """Notes about what `kubectl drain` would ask for, or wait for, before it evicts these pods."""
     for note in bare_pods(what, gone):
         yield f"{note} (kubectl drain needs --force)"
-    scratch = [pod.key for pod in gone if any(volume.empty_dir for volume in pod.spec.volumes)]
+    scratch = [pod.key for pod in gone if pod.has_scratch_data]
     if scratch:
         yield (
             f"{what}: {_pods(len(scratch))} with emptyDir volumes, whose content is lost: "

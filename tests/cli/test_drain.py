@@ -4,7 +4,9 @@ import gzip
 import json
 from pathlib import Path
 
-from tests.builders import node, pod
+import pytest
+
+from tests.builders import budget, node, pod
 from tests.cli.conftest import Planner
 from tests.cli.manifests import write
 from tests.planner.eviction.jobs import job, of_job
@@ -59,3 +61,55 @@ def test_a_job_that_fails_by_it_is_1(planner: Planner, tmp_path: Path) -> None:
     path = write(tmp_path / "d.json", node("n1"), node("n2"), job(parallelism=1, backoffLimit=1), *pods)
     ended = planner("drain", "n1", "-f", path)
     assert (ended.code, "loses retries: 0 of 1 left" in ended.out) == (0, True)
+
+
+def test_pods_whose_scratch_data_would_be_lost_are_1_and_make_no_script(
+    planner: Planner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What went wrong: the script evicted them, and their data went without a word; kubectl drain refuses."""
+    monkeypatch.setenv("COLUMNS", "200")
+    scratch = [{"name": "scratch", "emptyDir": {}}]
+    pods = [pod(name, "a1", owner="ReplicaSet/set", volumes=scratch) for name in ("x", "y")]
+    for item in pods:
+        item["metadata"]["uid"] = item["metadata"]["name"]
+    path = write(tmp_path / "c.json", node("a1"), node("b1"), *pods)
+    words = "cannot delete Pods with local storage (use --delete-emptydir-data to override)"
+    ended = planner("drain", "a1", "-f", path)
+    assert (ended.code, ended.out.splitlines()[2:4]) == (
+        1,
+        ["a1 is not emptied: 2 pods stay.", f"  {words}: default/x, default/y"],
+    )
+    assert f"Node/a1%3A drain::{words}" in planner("drain", "a1", "-f", path, "-o", "github").out
+    refused = planner("drain", "a1", "-f", path, "-o", "script")
+    assert (refused.code, refused.out) == (2, "")
+    assert f"a1: {words}: default/x, default/y" in refused.err
+    ended = planner("drain", "a1", "-f", path, "--delete-emptydir-data")
+    assert ended.code == 0
+    assert "default/x and 1 more have emptyDir volumes" in ended.err
+    script = planner("drain", "a1", "-f", path, "--delete-emptydir-data", "-o", "script")
+    assert "its emptyDir data is deleted" in script.out
+
+
+def test_every_pod_that_blocks_a_node_is_told(
+    planner: Planner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those with the same cause in one line, each cause with what lets its pods go."""
+    monkeypatch.setenv("COLUMNS", "200")
+    pods = [pod(f"{app}-{n}", "a1", app=app, owner=f"ReplicaSet/{app}") for app in "cd" for n in range(2)]
+    budgets = [budget("c", "c", 0, maxUnavailable=0), budget("d", "d", 0), budget("e", "d", 0)]
+    path = write(tmp_path / "c.json", node("a1"), node("b1"), *pods, *budgets)
+    ended = planner("drain", "a1", "-f", path)
+    told = ended.out.splitlines()
+    assert told[2:4] == [
+        "a1 is not emptied: 4 pods stay.",
+        "  default/c-0, default/c-1: Cannot evict pod as it would violate the pod's disruption budget. "
+        "The disruption budget c allows none now.",
+    ]
+    assert " 1. PodDisruptionBudget c with maxUnavailable 1" in told
+    assert (
+        "  default/d-0, default/d-1: This pod has more than one PodDisruptionBudget, which the eviction "
+        "subresource does not support." in told
+    )
+    (row,) = json.loads(planner("drain", "a1", "-f", path, "-o", "json").out)["blocked"]
+    assert [item["pod"] for item in row["pods"]] == [f"default/{app}-{n}" for app in "cd" for n in range(2)]
+    assert row["pod"] == "default/c-0"

@@ -320,7 +320,7 @@ def is_ready(pod: Object) -> bool:
     """Whether it runs, was not told to stop, and nothing says that it is not ready."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
     said = next((item["status"] for item in conditions if item["type"] == "Ready"), "True")
-    return bool(pod["spec"].get("nodeName")) and is_live(pod) and said == "True"
+    return bool(pod["spec"].get("nodeName")) and is_live(pod) and not is_starting(pod) and said == "True"
 
 
 def healthy_and_desired(budget: Object, pods: Iterable[Object]) -> tuple[int, int]:

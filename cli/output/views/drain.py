@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cli.output.blocks import Block, Section, Sentence, Table, VerdictBlock, rows_of, section
 from cli.output.page import MANY_ROWS, Page, counted
+from cli.output.staying_pods import alike, staying
 from cli.output.views.explanation import fix_blocks
 from cli.output.views.verdict import paragraphs
-from planner.documents.drain import BlockedNode, DrainedJob, DrainPlan, DrainStep
+from planner.documents.drain import BlockedNode, DrainedJob, DrainPlan, DrainStep, StayingPod
+from planner.documents.explanation import Fix
 
 #: So many nodes that pods of one node go to are named.
 _MOST_NAMES = 4
@@ -75,11 +77,22 @@ def _lands(step: DrainStep, page: Page) -> str:
 
 
 def _blocked(row: BlockedNode, page: Page) -> Iterator[Block]:
-    yield Sentence(f"{row.node} is not emptied: {row.pod} stays.", "bad")
-    yield Sentence(row.message, indent=2)
-    if not row.fixes and row.reason == "Budget":
+    """The pods that stay, those with the same cause together, and what frees the node, or else each pod."""
+    told = row.pod if len(row.pods) == 1 else counted(len(row.pods), "pod")
+    yield Sentence(f"{row.node} is not emptied: {told} stay{'s' if len(row.pods) == 1 else ''}.", "bad")
+    groups = [*alike(row)]
+    for several in groups:
+        yield Sentence(several[0].message if len(row.pods) == 1 else staying(several), indent=2)
+        if not row.fixes:
+            yield from _fixes(several[0], several[0].fixes, page)
+    if row.fixes:
+        yield from _fixes(row, row.fixes, page)
+
+
+def _fixes(row: BlockedNode | StayingPod, fixes: Sequence[Fix], page: Page) -> Iterator[Block]:
+    if not fixes and row.reason == "Budget":
         yield Sentence("Neither one more replica nor another budget frees it.", indent=2)
-    for number, fix in enumerate(row.fixes, start=1):
+    for number, fix in enumerate(fixes, start=1):
         yield from fix_blocks(number, fix.model_copy(update={"node": ""}), page)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from models import Cluster
 from models.errors import InputError
 from models.objects.workload import Job
 from planner.audit.spread_counts import SpreadCounts, take
-from planner.documents.drain import BlockedNode, DrainedJob, DrainEviction, DrainPlan, DrainStep
+from planner.documents.drain import BlockedNode, DrainedJob, DrainEviction, DrainPlan, DrainStep, StayingPod
 from planner.documents.move_plan import Balance
 from planner.documents.plan import PendingReason, SpreadChange
 from planner.eviction import job_notes
@@ -26,7 +26,7 @@ from planner.proof.effort import STANDARD, DrainEffort, Effort
 from planner.simulation.drain import held
 from planner.simulation.drain.allowances import Allowances
 from planner.simulation.drain.fixes import Fixes
-from planner.simulation.drain.held import Fates, Held
+from planner.simulation.drain.held import Fates, Held, Overrides
 from planner.simulation.drain.play import RESTLESS, Drain, Drained, pods_to_go
 from planner.simulation.drain.simulation import DrainSimulation
 from planner.simulation.rollout.cluster_simulation import ClusterSimulation
@@ -46,6 +46,7 @@ def drain(
     at_once: int = 1,
     surge: int = 0,
     force: bool = False,
+    delete_emptydir_data: bool = False,
     preemption: bool = True,
     fixes: bool = True,
     effort: Effort = STANDARD,
@@ -55,14 +56,16 @@ def drain(
 
     Where a pod blocks a node or stays pending, or a constraint ends worse, other orders are tried, and
     changes that free a blocked node; with `fixes` False neither.  Pods without a controller are evicted with
-    `force` alone, and else block their nodes.  When `stop_event` is set, no more is tried.
+    `force` alone, those with emptyDir volumes with `delete_emptydir_data` alone, and else block their nodes.
+    When `stop_event` is set, no more is tried.
     """
     if not nodes:
         raise InputError(["there is no node to drain"])
     known = {node.name for node in cluster.nodes}
     grown = cordon(_with_surge(cluster, nodes, surge), *nodes)
     # Whether a change frees a node is asked of the order that was asked for.
-    run = DrainRun(grown, nodes, at_once, effort.drain, force=force, preemption=preemption)
+    overrides = Overrides(force, delete_emptydir_data)
+    run = DrainRun(grown, nodes, at_once, effort.drain, overrides, preemption=preemption)
     plan = run.best(stop_event, others=fixes)
     plan = plan.model_copy(
         update={"surge": tuple(node.name for node in grown.nodes if node.name not in known)}
@@ -70,8 +73,8 @@ def drain(
     if not (fixes and plan.blocked):
         return plan
 
-    def still_blocked(changed: Cluster) -> frozenset[str]:
-        """The nodes that are not emptied in a changed cluster."""
+    def still_there(changed: Cluster) -> frozenset[str]:
+        """The nodes that are not emptied in a changed cluster, and the pods that stay."""
         looking_for("what frees blocked nodes")
         again = drain(
             changed,
@@ -79,19 +82,17 @@ def drain(
             at_once=at_once,
             surge=surge,
             force=force,
+            delete_emptydir_data=delete_emptydir_data,
             preemption=preemption,
             fixes=False,
             effort=effort,
         )
-        return frozenset(row.node for row in again.blocked)
+        return frozenset(name for row in again.blocked for name in (row.node, *(p.pod for p in row.pods)))
 
     most = max(1, effort.drain.pods_of_fixes // max(1, run.size))
-    fixes_of = Fixes(cluster, still_blocked, most, stop_event)
-    freed = [
-        row.model_copy(update={"fixes": tuple(fixes_of.freeing(row))}) if row.reason == "Budget" else row
-        for row in plan.blocked
-    ]
-    return plan.model_copy(update={"blocked": tuple(freed), "notes": (*plan.notes, *fixes_of.notes())})
+    fixes_of = Fixes(cluster, still_there, most, stop_event)
+    freed = tuple(fixes_of.told(plan.blocked))
+    return plan.model_copy(update={"blocked": freed, "notes": (*plan.notes, *fixes_of.notes())})
 
 
 def _with_surge(cluster: Cluster, nodes: Sequence[str], surge: int) -> Cluster:
@@ -134,8 +135,8 @@ class DrainRun:
         nodes: Sequence[str],
         at_once: int,
         effort: DrainEffort,
+        overrides: Overrides,
         *,
-        force: bool,
         preemption: bool,
     ) -> None:
         self._effort = effort
@@ -147,10 +148,15 @@ class DrainRun:
         self._doubled = self._problem.with_leaving(self._moving)
         self._controllers = Controllers(self._problem, jobs=True)
         endless = {one[0]: one for one in held.without_end(self._problem, self._moving)}
+        refused = [
+            one for pods in self._going.values() for one in held.refused(self._problem, pods, overrides)
+        ]
+        stuck = held.stuck(self._problem, self._numbers)
         self._fates = Fates(
             {*_for_good(self._controllers, self._moving), *self._unreplaced(endless)},
             endless,
-            self._held_nodes([*endless.values()], force),
+            self._by_node([*refused, *stuck, *endless.values()]),
+            {*self._by_node(refused)},
         )
 
     @property
@@ -158,16 +164,12 @@ class DrainRun:
         """How many pods are to go."""
         return len(self._moving)
 
-    def _held_nodes(self, endless: Sequence[Held], force: bool) -> dict[int, Held]:
-        """The nodes that are not empty in the end whatever budgets allow, each with a pod that stays."""
-        found: dict[int, Held] = {}
-        for node in self._numbers:
-            refused = None if force else held.unasked(self._problem, self._going[node])
-            if refused is not None:
-                found[node] = refused
-        for one in (*held.stuck(self._problem, self._numbers), *endless):
-            found.setdefault(int(self._problem.node_of[one[0]]), one)
-        return found
+    def _by_node(self, staying: Iterable[Held]) -> dict[int, list[Held]]:
+        """The nodes of some pods, each with its pods among them; a pod is there once."""
+        found: dict[int, dict[int, Held]] = defaultdict(dict)
+        for one in staying:
+            found[int(self._problem.node_of[one[0]])].setdefault(one[0], one)
+        return {node: [*pods.values()] for node, pods in found.items()}
 
     def _unreplaced(self, endless: Iterable[int]) -> Iterator[int]:
         """Pods of StatefulSets that do not end: their names are not free, so nothing comes in their place."""
@@ -242,7 +244,7 @@ class DrainRun:
             notes=(
                 *self._cluster.notes,
                 *problem.notes,
-                *_forced(problem, evicted),
+                *_overridden(problem, evicted),
                 *_not_made_again(problem, self._controllers, evicted),
                 *job_notes.lost([item for item in impacts if item[1].outcome == "Fails"]),
                 *job_notes.presumed(impacts),
@@ -253,12 +255,20 @@ class DrainRun:
         return plan, simulation.preempted[already:]
 
 
-def _forced(problem: Problem, moving: Sequence[int]) -> Iterator[str]:
-    """What `kubectl drain` does only with --force: pods that nothing makes again."""
-    bare = [problem.pods[pod].key for pod in moving if problem.pods[pod].metadata.controller is None]
-    if bare:
+def _overridden(problem: Problem, evicted: Sequence[int]) -> Iterator[str]:
+    """What `kubectl drain` does only when told to: pods that nothing makes again, data that is lost."""
+    if bare := held.without_controller(problem, evicted):
         more = f" and {len(bare) - 1} more have" if len(bare) > 1 else " has"
-        yield f"{bare[0]}{more} no controller: kubectl drain asks for --force, nothing makes such pods again"
+        yield (
+            f"{problem.pods[bare[0]].key}{more} no controller: kubectl drain asks for --force, nothing makes "
+            "such pods again"
+        )
+    if scratch := held.with_scratch_data(problem, evicted):
+        more = f" and {len(scratch) - 1} more have" if len(scratch) > 1 else " has"
+        yield (
+            f"{problem.pods[scratch[0]].key}{more} emptyDir volumes: kubectl drain asks for "
+            "--delete-emptydir-data, their content is lost"
+        )
 
 
 def _for_good(controllers: Controllers, moving: Sequence[int]) -> Iterator[int]:
@@ -333,9 +343,18 @@ def _steps(problem: Problem, simulation: ClusterSimulation, found: Drained) -> I
 
 
 def _blocked(problem: Problem, found: Drained) -> Iterator[BlockedNode]:
-    for node, (pod, reason, message) in found.stuck.items():
+    for node, staying in found.stuck.items():
+        pods = [
+            StayingPod(pod=problem.pods[pod].key, message=message, reason=reason)
+            for pod, reason, message in staying
+        ]
+        first = pods[0]
         yield BlockedNode(
-            node=problem.nodes.names[node], pod=problem.pods[pod].key, message=message, reason=reason
+            node=problem.nodes.names[node],
+            pod=first.pod,
+            message=first.message,
+            reason=first.reason,
+            pods=tuple(pods),
         )
 
 

@@ -35,18 +35,26 @@ class Allowances:
     def refusal(self, simulation: ClusterSimulation, pod: int) -> str:
         """Why the eviction API refuses the pod now; empty when it does not."""
         covering = self._of[pod]
+        if not covering or self._is_pending(simulation, pod):
+            return ""
         if len(covering) > 1:
             return _TWO
-        if not covering or int(simulation.scheduler.state.node_of[pod]) < 0:
-            return ""
-        budget = self._budgets.budgets[covering[0]]
         left = self._left[covering[0]]
-        if not simulation.ready[pod]:
-            always = budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow"
-            return "" if always or left >= 0 else _TOO_MANY
-        if left > 0:
+        if left > 0 or not (simulation.ready[pod] or self._keeps_unhealthy(covering[0], left)):
             return ""
         return f"{_TOO_MANY} {self._needs(covering[0], left)}"
+
+    @staticmethod
+    def _is_pending(simulation: ClusterSimulation, pod: int) -> bool:
+        """Whether the pod has no node, or has not started on the one that it was bound to."""
+        bound = int(simulation.scheduler.state.node_of[pod]) >= 0
+        return not bound or (simulation.problem.pods[pod].is_starting and not simulation.ready[pod])
+
+    def _keeps_unhealthy(self, number: int, left: int) -> bool:
+        """Whether a budget with nothing left refuses also a pod that runs and is not ready."""
+        if self._budgets.budgets[number].spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
+            return False
+        return left < 0 or self._budgets.desired(number) == 0
 
     def _needs(self, number: int, left: int) -> str:
         """The cause that the eviction API names."""
@@ -67,7 +75,3 @@ class Allowances:
         """A pod became ready."""
         for number in self._of.get(pod, ()):
             self._left[number] += 1
-
-    def budgets_of(self, pod: int) -> list[str]:
-        """The budgets over a pod, as `namespace/name`."""
-        return [self._budgets.budgets[number].key for number in self._of[pod]]

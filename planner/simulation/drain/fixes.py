@@ -6,17 +6,19 @@ One change is tried out once for all nodes that it may free.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TypeVar
 
 from models import Cluster
 from models.objects.pod import Pod
-from planner.documents.drain import BlockedNode
+from planner.documents.drain import BlockedNode, StayingPod
 from planner.documents.explanation import Fix, FixChange
 from planner.proof.clock import is_stop_requested
 from planner.whatif.letting_go import Changed, another_budget, one_replica_more
 
-#: The nodes that are not emptied in a changed cluster.
-StillBlocked = Callable[[Cluster], frozenset[str]]
+_Row = TypeVar("_Row", BlockedNode, StayingPod)
+#: The nodes that are not emptied in a changed cluster, and the pods that stay on them.
+StillThere = Callable[[Cluster], frozenset[str]]
 
 
 class Fixes:
@@ -25,35 +27,46 @@ class Fixes:
     def __init__(
         self,
         cluster: Cluster,
-        still_blocked: StillBlocked,
+        still_there: StillThere,
         most: int,
         stop_event: threading.Event | None = None,
     ) -> None:
         """At most so many changes are tried out, and none once `stop_event` is set."""
-        self._cluster, self._still_blocked = cluster, still_blocked
+        self._cluster, self._still_there = cluster, still_there
         self._most, self._stop_event = most, stop_event
         self._pods = {pod.key: pod for pod in cluster.pods}
-        self._blocked: dict[Hashable, frozenset[str]] = {}
+        self._tried: dict[Hashable, frozenset[str]] = {}
         self._untried: set[Hashable] = set()
 
-    def freeing(self, row: BlockedNode) -> Iterator[Fix]:
-        """The changes after which the node can be drained."""
-        pod = self._pods[row.pod]
+    def told(self, rows: Iterable[BlockedNode]) -> Iterator[BlockedNode]:
+        """The same nodes with what frees them, and with what lets each of their pods go."""
+        # Where not all can be tried out, it is for a pod of every node.
+        rows = [self._with_fixes(row, row.node) for row in rows]
+        for row in rows:
+            yield row.model_copy(update={"pods": tuple(self._with_fixes(pod, pod.pod) for pod in row.pods)})
+
+    def _with_fixes(self, row: _Row, name: str) -> _Row:
+        """A row of the document with the changes about its pod after which that node, or pod, is away."""
+        fixes = self._freeing(row.pod, name) if row.reason == "Budget" else ()
+        return row.model_copy(update={"fixes": tuple(fixes)})
+
+    def _freeing(self, key: str, name: str) -> Iterator[Fix]:
+        pod = self._pods[key]
         for offered in (one_replica_more, another_budget):
             for changed, change in offered(self._cluster, pod):
-                if self._is_free(changed, change, pod, row.node):
-                    yield Fix(changes=(change,), node=row.node)
+                if self._is_free(changed, change, pod, name):
+                    yield Fix(changes=(change,), node=pod.node_name or "")
 
-    def _is_free(self, changed: Changed, change: FixChange, pod: Pod, node: str) -> bool:
+    def _is_free(self, changed: Changed, change: FixChange, pod: Pod, name: str) -> bool:
         # A replica counts for the budgets that cover the pod.
         covering = tuple(item.key for item in self._cluster.pod_disruption_budgets if item.covers(pod))
         key = change.namespace, change.target, change.summary, covering
-        if key not in self._blocked:
-            if len(self._blocked) >= self._most or is_stop_requested(self._stop_event):
+        if key not in self._tried:
+            if len(self._tried) >= self._most or is_stop_requested(self._stop_event):
                 self._untried.add(key)
                 return False
-            self._blocked[key] = self._still_blocked(changed())
-        return node not in self._blocked[key]
+            self._tried[key] = self._still_there(changed())
+        return name not in self._tried[key]
 
     def notes(self) -> Iterator[str]:
         """What is to be said where not all was tried out."""
@@ -61,6 +74,6 @@ class Fixes:
             yield "stopped: not all was tried out that could free a node"
         elif self._untried:
             yield (
-                f"of {len(self._blocked) + len(self._untried)} changes that could free a node "
-                f"{len(self._blocked)} were tried out: each is as long a drain as this one"
+                f"of {len(self._tried) + len(self._untried)} changes that could free a node "
+                f"{len(self._tried)} were tried out: each is as long a drain as this one"
             )

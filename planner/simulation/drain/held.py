@@ -1,12 +1,13 @@
 """What keeps a node from becoming empty whatever budgets allow: pods not asked, and pods that do not end.
 
-kubectl drain evicts nothing on a node with pods without a controller unless it is told to `--force`.  An
-eviction marks a pod as Terminating; its kubelet ends it, and then it stays until no finalizer is left.
+kubectl drain evicts nothing on a node with pods that are lost for good unless it is told to `--force`, and
+nothing on one with pods whose data is lost unless it is told to `--delete-emptydir-data`.  An eviction marks
+a pod as Terminating; its kubelet ends it, and then it stays until no finalizer is left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -28,8 +29,20 @@ class Fates:
     """Pods in whose place nothing comes."""
     endless: Mapping[int, Held] = field(default_factory=dict)
     """Pods that stay Terminating."""
-    nodes: Mapping[int, Held] = field(default_factory=dict)
-    """Nodes that are not empty in the end; without --force some are not asked at all."""
+    nodes: Mapping[int, Sequence[Held]] = field(default_factory=dict)
+    """Nodes that are not empty in the end, each with the pods that stay."""
+    unasked: Collection[int] = ()
+    """Those of them on which nothing is evicted at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What kubectl drain refuses unless it is told to do it all the same."""
+
+    force: bool = False
+    """Evict pods without a controller."""
+    delete_emptydir_data: bool = False
+    """Evict pods with emptyDir volumes."""
 
 
 _SICK = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
@@ -38,18 +51,35 @@ _OWN_FINALIZERS = {"batch.kubernetes.io/job-tracking", "foregroundDeletion", "or
 #: A pod is deleted at this time at the latest; kubelets are a little late.
 _LATE = timedelta(seconds=30)
 _MOST_NAMED = 3
+#: What kubectl drain says.
+_LOCAL_STORAGE = "cannot delete Pods with local storage (use --delete-emptydir-data to override)"
+_NO_CONTROLLER = "cannot delete Pods that declare no controller (use --force to override)"
 
 
-def unasked(problem: Problem, pods: Sequence[int]) -> Held | None:
-    """Why nothing at all is evicted on a node, without --force: some of its pods have no controller."""
-    bare = [pod for pod in pods if problem.pods[pod].metadata.controller is None]
-    if not bare:
-        return None
-    names = [problem.pods[pod].key for pod in bare]
+def refused(problem: Problem, pods: Sequence[int], overrides: Overrides) -> Iterator[Held]:
+    """The pods of a node for which kubectl drain evicts nothing there: of each it names one cause."""
+    scratch = [] if overrides.delete_emptydir_data else with_scratch_data(problem, pods)
+    others = [pod for pod in pods if pod not in scratch]
+    bare = [] if overrides.force else without_controller(problem, others)
+    yield from _refused(problem, scratch, "LocalStorage", _LOCAL_STORAGE)
+    yield from _refused(problem, bare, "NoController", _NO_CONTROLLER)
+
+
+def with_scratch_data(problem: Problem, pods: Iterable[int]) -> list[int]:
+    """The pods among these that have emptyDir volumes, whose content an eviction deletes."""
+    return [pod for pod in pods if problem.pods[pod].has_scratch_data]
+
+
+def without_controller(problem: Problem, pods: Iterable[int]) -> list[int]:
+    """The pods among these that nothing makes again."""
+    return [pod for pod in pods if problem.pods[pod].metadata.controller is None]
+
+
+def _refused(problem: Problem, pods: Sequence[int], reason: Reason, words: str) -> Iterator[Held]:
+    names = [problem.pods[pod].key for pod in pods]
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    told = ", ".join(names[:_MOST_NAMED]) + more
-    text = f"cannot delete Pods that declare no controller (use --force to override): {told}"
-    return bare[0], "NoController", text
+    text = f"{words}: {', '.join(names[:_MOST_NAMED])}{more}"
+    return ((pod, reason, text) for pod in pods)
 
 
 def without_end(problem: Problem, pods: Sequence[int]) -> Iterator[Held]:

@@ -30,8 +30,8 @@ class Drained:
 
     waves: list[list[int]] = field(default_factory=list)
     evicted: dict[int, list[int]] = field(default_factory=dict)
-    stuck: dict[int, Held] = field(default_factory=dict)
-    """For every node that is not empty a pod that stays, and why."""
+    stuck: dict[int, list[Held]] = field(default_factory=dict)
+    """For every node that is not empty the pods that stay, and why."""
     restless: bool = False
     """Whether pods evicted each other in a loop until it was given up."""
 
@@ -54,7 +54,7 @@ class Drain:
         With `late` pods end as late as they can.
         """
         self._simulation = simulation
-        self._for_good, self._held = fates.for_good, fates.nodes
+        self._fates = fates
         self._endless = {simulation.double_of(pod) for pod in fates.endless}
         self._late = late
         self._allowances = allowances
@@ -71,7 +71,7 @@ class Drain:
 
     def run(self, nodes: Sequence[int], at_once: int) -> Drained:
         """Drain the nodes, those that are stuck again after all others, until no order helps any more."""
-        waiting = [node for node in nodes if not self._is_unasked(node)]
+        waiting = [node for node in nodes if node not in self._fates.unasked]
         while waiting and not self._found.restless:
             left = []
             for wave in _waves(waiting, at_once):
@@ -81,15 +81,14 @@ class Drain:
                 break
             waiting = left
         for node in waiting if self._found.restless else ():
-            for pod in self._staying(node)[:1]:
-                self._found.stuck[node] = (pod, "Budget", RESTLESS)
+            if staying := self._staying(node):
+                self._found.stuck[node] = [(pod, "Budget", RESTLESS) for pod in staying]
         for node in nodes:
-            if node in self._held:
-                self._found.stuck.setdefault(node, self._held[node])
+            if node in self._fates.nodes:
+                known = self._found.stuck.setdefault(node, [])
+                told = {held[0] for held in known}
+                known += [held for held in self._fates.nodes[node] if held[0] not in told]
         return self._found
-
-    def _is_unasked(self, node: int) -> bool:
-        return node in self._held and self._held[node][1] == "NoController"
 
     def _wave(self, nodes: Sequence[int]) -> list[int]:
         """Drain nodes together; those that are not empty then."""
@@ -111,8 +110,8 @@ class Drain:
             staying = self._staying(node)
             if staying:
                 left.append(node)
-                refusal = self._allowances.refusal(self._simulation, staying[0])
-                self._found.stuck[node] = (staying[0], "Budget", refusal)
+                refusals = ((pod, self._allowances.refusal(self._simulation, pod)) for pod in staying)
+                self._found.stuck[node] = [(pod, "Budget", refusal) for pod, refusal in refusals]
         return left
 
     def _staying(self, node: int) -> list[int]:
@@ -132,7 +131,7 @@ class Drain:
             simulation.delete(pod)
             self._asked.add(pod)
             self._found.evicted.setdefault(node, []).append(pod)
-            if pod not in self._for_good:
+            if pod not in self._fates.for_good:
                 simulation.create(pod)
             gone = True
         return gone

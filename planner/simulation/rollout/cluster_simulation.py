@@ -316,5 +316,5 @@ def _may_help(came: Template, waiting: Template) -> bool:
 
 
 def _is_sick(pod: Pod) -> bool:
-    """Whether a running pod says that it is not ready; one without conditions says nothing."""
-    return bool(pod.status.conditions) and not pod.is_ready
+    """Whether a bound pod is starting or says that it is not ready; one without conditions says nothing."""
+    return pod.is_starting or (bool(pod.status.conditions) and not pod.is_ready)

@@ -62,11 +62,13 @@ def _said(objects: Any) -> list[tuple[bool, ...]]:
     found = []
     for item in items:
         spec, metadata = getattr(item, "spec", None), getattr(item, "metadata", None)
+        status = getattr(item, "status", None)
         found.append(
             tuple(
                 name in part.model_fields_set
                 for part, name in (
                     (item, "status"),
+                    (status, "phase"),
                     (spec, "parallelism"),
                     (spec, "preemption_policy"),
                     (metadata, "namespace"),

@@ -1,11 +1,11 @@
-"""Which budgets cover a pod: looked up by label, the same as asking every selector."""
+"""Which budgets cover a pod, looked up by label as if all selectors were asked; which evictions draw on."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.eviction.budgets import Budgets
 from planner.problem.problem import Problem
-from tests.builders import Object, cluster, node, pod
+from tests.builders import Object, budget, cluster, node, pod
 from tests.strategies import NAMESPACES, SELECTORS, relaxed
 
 
@@ -47,5 +47,15 @@ def test_the_budgets_of_a_pod_are_those_whose_selector_matches(objects: list[Obj
         assert budgets.of(number) == expected
         for place in expected:
             members[place].append(number)
-    for budget, pods, allowed in zip(budgets.budgets, members, budgets.allowed, strict=True):
-        assert allowed == min(len(pods), int(budget.spec.max_unavailable or 0))
+    for found, pods, allowed in zip(budgets.budgets, members, budgets.allowed, strict=True):
+        assert allowed == min(len(pods), int(found.spec.max_unavailable or 0))
+
+
+def test_no_budget_is_asked_about_a_pod_that_has_not_started() -> None:
+    """What went wrong: one that had no Ready condition yet counted as ready, and as healthy."""
+    starts = pod("starts", on="n1", app="web", phase="Pending")
+    problem = Problem(cluster(node("n1"), starts, pod("runs", on="n1", app="web"), budget("one", "web")))
+    budgets = Budgets(problem)
+    asked = {item.name: budgets.asked(number) for number, item in enumerate(problem.pods)}
+    assert asked == {"starts": (), "runs": (0,)}
+    assert budgets.allowed == [0]

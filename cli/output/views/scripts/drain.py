@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import groupby
 
 from cli.output.page import counted
+from cli.output.staying_pods import alike, staying
 from cli.output.views.scripts.frame import Frame, checked, command, one_line, script
 from cli.output.views.scripts.surroundings import budgets, nodes, owner_of
 from models.errors import InputError
@@ -26,9 +27,8 @@ _OF_OTHERS = {"CloneSet": f"clonesets.{KRUISE}", "StatefulSet": f"statefulsets.{
 def lines(document: DrainPlan, snapshot: Snapshot, again: str) -> Iterator[str]:
     """The script; `again` is the command line that plans once more."""
     if document.blocked:
-        row = document.blocked[0]
-        told = f"{row.node} would not be emptied, {row.pod} stays: {row.message}"
-        raise InputError([f"{told} (no script is made for a drain that gets stuck)"])
+        held = (f"{row.node}: {staying(pods)}" for row in document.blocked for pods in alike(row))
+        raise InputError(["no script is made for a drain that gets stuck", *held])
     moved = sum(len(step.evictions) for step in document.steps)
     title = f"{counted(len(document.nodes), 'node')} to drain, {counted(moved, 'eviction')}, "
     frame = Frame(f"{title}planned by `planner drain`.", ("drain",), again)
@@ -84,7 +84,8 @@ def _wave(
         for row in step.evictions:
             pod = pods[row.pod]
             fails = (pod.namespace, owner_of(pod)) in failing
-            yield f"# {'its Job fails' if fails else one_line(_lands(pod, row.lands))}"
+            lost = ", its emptyDir data is deleted" if pod.has_scratch_data else ""
+            yield f"# {'its Job fails' if fails else one_line(_lands(pod, row.lands))}{lost}"
             yield command("goes", step.node, pod.namespace, pod.name, pod.metadata.uid)
             owners[pod.namespace, owner_of(pod)] = None
     for key in owners:
