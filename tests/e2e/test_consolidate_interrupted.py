@@ -28,10 +28,16 @@ _FIRST, _STEP = 12, 9
 _MOST_STRIKES = 40
 
 
-def four_nodes(live: ControlPlane) -> int:
-    """Four pods on as many nodes, and room for all of them on one; a fifth node takes none."""
+def four_nodes(live: ControlPlane, ready_after: int = 0) -> int:
+    """Four pods on as many nodes, and room for all of them on one; a fifth node takes none.
+
+    Pods are ready so many seconds after they were bound.
+    """
     live.create(*(node(f"n{n}") for n in range(4)))
-    live.create(workload("web", 4, cpu="700m"), budget("web", maxUnavailable=1), agent())
+    web = workload("web", 4, cpu="700m")
+    if ready_after:
+        web["spec"]["template"]["metadata"]["annotations"] = {"stand-in/ready-after": str(ready_after)}
+    live.create(web, budget("web", maxUnavailable=1), agent())
     closed = [{"key": "example.com/closed", "effect": "NoSchedule"}]
     live.create(node("closed", taints=closed))
     live.at_rest(4 + 5)
@@ -170,3 +176,21 @@ def killed_at_first_wave(live: ControlPlane, folder: Path) -> Plan:
         running.kill()
     assert marked(live) == plan.going
     return plan
+
+
+def test_the_target_is_cordoned_meanwhile(live: ControlPlane, tmp_path: Path) -> None:
+    """What went wrong: all other nodes were cordoned, a pod was evicted, and ten minutes nothing was said.
+
+    It stops before that eviction, opens the nodes and says why; once the node is open it goes on.
+    """
+    pods = four_nodes(live, ready_after=3)
+    plan = consolidation(live, tmp_path)
+    target = plan.document["steps"][-1]["node"]
+    with budgets_held(live):
+        ended = carried_out_until(live, plan.script, "has landed", lambda: live.kubectl("cordon", target))
+    assert ended.returncode == 1
+    assert f"stays where it is: no pod may land on {target} any more, cordoned or gone" in ended.stdout
+    assert (marked(live), left_behind(live)) == (set(), [f"Node/{target}"])
+    at_home(live, pods)
+    live.kubectl("uncordon", target)
+    finish(live, plan, pods)

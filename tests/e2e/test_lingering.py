@@ -236,7 +236,7 @@ def test_a_kubelet_that_is_away(live: ControlPlane, tmp_path: Path) -> None:
     line = ended.stderr.splitlines()[-1]
     assert line.startswith("stopped: default/web-")
     assert " on old1 is still terminating after " in line
-    assert ", and 1 more, its node is not ready; when " in line
+    assert ", and 1 more pod, its node is not ready; when " in line
     live.kubectl("delete", "pods", "--force", *names_on(live, "old1"))
     live.kubectl("annotate", "pods", "--all", "--overwrite", "stand-in/linger=0")
     ended = carried_out(live, script, progress=True)

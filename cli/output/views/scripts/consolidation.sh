@@ -88,7 +88,7 @@ verify_empty() {
         EMPTY="$EMPTY$node
 "
         found=$(left_on "$node") || stop "the pods of $node cannot be read"
-        [ -z "$found" ] || stop "$node still has $(first_of "$found")"
+        [ -z "$found" ] || stop "$node still has $(first_of "$found" pod)"
     done
 }
 
@@ -118,7 +118,7 @@ main() {
     look_twice || stop "the pods cannot be read: $TROUBLE"
     # What a script that was killed has cordoned is opened again if this one cannot go on.
     [ -n "$DRY_RUN" ] || [ "$DONE" -eq "$MOVES" ] || ! read_going | grep -q '|yes$' || CLOSED=yes
-    [ -z "$NOT_AS_PLANNED" ] || stop "$(first_of "$NOT_AS_PLANNED"); nothing was changed"
+    [ -z "$NOT_AS_PLANNED" ] || stop "$(not_as_planned); nothing was changed"
     check_nodes
     check_budgets
     close_going

@@ -35,7 +35,7 @@ check_nodes_to_drain() {
             if ($3 != "" && uid[$2] != $3) print "node " $2 " has been made anew"
             else if (cordoned[$2] != ($4 == "cordoned")) print "node " $2 " is " (cordoned[$2] ? "" : "not ") "cordoned"
         }')
-    [ -z "$wrong" ] || stop "$(first_of "$wrong"); nothing was changed"
+    [ -z "$wrong" ] || stop "$(first_of "$wrong" node); nothing was changed"
 }
 
 # As many nodes with the labels of the first one as there were, and the new ones.
@@ -87,7 +87,7 @@ assess() {
 
 COUNTING="replicasets.apps statefulsets.apps replicationcontrollers${MORE_KINDS:+ $MORE_KINDS}"
 
-# Controllers of the wave that have fewer ready pods than before: NAMESPACE KIND/NAME HAS OF WANTED
+# Controllers of the wave that have fewer ready pods than before: NAMESPACE KIND/NAME HAS of WANTED ready
 behind() {
     for namespace in $(rows O | awk -F'|' -v wave="$1" '$1 == wave && !seen[$2]++ { print $2 }'); do
         line="C|$namespace|{.kind}/{.metadata.name}|{.spec.replicas}|{.status.readyReplicas}"
@@ -97,7 +97,7 @@ behind() {
         $1 == "C" { wanted[$2 " " $3] = $4; ready[$2 " " $3] = $5 + 0 }
         $1 == "O" && $2 == wave && ($3 " " $4) in wanted {
             owner = $3 " " $4; least = $5 < wanted[owner] + 0 ? $5 : wanted[owner] + 0
-            if (ready[owner] < least) print owner " " ready[owner] " of " least
+            if (ready[owner] < least) print owner " " ready[owner] " of " least " ready"
         }'
 }
 
@@ -126,7 +126,7 @@ drain_wave() {
         if read_pods "$@"; then
             STATE=$(assess)
             wrong=$(printf '%s\n' "$STATE" | sed -n 's/^?|//p')
-            [ -z "$wrong" ] || stop "$(first_of "$wrong")"
+            [ -z "$wrong" ] || stop "$(first_of "$wrong" pod)"
             left=$(printf '%s\n' "$STATE" | sed -n 's/^here|//p')
             ENDING=$(printf '%s\n' "$STATE" | sed -n 's/^E|//p')
             [ -z "$left$ENDING" ] || [ -n "$told" ] || say "wave $number of $WAVES: $*"
@@ -138,16 +138,21 @@ drain_wave() {
             before=$left$ENDING$missing
             evict_all
             if are_ending; then waited=0; fi
+            if is_told_again; then tell_awaited; fi
         fi
         [ "$waited" -lt "$TIMEOUT" ] ||
-            stop "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}${missing:+: $(first_of "$missing") ready}${left:+: $(first_of "$(named "$left")")}"
+            stop "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}${missing:+: $(first_of "$missing" controller)}${left:+: $(first_of "$(named "$left")" pod)}"
         sleep 1
         waited=$((waited + 1))
     done
 }
 
-# Pods that are still to go, in words.
-named() { printf '%s\n' "$1" | awk -F'|' '{ print "waiting for " $2 "/" $3 " to leave " $1 }'; }
+# What the wave waits for: pods that are still to go, or controllers with too few that are ready.
+tell_awaited() {
+    if [ -n "$left" ]; then tell_idle "$(named "$left")" pod; else tell_idle "$missing" controller; fi
+}
+
+named() { printf '%s\n' "$1" | awk -F'|' '{ print $2 "/" $3 " has to leave " $1 }'; }
 
 evict_all() {
     while IFS='|' read -r node namespace pod uid; do
@@ -228,7 +233,7 @@ main() {
     read_pods $(printf '%s\n' "$NODES" | awk -F'|' '{ print $2 }') || refuse "the pods cannot be read: $TROUBLE"
     STATE=$(assess)
     wrong=$(printf '%s\n' "$STATE" | sed -n 's/^?|//p')
-    [ -z "$wrong" ] || stop "$(first_of "$wrong"); nothing was changed"
+    [ -z "$wrong" ] || stop "$(first_of "$wrong" pod); nothing was changed"
     check_nodes_to_drain
     check_budgets
     [ -n "$(printf '%s\n' "$NODES" | awk -F'|' '$5 != ""')" ] || check_fresh

@@ -75,7 +75,7 @@ tell_waiting() {
 # The line that says which pods do not end: NODE|WORDS, one a line
 stop_for_late() {
     words=$(printf '%s\n' "$1" | sed 's/^[^|]*|//')
-    complain "stopped: $(first_of "$words")$(state_of_node "${1%%|*}");" \
+    complain "stopped: $(first_of "$words" pod)$(state_of_node "${1%%|*}");" \
         "when it has ended start this again, or plan again: $AGAIN"
     exit 1
 }

@@ -87,7 +87,7 @@ check_nodes() {
             else if ($4 == "cordoned" ? !cordoned[$2] : cordoned[$2] && !ours[$2])
                 print "node " $2 " is " (cordoned[$2] ? "" : "not ") "cordoned"
         }')
-    [ -z "$wrong" ] || stop "$(first_of "$wrong"); nothing was changed"
+    [ -z "$wrong" ] || stop "$(first_of "$wrong" node); nothing was changed"
 }
 
 # The budgets of the plan say what they said.
@@ -102,14 +102,22 @@ check_budgets() {
             $1 == "B" && planned && $2 == namespace {
                 if (now[$3] != $4 "|" $5) print "budget " namespace "/" $3 " has changed"
             }')
-        [ -z "$wrong" ] || stop "$(first_of "$wrong"); nothing was changed"
+        [ -z "$wrong" ] || stop "$(first_of "$wrong" budget); nothing was changed"
     done
 }
 
-# `the first, and 3 more` of several lines.
+# `the first, and 3 more pods` of several lines: LINES NOUN
 first_of() {
-    printf '%s\n' "$1" | awk 'NR == 1 { first = $0 } END { print first (NR > 1 ? ", and " NR - 1 " more" : "") }'
+    printf '%s\n' "$1" | awk -v noun="$2" '
+        NR == 1 { first = $0 }
+        END { print first (NR > 1 ? ", and " NR - 1 " more " noun (NR > 2 ? "s" : "") : "") }'
 }
+
+# Whether it is time to say what is waited for: after ten looks at which nothing has happened, then every thirty.
+is_told_again() { [ "$((waited % 30))" -eq 10 ]; }
+
+# Says what is waited for: LINES NOUN
+tell_idle() { complain "waiting for $waited s, at most $TIMEOUT s: $(first_of "$1" "$2")"; }
 
 # Evicts through the API, so that budgets hold: NAMESPACE POD UID [ONLY ASK].  False when not yet, or not any more.
 TOLD=''

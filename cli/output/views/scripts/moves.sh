@@ -176,11 +176,7 @@ picture() {
             for (i = 1; i <= n; i++) if (nodes[i] in count) { line = line " " nodes[i] ":" count[nodes[i]]; delete count[nodes[i]] }
             print "  " $2 " " $3 " now:" line
         }' >&2
-    printf '%s\n' "$STATE" | awk -F'|' '$1 == "away" && $8 != "" { print $2, $8 }' |
-        while read -r namespace pod; do
-            why=$(k get pod "$pod" -n "$namespace" -o "jsonpath={.status.conditions[?(@.type=='PodScheduled')].message}")
-            complain "  $namespace/$pod has no node: $why"
-        done
+    tell_unscheduled
     if read_ending "$(evicted_until "$DUE")"; then
         printf '%s\n' "$ENDING" | awk -F'|' 'NF {
             print "  " $1 "/" $2 " is still terminating on " $4 ($7 == "" ? "" : ", finalizers: " $7)
@@ -188,9 +184,32 @@ picture() {
     fi
 }
 
+# Why replacements that were made have no node yet.
+tell_unscheduled() {
+    printf '%s\n' "$STATE" | awk -F'|' '$1 == "away" && $8 != "" { print $2, $8 }' |
+        while read -r namespace pod; do
+            why=$(k get pod "$pod" -n "$namespace" -o "jsonpath={.status.conditions[?(@.type=='PodScheduled')].message}")
+            complain "  $namespace/$pod has no node: $why"
+        done
+}
+
+# What the moves that are due wait for, one a line
+awaited() {
+    printf '%s\n' "$STATE" | awk -F'|' '
+        $1 == "todo" { print $2 "/" $3 " has to leave " $5 }
+        $1 == "away" { print "the replacement of " $2 "/" $3 " has to land on " $7 }
+        $1 == "landed" { print $2 "/" $8 " has to be ready on " $9 }'
+}
+
 # What waves were to evict, up to and with one of them: NAMESPACE|POD|UID|NODE, one a line
 evicted_until() {
     printf '%s\n' "$PLAN" | awk -F'|' -v wave="$1" '$1 == "M" && $2 <= wave + 0 { print $3 "|" $4 "|" $5 "|" $6 }'
+}
+
+# What is not as planned, in a line: controllers that are others come before all pods.
+not_as_planned() {
+    anew=$(printf '%s\n' "$NOT_AS_PLANNED" | grep ' has been made anew$')
+    if [ -n "$anew" ]; then first_of "$anew" controller; else first_of "$NOT_AS_PLANNED" pod; fi
 }
 
 stop_not_as_planned() {
@@ -255,17 +274,18 @@ is_under_way() {
 
 # Everything that is due in this wave: one move at a time of a controller, others side by side.
 act() {
-    busy=''
+    busy='' NODES=''
     while IFS='|' read -r state namespace pod _ _ owner _ new _ pin; do
         case $state in away | landed) busy="$busy $namespace|$owner " ;; esac
         if [ "$state" = away ] && [ -n "$pin" ]; then hold_replacement "$namespace" "$owner" "$pod" "$pin" "$new"; fi
     done <<END
 $STATE
 END
-    while IFS='|' read -r state namespace pod uid from owner _ _ _ pin; do
+    while IFS='|' read -r state namespace pod uid from owner to _ _ pin; do
         [ "$state" = todo ] || continue
         case $busy in *" $namespace|$owner "*) continue ;; esac
         busy="$busy $namespace|$owner "
+        check_target "$namespace/$pod" "$to" || continue
         if [ -n "$pin" ]; then
             evict "$namespace" "$pod" "$uid" "only ask" || continue
             hold_replacement "$namespace" "$owner" "$pod" "$pin" "" || continue
@@ -274,6 +294,26 @@ END
     done <<END
 $STATE
 END
+}
+
+# Before a pod goes: its replacement may land on a node that another user has not cordoned since the plan was
+# made, or it would wait for ever: NAMESPACE/POD TO.  False when the nodes cannot be read just now.
+check_target() {
+    [ -n "$NODES" ] || NODES=$(read_cordons 2>&1) || {
+        TROUBLE=$(one_line "$NODES") NODES=''
+        return 1
+    }
+    closed=$(printf '%s\n' "$SETS" "$PLAN" "---" "$NODES" | awk -F'|' -v to="$2" '
+        $1 == "---" { listed = 1; next }
+        !listed { if ($1 == "S" && $2 == to) { set = 1; n = split($3, names, " ") } next }
+        { takes[$1] = $3 != "true" || $4 != "" }
+        END {
+            if (!set) n = split(to, names, ",")
+            for (i = 1; i <= n; i++) if (takes[names[i]]) exit
+            if (n) print names[1] (n > 1 ? " and " n - 1 " more" : "")
+        }')
+    [ -z "$closed" ] ||
+        stop_not_as_planned "$1 stays where it is: no pod may land on $closed any more, cordoned or gone since the plan was made"
 }
 
 # A replacement has its pin, and one that was made without it is made once more; or wrong nodes are
@@ -301,7 +341,7 @@ carry_out() {
     while :; do
         if look_twice; then
             finish_landed
-            [ -z "$NOT_AS_PLANNED" ] || stop_not_as_planned "$(first_of "$NOT_AS_PLANNED")"
+            [ -z "$NOT_AS_PLANNED" ] || stop_not_as_planned "$(not_as_planned)"
             if [ "$DONE" -eq "$MOVES" ]; then
                 await_gone "$(evicted_until "$WAVES")"
                 return 0
@@ -317,6 +357,10 @@ carry_out() {
             act
             # A replacement may be made, or find room, only when the old pod is gone.
             if are_ending; then waited=0; fi
+            if is_told_again; then
+                tell_idle "$(awaited)" move
+                tell_unscheduled
+            fi
         fi
         [ "$waited" -lt "$TIMEOUT" ] || stop_not_as_planned "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}"
         sleep 1
@@ -456,7 +500,7 @@ main() {
         say "nothing to move"
         exit "$NOTHING_TO_MOVE"
     fi
-    [ -z "$NOT_AS_PLANNED" ] || stop "$(first_of "$NOT_AS_PLANNED"); nothing was changed"
+    [ -z "$NOT_AS_PLANNED" ] || stop "$(not_as_planned); nothing was changed"
     check_nodes
     check_budgets
     if [ -n "$DRY_RUN" ]; then

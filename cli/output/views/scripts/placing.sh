@@ -39,7 +39,7 @@ check_pods() {
             else if (node[id] == "" && $2 == "open" && gates[id] != "" && gates[id] != $7) print id " has other gates now"
         }
         $1 == "X" && $2 == "evict" && id in uid && uid[id] == $5 && node[id] != $6 { print id " is on " node[id] ", not on " $6 }')
-    [ -z "$wrong" ] || stop "$(first_of "$wrong"); nothing was changed"
+    [ -z "$wrong" ] || stop "$(first_of "$wrong" pod); nothing was changed"
 }
 
 # A node on which a pod is bound without asking the scheduler has to hold just what it held.

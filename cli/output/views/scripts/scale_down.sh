@@ -121,7 +121,7 @@ await() {
     waited=0 before=''
     while :; do
         if look; then
-            [ -z "$LOST" ] || stop "$(first_of "$LOST") went instead of another"
+            [ -z "$LOST" ] || stop "$(first_of "$LOST" pod) went instead of another"
             [ "$GOING" -gt 0 ] || return 0
             [ "$GOING" = "$before" ] || waited=0
             before=$GOING
@@ -189,7 +189,7 @@ main() {
         wrong=$(printf '%s\n' "$LOST" "$GONE" | sed '/^$/d')
         # Pods of a workload that has been scaled are rightly gone.
         if [ "$TO_SCALE" = "$(rows W)
-" ] && [ -n "$wrong" ]; then stop "$(first_of "$wrong") is not there any more; nothing was changed"; fi
+" ] && [ -n "$wrong" ]; then stop "$(first_of "$wrong" pod) is not there any more; nothing was changed"; fi
         check_nodes
     fi
     if [ -n "$DRY_RUN" ]; then

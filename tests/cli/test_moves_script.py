@@ -1,0 +1,115 @@
+"""What scripts of moves look at before they evict, and what they say while they wait."""
+
+import os
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+#: kubectl, as far as it is needed here: every call is noted, nodes and pods are those in files.
+_KUBECTL = """#!/bin/sh
+printf '%s\\n' "$*" >>"$FOLDER/calls"
+case "$*" in
+*' get nodes '*) cat "$FOLDER/nodes" ;;
+*' get pod '*) echo "0/2 nodes are available" ;;
+*' get pods '*deletionTimestamp*) cat "$FOLDER/pods" ;;
+esac
+exit 0
+"""
+_PLAN = """
+nodes_of @1 'n1 n2'
+owner shop ReplicaSet/web u web-1@old
+wave 1
+"""
+_NODES = {"n1": "1||", "n2": "2||", "old": "3|true|"}
+
+
+def run_part(folder: Path, move: str, ends: str, pods: str = "", **nodes: str) -> tuple[int, str, str]:
+    """Run some lines with all that a script of moves has; the exit code, both streams and the calls.
+
+    A node is `RESOURCE VERSION|CORDONED|FOR WHICH POD`, with `gone` not there.
+    """
+    parts = ("frame", "ending", "pins", "cordons", "moves")
+    texts = (files("cli.output.views.scripts").joinpath(f"{part}.sh").read_text() for part in parts)
+    kubectl, sleep, script = folder / "kubectl", folder / "sleep", folder / "script.sh"
+    for path, text in ((kubectl, _KUBECTL), (sleep, "#!/bin/sh\n")):
+        path.write_text(text)
+        path.chmod(0o755)
+    found = {name: row for name, row in {**_NODES, **nodes}.items() if row != "gone"}
+    (folder / "nodes").write_text("".join(f"{name}|{row}\n" for name, row in found.items()))
+    (folder / "pods").write_text(pods)
+    begins = f"plan() {{ {_PLAN}\n{move}\n}}; PLAN=$(plan); NAMESPACES=shop TOLD_WAVE=0 SETS=''"
+    script.write_text("\n".join(("set -u", "AGAIN='planner again'", *texts, begins, ends)))
+    words = {"CONTEXT": "c", "FOLDER": str(folder), "KUBECTL": str(kubectl)}
+    words["PATH"] = f"{folder}:{os.environ['PATH']}"
+    ended = subprocess.run(["sh", str(script)], env=words, capture_output=True, text=True, check=False)
+    return ended.returncode, ended.stdout + ended.stderr, (folder / "calls").read_text()
+
+
+def row(name: str, node: str, uid: str, ready: str = "True") -> str:
+    """A pod of the workload as it is read."""
+    return f"P|shop|{uid}|{name}|{node}||{ready}|ReplicaSet/web|u|||\n"
+
+
+_LOOK_AND_ACT = "look && act"
+
+
+@pytest.mark.parametrize("held", ["", "cordon:n2"])
+@pytest.mark.parametrize(
+    ("to", "nodes", "told"),
+    [
+        ("n1", {}, ""),
+        ("n1", {"n1": "1|true|"}, "n1"),
+        ("n1", {"n1": "gone"}, "n1"),
+        ("n1", {"n1": "1|true|shop/other"}, ""),
+        ("@1", {"n1": "1|true|"}, ""),
+        ("@1", {"n1": "1|true|", "n2": "2|true|"}, "n1 and 1 more"),
+        ("n1,n2", {"n1": "1|true|", "n2": "2|true|"}, "n1 and 1 more"),
+    ],
+)
+def test_no_pod_goes_whose_replacement_has_no_node_any_more(
+    tmp_path: Path, to: str, nodes: dict[str, str], told: str, held: str
+) -> None:
+    """What went wrong: other nodes were cordoned, the pod was evicted, and nothing could land anywhere.
+
+    A node that the script itself has cordoned for another move opens again; of several nodes one is enough.
+    """
+    move = f"move shop web-1 u1 old ReplicaSet/web {to} {held}"
+    code, words, calls = run_part(tmp_path, move, _LOOK_AND_ACT, row("web-1", "old", "u1"), **nodes)
+    if told:
+        assert code == 1
+        assert (
+            f"stopped: shop/web-1 stays where it is: no pod may land on {told} any more, cordoned or gone "
+            "since the plan was made; plan again: planner again" in words
+        )
+    assert ("/eviction" in calls) == (not told)
+    assert ("patch" in calls) == (not told and bool(held))
+    assert calls.count("get nodes") == (1 if told or not held else 2)
+
+
+def test_what_is_waited_for_is_said(tmp_path: Path) -> None:
+    """What went wrong: nothing was said for ten minutes; now it is after ten seconds, and every thirty."""
+    move = "move shop web-1 u1 old ReplicaSet/web n1"
+    code, words, _ = run_part(tmp_path, move, "TIMEOUT=75; carry_out", row("web-2", "", "u2", ""))
+    line = "the replacement of shop/web-1 has to land on n1"
+    assert code == 1
+    assert words.splitlines()[1:7] == [
+        f"waiting for 10 s, at most 75 s: {line}",
+        "  shop/web-2 has no node: 0/2 nodes are available",
+        f"waiting for 40 s, at most 75 s: {line}",
+        "  shop/web-2 has no node: 0/2 nodes are available",
+        f"waiting for 70 s, at most 75 s: {line}",
+        "  shop/web-2 has no node: 0/2 nodes are available",
+    ]
+    assert "stopped: nothing has happened for 75 seconds" in words
+
+
+def test_how_many_more_of_what_is_said(tmp_path: Path) -> None:
+    """What went wrong: `is gone, and not by this plan, and 6 more`, of which it was not clear what."""
+    lines = "'shop/web-1 is gone\nshop/web-2 is gone\nshop/web-3 is gone'"
+    _, words, _ = run_part(tmp_path, "", f"NOT_AS_PLANNED={lines}; not_as_planned; k get nodes")
+    assert words.splitlines()[0] == "shop/web-1 is gone, and 2 more pods"
+    anew = "'shop/web-1 is gone\nReplicaSet/web in shop has been made anew'"
+    _, words, _ = run_part(tmp_path, "", f"NOT_AS_PLANNED={anew}; not_as_planned; k get nodes")
+    assert words.splitlines()[0] == "ReplicaSet/web in shop has been made anew"
