@@ -105,6 +105,26 @@ def test_what_is_waited_for_is_said(tmp_path: Path) -> None:
     assert "stopped: nothing has happened for 75 seconds" in words
 
 
+_LOG = 'E1125 13:51:23.614852    7447 memcache.go:265] "Unhandled Error" err="connection refused"'
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ([_LOG, _LOG, "The connection was refused"], "The connection was refused"),
+        ([_LOG, _LOG], _LOG),
+        (["error: one", "error: two"], "error: one error: two"),
+        ([""], ""),
+    ],
+)
+def test_the_log_of_kubectl_is_left_out(tmp_path: Path, lines: list[str], told: str) -> None:
+    """What went wrong: five log lines that say the same stood before the one that is meant for its user."""
+    (tmp_path / "told").write_text("\n".join(lines))
+    ends = 'printf "%s\\n" "$(one_line "$(cat "$FOLDER/told")")"; k get nodes'
+    _, words, _ = run_part(tmp_path, "", ends)
+    assert words.splitlines()[0] == told
+
+
 def test_how_many_more_of_what_is_said(tmp_path: Path) -> None:
     """What went wrong: `is gone, and not by this plan, and 6 more`, of which it was not clear what."""
     lines = "'shop/web-1 is gone\nshop/web-2 is gone\nshop/web-3 is gone'"

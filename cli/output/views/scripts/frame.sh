@@ -6,7 +6,12 @@ DRY_RUN=''
 
 say() { printf '%s\n' "$*"; }
 complain() { printf '%s\n' "$*" >&2; }
-one_line() { printf '%s' "$*" | tr '\n' ' ' | sed 's/ *$//'; }
+
+# Lines as one, without those of kubectl's log, which repeats itself; the last of them where there are no others.
+one_line() {
+    kept=$(printf '%s\n' "$*" | grep -v '^[EFIW][0-9]\{4\} ') || kept=$(printf '%s\n' "$*" | tail -n 1)
+    printf '%s' "$kept" | tr '\n' ' ' | sed 's/ *$//'
+}
 
 # kubectl for this cluster; nothing on standard input.
 k() { k_given "$@" </dev/null; }
