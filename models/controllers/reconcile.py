@@ -10,11 +10,11 @@ from models.collector import collector_paused
 from models.controllers.expand import NewPod, expand, new_claims
 from models.controllers.jobs import index_of
 from models.controllers.owners import Workloads, is_live
-from models.controllers.templates import free_names, stand_in_uid, usable
+from models.controllers.templates import free_names, made_again, stand_in_uid, usable
 from models.errors import InputError
 from models.objects.annotations import DELETION_COST
 from models.objects.base import NamespacedObject
-from models.objects.pod import Pod, PodSchedulingGate, PodSpec, PodStatus
+from models.objects.pod import Pod, PodSpec, PodStatus
 from models.objects.workload import DaemonSet, Job, StatefulSet, Workload
 from models.snapshot import Snapshot
 
@@ -29,6 +29,7 @@ def reconcile(cluster: _S, gone: Iterable[Pod] = ()) -> _S:
 
     `gone` are pods that have just left it: as many of them as their controllers want come back, as
     they were, and not as the template has them. What admission added to them would be added again.
+    Gates and node affinity, which may have changed since, are the template's.
     """
     with collector_paused():
         added = expand(cluster)
@@ -83,23 +84,23 @@ class _Returning:
         old = left.popleft()
         name = new.pod.name if _same_owner(old, new.pod) else self._name(old)
         self._taken.add(f"{old.namespace}/{name}")
-        spec = self._spec_of(old, new.pod.spec.scheduling_gates)
-        return NewPod(_again(old, name, spec), new.workload)
+        return NewPod(_again(old, name, self._spec_of(old, new.pod.spec)), new.workload)
 
     def of_unknown_workloads(self, made: Iterable[NewPod]) -> Iterator[NewPod]:
         """The pods whose workload the snapshot lacks: it is taken to want them back."""
         self._taken.update(new.pod.key for new in made)
         for old in self._strangers:
-            pod = _again(old, self._name(old), self._spec_of(old, ()))
+            pod = _again(old, self._name(old), self._spec_of(old, None))
             yield NewPod(pod, self._workloads.controller_of(old) or pod)
 
-    def _spec_of(self, old: Pod, gates: tuple[PodSchedulingGate, ...]) -> PodSpec:
+    def _spec_of(self, old: Pod, template: PodSpec | None) -> PodSpec:
         """The spec before the pod had a node; pods that share all its parts share the whole."""
         parts = tuple([id(value) for name, value in old.spec.__dict__.items() if name != "node_name"])
-        found = self._specs.get((gates, parts))
+        of_template = None if template is None else (template.scheduling_gates, id(template.affinity))
+        found = self._specs.get((of_template, parts))
         if found is None:
-            update = {"node_name": None, "scheduling_gates": gates}
-            found = self._specs[gates, parts] = old.spec.model_copy(update=update)
+            ungated = old.spec.model_copy(update={"scheduling_gates": ()})
+            found = self._specs[of_template, parts] = made_again(old.spec, template or ungated)
         return found
 
     def _makes_pods(self, pod: Pod, workload: Workload) -> bool:

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 
 from models.admission.pods import merge_label_keys, tolerate_sick_nodes
+from models.objects.affinity import Affinity
 from models.objects.base import NamespacedObject, ObjectMeta, OwnerReference
 from models.objects.custom_workload import is_custom
 from models.objects.pod import Pod, PodSpec, PodTemplateSpec
@@ -39,6 +40,20 @@ def new_pod(
     chosen = spec or template.spec or PodSpec()
     pod = Pod(api_version="v1", metadata=metadata, spec=tolerate_sick_nodes(chosen))
     return merge_label_keys(pod)
+
+
+def made_again(old: PodSpec, template: PodSpec) -> PodSpec:
+    """The spec of the next pod in the place of one, before it has a node.
+
+    It is as the old one was, with what admission added.  Gates and node affinity are the template's:
+    they may have been taken off and narrowed while a gate held the pod, or a pin its template.
+    """
+    affinity, wanted = old.affinity, template.affinity
+    on_nodes = None if wanted is None else wanted.node_affinity
+    if on_nodes != (None if affinity is None else affinity.node_affinity):
+        affinity = (affinity or Affinity()).model_copy(update={"node_affinity": on_nodes})
+    gates = template.scheduling_gates
+    return old.model_copy(update={"node_name": None, "scheduling_gates": gates, "affinity": affinity})
 
 
 def another(pod: Pod, name: str) -> Pod:

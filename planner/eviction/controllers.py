@@ -34,7 +34,7 @@ from models.objects.workload import (
 )
 from planner.eviction.jobs import Impact, JobDisruptions, is_of_job
 from planner.eviction.ordinals import Ordinals
-from planner.eviction.replacements import ReplacementAdmission
+from planner.eviction.replacements import ReplacementAdmission, Replacements
 from planner.problem.problem import Problem
 
 GONE = "whose controller is gone"
@@ -69,7 +69,8 @@ class Controllers:
         self._ordinals = Ordinals(problem.cluster)
         self._emptied = {id(found) for found in _emptied(problem.cluster)}
         self._of_template: dict[int, str] = {}
-        self._replacements = ReplacementAdmission(problem, self._workloads)
+        self._admission = ReplacementAdmission(problem, self._workloads)
+        self._replacements = Replacements(self._workloads)
         self.jobs = JobDisruptions(problem.cluster)
 
     def why_not(self, pod: int) -> str:
@@ -89,6 +90,11 @@ class Controllers:
         """Whether the pod has a controller that still exists and makes pods."""
         found = self._problem.pods[pod]
         return found.metadata.controller is not None and self._why_none(found) not in {GONE, DELETED}
+
+    def others(self, pods: Iterable[int]) -> dict[int, Pod]:
+        """By pod what comes in its place where that is another one to the scheduler."""
+        found = ((pod, self._replacements.other(self._problem.pods[pod])) for pod in pods)
+        return {pod: other for pod, other in found if other is not None}
 
     def limits(self, pods: Iterable[int]) -> Iterator[tuple[frozenset[int], int]]:
         """For every Job that cannot survive all, its pods among these and how many evictions it survives."""
@@ -137,7 +143,7 @@ class Controllers:
     def _why_none_of_template(self, number: int) -> str:
         pod = self._problem.templates[number].pod
         ephemeral = any(volume.ephemeral is not None for volume in pod.spec.volumes)
-        return self._why_none(pod) or (EPHEMERAL if ephemeral else "") or self._replacements.why_not(pod)
+        return self._why_none(pod) or (EPHEMERAL if ephemeral else "") or self._admission.why_not(pod)
 
     def _why_none(self, pod: Pod) -> str:
         """Why no pod of this pod's controller may be evicted, if so."""

@@ -13,8 +13,11 @@ from models.admission.chain import Admission
 from models.admission.evidence import same_requests
 from models.admission.pod_security import ENFORCE
 from models.controllers.owners import Workloads
-from models.controllers.templates import new_pod, usable
-from models.objects.pod import Pod
+from models.controllers.stateful import REVISION_LABEL
+from models.controllers.templates import made_again, new_pod, usable
+from models.objects.base import NamespacedObject
+from models.objects.pod import Pod, PodStatus
+from models.objects.workload import StatefulSet
 from planner.problem.problem import Problem
 from planner.problem.quotas import Quotas
 
@@ -71,6 +74,32 @@ class ReplacementAdmission:
         if made.refusal:
             return REFUSED
         return "" if same_requests(made.spec, pod.spec) else DIFFERS
+
+
+class Replacements:
+    """The pods that come in the place of evicted ones, as far as their controllers' templates were read."""
+
+    def __init__(self, workloads: Workloads) -> None:
+        self._workloads = workloads
+
+    def other(self, pod: Pod) -> Pod | None:
+        """The pod that comes in the place of one, where the scheduler may take it for another."""
+        owner = self._workloads.controller_of(pod)
+        template = None if owner is None else usable(owner.spec.template)
+        if template is None or template.spec is None or _is_of_other_revision(owner, pod):
+            return None
+        spec = made_again(pod.spec, template.spec)
+        if (spec.affinity, spec.scheduling_gates) == (pod.spec.affinity, pod.spec.scheduling_gates):
+            return None
+        return pod.model_copy(update={"spec": spec, "status": PodStatus()})
+
+
+def _is_of_other_revision(owner: NamespacedObject | None, pod: Pod) -> bool:
+    """Whether a StatefulSet made the pod from another template than it has now; the next one may be, too."""
+    if not isinstance(owner, StatefulSet):
+        return False
+    made_from, now = pod.metadata.labels.get(REVISION_LABEL), owner.status.update_revision
+    return bool(made_from and now) and made_from != now
 
 
 def _owner(pod: Pod) -> object:

@@ -175,6 +175,27 @@ class Problem:
         found.priorities = np.array([t.priority for t in found.templates], np.int64)[found.template_of]
         return found
 
+    def with_replacements(self, made: Mapping[int, Pod]) -> Problem:
+        """The same with the pods that replace some of these, behind all others and nowhere so far.
+
+        The replacements of pods of one template are of one template.  No quota is asked about them.
+        """
+        found = copy.copy(self)
+        found.__dict__["refused"] = self.refused
+        found._forget_templates()
+        alike = {int(self.template_of[pod]): new for pod, new in made.items()}
+        numbers = {old: number for number, old in enumerate(alike, start=len(self.templates))}
+        found.templates += tuple(
+            self._template(numbers[old], pod, self._seen_labels(pod), self.requests_of(pod))
+            for old, pod in alike.items()
+        )
+        found.pods = (*self.pods, *made.values())
+        found.node_of = np.append(self.node_of, np.full(len(made), -1, np.int32))
+        more: Codes = np.array([numbers[int(self.template_of[pod])] for pod in made], np.int64)
+        found.template_of = np.append(self.template_of, more)
+        found.priorities = np.array([t.priority for t in found.templates], np.int64)[found.template_of]
+        return found
+
     def with_copies(self, copies: Mapping[int, int]) -> Problem:
         """The same with so many more pods like each of these, pending, behind all others.
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from models import Cluster, InputError
 from planner import drain
 from planner.documents.drain import DrainPlan
-from tests.builders import Object, node, pod, spread, term, workload
+from tests.builders import Object, labelled, node, pod, spread, term, workload
 from tests.builders import budget as pods_budget
 from tests.planner.eviction.jobs import IGNORES, job, of_job, policy
 from tests.planner.simulation.rollout.running import budget, running, web, zones
@@ -414,3 +414,49 @@ def test_new_nodes_are_spread_over_the_zones_of_the_drained() -> None:
     plan = drained(running(web(2), ["a1", "b1"], *zones("ab")), "a1", "b1", surge=3)
     assert plan.surge == ("a1-1", "a1-2", "b1-1")
     assert plan.after.pending == 0
+
+
+def _made_from(template: Object, *, narrowed: bool) -> list[Object]:
+    """A pod of a ReplicaSet on a1 that was narrowed to its node, and the template that made it."""
+    owner = workload("ReplicaSet", "web")
+    owner["spec"] = {
+        "replicas": 1,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {**template, "containers": [{"name": "c"}]},
+        },
+    }
+    only = [labelled("kubernetes.io/hostname", "In", "a1")] if narrowed else None
+    return [owner, pod("web-1", on="a1", app="web", owner=owner, **({"only_on": only} if only else {}))]
+
+
+def test_a_replacement_is_not_narrowed_as_the_pod_was() -> None:
+    """What went wrong: a pod that `solve --gated` or a pin had narrowed to its node was made again like that.
+
+    Its template is narrowed to nothing, so it lands elsewhere; without the template nothing better is known.
+    """
+    objects = [*zones("ab"), *_made_from({}, narrowed=True)]
+    plan = drained(objects, "a1")
+    assert [row.lands for step in plan.steps for row in step.evictions] == ["b1"]
+    assert (plan.pending, plan.after.pending) == ((), 0)
+    assert drained([*objects[:2], objects[3]], "a1").after.pending == 1
+
+
+def test_a_replacement_is_held_by_the_gate_of_its_template() -> None:
+    """What went wrong: the gate that its forerunner was let through was forgotten."""
+    template = {"schedulingGates": [{"name": "example.com/quota"}]}
+    plan = drained([*zones("ab"), *_made_from(template, narrowed=True)], "a1")
+    assert [row.lands for step in plan.steps for row in step.evictions] == [None]
+    assert [(row.message, row.example) for row in plan.pending] == [("scheduling gated", "default/web-1")]
+
+
+def test_a_replacement_that_is_another_pod_gives_its_budget_back() -> None:
+    """Two narrowed pods, one may be away at a time: both go."""
+    owner, first = _made_from({}, narrowed=True)
+    second = {**first, "metadata": {**first["metadata"], "name": "web-2"}}
+    owner["spec"]["replicas"] = 2
+    objects = [*zones("ab"), owner, first, second, pods_budget("one", "web", maxUnavailable=1)]
+    plan = drained(objects, "a1")
+    assert (plan.blocked, plan.after.pending) == ((), 0)
+    assert [row.lands for step in plan.steps for row in step.evictions] == ["b1", "b1"]

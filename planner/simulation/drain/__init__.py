@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -145,8 +145,11 @@ class DrainRun:
         self._numbers = [self._problem.nodes.index[name] for name in nodes]
         self._going = pods_to_go(self._problem, self._numbers)
         self._moving = [pod for node in self._numbers for pod in self._going[node]]
-        self._doubled = self._problem.with_leaving(self._moving)
         self._controllers = Controllers(self._problem, jobs=True)
+        others = self._controllers.others(self._moving)
+        self._replaced = {pod: number for number, pod in enumerate(others, start=len(self._problem.pods))}
+        self._larger = self._problem.with_replacements(others) if others else self._problem
+        self._doubled = self._larger.with_leaving(self._moving)
         endless = {one[0]: one for one in held.without_end(self._problem, self._moving)}
         refused = [
             one for pods in self._going.values() for one in held.refused(self._problem, pods, overrides)
@@ -154,6 +157,7 @@ class DrainRun:
         stuck = held.stuck(self._problem, self._numbers)
         self._fates = Fates(
             {*_for_good(self._controllers, self._moving), *self._unreplaced(endless)},
+            self._replaced,
             endless,
             self._by_node([*refused, *stuck, *endless.values()]),
             {*self._by_node(refused)},
@@ -189,7 +193,7 @@ class DrainRun:
                 "{} nodes not emptied, {} pods left over, {} more too many; at least 0".format(*found.harm)
             )
             found = min(found, self._outcome(order), key=lambda one: one.rank)
-        told = _preempted(self._problem, found.preempted)
+        told = _preempted(self._larger, found.preempted)
         return found.plan.model_copy(update={"notes": (*found.plan.notes, *told)})
 
     def _others(self) -> Iterator[Sequence[int]]:
@@ -219,8 +223,9 @@ class DrainRun:
     ) -> tuple[DrainPlan, Sequence[tuple[int, int]]]:
         """The plan of an order, and what is preempted meanwhile."""
         problem, doubled = self._problem, self._doubled
-        doubles = {pod: len(problem.pods) + place for place, pod in enumerate(self._moving)}
-        simulation = DrainSimulation(doubled, doubles, (), preemption=self._preemption)
+        doubles = {pod: len(self._larger.pods) + place for place, pod in enumerate(self._moving)}
+        absent = self._replaced.values()
+        simulation = DrainSimulation(doubled, doubles, absent, preemption=self._preemption)
         allowances = Allowances(problem, range(len(problem.pods)))
         played = Drain(simulation, allowances, self._going, self._effort, self._fates, late=late)
         played.run_until_quiet()
@@ -232,7 +237,7 @@ class DrainRun:
         impacts = [*self._controllers.impacts(evicted)]
         plan = DrainPlan(
             nodes=tuple(self._nodes),
-            steps=tuple(_steps(doubled, simulation, found)),
+            steps=tuple(_steps(doubled, simulation, found, self._replaced)),
             blocked=tuple(_blocked(doubled, found)),
             played_to_end=not found.restless,
             before=before,
@@ -248,7 +253,7 @@ class DrainRun:
                 *_not_made_again(problem, self._controllers, evicted),
                 *job_notes.lost([item for item in impacts if item[1].outcome == "Fails"]),
                 *job_notes.presumed(impacts),
-                *_returned(doubled, simulation, found, self._numbers),
+                *_returned(doubled, simulation, found, self._numbers, self._replaced),
                 *((RESTLESS,) if found.restless else ()),
             ),
         )
@@ -313,13 +318,15 @@ def _preempted(problem: Problem, preempted: Sequence[tuple[int, int]]) -> Iterat
 
 
 def _returned(
-    problem: Problem, simulation: ClusterSimulation, found: Drained, nodes: Sequence[int]
+    problem: Problem,
+    simulation: ClusterSimulation,
+    found: Drained,
+    nodes: Sequence[int],
+    replaced: Mapping[int, int],
 ) -> Iterator[str]:
     """Whose replacements land on a node that is being drained."""
-    node_of, evicted = (
-        simulation.scheduler.state.node_of,
-        [pod for pods in found.evicted.values() for pod in pods],
-    )
+    node_of = simulation.scheduler.state.node_of
+    evicted = [replaced.get(pod, pod) for pods in found.evicted.values() for pod in pods]
     drained = {*nodes}
     back = [pod for pod in evicted if node_of[pod] in drained]
     if back:
@@ -328,16 +335,17 @@ def _returned(
         yield f"{first} tolerates the cordon and lands on {on}{more}: no pod is evicted twice"
 
 
-def _steps(problem: Problem, simulation: ClusterSimulation, found: Drained) -> Iterator[DrainStep]:
+def _steps(
+    problem: Problem, simulation: ClusterSimulation, found: Drained, replaced: Mapping[int, int]
+) -> Iterator[DrainStep]:
     names, node_of = problem.nodes.names, simulation.scheduler.state.node_of
     last = {node: wave for wave, nodes in enumerate(found.waves) for node in nodes}
     for number, wave in enumerate(sorted(set(last.values())), start=1):
         for node in (node for node in found.waves[wave] if last[node] == wave):
+            places = [(pod, int(node_of[replaced.get(pod, pod)])) for pod in found.evicted.get(node, ())]
             evictions = tuple(
-                DrainEviction(
-                    pod=problem.pods[pod].key, lands=names[node_of[pod]] if node_of[pod] >= 0 else None
-                )
-                for pod in found.evicted.get(node, ())
+                DrainEviction(pod=problem.pods[pod].key, lands=names[place] if place >= 0 else None)
+                for pod, place in places
             )
             yield DrainStep(wave=number, node=names[node], evictions=evictions)
 

@@ -27,6 +27,8 @@ class Fates:
 
     for_good: Collection[int] = ()
     """Pods in whose place nothing comes."""
+    replaced: Mapping[int, int] = field(default_factory=dict)
+    """Pods in whose place another one comes, which is not there before."""
     endless: Mapping[int, Held] = field(default_factory=dict)
     """Pods that stay Terminating."""
     nodes: Mapping[int, Sequence[Held]] = field(default_factory=dict)

@@ -55,6 +55,7 @@ class Drain:
         """
         self._simulation = simulation
         self._fates = fates
+        self._forerunner = {new: pod for pod, new in fates.replaced.items()}
         self._endless = {simulation.double_of(pod) for pod in fates.endless}
         self._late = late
         self._allowances = allowances
@@ -132,7 +133,7 @@ class Drain:
             self._asked.add(pod)
             self._found.evicted.setdefault(node, []).append(pod)
             if pod not in self._fates.for_good:
-                simulation.create(pod)
+                simulation.create(self._fates.replaced.get(pod, pod))
             gone = True
         return gone
 
@@ -145,15 +146,16 @@ class Drain:
             return False
         for pod in list(simulation.starting):
             simulation.become_ready(pod)
-            self._allowances.regain(pod)
+            self._allowances.regain(self._forerunner.get(pod, pod))
             moved = True
         for double in [] if self._late and moved else [*simulation.leaving]:
             if double in self._endless:
                 continue
             simulation.end(double)
             moved = True
-        for pod in [pod for pod in simulation.refusals if pod in self._asked] if moved else ():
-            simulation.create(pod)
+        for pod in [*simulation.refusals] if moved else ():
+            if self._forerunner.get(pod, pod) in self._asked:
+                simulation.create(pod)
         return moved
 
 
