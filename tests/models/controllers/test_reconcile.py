@@ -6,6 +6,7 @@ import pytest
 
 from models import Cluster, InputError
 from models.controllers.reconcile import reconcile, workloads_of
+from models.objects.affinity import REQUIRED
 from tests.builders import priority_class
 from tests.models.manifests import Object, node, pod, reference, workload
 
@@ -46,6 +47,25 @@ def test_what_went_comes_back_as_it_was() -> None:
     (back,) = reconcile(left, cluster.pods).pods
     assert (back.name, back.metadata.labels["added"]) == ("web-1", "by admission")
     assert (back.node_name, back.status.phase) == (None, "Pending")
+
+
+def test_what_went_is_not_narrowed_any_more() -> None:
+    """Gates and node affinity are the template's; other affinity stays, as admission may have added it."""
+    owner = workload("ReplicaSet", "web", replicas=1)
+    owner["spec"]["template"]["spec"]["schedulingGates"] = [{"name": "example.com/quota"}]
+    apart = [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "db"}}}]
+    only = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]
+    running = pod("web-x", owner, nodeName="n1")
+    running["spec"]["affinity"] = {
+        "podAntiAffinity": {REQUIRED: apart},
+        "nodeAffinity": {REQUIRED: {"nodeSelectorTerms": only}},
+    }
+    cluster = Cluster.from_objects([node("n1"), owner, running])
+    (back,) = reconcile(replace(cluster, pods=()), cluster.pods).pods
+    assert [gate.name for gate in back.spec.scheduling_gates] == ["example.com/quota"]
+    assert back.spec.affinity is not None
+    assert back.spec.affinity.node_affinity is None
+    assert back.spec.affinity.pod_anti_affinity == cluster.pods[0].spec.affinity.pod_anti_affinity  # type: ignore[union-attr]
 
 
 def test_who_decides_on_a_pod() -> None:
