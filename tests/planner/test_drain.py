@@ -334,8 +334,9 @@ def test_no_budget_holds_a_pod_that_has_not_started(phase: str | None, budgets: 
     if phase is None:
         for item in objects[3:]:
             del item["status"]["phase"]
-    objects += [pods_budget("some", "web", minAvailable=1)]
-    objects += [pods_budget(f"more{number}", "web", minAvailable=2) for number in range(budgets - 1)]
+    status = {"desiredHealthy": 1, "currentHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 2}
+    named = [pods_budget(f"b{number}", "web", minAvailable=1) for number in range(budgets)]
+    objects += [item | {"status": status} for item in named]
     plan = drained(objects, "a1", "b1")
     assert plan.blocked == ()
     assert [row.lands for step in plan.steps for row in step.evictions] == ["c1", "c1"]
