@@ -96,11 +96,11 @@ def test_what_is_waited_for_is_said(tmp_path: Path) -> None:
     assert code == 1
     assert words.splitlines()[1:7] == [
         f"waiting for 10 s, at most 75 s: {line}",
-        "  shop/web-2 has no node: 0/2 nodes are available",
+        "waiting: shop/web-2 has no node: 0/2 nodes are available",
         f"waiting for 40 s, at most 75 s: {line}",
-        "  shop/web-2 has no node: 0/2 nodes are available",
+        "waiting: shop/web-2 has no node: 0/2 nodes are available",
         f"waiting for 70 s, at most 75 s: {line}",
-        "  shop/web-2 has no node: 0/2 nodes are available",
+        "waiting: shop/web-2 has no node: 0/2 nodes are available",
     ]
     assert "stopped: nothing has happened for 75 seconds" in words
 

@@ -60,7 +60,7 @@ def script_environment(live: ControlPlane, **settings: str) -> dict[str, str]:
     return {**live.environment, "TIMEOUT": "180", **settings}
 
 
-_PROGRESS = re.compile(r"waiting for \d+ pods? to end, ")
+_PROGRESS = re.compile(r"waiting(: | for \d+ (pods? to end, |s, at most ))")
 
 
 def carried_out(

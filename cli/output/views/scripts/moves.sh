@@ -176,7 +176,7 @@ picture() {
             for (i = 1; i <= n; i++) if (nodes[i] in count) { line = line " " nodes[i] ":" count[nodes[i]]; delete count[nodes[i]] }
             print "  " $2 " " $3 " now:" line
         }' >&2
-    tell_unscheduled
+    tell_unscheduled '  '
     if read_ending "$(evicted_until "$DUE")"; then
         printf '%s\n' "$ENDING" | awk -F'|' 'NF {
             print "  " $1 "/" $2 " is still terminating on " $4 ($7 == "" ? "" : ", finalizers: " $7)
@@ -184,12 +184,12 @@ picture() {
     fi
 }
 
-# Why replacements that were made have no node yet.
+# Why replacements that were made have no node yet: WHAT THE LINES BEGIN WITH
 tell_unscheduled() {
     printf '%s\n' "$STATE" | awk -F'|' '$1 == "away" && $8 != "" { print $2, $8 }' |
         while read -r namespace pod; do
             why=$(k get pod "$pod" -n "$namespace" -o "jsonpath={.status.conditions[?(@.type=='PodScheduled')].message}")
-            complain "  $namespace/$pod has no node: $why"
+            complain "$1$namespace/$pod has no node: $why"
         done
 }
 
@@ -359,7 +359,7 @@ carry_out() {
             if are_ending; then waited=0; fi
             if is_told_again; then
                 tell_idle "$(awaited)" move
-                tell_unscheduled
+                tell_unscheduled 'waiting: '
             fi
         fi
         [ "$waited" -lt "$TIMEOUT" ] || stop_not_as_planned "nothing has happened for $TIMEOUT seconds${TROUBLE:+: $TROUBLE}"
