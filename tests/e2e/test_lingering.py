@@ -269,7 +269,7 @@ def struck_while_waiting(live: ControlPlane, script: Path, number: signal.Signal
     """Start a script, and send it a signal when it says that it waits; its exit code."""
     with started(live, script) as running:
         said = script.with_name("said")
-        wait_for("its waiting", lambda: "waiting for" in said.read_text() or None)
+        wait_for("its waiting", lambda: " to end, for " in said.read_text() or None)
         running.send_signal(number)
         return running.wait(PATIENCE_SECONDS)
 
