@@ -83,18 +83,22 @@ def _make_room(case: PendingCase, fit: NodeResourcesFit, node: int) -> Iterator[
 
 
 def _evict(case: PendingCase, short: dict[str, int], node: int) -> Iterator[ClusterChange]:
-    """The fewest pods that free what is short: one if one is enough, else the largest first."""
-    state, problem = case.state, case.problem
-    here = sorted(state.pods_on[node], key=case.worth)
-    here = [pod for pod in here if not case.worth(pod)[0]]
+    """The fewest pods that free what is short: one if one is enough, else the largest first.
+
+    Pods that are lost are taken where those that come back are not enough, or come back too soon.
+    """
+    problem, lost = case.problem, case.static.losses.of
+    here = [pod for pod in sorted(case.state.pods_on[node], key=case.worth) if not case.worth(pod)[0]]
     wanted = {problem.resource_index[name]: amount for name, amount in short.items()}
-    victims = _victims(case, here, wanted)
-    if victims:
-        what = ", ".join(
-            "a pod slot" if name == PODS else f"{in_words(name, amount)} {name}"
-            for name, amount in short.items()
-        )
-        yield delete(case, victims, f"free {what} on node {problem.nodes.names[node]}: ")
+    safe = _victims(case, [pod for pod in here if not lost(pod)], wanted)
+    soon = any(problem.pods[pod].priority > case.template.priority for pod in safe)
+    found = [safe, _victims(case, [*filter(lost, here)], wanted) or _victims(case, here, wanted)]
+    what = ", ".join(
+        "a pod slot" if name == PODS else f"{in_words(name, amount)} {name}" for name, amount in short.items()
+    )
+    for victims in found if soon or not safe else found[:1]:
+        if victims:
+            yield delete(case, victims, f"free {what} on node {problem.nodes.names[node]}: ")
 
 
 def _victims(case: PendingCase, here: list[int], wanted: dict[int, int]) -> list[int]:

@@ -156,11 +156,15 @@ def fix_blocks(number: int, fix: Fix, page: Page, pods: int = 1) -> Iterator[Blo
 def consequences(fix: Fix) -> str:
     """The pods that it evicts, and what becomes of the pods that are deleted."""
     words = f" (evicts {', '.join(fix.victims)})" if fix.victims else ""
-    for place in fix.replacements:
-        words += (
-            " (its replacement stays pending)" if place is None else f" (its replacement goes to {place})"
-        )
-    return words
+    deleted = [
+        line for change in fix.changes if change.action == "DeletePod" for line in change.command.splitlines()
+    ]
+    places = [
+        (f"the replacement of {pod}" if len(deleted) > 1 else "its replacement")
+        + (" stays pending" if place is None else f" goes to {place}")
+        for pod, place in zip(fix.replaced, fix.replacements, strict=True)
+    ]
+    return words + (f" ({', '.join(places)})" if places else "")
 
 
 def _recipe(change: FixChange, page: Page) -> Iterator[Block]:
