@@ -12,6 +12,7 @@ from functools import cached_property
 from models.admission.chain import Admission
 from models.admission.evidence import same_requests
 from models.admission.pod_security import ENFORCE
+from models.admission.pods import Priorities
 from models.controllers.owners import Workloads
 from models.controllers.templates import new_pod, usable
 from models.objects.pod import Pod
@@ -28,7 +29,7 @@ class ReplacementAdmission:
 
     def __init__(self, problem: Problem, workloads: Workloads) -> None:
         self._problem, self._workloads = problem, workloads
-        self._quotas = Quotas(problem)
+        self._quotas, self._priorities = Quotas(problem), Priorities(problem.cluster)
         known = (*problem.cluster.limit_ranges, *problem.cluster.admitted_templates)
         judged = {
             item.name
@@ -39,6 +40,8 @@ class ReplacementAdmission:
 
     def why_not(self, pod: Pod) -> str:
         """Why a pod should stay; empty where it is made again as it is."""
+        if self._priorities.is_missing(pod.spec):
+            return REFUSED
         if pod.namespace in self._limited and (why := self._by_limits(pod)):
             return why
         if not self._quotas.limits(pod):

@@ -139,7 +139,10 @@ def container(**fields: Any) -> Object:
         ({"nodeSelector": {"a": 1}}, "spec.nodeSelector.a: expected a string, found 1"),
         ({"priority": "high"}, "spec.priority: expected a whole number, found 'high'"),
         ({"hostNetwork": "yes"}, "spec.hostNetwork: expected true or false, found 'yes'"),
-        ({"priorityClassName": "x"}, "spec.priorityClassName: there is no PriorityClass 'x'"),
+        (
+            {"priorityClassName": "x", "nodeName": "n"},
+            "spec.priorityClassName: there is no PriorityClass 'x'",
+        ),
     ],
 )
 def test_bad_pods(spec: Object, problem: str) -> None:

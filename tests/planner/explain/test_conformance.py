@@ -59,6 +59,9 @@ def test_only_those_scenarios_are_stuck() -> None:
 
 #: Pods without a fix in the recordings, by cluster.
 HOPELESS = [
+    ("affinity-100235", "default/p0009"),
+    ("affinity-100235", "prod/p0008"),
+    ("affinity-100375", "prod/p0004"),
     ("affinity-100102", "default/p0009"),
     ("affinity-100123", "default/p0006"),
     ("affinity-100270", "prod/p0004"),
@@ -71,7 +74,7 @@ HOPELESS = [
 def test_every_recorded_pending_pod_has_a_fix_or_the_proof_that_there_is_none() -> None:
     """Of all pods that kube-scheduler left pending, each is explained; few are without a fix.
 
-    For most of those a replica of their own workload could go, whose replacement would wait instead.
+    For most of those a pod could go whose replacement would wait instead, or that nothing makes again.
     An eighth of the clusters, others on every run.
     """
     hopeless, step = set(), seeds.every(8)
