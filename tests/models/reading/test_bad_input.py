@@ -51,6 +51,10 @@ def container(**fields: Any) -> Object:
             "spec.containers[0].resources.requests.cpu: [] is not a quantity (for example 500m or 2)",
         ),
         (
+            container(resources={"requests": {"cpu": True}}),
+            "spec.containers[0].resources.requests.cpu: true is not a quantity (for example 500m or 2)",
+        ),
+        (
             container(ports=[{"containerPort": 80, "protocol": "ICMP"}]),
             "spec.containers[0].ports[0].protocol: expected 'TCP', 'UDP' or 'SCTP', found 'ICMP'",
         ),
