@@ -17,7 +17,7 @@ from models.controllers.owners import Workloads
 from models.controllers.templates import new_pod, usable
 from models.objects.pod import Pod
 from planner.problem.problem import Problem
-from planner.problem.quotas import Quotas
+from planner.problem.quotas import EXCEEDED, Quotas
 
 REFUSED = "whose replacement the API server would refuse"
 CONTENDED = "whose replacement would compete with other pods for a ResourceQuota"
@@ -60,7 +60,7 @@ class ReplacementAdmission:
         found: dict[str, set[object]] = {}
         for number, line in self._problem.refused.items():
             pod = self._problem.pods[number]
-            if "exceeded quota" in line:
+            if EXCEEDED in line:
                 found.setdefault(pod.namespace, set()).add(_owner(pod))
         return found
 

@@ -14,6 +14,7 @@ from planner.constraints import Filter
 from planner.constraints.node_ports import NodePorts, clash
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.volumes import NodeVolumeLimits, VolumeBinding, VolumeRestrictions, VolumeZone
+from planner.documents.words import counted
 from planner.explain.blockers import Blocker, PendingCase, nothing
 from planner.explain.change import ClusterChange, Cost
 from planner.explain.smaller_requests import lower
@@ -93,9 +94,7 @@ def _evict(case: PendingCase, short: dict[str, int], node: int) -> Iterator[Clus
     safe = _victims(case, [pod for pod in here if not lost(pod)], wanted)
     soon = any(problem.pods[pod].priority > case.template.priority for pod in safe)
     found = [safe, _victims(case, [*filter(lost, here)], wanted) or _victims(case, here, wanted)]
-    what = ", ".join(
-        "a pod slot" if name == PODS else f"{in_words(name, amount)} {name}" for name, amount in short.items()
-    )
+    what = ", ".join(room_in_words(name, amount) for name, amount in short.items())
     for victims in found if soon or not safe else found[:1]:
         if victims:
             yield delete(case, victims, f"free {what} on node {problem.nodes.names[node]}: ")
@@ -126,6 +125,11 @@ def _size(amounts: tuple[int, ...], wanted: dict[int, int]) -> float:
     )
 
 
+def room_in_words(name: str, amount: int) -> str:
+    """An amount of a resource: `500m cpu`, `1 pod slot`."""
+    return counted(amount, "pod slot") if name == PODS else f"{in_words(name, amount)} {name}"
+
+
 def delete(case: PendingCase, victims: list[int], why: str = "") -> ClusterChange:
     """Delete some pods."""
     pods = [case.problem.pods[victim] for victim in victims]
@@ -146,7 +150,7 @@ def _more_slots(case: PendingCase, node: int) -> ClusterChange:
     return ClusterChange(
         "MorePodSlots",
         Cost.POD_SLOTS,
-        f"let node {name} run {slots} pods (maxPods in its kubelet's configuration)",
+        f"let node {name} run {counted(slots, 'pod')} (maxPods in its kubelet's configuration)",
         node=node,
         node_edit=lambda found: with_room(found, {PODS: slots * 10**9}),
         node_fragment={"status": {"allocatable": {PODS: str(slots)}}},

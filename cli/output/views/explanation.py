@@ -21,6 +21,8 @@ from planner.documents.explanation import (
 
 _MOST_NAMES = 6
 _MOST_DOMAINS = 12
+#: How the line begins of a pod that the API server refuses.
+_NOT_CREATED = "not created: "
 
 
 def sections(document: ExplanationList | Explanation, page: Page) -> Iterator[Section]:
@@ -121,12 +123,19 @@ def _counts(row: SpreadDomains, page: Page) -> str:
 
 def fixes(item: Explanation, page: Page) -> Iterator[Block]:
     """What helps a pod, the cheapest first; or that nothing does, and how much was tried."""
+    if not item.fixes and item.message.startswith(_NOT_CREATED):
+        if item.tried:
+            yield Sentence("With room in its ResourceQuota it would be created, and no node would take it.")
+        else:
+            yield Sentence("No node has a part in it: what the API server says would have to change.")
+        return
     if not item.fixes and item.risky:
         yield Sentence("No change that is safe to apply was found.")
     elif not item.fixes:
         proof = "and that is every change that the planner knows" if item.exhausted else "of the cheapest"
         none = "none applies" if item.exhausted else "none was tried out"
-        tried = f"{item.tried} changes were tried out, {proof}" if item.tried else none
+        were = "was" if item.tried == 1 else "were"
+        tried = f"{counted(item.tried, 'change')} {were} tried out, {proof}" if item.tried else none
         yield Sentence(f"No change that the planner knows helps: {tried}.")
         return
     pods = 1 + len(item.alike)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from planner import rebalance
+from planner import consolidate, rebalance
 from tests.builders import HARD, ZONE, cluster, node, pod
 
 Object = dict[str, Any]
@@ -93,3 +93,22 @@ def test_no_pod_is_evicted_whose_priority_class_is_gone(kinds: list[str], moves:
     origin = {"kind": "SnapshotOrigin", "apiVersion": "planner/v1alpha1", "kinds": kinds}
     running = {"priorityClassName": "gone", "priority": 5, "created": "2026-01-01T00:00:00Z"}
     assert len(rebalance(lopsided(origin, **running), time_limit=5).steps) == moves
+
+
+def test_pods_that_are_not_created_take_no_room() -> None:
+    """Only those that wait for a node are counted, one in the singular."""
+    waiting = [pod(f"new-{n}", namespace="more") for n in range(2)]
+    for number, words in ((0, ""), (1, "1 pod is pending"), (2, "2 pods are pending")):
+        there = lopsided(quota(pods="4"), another(3), *waiting[:number])
+        rebalanced = [
+            note
+            for note in rebalance(there, time_limit=5).notes
+            if "place them" in note or "place it" in note
+        ]
+        consolidated = [
+            note
+            for note in consolidate(there, time_limit=5).notes
+            if "place them" in note or "place it" in note
+        ]
+        assert [note.split(" and may take")[0] for note in consolidated] == ([words] if words else [])
+        assert [f"pending pods ({number}) may take" in note for note in rebalanced] == [True] * bool(number)

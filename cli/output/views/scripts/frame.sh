@@ -8,6 +8,8 @@ say() { printf '%s\n' "$*"; }
 complain() { printf '%s\n' "$*" >&2; }
 one_line() { printf '%s' "$*" | tr '\n' ' ' | sed 's/ *$//'; }
 
+counted() { printf '%s %s' "$1" "$2"; [ "$1" -eq 1 ] || printf s; }
+
 # kubectl for this cluster; nothing on standard input.
 k() { k_given "$@" </dev/null; }
 k_given() { "$KUBECTL" ${CONTEXT:+"--context=$CONTEXT"} --request-timeout=60s "$@"; }
