@@ -245,8 +245,9 @@ class FixSearch:
             report_best(f"{self._tried} changes tried out, {len(self._fixes)} help")
             if landing is not None and not self._only_swaps(candidate, landing):
                 risk = self._risk(candidate) or _left_pending(landing)
-                (self._risky if risk else self._fixes).append(TestedFix(candidate, landing, risk))
-                self._kinds[bool(risk), _kind(candidate)] += 1
+                if self._is_wanted_as(candidate, risk):
+                    (self._risky if risk else self._fixes).append(TestedFix(candidate, landing, risk))
+                    self._kinds[bool(risk), _kind(candidate)] += 1
 
     def _is_in_vain(self, change: ClusterChange) -> bool:
         """Whether it deletes a pod that is yet to be made, or one that its kubelet keeps."""
@@ -261,15 +262,19 @@ class FixSearch:
 
     def _wanted(self, candidate: Candidate) -> bool:
         """Whether another fix of this kind is wanted, and nothing smaller is part of it."""
-        most = 1 if any(change.subject for change in candidate) else self._effort.fixes_alike
-        known = self._kinds[bool(self._risk(candidate)), _kind(candidate)]
-        if len(self._fixes) >= self._effort.fixes_looked_for or known >= most:
+        enough = len(self._fixes) >= self._effort.fixes_looked_for
+        if enough or not self._is_wanted_as(candidate, self._risk(candidate)):
             return False
         least = self._least()
         if least is not None and cost_of(candidate) >= least:
             return False
         summaries = {change.summary for change in candidate}
         return not any({c.summary for c in fix.changes} <= summaries for fix in (*self._fixes, *self._risky))
+
+    def _is_wanted_as(self, candidate: Candidate, risk: str) -> bool:
+        """Whether there are still few of its kind, of those that are safe to apply or of the others."""
+        most = 1 if any(change.subject for change in candidate) else self._effort.fixes_alike
+        return self._kinds[bool(risk), _kind(candidate)] < most
 
 
 def _left_pending(landing: TrialResult) -> str:

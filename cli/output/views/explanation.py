@@ -133,7 +133,7 @@ def fixes(item: Explanation, page: Page) -> Iterator[Block]:
         yield Sentence("No change that is safe to apply was found.")
     elif not item.fixes:
         proof = "and that is every change that the planner knows" if item.exhausted else "of the cheapest"
-        none = "none applies" if item.exhausted else "none was tried out"
+        none = "there is none to try" if item.exhausted else "none was tried out"
         were = "was" if item.tried == 1 else "were"
         tried = f"{counted(item.tried, 'change')} {were} tried out, {proof}" if item.tried else none
         yield Sentence(f"No change that the planner knows helps: {tried}.")
