@@ -31,7 +31,7 @@ class Admission:
     """The API server of a cluster, as it meets pods that are created."""
 
     def __init__(self, cluster: Snapshot) -> None:
-        self._priorities = Priorities(cluster.priority_classes, unseen=cluster.is_unseen("priorityclasses"))
+        self._priorities = Priorities(cluster)
         self._runtimes: dict[str, RuntimeClass] = {item.name: item for item in cluster.runtime_classes}
         self._runtimes_known = cluster.has_all_of("runtimeclasses")
         self._accounts = _accounts(cluster)
@@ -84,12 +84,16 @@ class Admission:
             return made.spec
 
     def admit(self, pod: Pod) -> Pod:
-        """The pod as it is stored; if it is not, its `refusal` says why. A KeyError for its PriorityClass."""
+        """The pod as it is stored; if it is not, its `refusal` says why."""
         spec, forbidden = self._filled(pod.namespace, pod.spec)
         whose = workload_of(pod)
         if (seen := self._mutations.get(whose)) is not None:
             spec = seen.applied(spec)
         line = self._refusals.get(whose) or self._by_namespace(pod) or self._without_account(pod)
+        if self._priorities.is_missing(spec):
+            return refused(
+                pod, line or f"forbidden: no PriorityClass with name {spec.priority_class_name} was found"
+            )
         if line is not None:
             return refused(self._priorities.admit(pod), line)
         insecure = "" if whose in self._admitted else self._insecure(pod.namespace, spec)

@@ -1,11 +1,12 @@
 """What the API server would add to a pod: its priority, and for new pods some defaults."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from models.objects.affinity import Affinity, PodAffinity, PodAffinityTerm, Toleration
 from models.objects.pod import Pod, PodSpec
 from models.objects.selectors import LabelSelector, LabelSelectorRequirement
 from models.objects.workload import PriorityClass
+from models.snapshot import Snapshot
 
 _BUILT_IN = {
     "system-node-critical": PriorityClass.model_validate(
@@ -25,14 +26,25 @@ OF_SICK_NODES = tuple(
 class Priorities:
     """The priority classes of a cluster, and the built-in ones."""
 
-    def __init__(self, classes: Iterable[PriorityClass], *, unseen: bool = False) -> None:
-        """With `unseen` there may be more of them: what they say is unknown."""
-        self._unseen = unseen
+    def __init__(self, cluster: Snapshot) -> None:
+        """Where their reader had no right to list them there may be more: what they say is unknown."""
+        self._unseen = cluster.is_unseen("priorityclasses")
+        self._complete = cluster.has_all_of("priorityclasses")
         self.unknown: dict[str, None] = {}
-        self._by_name: Mapping[str, PriorityClass] = _BUILT_IN | {item.name: item for item in classes}
+        classes = {item.name: item for item in cluster.priority_classes}
+        self._by_name: Mapping[str, PriorityClass] = _BUILT_IN | classes
         defaults = [item for item in self._by_name.values() if item.global_default]
         # Of several defaults the API server takes the one with the lowest value.
         self._default = min(defaults, key=lambda item: item.value, default=None)
+
+    def is_missing(self, spec: PodSpec) -> bool:
+        """Whether a new pod like this names a class that is not there.
+
+        Where it has a priority its class is known to someone, unless these are all that there are.
+        """
+        name = spec.priority_class_name
+        unknown = bool(name) and name not in self._by_name and not self._unseen
+        return unknown and (self._complete or spec.priority is None)
 
     def admit(self, pod: Pod) -> Pod:
         """The pod with the priority of its class; a KeyError when there is no such class."""

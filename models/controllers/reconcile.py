@@ -11,7 +11,6 @@ from models.controllers.expand import NewPod, expand, new_claims
 from models.controllers.jobs import index_of
 from models.controllers.owners import Workloads, is_live
 from models.controllers.templates import free_names, made_again, stand_in_uid, usable
-from models.errors import InputError
 from models.objects.annotations import DELETION_COST
 from models.objects.base import NamespacedObject
 from models.objects.pod import Pod, PodSpec, PodStatus
@@ -38,7 +37,7 @@ def reconcile(cluster: _S, gone: Iterable[Pod] = ()) -> _S:
         pods += returning.of_unknown_workloads(pods)
         return replace(
             cluster,
-            pods=cluster.pods + tuple(_admitted(pods, Admission(cluster))),
+            pods=cluster.pods + tuple(map(Admission(cluster).admit, (new.pod for new in pods))),
             replica_sets=cluster.replica_sets + added.replica_sets,
             persistent_volume_claims=cluster.persistent_volume_claims + tuple(new_claims(cluster, pods)),
         )
@@ -147,13 +146,3 @@ def _again(old: Pod, name: str, spec: PodSpec) -> Pod:
         }
     )
     return old.model_copy(update={"metadata": metadata, "spec": spec, "status": _NEW})
-
-
-def _admitted(pods: Iterable[NewPod], admission: Admission) -> Iterator[Pod]:
-    for new in pods:
-        try:
-            yield admission.admit(new.pod)
-        except KeyError:
-            place = f"{new.workload.kind} {new.workload.key}, spec.template.spec.priorityClassName"
-            name = new.pod.spec.priority_class_name
-            raise InputError([f"{place}: there is no PriorityClass {name!r}"]) from None

@@ -5,6 +5,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from models.objects.strings import StringMap
+
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
@@ -55,4 +57,4 @@ def read_ones(annotations: Mapping[str, str]) -> dict[str, str]:
     return {key: annotations[key] for key in READ if key in annotations} if annotations else {}
 
 
-Annotations = Annotated[dict[str, str], AfterValidator(read_ones)]
+Annotations = Annotated[StringMap, AfterValidator(read_ones)]

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchema
 from pydantic_core import CoreSchema, core_schema
 
 from models.objects.annotations import Annotations
+from models.objects.strings import StringMap
 
 VALUE_LABEL = "|"
 NULL_LABEL = "|null"
@@ -108,7 +109,7 @@ class ObjectMeta(KubeModel):
     generate_name: str = ""
     namespace: str = "default"
     uid: str = ""
-    labels: dict[str, str] = Field(default_factory=dict)
+    labels: StringMap = Field(default_factory=dict)
     annotations: Annotations = Field(default_factory=dict)
     owner_references: tuple[OwnerReference, ...] = ()
     creation_timestamp: Time | None = None

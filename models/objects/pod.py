@@ -23,6 +23,7 @@ from models.objects.base import (
 from models.objects.containers import Container, ResourceRequirements, ResourcesInUse
 from models.objects.quantity import ResourceList
 from models.objects.security import SaidPodSecurityContext
+from models.objects.strings import StringMap
 from models.objects.volumes import Volume
 
 # As kube-controller-manager reads it: no plus sign, no leading zeros, 32 bits.
@@ -59,7 +60,7 @@ class PodSpec(KubeModel):
     overhead: ResourceList = Field(default_factory=dict)
     resources: ResourceRequirements | None = None
     node_name: str | None = None
-    node_selector: dict[str, str] = Field(default_factory=dict)
+    node_selector: StringMap = Field(default_factory=dict)
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] = ()
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from models.objects.affinity import Toleration
 from models.objects.base import ClusterObject, KubeModel, NamespacedObject
 from models.objects.quantity import ResourceList
+from models.objects.strings import StringMap
 
 
 class ScopeRequirement(KubeModel):
@@ -88,7 +89,7 @@ class RuntimeOverhead(KubeModel):
 class RuntimeScheduling(KubeModel):
     """Where a runtime is installed."""
 
-    node_selector: dict[str, str] = Field(default_factory=dict)
+    node_selector: StringMap = Field(default_factory=dict)
     tolerations: tuple[Toleration, ...] = ()
 
 

@@ -5,6 +5,7 @@ What is finer than nano is rounded away from zero, and what is larger than 2^63-
 capped, both as apimachinery does.
 """
 
+import json
 import re
 from functools import lru_cache
 from typing import Annotated
@@ -31,7 +32,7 @@ def parse_quantity(text: str | int | float) -> int:
     """The exact number of nano units, rounded away from zero where it is finer than that."""
     found = _GRAMMAR.fullmatch(str(text)) if _may_be_quantity(text) else None
     if found is None:
-        raise ValueError(f"{text!r} is not a quantity (for example 500m or 2)")
+        raise ValueError(_no_quantity(text))
     part = found["part"] or found["only_part"] or ""
     digits = int((found["whole"] or "") + part)
     size = _nano(digits, _power_of_ten(found) - len(part), _BINARY.get(found["binary"] or "", 1))
@@ -91,11 +92,17 @@ def _ten_to(power: int) -> int:
 def _from_input(value: object) -> int:
     if isinstance(value, str | int | float):
         return parse_quantity(value)
-    raise ValueError(f"{value!r} is not a quantity (for example 500m or 2)")
+    raise ValueError(_no_quantity(value))
 
 
-def _from_input_not_negative(value: object) -> int:
-    nano = _from_input(value)
+def _no_quantity(value: object) -> str:
+    """What is wrong with a value, spelled as in a manifest."""
+    spelled = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    return f"{spelled} is not a quantity (for example 500m or 2)"
+
+
+def _amount(value: object) -> int:
+    nano = 0 if value is None else _from_input(value)
     if nano < 0:
         raise ValueError(f"{value!r} is negative")
     return nano
@@ -104,5 +111,5 @@ def _from_input_not_negative(value: object) -> int:
 Quantity = Annotated[int, PlainValidator(_from_input)]
 """A quantity field: any Kubernetes spelling in, nano units out."""
 
-ResourceList = dict[str, Annotated[int, PlainValidator(_from_input_not_negative)]]
-"""Resource name to nano units; a negative amount is refused, as the API server does."""
+ResourceList = dict[str, Annotated[int, PlainValidator(_amount)]]
+"""Resource name to nano units; a negative amount is refused, and `null` is 0, as for the API server."""

@@ -8,6 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from models.objects.base import KubeModel
+from models.objects.strings import StringMap
 
 Requirement = tuple[str, str, tuple[str, ...]]
 _INT64 = 2**63
@@ -39,7 +40,7 @@ class LabelSelectorRequirement(KubeModel):
 class LabelSelector(KubeModel):
     """A choice of objects by their labels: all conditions must hold, none selects everything."""
 
-    match_labels: dict[str, str] = Field(default_factory=dict)
+    match_labels: StringMap = Field(default_factory=dict)
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
 
     @model_validator(mode="after")

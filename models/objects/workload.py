@@ -18,6 +18,7 @@ from models.objects.pod import PodTemplateSpec
 from models.objects.selectors import LabelSelector
 from models.objects.share import Share
 from models.objects.storage import PersistentVolumeClaim
+from models.objects.strings import StringMap
 
 METADATA_NAME = "kubernetes.io/metadata.name"
 _Count = Annotated[int, Field(ge=0, le=MOST_INT32)]
@@ -156,7 +157,7 @@ class ReplicationControllerSpec(KubeModel):
 
     replicas: _Count = 1
     min_ready_seconds: _Count = 0
-    selector: dict[str, str] = Field(default_factory=dict)
+    selector: StringMap = Field(default_factory=dict)
     template: PodTemplateSpec | None = None
 
     @model_validator(mode="after")
@@ -298,7 +299,7 @@ class CronJob(NamespacedObject):
 class ServiceSpec(KubeModel):
     """The pods behind a service."""
 
-    selector: dict[str, str] = Field(default_factory=dict)
+    selector: StringMap = Field(default_factory=dict)
 
 
 class Service(NamespacedObject):

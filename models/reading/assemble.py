@@ -11,7 +11,6 @@ from models.controllers.apply import not_anywhere, second_ones
 from models.controllers.expand import expand, new_claims
 from models.controllers.replicas import with_templates
 from models.errors import InputError
-from models.objects.base import NamespacedObject
 from models.objects.pod import Pod
 from models.reading.documents import ManifestDocument
 from models.reading.object_index import ObjectIndex
@@ -84,10 +83,8 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
     shelf.problems += not_anywhere(found, found)
     found = replace(found, deployments=tuple(with_templates(found)))
     added = expand(found)
-    read = ((pod, pod, "spec") for pod in found.pods)
-    made = ((new.pod, new.workload, "spec.template.spec") for new in added.pods)
     admission = Admission(found)
-    pods = tuple(_admitted(chain(read, made), admission, shelf))
+    pods = tuple(_admitted(chain(found.pods, (new.pod for new in added.pods)), admission, shelf))
     if shelf.problems:
         raise InputError(shelf.problems)
     return replace(
@@ -108,18 +105,16 @@ def assemble(documents: Sequence[ManifestDocument], *, partial: bool = False) ->
     )
 
 
-def _admitted(
-    pods: Iterable[tuple[Pod, NamespacedObject, str]], admission: Admission, shelf: ObjectIndex
-) -> Iterator[Pod]:
-    """The pods as the API server has them; each comes with the object and field that it is from."""
+def _admitted(pods: Iterable[Pod], admission: Admission, shelf: ObjectIndex) -> Iterator[Pod]:
+    """The pods as the API server has them; one that is there has the priority of a class that is known."""
     unknown: set[str] = set()
-    for pod, source, field in pods:
+    for pod in pods:
         try:
             admitted = admission.admit(pod) if is_new(pod) else admission.prioritize(pod)
         except KeyError:
-            place = f"{shelf.places[source.kind, source.key]}, {source.kind} {source.key}"
+            place = f"{shelf.places[pod.kind, pod.key]}, {pod.kind} {pod.key}"
             name = pod.spec.priority_class_name
-            unknown.add(f"{place}, {field}.priorityClassName: there is no PriorityClass {name!r}")
+            unknown.add(f"{place}, spec.priorityClassName: there is no PriorityClass {name!r}")
         else:
             # What has no creation time comes from a manifest: the API server has not merged it yet.
             yield admitted if admitted.metadata.creation_timestamp else merge_label_keys(admitted)

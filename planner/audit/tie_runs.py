@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from planner.documents.words import are, counted
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.proof.clock import Clock
@@ -70,9 +71,10 @@ class Runs:
         placed = np.stack([*self.drawn.values()])[:, self.queue]
         size, pods = self._problem.nodes.size, len(self.queue)
         varied = int(np.count_nonzero((placed != placed[0]).any(axis=0)))
+        several = f"{varied} of {counted(pods, 'pod')} {are(varied)}"
         yield (
             f"{played} replays, each looking at {looked_at} feasible nodes of {size} for a pod, as "
-            f"kube-scheduler does: {varied} of {pods} pods are not always on the same node"
+            f"kube-scheduler does: {several} not always on the same node"
         )
 
     def _run(self, seed: int | None) -> Codes:

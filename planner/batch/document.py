@@ -12,6 +12,7 @@ from planner.audit.findings import count_violations
 from planner.batch.pending import Pending
 from planner.batch.search import Result
 from planner.documents import plan
+from planner.documents.words import counted
 from planner.proof.bounds import status_of
 from planner.scheduler.preemption import may_preempt
 
@@ -89,8 +90,8 @@ def _notes(found: Result, *, final_state: bool) -> Iterator[str]:
     pods = len(found.steps)
     if not final_state and found.final_pods is not None and found.final_pods > pods:
         yield (
-            f"{found.final_pods} pods could stand with every constraint kept, but no order of binds "
-            f"that leads there was found: --final-state prints that placement"
+            f"{counted(found.final_pods, 'pod')} could stand with every constraint kept, but no order of "
+            f"binds that leads there was found: --final-state prints that placement"
         )
 
 

@@ -26,6 +26,7 @@ from planner.consolidate.removable import NodeChoice
 from planner.consolidate.search import Addable, ConsolidationSearch, FoundLayout
 from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan, FrontierPoint
+from planner.documents.words import are, counted
 from planner.eviction.protections import protections_of, unmodelled
 from planner.moves.trial_cluster import TrialCluster
 from planner.proof import effort
@@ -208,8 +209,8 @@ class _Consolidation:
         found = self._carrying(pins=True).of(self._setting, layout.layout)
         more = best.cost - found.cost
         if more > 0:
-            saves = f"saves {float(more):g} more with {found.emptied.pinned} pins"
-            yield f"--pin {saves}: {_nodes(found)} nodes go"
+            saves = f"saves {float(more):g} more with {counted(found.emptied.pinned, 'pin')}"
+            yield f"--pin {saves}: {counted(_nodes(found), 'node')} {'goes' if _nodes(found) == 1 else 'go'}"
         else:
             yield "with --pin no cheaper plan was found either"
 
@@ -228,9 +229,10 @@ class _Consolidation:
             yield f"no bound is known: {why}"
         elif not self._modelled:
             yield "no bound is known: machines are domains of a constraint, or there are too many types"
-        pending = len(problem.queue())
+        pending = sum(pod not in problem.refused for pod in problem.queue())
         if pending:
-            yield f"{pending} pods are pending and may take the room that is left: place them first"
+            pods = f"{counted(pending, 'pod')} {are(pending)} pending"
+            yield f"{pods} and may take the room that is left: place {'it' if pending == 1 else 'them'} first"
 
 
 def _thousandths(reserve: float) -> int:

@@ -70,8 +70,10 @@ class Fix(DocumentPart):
     """Where the pod goes then."""
     victims: tuple[str, ...] = ()
     """The pods that it preempts there."""
+    replaced: tuple[str, ...] = ()
+    """The deleted pods that their controllers make again."""
     replacements: tuple[str | None, ...] = ()
-    """Where the replacements of deleted pods go; null when they stay pending."""
+    """Where the replacements of these go, in the same order; null when they stay pending."""
     places: int = 1
     """Of the pods alike, how many get a node when all of them are tried with it."""
     risk: str = ""

@@ -12,6 +12,7 @@ from functools import cached_property
 from models.admission.chain import Admission
 from models.admission.evidence import same_requests
 from models.admission.pod_security import ENFORCE
+from models.admission.pods import Priorities
 from models.controllers.owners import Workloads
 from models.controllers.stateful import REVISION_LABEL
 from models.controllers.templates import made_again, new_pod, usable
@@ -19,7 +20,7 @@ from models.objects.base import NamespacedObject
 from models.objects.pod import Pod, PodStatus
 from models.objects.workload import StatefulSet
 from planner.problem.problem import Problem
-from planner.problem.quotas import Quotas
+from planner.problem.quotas import EXCEEDED, Quotas
 
 REFUSED = "whose replacement the API server would refuse"
 CONTENDED = "whose replacement would compete with other pods for a ResourceQuota"
@@ -31,7 +32,7 @@ class ReplacementAdmission:
 
     def __init__(self, problem: Problem, workloads: Workloads) -> None:
         self._problem, self._workloads = problem, workloads
-        self._quotas = Quotas(problem)
+        self._quotas, self._priorities = Quotas(problem), Priorities(problem.cluster)
         known = (*problem.cluster.limit_ranges, *problem.cluster.admitted_templates)
         judged = {
             item.name
@@ -42,6 +43,8 @@ class ReplacementAdmission:
 
     def why_not(self, pod: Pod) -> str:
         """Why a pod should stay; empty where it is made again as it is."""
+        if self._priorities.is_missing(pod.spec):
+            return REFUSED
         if pod.namespace in self._limited and (why := self._by_limits(pod)):
             return why
         if not self._quotas.limits(pod):
@@ -60,7 +63,7 @@ class ReplacementAdmission:
         found: dict[str, set[object]] = {}
         for number, line in self._problem.refused.items():
             pod = self._problem.pods[number]
-            if "exceeded quota" in line:
+            if EXCEEDED in line:
                 found.setdefault(pod.namespace, set()).add(_owner(pod))
         return found
 

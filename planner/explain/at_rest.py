@@ -13,6 +13,7 @@ import numpy as np
 
 from models import Cluster
 from planner.eviction.budgets import Budgets
+from planner.explain.losses import Losses
 from planner.problem.nodes import Codes
 from planner.problem.problem import Problem
 from planner.proof.effort import STANDARD, ExplainEffort
@@ -35,6 +36,7 @@ class AtRest:
     _changes: int = 0
     _claiming: list[tuple[int, int]] = field(default_factory=list)
     _budgets: Budgets | None = None
+    _losses: Losses | None = None
     _start: tuple[State, Sequence[tuple[int, int]]] | None = None
 
     @classmethod
@@ -107,6 +109,13 @@ class AtRest:
         if self._budgets is None:
             self._budgets = Budgets(self.problem)
         return self._budgets
+
+    @property
+    def losses(self) -> Losses:
+        """What is lost with pods that are deleted, worked out once for all pods that are explained."""
+        if self._losses is None:
+            self._losses = Losses(self.problem)
+        return self._losses
 
     @property
     def promised(self) -> list[int]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.eviction.movable import is_tied
 from planner.explain.at_rest import AtRest
 from planner.explain.change import ClusterChange
 from planner.problem.nodes import Ints, Mask
@@ -71,12 +72,10 @@ class PendingCase:
         here = placed[nodes[state.node_of[placed]] & wanted[problem.template_of[placed]]]
         return sorted(here.tolist(), key=self.worth)
 
-    def worth(self, pod: int) -> tuple[bool, int, bool, str]:
-        """Sorts pods by how dear they are: DaemonSets' last, by priority, those that come back first."""
+    def worth(self, pod: int) -> tuple[bool, bool, int, str]:
+        """Sorts pods by how dear they are: lost ones after others, those of their node last."""
         found = self.problem.pods[pod]
-        owner = found.metadata.controller
-        fixed = owner is not None and owner.kind in {"DaemonSet", "Node"}
-        return fixed, found.priority, owner is None, found.key
+        return is_tied(found), bool(self.static.losses.of(pod)), found.priority, found.key
 
 
 def nothing(_: int) -> Iterator[ClusterChange]:

@@ -14,6 +14,7 @@ from planner.documents.explanation import Fix as FixDocument
 from planner.explain.at_rest import AtRest
 from planner.explain.blockers import PendingCase
 from planner.explain.conflict import conflict
+from planner.explain.quota_room import RaisedQuotas
 from planner.explain.report import explanation
 from planner.explain.search import FixSearch
 from planner.explain.trial_states import TrialStates
@@ -97,7 +98,7 @@ def _explanations(
     static: AtRest, wanted: set[str] | None, owners: Owners, stop_event: threading.Event | None
 ) -> Iterator[Explanation]:
     """One for each template, for the first pod in the queue asked about; last those that only wait."""
-    problem, states = static.problem, TrialStates(static)
+    problem, states, raised = static.problem, TrialStates(static), RaisedQuotas(static)
     groups: dict[int, list[int]] = {}
     for pod in static.left:
         if wanted is None or problem.pods[pod].key in wanted:
@@ -105,7 +106,7 @@ def _explanations(
     for number, (pod, *alike) in enumerate(groups.values(), start=1):
         looking_for(f"what helps {problem.pods[pod].key}, kind {number} of {len(groups)}")
         if pod in problem.refused:
-            yield _not_created(static, pod, alike, owners)
+            yield _not_created(static, [pod, *alike], raised, owners)
             continue
         case = PendingCase.of(static, pod)
         yield explanation(case, FixSearch(case, stop_event, alike, states).run(), alike, owners)
@@ -133,15 +134,17 @@ def _placed(static: AtRest, wanted: set[str]) -> Iterator[str]:
             )
 
 
-def _not_created(static: AtRest, pod: int, alike: list[int], owners: Owners) -> Explanation:
-    """A pod that the API server refuses: no node has a part in it."""
-    pods = static.problem.pods
+def _not_created(static: AtRest, pods: list[int], raised: RaisedQuotas, owners: Owners) -> Explanation:
+    """Pods alike that the API server refuses: no node has a part in it."""
+    problem, first = static.problem, pods[0]
+    tried = raised.concerns(first)
     return Explanation(
-        pod=pods[pod].key,
-        workload=owners.workload_of(pods[pod], static.problem.template(pod)),
-        alike=tuple(pods[other].key for other in alike),
-        message=static.messages[pod],
-        tried=0,
+        pod=problem.pods[first].key,
+        workload=owners.workload_of(problem.pods[first], problem.template(first)),
+        alike=tuple(problem.pods[other].key for other in pods[1:]),
+        message=static.messages[first],
+        fixes=raised.fixes(pods) if tried else (),
+        tried=int(tried),
         exhausted=True,
     )
 

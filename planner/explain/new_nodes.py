@@ -16,7 +16,7 @@ from planner.constraints.pod_topology_spread import Rule
 from planner.explain.blockers import PendingCase
 from planner.explain.change import ClusterChange, Cost
 from planner.explain.node_rules import labelled, missing_labels
-from planner.explain.room_changes import with_room
+from planner.explain.room_changes import room_in_words, with_room
 from planner.explain.trials import node_copy
 from planner.problem.nodes import HOSTNAME
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, in_words
@@ -37,7 +37,7 @@ class _NodeNeed:
         """The differences, each as it follows a comma."""
         found = [f"without taint {taint.key}" for taint in self.taints]
         found += [f"with label {key}={value}" for key, value in self.labels.items()]
-        return found + [f"with {in_words(name, amount)} {name}" for name, amount in self.room.items()]
+        return found + [f"with {room_in_words(name, amount)}" for name, amount in self.room.items()]
 
     def on(self, node: Node) -> Node:
         """The node as it is needed."""

@@ -139,10 +139,22 @@ def _spelled(taint: Taint) -> str:
 def _match(case: PendingCase, position: int) -> Iterator[ClusterChange]:
     """Labels that the node lacks, or what the pod would have to stop asking for."""
     node = case.problem.nodes.nodes[position]
-    yield from misspelled.corrections(case)
-    yield from _label(case, position, node)
-    yield from _drop_keys(case, node)
-    yield from _drop_term(case, node)
+    given = _given_affinity(case)
+    if given is None or given.matches(node.metadata.labels, node.name):
+        yield from misspelled.corrections(case)
+        yield from _label(case, position, node)
+        yield from _drop_keys(case, node)
+    if given is None:
+        yield from _drop_term(case, node)
+
+
+def _given_affinity(case: PendingCase) -> NodeSelector | None:
+    """The required affinity that a DaemonSet's pod has from its controller: it names the pod's one node.
+
+    It stands in place of the template's, so no change of that reaches it.
+    """
+    owner, wanted = case.template.owner, affinity_of(case.template.pod)
+    return wanted.required if owner is not None and owner.kind == "DaemonSet" and wanted else None
 
 
 def _label(case: PendingCase, position: int, node: Node) -> Iterator[ClusterChange]:
@@ -241,7 +253,7 @@ def _drop_keys(case: PendingCase, node: Node) -> Iterator[ClusterChange]:
             edit=lambda spec: _without_keys(spec, keys),
         )
         wanted = affinity_of(case.template.pod)
-        if wanted is not None and wanted.required is not None:
+        if wanted is not None and wanted.required is not None and _given_affinity(case) is None:
             yield ClusterChange(
                 "DropNodeRequirement",
                 Cost.DROP_REQUIREMENT + len(keys) + 1,

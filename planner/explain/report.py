@@ -139,7 +139,8 @@ def fix_of(case: PendingCase, fix: TestedFix, owners: Owners) -> FixDocument:
         changes=tuple(told for change in fix.changes for told in _changes(case, change, owners)),
         node=fix.landing.node,
         victims=fix.landing.victims,
-        replacements=fix.landing.replaced,
+        replaced=tuple(fix.landing.replaced),
+        replacements=tuple(fix.landing.replaced.values()),
         places=fix.places,
         risk=fix.risk,
     )

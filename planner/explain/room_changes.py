@@ -14,6 +14,7 @@ from planner.constraints import Filter
 from planner.constraints.node_ports import NodePorts, clash
 from planner.constraints.node_resources import NodeResourcesFit
 from planner.constraints.volumes import NodeVolumeLimits, VolumeBinding, VolumeRestrictions, VolumeZone
+from planner.documents.words import counted
 from planner.explain.blockers import Blocker, PendingCase, nothing
 from planner.explain.change import ClusterChange, Cost
 from planner.explain.smaller_requests import lower
@@ -83,18 +84,20 @@ def _make_room(case: PendingCase, fit: NodeResourcesFit, node: int) -> Iterator[
 
 
 def _evict(case: PendingCase, short: dict[str, int], node: int) -> Iterator[ClusterChange]:
-    """The fewest pods that free what is short: one if one is enough, else the largest first."""
-    state, problem = case.state, case.problem
-    here = sorted(state.pods_on[node], key=case.worth)
-    here = [pod for pod in here if not case.worth(pod)[0]]
+    """The fewest pods that free what is short: one if one is enough, else the largest first.
+
+    Pods that are lost are taken where those that come back are not enough, or come back too soon.
+    """
+    problem, lost = case.problem, case.static.losses.of
+    here = [pod for pod in sorted(case.state.pods_on[node], key=case.worth) if not case.worth(pod)[0]]
     wanted = {problem.resource_index[name]: amount for name, amount in short.items()}
-    victims = _victims(case, here, wanted)
-    if victims:
-        what = ", ".join(
-            "a pod slot" if name == PODS else f"{in_words(name, amount)} {name}"
-            for name, amount in short.items()
-        )
-        yield delete(case, victims, f"free {what} on node {problem.nodes.names[node]}: ")
+    safe = _victims(case, [pod for pod in here if not lost(pod)], wanted)
+    soon = any(problem.pods[pod].priority > case.template.priority for pod in safe)
+    found = [safe, _victims(case, [*filter(lost, here)], wanted) or _victims(case, here, wanted)]
+    what = ", ".join(room_in_words(name, amount) for name, amount in short.items())
+    for victims in found if soon or not safe else found[:1]:
+        if victims:
+            yield delete(case, victims, f"free {what} on node {problem.nodes.names[node]}: ")
 
 
 def _victims(case: PendingCase, here: list[int], wanted: dict[int, int]) -> list[int]:
@@ -122,6 +125,11 @@ def _size(amounts: tuple[int, ...], wanted: dict[int, int]) -> float:
     )
 
 
+def room_in_words(name: str, amount: int) -> str:
+    """An amount of a resource: `500m cpu`, `1 pod slot`."""
+    return counted(amount, "pod slot") if name == PODS else f"{in_words(name, amount)} {name}"
+
+
 def delete(case: PendingCase, victims: list[int], why: str = "") -> ClusterChange:
     """Delete some pods."""
     pods = [case.problem.pods[victim] for victim in victims]
@@ -142,7 +150,7 @@ def _more_slots(case: PendingCase, node: int) -> ClusterChange:
     return ClusterChange(
         "MorePodSlots",
         Cost.POD_SLOTS,
-        f"let node {name} run {slots} pods (maxPods in its kubelet's configuration)",
+        f"let node {name} run {counted(slots, 'pod')} (maxPods in its kubelet's configuration)",
         node=node,
         node_edit=lambda found: with_room(found, {PODS: slots * 10**9}),
         node_fragment={"status": {"allocatable": {PODS: str(slots)}}},

@@ -86,7 +86,8 @@ class FixSearch:
         self._needed = (*_without_gates(case), *_with_claims(case))
         self._fixes: list[TestedFix] = []
         self._risky: list[TestedFix] = []
-        self._kinds: Counter[tuple[str, ...]] = Counter()
+        #: How many fixes there are of each kind, those that are not safe to apply apart.
+        self._kinds: Counter[tuple[bool, tuple[str, ...]]] = Counter()
         self._seen: set[tuple[str, ...]] = set()
         self._tried = 0
         self._cut = False
@@ -142,9 +143,11 @@ class FixSearch:
         return replace(fix, places=self._trials.together(fix.changes, self._alike))
 
     def _risk(self, candidate: Candidate) -> str:
-        """Why the changes are not safe to apply: by themselves, or by the budgets of what they delete."""
-        gone = {pod for change in candidate for pod in change.gone}
+        """Why the changes are not safe to apply: by themselves, or by what is lost with the pods that go."""
+        gone = dict.fromkeys(pod for change in candidate for pod in change.gone)
         budgets = self._case.static.budgets
+        if lost := self._case.static.losses.why_not(gone):
+            return lost
         if gone and (any(map(budgets.why_not, gone)) or any(budgets.limits(gone))):
             return "a PodDisruptionBudget does not allow the pods that it deletes to be disrupted"
         return next((change.risk for change in candidate if change.risk), "")
@@ -229,7 +232,7 @@ class FixSearch:
         fresh: dict[tuple[str, ...], Candidate] = {}
         for candidate in candidates:
             key = tuple(sorted(change.summary for change in candidate))
-            if key not in self._seen and not any(map(self._is_yet_to_come, candidate)):
+            if key not in self._seen and not any(map(self._is_in_vain, candidate)):
                 fresh.setdefault(key, (*self._needed, *candidate))
         self._seen.update(fresh)
         ordered = sorted(fresh.values(), key=cost_of)
@@ -241,30 +244,43 @@ class FixSearch:
             self._tried += 1
             report_best(f"{self._tried} changes tried out, {len(self._fixes)} help")
             if landing is not None and not self._only_swaps(candidate, landing):
-                risk = self._risk(candidate)
-                (self._risky if risk else self._fixes).append(TestedFix(candidate, landing, risk))
-                self._kinds[_kind(candidate)] += 1
+                risk = self._risk(candidate) or _left_pending(landing)
+                if self._is_wanted_as(candidate, risk):
+                    (self._risky if risk else self._fixes).append(TestedFix(candidate, landing, risk))
+                    self._kinds[bool(risk), _kind(candidate)] += 1
 
-    def _is_yet_to_come(self, change: ClusterChange) -> bool:
-        """Whether it deletes a pod that a workload of a manifest would only make."""
-        return any(is_stand_in(self._case.problem.pods[pod]) for pod in change.gone)
+    def _is_in_vain(self, change: ClusterChange) -> bool:
+        """Whether it deletes a pod that is yet to be made, or one that its kubelet keeps."""
+        pods = self._case.problem.pods
+        return any(is_stand_in(pods[pod]) or pods[pod].is_mirror for pod in change.gone)
 
     def _only_swaps(self, candidate: Candidate, landing: TrialResult) -> bool:
         """Whether it deletes a replica of the same workload whose replacement then waits instead."""
         problem, owner = self._case.problem, self._case.template.owner
         siblings = any(problem.template(pod).owner == owner for change in candidate for pod in change.gone)
-        return owner is not None and siblings and None in landing.replaced
+        return owner is not None and siblings and None in landing.replaced.values()
 
     def _wanted(self, candidate: Candidate) -> bool:
         """Whether another fix of this kind is wanted, and nothing smaller is part of it."""
-        most = 1 if any(change.subject for change in candidate) else self._effort.fixes_alike
-        if len(self._fixes) >= self._effort.fixes_looked_for or self._kinds[_kind(candidate)] >= most:
+        enough = len(self._fixes) >= self._effort.fixes_looked_for
+        if enough or not self._is_wanted_as(candidate, self._risk(candidate)):
             return False
         least = self._least()
         if least is not None and cost_of(candidate) >= least:
             return False
         summaries = {change.summary for change in candidate}
         return not any({c.summary for c in fix.changes} <= summaries for fix in (*self._fixes, *self._risky))
+
+    def _is_wanted_as(self, candidate: Candidate, risk: str) -> bool:
+        """Whether there are still few of its kind, of those that are safe to apply or of the others."""
+        most = 1 if any(change.subject for change in candidate) else self._effort.fixes_alike
+        return self._kinds[bool(risk), _kind(candidate)] < most
+
+
+def _left_pending(landing: TrialResult) -> str:
+    """That another pod waits instead, if so."""
+    waiting = [pod for pod, node in landing.replaced.items() if node is None]
+    return f"the replacement of {waiting[0]} stays pending" if waiting else ""
 
 
 def _kind(candidate: Candidate) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from models.objects.node import Node
@@ -17,11 +17,11 @@ from planner.scheduler.scheduler import Scheduler
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """Where a pod went, which pods it evicted, and where the replacements of deleted pods went."""
+    """Where a pod went, which pods it evicted, and where the replacements of which deleted pods went."""
 
     node: str
     victims: tuple[str, ...] = ()
-    replaced: tuple[str | None, ...] = ()
+    replaced: Mapping[str, str | None] = field(default_factory=dict)
 
 
 class Trials:
@@ -72,7 +72,7 @@ class Trials:
             scheduler.state.unbind(pod)
         own = scheduler.problem.pods[first].priority
         for pod in gone:
-            if _comes_back(scheduler.problem.pods[pod]) and scheduler.problem.pods[pod].priority > own:
+            if self._static.losses.comes_back(pod) and scheduler.problem.pods[pod].priority > own:
                 _place(scheduler, pod)
         tried = bool(gone) or _of_cluster(candidate)
         queue = [pod for pod in left if pod in variant_of or (tried and not self._static.is_gated(pod))]
@@ -141,7 +141,7 @@ class Trials:
                 state.try_until_refused(group)
         elif _of_cluster(candidate):
             mark = state.place_first(self._ahead)
-        back = [pod for pod in gone if _comes_back(scheduler.problem.pods[pod])]
+        back = [*filter(self._static.losses.comes_back, gone)]
         own = scheduler.problem.pods[variant].priority
         sooner = [pod for pod in back if scheduler.problem.pods[pod].priority > own]
         places = {pod: _place(scheduler, pod) for pod in sooner}
@@ -150,7 +150,7 @@ class Trials:
         if decision.node is not None:
             places |= {pod: _place(scheduler, pod) for pod in back if pod not in places}
             victims = tuple(scheduler.problem.pods[victim].key for victim in decision.victims)
-            replaced = tuple(places[pod] for pod in back)
+            replaced = {scheduler.problem.pods[pod].key: places[pod] for pod in back}
             landing = TrialResult(scheduler.problem.nodes.names[decision.node], victims, replaced)
         scheduler.forget_nominations([variant])
         scheduler.state.rollback(mark)
@@ -171,11 +171,6 @@ def _count_placed(scheduler: Scheduler, queue: Sequence[int], variant_of: Mappin
         else:
             placed += kind < 0
     return placed
-
-
-def _comes_back(pod: Pod) -> bool:
-    """Whether a controller makes another pod when this one is deleted."""
-    return pod.metadata.controller is not None and not pod.is_terminating
 
 
 def _place(scheduler: Scheduler, pod: int) -> str | None:

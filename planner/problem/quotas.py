@@ -7,8 +7,8 @@ of them beyond `hard`.  What has ended counts for `count/pods` alone.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
@@ -26,6 +26,8 @@ from planner.problem.nodes import Ints
 from planner.problem.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, in_units, in_words
 from planner.problem.volume_claims import claims_of
 
+#: What the API server says where a quota has no room for one more pod.
+EXCEEDED = "exceeded quota"
 _COUNT = "count/pods"
 _COMPUTE = (CPU, MEMORY)
 _NAMED = frozenset(prefix + name for prefix in ("", "requests.", "limits.") for name in _COMPUTE)
@@ -77,7 +79,15 @@ class _Ledger:
             ",".join(f"{item}={in_words(_unit(item), found[item])}" for item in beyond)
             for found in (usage, self.used, self.hard)
         )
-        return "exceeded quota: {}, requested: {}, used: {}, limited: {}".format(self.quota.name, *told)
+        return "{}: {}, requested: {}, used: {}, limited: {}".format(EXCEEDED, self.quota.name, *told)
+
+    def lacking(self, usage: Amounts) -> dict[str, str]:
+        """What it would have to allow if so much more is to be used, where it allows less."""
+        return {
+            item: in_words(_unit(item), self.used[item] + more)
+            for item, more in sorted(usage.items())
+            if more and self.used[item] + more > self.hard[item]
+        }
 
 
 class Quotas:
@@ -149,6 +159,21 @@ class Quotas:
         """The quotas of a namespace that count more than pods."""
         ledgers = self._ledgers.get(namespace, ())
         return (one for one in ledgers if not one.quota.spec.requirements)
+
+    def room_for(self, pods: Iterable[Pod]) -> dict[str, dict[str, str]]:
+        """For these pods of one namespace, beside all that are counted: by the name of each quota that is too
+        small what it would have to allow of what."""
+        asked: dict[str, Counter[str]] = defaultdict(Counter)
+        known: dict[str, _Ledger] = {}
+        for pod in pods:
+            ledgers, usage = self._concerned(pod)
+            for ledger in ledgers:
+                known[ledger.quota.name] = ledger
+                asked[ledger.quota.name].update(
+                    {item: usage[item] for item in ledger.hard.keys() & usage.keys()}
+                )
+        needed = {name: known[name].lacking(more) for name, more in asked.items()}
+        return {name: room for name, room in needed.items() if room}
 
     def refuses_again(self, pod: Pod) -> bool:
         """Whether a pod that is there could not be made again when it is gone."""

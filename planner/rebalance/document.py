@@ -14,6 +14,7 @@ from planner.audit import spread_counts
 from planner.audit.findings import change_of, findings_of
 from planner.documents import plan
 from planner.documents.move_plan import Balance, CurvePoint, MovePlan, MoveStep
+from planner.documents.words import are, counted
 from planner.landing.landing import HELD, Landing
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
@@ -87,14 +88,9 @@ def _not_asked(after: PlacementCounts) -> Iterator[str]:
     """A note on soft constraints that are exceeded and were not asked to be repaired."""
     exceeded = sum(1 for found in after.spread if not found.hard and found.surplus)
     if exceeded:
-        these = f"{counted(exceeded, 'ScheduleAnyway constraint')} {'is' if exceeded == 1 else 'are'}"
+        these = f"{counted(exceeded, 'ScheduleAnyway constraint')} {are(exceeded)}"
         many = f"{counted(after.balance.soft_excess, 'pod')} too many"
         yield f"{these} exceeded, {many}: --soft repairs them as well"
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 pod`, `2 pods`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 class PlacementCounts:

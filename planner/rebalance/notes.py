@@ -18,6 +18,7 @@ from models import Cluster
 from models.objects.pod import Pod
 from models.objects.quantity import format_quantity
 from planner.documents.move_plan import MovePlan
+from planner.documents.words import are, counted
 from planner.eviction import job_notes
 from planner.eviction.budgets import ALLOWS_NONE
 from planner.eviction.controllers import EMPTIED
@@ -29,9 +30,9 @@ from planner.moves.movable import Movable
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Mask
 from planner.problem.problem import Problem
+from planner.problem.requests import PODS
 from planner.proof import effort
 from planner.rebalance.alternatives import MoveTask
-from planner.rebalance.document import counted
 from planner.scheduler.scheduler import Scheduler
 from planner.waves.wave_planner import OneMoveAWave, WavePlan, fill_waves
 from planner.whatif.letting_go import another_budget, one_replica_more
@@ -47,7 +48,7 @@ def beforehand(trial: TrialCluster, movable: Movable) -> Iterator[str]:
     emptied = sum(reason == EMPTIED for reason in movable.reasons.values())
     if emptied:
         yield f"{counted(emptied, 'pod')} {EMPTIED}: not moved"
-    pending = len(problem.queue())
+    pending = sum(pod not in problem.refused for pod in problem.queue())
     if pending:
         yield f"pending pods ({pending}) may take the room that moves leave: place them first"
     if protections.most is not None:
@@ -192,7 +193,7 @@ class UnscheduledMoves:
 
 
 def _are(number: int, total: int) -> str:
-    return f"{number} of {total} moves are"
+    return f"{number} of {counted(total, 'move')} {are(number)}"
 
 
 def _cordons(plan: MovePlan) -> str:
@@ -294,7 +295,8 @@ class WhyNot:
         number = Counter(first.tolist()).most_common(1)[0][0]
         rejection = found.rejections[number]
         said, many = rejection.verdict.reasons[0], int((first == number).sum())
-        return Reason(f"of {len(first)} nodes elsewhere {many} refuse: {said}")
+        refuse = "refuses" if many == 1 else "refuse"
+        return Reason(f"of {counted(len(first), 'node')} elsewhere {many} {refuse}: {said}")
 
     def _lacking(self, template: int, constraint: TrackedConstraint, short: Mask, all_nodes: int) -> Reason:
         """The node where the least room is missing, and how much."""
@@ -311,12 +313,14 @@ class WhyNot:
         ]
         column, name = constraint.rule.column, problem.nodes.names[nearest]
         where = f"{column.key} {column.values[column.codes[nearest]]}"
-        refusing = f"no room on {int(short.sum())} of {all_nodes} nodes elsewhere"
+        refusing = f"no room on {int(short.sum())} of {counted(all_nodes, 'node')} elsewhere"
         return Reason(f"{refusing}; {name} in {where} lacks the least: {' and '.join(lacks)}", name)
 
 
 def _spelled(resource: str, amount: int) -> str:
     """`500m cpu`: room is counted in thousandths of a cpu, and in units of everything else."""
+    if resource == PODS:
+        return counted(amount, "pod slot")
     return f"{format_quantity(amount * (10**6 if resource == 'cpu' else 10**9))} {resource}"
 
 

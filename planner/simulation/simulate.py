@@ -13,6 +13,7 @@ from planner.audit.contradicted import contradictions, notes_of
 from planner.audit.findings import change_of
 from planner.documents import plan
 from planner.documents.rollout import AppliedSimulation
+from planner.documents.words import counted
 from planner.problem.problem import Problem
 from planner.scheduler.draws import sampled
 from planner.scheduler.profile import profiles_of, unmodelled
@@ -82,9 +83,10 @@ def _drawn(scheduler: Scheduler, seed: int | None, preemption: bool) -> Iterator
     whole = Scheduler(problem, preemption=preemption)
     pods = [decision.pod for decision in whole.run()]
     elsewhere = np.count_nonzero(scheduler.state.node_of[pods] != whole.state.node_of[pods])
+    several = f"{elsewhere} of {counted(len(pods), 'pod')} {'ends' if elsewhere == 1 else 'end'}"
     yield (
         f"seed {seed} draws as kube-scheduler does, which looks at {looked_at} feasible nodes of "
-        f"{problem.nodes.size} for a pod: {elsewhere} of {len(pods)} pods end otherwise than with all scored"
+        f"{problem.nodes.size} for a pod: {several} otherwise than with all scored"
     )
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from planner.documents.explanation import Explanation, ExplanationList
+from cli.output.views.explanation import consequences
+from planner.documents.explanation import Explanation, ExplanationList, Fix, FixChange
 from planner.documents.survival import Survival
 from tests.cli.conftest import Planner
-from tests.cli.manifests import lopsided, node, pod, write
+from tests.cli.manifests import deployment, lopsided, node, pod, write
 
 ZONE = "topology.kubernetes.io/zone"
 
@@ -119,3 +120,29 @@ def test_what_is_the_same_for_several_domains_is_told_once(planner: Planner, tmp
     assert out.count("stays pending:") == 1
     assert "Without a, b or c, 1 pod of StatefulSet/web in shop stays pending:" in out
     assert out.count("Insufficient cpu") == 1
+
+
+def test_it_is_said_whose_replacement_goes_where() -> None:
+    """Of one pod that is deleted "its"; of several each by name."""
+    lines = [f"kubectl delete pod w{n} -n shop" for n in range(2)]
+    change = FixChange(action="DeletePod", target="Pod/w0", summary="delete pod", command=lines[0])
+    one = Fix(changes=(change,), node="a", replaced=("shop/w0",), replacements=("b",))
+    assert consequences(one) == " (its replacement goes to b)"
+    both = change.model_copy(update={"command": "\n".join(lines)})
+    two = Fix(changes=(both,), node="a", replaced=("shop/w0", "shop/w1"), replacements=("b", None))
+    told = "the replacement of shop/w0 goes to b, the replacement of shop/w1 stays pending"
+    assert consequences(two) == f" ({told})"
+
+
+def test_a_pod_that_is_not_created_is_no_matter_of_nodes(planner: Planner, tmp_path: Path) -> None:
+    """What the API server says would have to change; a quota is named, with how it is changed."""
+    web = deployment("web", 1)
+    web["spec"]["template"]["spec"]["priorityClassName"] = "gone"
+    ended = planner("explain", "-f", write(tmp_path / "class.json", node("a1"), web))
+    words = "No node has a part in it: what the API server says would have to change.\n"
+    assert ended.out.endswith(words)
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "shop"}}
+    del web["spec"]["template"]["spec"]["priorityClassName"]
+    path = write(tmp_path / "quota.json", node("a1", "eu"), web, {**quota, "spec": {"hard": {"pods": "0"}}})
+    ended = planner("explain", "-f", path)
+    assert " 1. let ResourceQuota q allow pods 1 -> a1\n" in ended.out

@@ -162,3 +162,13 @@ def test_gated_pods_are_taken_in(planner: Planner, tmp_path: Path) -> None:
     [line] = [line for line in out.splitlines() if line.startswith("    open_gate ")]
     assert '"key":"metadata.name","operator":"In","values":' in line
     assert '{"op":"add","path":"/spec/schedulingGates","value":[]}' in line
+
+
+def test_comments_control_no_terminal(planner: Planner, tmp_path: Path) -> None:
+    """A zone may be called anything; what stands in a comment is looked at before the script is run."""
+    path = tmp_path / "escaping.json"
+    lopsided(path)
+    path.write_text(path.read_text().replace('zone": "a"', 'zone": "a\\u001b[31m"'))
+    ended = planner("rebalance", "-f", str(path), "-o", "script")
+    assert "a\\x1b[31m has 1 too many" in ended.out
+    assert "\x1b" not in ended.out

@@ -138,6 +138,16 @@ def test_null_is_absence() -> None:
     assert loaded.status.phase == "Pending"
 
 
+def test_null_in_a_map_is_what_the_api_server_makes_of_it() -> None:
+    """No amount, which no limit stands in for, and an empty string."""
+    item = pod("a", nodeSelector={"disk": None})
+    item["metadata"]["labels"] = {"app": None}
+    item["spec"]["containers"][0]["resources"] = {"requests": {"cpu": None}, "limits": {"cpu": "2"}}
+    (loaded,) = Cluster.from_objects([item]).pods
+    assert loaded.spec.containers[0].resources.defaulted == {"cpu": 0}
+    assert (loaded.metadata.labels, loaded.spec.node_selector) == ({"app": ""}, {"disk": ""})
+
+
 def test_defaults_of_the_api_server() -> None:
     """Limits complete requests, capacity becomes allocatable, a namespace carries its name."""
     item = pod("a")

@@ -21,6 +21,8 @@ from planner.documents.explanation import (
 
 _MOST_NAMES = 6
 _MOST_DOMAINS = 12
+#: How the line begins of a pod that the API server refuses.
+_NOT_CREATED = "not created: "
 
 
 def sections(document: ExplanationList | Explanation, page: Page) -> Iterator[Section]:
@@ -121,12 +123,19 @@ def _counts(row: SpreadDomains, page: Page) -> str:
 
 def fixes(item: Explanation, page: Page) -> Iterator[Block]:
     """What helps a pod, the cheapest first; or that nothing does, and how much was tried."""
+    if not item.fixes and item.message.startswith(_NOT_CREATED):
+        if item.tried:
+            yield Sentence("With room in its ResourceQuota it would be created, and no node would take it.")
+        else:
+            yield Sentence("No node has a part in it: what the API server says would have to change.")
+        return
     if not item.fixes and item.risky:
         yield Sentence("No change that is safe to apply was found.")
     elif not item.fixes:
         proof = "and that is every change that the planner knows" if item.exhausted else "of the cheapest"
-        none = "none applies" if item.exhausted else "none was tried out"
-        tried = f"{item.tried} changes were tried out, {proof}" if item.tried else none
+        none = "there is none to try" if item.exhausted else "none was tried out"
+        were = "was" if item.tried == 1 else "were"
+        tried = f"{counted(item.tried, 'change')} {were} tried out, {proof}" if item.tried else none
         yield Sentence(f"No change that the planner knows helps: {tried}.")
         return
     pods = 1 + len(item.alike)
@@ -156,11 +165,15 @@ def fix_blocks(number: int, fix: Fix, page: Page, pods: int = 1) -> Iterator[Blo
 def consequences(fix: Fix) -> str:
     """The pods that it evicts, and what becomes of the pods that are deleted."""
     words = f" (evicts {', '.join(fix.victims)})" if fix.victims else ""
-    for place in fix.replacements:
-        words += (
-            " (its replacement stays pending)" if place is None else f" (its replacement goes to {place})"
-        )
-    return words
+    deleted = [
+        line for change in fix.changes if change.action == "DeletePod" for line in change.command.splitlines()
+    ]
+    places = [
+        (f"the replacement of {pod}" if len(deleted) > 1 else "its replacement")
+        + (" stays pending" if place is None else f" goes to {place}")
+        for pod, place in zip(fix.replaced, fix.replacements, strict=True)
+    ]
+    return words + (f" ({', '.join(places)})" if places else "")
 
 
 def _recipe(change: FixChange, page: Page) -> Iterator[Block]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from models import InputError
 from models.admission.chain import Admission
 from models.controllers.replicas import HASH_LABEL
 from models.controllers.stateful import claims_of
@@ -48,7 +47,7 @@ class Slots:
         for pod in made:
             self.claims += self._new_claims(claims_of(pod, owner))
         # A pod that follows one of its name is told apart from it here.
-        admitted = [self._admitted(marked(pod) if pod.key in self.there else pod, owner) for pod in made]
+        admitted = [self._admission.admit(marked(pod) if pod.key in self.there else pod) for pod in made]
         self.pods += admitted
         return [pod.key for pod in admitted]
 
@@ -57,14 +56,6 @@ class Slots:
             if claim.key not in self._known_claims:
                 self._known_claims.add(claim.key)
                 yield claim
-
-    def _admitted(self, pod: Pod, owner: NamespacedObject) -> Pod:
-        try:
-            return self._admission.admit(pod)
-        except KeyError:
-            name = pod.spec.priority_class_name
-            place = f"{owner.kind} {owner.key}, spec.template.spec.priorityClassName"
-            raise InputError([f"{place}: there is no PriorityClass {name!r}"]) from None
 
 
 def marked(pod: Pod) -> Pod:

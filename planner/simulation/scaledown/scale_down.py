@@ -27,6 +27,7 @@ from planner.audit import spread_counts
 from planner.audit.findings import report_of
 from planner.cpsat.replicas import Removal
 from planner.documents import plan
+from planner.documents.words import are, counted
 from planner.problem.problem import Problem
 from planner.problem.templates import Template
 from planner.proof.bounds import Bound, Claim, Measured, ObjectiveStage, judge, status_of
@@ -247,7 +248,8 @@ def _targets(cluster: Cluster, replicas: Mapping[str, int]) -> list[_Target]:
             continue
         target = _Target(workload, number, tuple(surplus_of(cluster, workload, number)))
         if number > target.live:
-            problems.append(f"{text}={number}: that is no scale-down, there are {target.live} replicas")
+            there = f"there {are(target.live)} {counted(target.live, 'replica')}"
+            problems.append(f"{text}={number}: that is no scale-down, {there}")
         if any(workload is other.workload for other in found):
             problems.append(f"{text}={number}: {workload.kind} {workload.key} is named twice")
         found.append(target)

@@ -257,7 +257,7 @@ def test_a_namespaces_tolerations_count_where_running_pods_have_them(text: str, 
 
 
 def test_a_priority_class_that_may_not_be_listed_is_unknown_not_missing() -> None:
-    """A note names it; who may list them, or has files, is told that there is none."""
+    """A note names it; of who may list them, or has files, a pod of a missing one is refused."""
     limited = {"kind": "SnapshotOrigin", "apiVersion": "planner/v1alpha1", "kinds": ["nodes", "pods"]}
     node = {"kind": "Node", "metadata": {"name": "n1"}}
     found = Cluster.from_objects([limited, node, new_pod(priorityClassName="gold")])
@@ -266,5 +266,35 @@ def test_a_priority_class_that_may_not_be_listed_is_unknown_not_missing() -> Non
         "priorityclasses may not be listed: the priority of new pods of gold is unknown, here 0",
     )
     for origin in ([], [limited | {"kinds": ["nodes", "priorityclasses"]}]):
-        with pytest.raises(InputError, match="there is no PriorityClass 'gold'"):
-            Cluster.from_objects([*origin, node, new_pod(priorityClassName="gold")])
+        found = Cluster.from_objects([*origin, node, new_pod(priorityClassName="gold")])
+        assert found.pods[0].refusal == "forbidden: no PriorityClass with name gold was found"
+
+
+def test_pods_that_run_keep_their_priority_when_its_class_is_gone() -> None:
+    """Only the next ones are refused; one without a priority is a contradiction, as no cluster has it."""
+    every = {**_ORIGIN, "kinds": ["priorityclasses"]}
+    node = {"kind": "Node", "metadata": {"name": "n1"}}
+    running = _created("")
+    running["spec"] |= {"priorityClassName": "gold", "priority": 7}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": _template("gold")}
+    owner = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "metadata": {"name": "web"}, "spec": spec}
+    found = Cluster.from_objects([every, node, owner, running])
+    assert found.pods[0].priority == 7
+    line = "forbidden: no PriorityClass with name gold was found"
+    assert [pod.refusal for pod in found.pods] == ["", line, line]
+    del running["spec"]["priority"]
+    with pytest.raises(InputError, match="there is no PriorityClass 'gold'"):
+        Cluster.from_objects([every, node, running])
+
+
+def test_a_pod_with_a_priority_is_refused_where_all_classes_are_known() -> None:
+    """Nodes and pods alone say nothing of classes: what has a priority had a class."""
+    every = {**_ORIGIN, "kinds": ["priorityclasses"]}
+    wanted = new_pod(priorityClassName="gold", priority=7)
+    assert refusal(wanted, every) == "forbidden: no PriorityClass with name gold was found"
+    assert not refusal(wanted)
+
+
+def _template(priority_class: str) -> Object:
+    made = new_pod(priorityClassName=priority_class)
+    return {"metadata": {"labels": {"a": "b"}}, "spec": made["spec"]}

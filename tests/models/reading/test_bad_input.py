@@ -51,6 +51,10 @@ def container(**fields: Any) -> Object:
             "spec.containers[0].resources.requests.cpu: [] is not a quantity (for example 500m or 2)",
         ),
         (
+            container(resources={"requests": {"cpu": True}}),
+            "spec.containers[0].resources.requests.cpu: true is not a quantity (for example 500m or 2)",
+        ),
+        (
             container(ports=[{"containerPort": 80, "protocol": "ICMP"}]),
             "spec.containers[0].ports[0].protocol: expected 'TCP', 'UDP' or 'SCTP', found 'ICMP'",
         ),
@@ -139,7 +143,10 @@ def container(**fields: Any) -> Object:
         ({"nodeSelector": {"a": 1}}, "spec.nodeSelector.a: expected a string, found 1"),
         ({"priority": "high"}, "spec.priority: expected a whole number, found 'high'"),
         ({"hostNetwork": "yes"}, "spec.hostNetwork: expected true or false, found 'yes'"),
-        ({"priorityClassName": "x"}, "spec.priorityClassName: there is no PriorityClass 'x'"),
+        (
+            {"priorityClassName": "x", "nodeName": "n"},
+            "spec.priorityClassName: there is no PriorityClass 'x'",
+        ),
     ],
 )
 def test_bad_pods(spec: Object, problem: str) -> None:

@@ -19,4 +19,7 @@ def summaries(found: Explanation) -> list[str]:
 
 
 ZONES = (node("a", zone="a"), node("b", zone="b"), node("c", zone="c", taints=["down:NoSchedule"]))
-RUNNING = (pod("a-1", on="a", app="web"), pod("b-1", on="b", app="web"))
+RUNNING = (
+    pod("a-1", on="a", app="web", owner="ReplicaSet/web"),
+    pod("b-1", on="b", app="web", owner="ReplicaSet/web"),
+)

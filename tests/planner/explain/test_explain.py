@@ -94,18 +94,20 @@ def test_a_pod_that_only_waits_for_its_next_turn() -> None:
 
 
 def test_replacements_of_deleted_pods_are_told() -> None:
-    """A controller's pod comes back: elsewhere when there is room, else it stays pending."""
+    """A controller's pod comes back where there is room; else it waits instead, which is no safe fix."""
     objects = [
         node("a", cpu="4", labels={"disk": "ssd"}),
         pod("old", on="a", cpu="4", owner="ReplicaSet/web"),
         pod("new", cpu="4", node_selector={"disk": "ssd"}),
     ]
     alone = only(*objects)
-    fix = next(fix for fix in alone.fixes if fix.changes[0].action == "DeletePod")
-    assert fix.replacements == (None,)
+    assert "DeletePod" not in [fix.changes[0].action for fix in alone.fixes]
+    fix = next(fix for fix in alone.risky if fix.changes[0].action == "DeletePod")
+    assert (fix.replaced, fix.replacements) == (("default/old",), (None,))
+    assert fix.risk == "the replacement of default/old stays pending"
     roomy = only(*objects, node("b", cpu="4"))
     fix = next(fix for fix in roomy.fixes if fix.changes[0].action == "DeletePod")
-    assert fix.replacements == ("b",)
+    assert (fix.replaced, fix.replacements) == (("default/old",), ("b",))
 
 
 def test_a_promised_node_is_tried_first() -> None:
@@ -187,5 +189,6 @@ def test_a_fix_says_how_many_of_the_pods_alike_it_places() -> None:
     owner = workload("ReplicaSet", "web", app="web")
     pods = [pod(f"web-{n}", app="web", cpu="2", owner=owner) for n in range(3)]
     found = only(node("a", cpu="4"), owner, pod("full", on="a", cpu="3"), *pods)
-    places = {fix.changes[0].action: fix.places for fix in found.fixes if len(fix.changes) == 1}
+    told = (*found.fixes, *found.risky)
+    places = {fix.changes[0].action: fix.places for fix in told if len(fix.changes) == 1}
     assert (places["AddNode"], places["LowerRequest"], places["DeletePod"]) == (2, 1, 2)

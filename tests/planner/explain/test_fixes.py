@@ -1,5 +1,7 @@
 """Which changes a pending pod is offered: the smallest that work, the cheapest first, the unsafe apart."""
 
+from typing import Any
+
 import pytest
 
 from tests.builders import (
@@ -19,6 +21,8 @@ from tests.builders import (
     workload,
 )
 from tests.planner.explain.asking import RUNNING, ZONES, only, summaries
+
+_DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
 
 
 def test_fixes_come_cheapest_first() -> None:
@@ -118,7 +122,8 @@ def test_a_more_important_replacement_is_back_before_the_pod_has_its_turn() -> N
 def test_a_volume_in_another_zone_is_no_matter_of_changes() -> None:
     """A bound volume cannot be moved: only a node in its zone is offered."""
     objects = [
-        node("a", zone="a", cpu="1"), node("b", zone="b"), pod("full", on="a", cpu="1"),
+        node("a", zone="a", cpu="1"), node("b", zone="b"),
+        pod("full", on="a", cpu="1", owner="ReplicaSet/web"),
         storage_class("local"), volume("v", ["a"], claimRef={"namespace": "default", "name": "c"}),
         claim("c", bound_to="v"), pod("new", cpu="1", claims=["c"]),
     ]  # fmt: skip
@@ -200,8 +205,10 @@ def test_a_deletion_that_a_budget_forbids_is_not_safe() -> None:
     for least, safe in ((1, False), (0, True)):
         guard = budget("db", "db", minAvailable=least)
         owner = workload("ReplicaSet", "db")
+        owner["spec"]["replicas"] = 1
         full = pod("db-1", on="a", app="db", cpu="4", owner=owner)
-        found = only(node("a", cpu="4"), owner, full, guard, pod("new", cpu="2"))
+        nodes = (node("a", cpu="4", labels={"disk": "ssd"}), node("b", cpu="4"))
+        found = only(*nodes, owner, full, guard, pod("new", cpu="2", node_selector={"disk": "ssd"}))
         offered = [change.action for fix in found.fixes for change in fix.changes]
         assert ("DeletePod" in offered) == safe
         assert ("DeletePod" in [c.action for fix in found.risky for c in fix.changes]) != safe
@@ -259,3 +266,93 @@ def test_a_default_constraint_is_written_without_a_revisions_hash() -> None:
     assert "'pod-template-hash': '1'" not in str(patches)
     assert "'key': 'pod-template-hash'" not in str(patches)
     assert "'matchLabelKeys': ['pod-template-hash']" in str(patches)
+
+
+_TEMPLATE = {"spec": {"containers": [{"name": "main"}]}}
+
+
+def _job(**spec: Any) -> Object:
+    return {**workload("Job", "train"), "spec": {"template": _TEMPLATE, **spec}}
+
+
+@pytest.mark.parametrize(
+    ("objects", "words", "reason"),
+    [
+        ([], {}, "nothing makes default/old again"),
+        (
+            [job := _job(backoffLimit=0)],
+            {"owner": job},
+            "the Job of default/old may fail, and what the pod has done is lost",
+        ),
+        (
+            [job := _job(backoffLimit=6)],
+            {"owner": job},
+            "to the Job of default/old it is a failure, and what the pod has done is lost",
+        ),
+        (
+            [
+                job := _job(
+                    podFailurePolicy={"rules": [{"action": "Ignore", "onPodConditions": [_DISRUPTED]}]}
+                )
+            ],
+            {"owner": job},
+            "the Job of default/old may fail, and what the pod has done is lost",
+        ),
+        (
+            [],
+            {"owner": "ReplicaSet/web", "volumes": [{"name": "scratch", "emptyDir": {}}]},
+            "default/old should stay: it has local storage",
+        ),
+        (
+            [workload("ReplicaSet", "web")],
+            {"owner": workload("ReplicaSet", "web") | {"metadata": {"name": "web", "uid": "another"}}},
+            "default/old is a pod whose controller is gone",
+        ),
+    ],
+)
+def test_pods_that_are_lost_are_not_deleted_for_another(
+    objects: list[Object], words: dict[str, Any], reason: str
+) -> None:
+    """A Job that fails, a pod that nothing makes again, data that goes with it: apart, with the reason."""
+    nodes = (node("a", cpu="4", labels={"disk": "ssd"}), node("b", cpu="4"))
+    old = pod("old", on="a", cpu="4", **words)
+    found = only(*nodes, *objects, old, pod("new", cpu="4", node_selector={"disk": "ssd"}))
+    assert "DeletePod" not in [change.action for fix in found.fixes for change in fix.changes]
+    (fix,) = [fix for fix in found.risky if fix.changes[0].action == "DeletePod"]
+    assert fix.risk == reason
+
+
+def test_a_pod_that_comes_back_is_deleted_rather_than_a_smaller_one_that_does_not() -> None:
+    """Of two pods that free enough the one of a controller goes, and is the only one that is offered."""
+    old = [
+        pod("bare", on="a", cpu="1", priority=-1),
+        pod("web", on="a", cpu="2", owner="ReplicaSet/web"),
+    ]
+    nodes = (node("a", cpu="4", labels={"disk": "ssd"}), node("b", cpu="4"))
+    found = only(*nodes, *old, pod("new", cpu="2", node_selector={"disk": "ssd"}), preemption=False)
+    assert [text for text in summaries(found) if "delete" in text] == [
+        "free 1 cpu on node a: delete pod default/web"
+    ]
+    assert "DeletePod" in [fix.changes[0].action for fix in found.fixes]
+
+
+def test_a_static_pod_is_not_deleted() -> None:
+    """Its kubelet keeps it running, whatever becomes of the object."""
+    mirror = pod(
+        "proxy-a", on="a", ports=[80], owner="Node/a", annotations={"kubernetes.io/config.mirror": "x"}
+    )
+    found = only(node("a"), mirror, pod("new", ports=[80]))
+    assert not [text for text in summaries(found) if "delete" in text]
+
+
+def test_a_daemon_sets_pod_keeps_to_its_node() -> None:
+    """Its affinity is given to it by the controller: a patch of the template leads it to no other node."""
+    template = {"metadata": {"labels": {"app": "log"}}, "spec": pod("x", cpu="1")["spec"]}
+    daemons = workload("DaemonSet", "log")
+    daemons["spec"] = {"selector": {"matchLabels": {"app": "log"}}, "template": template}
+    full = pod("full", on="a", cpu="3500m", owner="ReplicaSet/web")
+    found = only(node("a", cpu="4"), node("b", cpu="4"), daemons, full)
+    assert {fix.node for fix in (*found.fixes, *found.risky)} == {"a"}
+    assert "DropNodeRequirement" not in [
+        c.action for fix in (*found.fixes, *found.risky) for c in fix.changes
+    ]

@@ -202,7 +202,7 @@ def test_a_note_says_what_cannot_be_moved_without_preemption() -> None:
     plan = rebalance(cluster(*objects), time_limit=10)
     assert plan.steps == ()
     assert (
-        "1 of 1 moves are left out: as long as the old pod ends, a replacement of default CloneSet/web "
+        "1 of 1 move is left out: as long as the old pod ends, a replacement of default CloneSet/web "
         "could find no node and preempt pods of lower priority"
     ) in plan.notes
 

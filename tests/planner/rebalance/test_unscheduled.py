@@ -85,7 +85,7 @@ def test_only_templates_that_roll_nothing_out_are_narrowed(
     told = [note for note in plan.notes if "left out" in note]
     assert bool(told) != possible
     if not possible:
-        assert told[0].startswith("1 of 2 moves are left out: replacements of default ")
+        assert told[0].startswith("1 of 2 moves is left out: replacements of default ")
         assert "would have to be pinned" in told[0]
         assert plan.steps == ()
     assert wrong_in(given, plan, orders=20) == []

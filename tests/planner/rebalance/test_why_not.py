@@ -72,7 +72,7 @@ def test_affinity_is_told_in_the_words_of_the_scheduler() -> None:
         spread=[spread(nodeAffinityPolicy="Ignore")],
     )
     assert found == [
-        f"{BROKEN}of 1 nodes elsewhere 1 refuse: node(s) didn't match Pod's node affinity/selector"
+        f"{BROKEN}of 1 node elsewhere 1 refuses: node(s) didn't match Pod's node affinity/selector"
     ]
 
 

@@ -160,14 +160,11 @@ def test_without_a_template_nothing_grows() -> None:
         scale(snapshot, "deploy/web", 3)
 
 
-def test_a_pod_of_an_unknown_class_is_bad_input() -> None:
-    """Its priority cannot be told; at reading nothing had to be made."""
+def test_a_pod_of_an_unknown_class_is_not_created() -> None:
+    """At reading nothing had to be made; the Deployment itself may name a class that is not there."""
     owner = scaled("Deployment", "web", 0, priorityClassName="gold")
-    with pytest.raises(InputError) as raised:
-        scale(cluster(node("n1"), owner), "deploy/web", 1)
-    assert raised.value.problems == (
-        "Deployment default/web, spec.template.spec.priorityClassName: there is no PriorityClass 'gold'",
-    )
+    found = scale(cluster(node("n1"), owner), "deploy/web", 1)
+    assert [pod.refusal for pod in found.pods] == ["forbidden: no PriorityClass with name gold was found"]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ check_fresh() {
         [ -n "$number" ] || continue
         there=$(k get nodes -l "$selector" -o name 2>&1) || refuse "nodes cannot be read: $(one_line "$there")"
         there=$(printf '%s\n' "$there" | grep -c .)
-        [ "$there" -ge "$number" ] || stop "$there nodes have the labels $selector, $number are needed before; nothing was changed"
+        [ "$there" -ge "$number" ] || stop "$there of the $(counted "$number" node) with the labels $selector that are needed before; nothing was changed"
     done <<END
 $found
 END
@@ -209,7 +209,8 @@ rehearse() {
     done <<END
 $left
 END
-    say "dry run: $(printf '%s\n' "$left" | grep -c .) pods would go from $(rows D | grep -c .) nodes"
+    pods=$(counted "$(printf '%s\n' "$left" | grep -c .)" pod)
+    say "dry run: $pods would go from $(counted "$(rows D | grep -c .)" node)"
 }
 
 # Pods that tolerate the cordon and were made again on one of the nodes, in words.
@@ -246,5 +247,6 @@ main() {
     for number in $(rows D | awk -F'|' '!seen[$1]++ { print $1 }'); do drain_wave "$number"; done
     DONE=yes
     for node in $(marked_nodes); do unmark "$node" '' || complain "the annotation $MARK is still on $node"; done
-    say "done: $(rows D | grep -c .) nodes are empty, and cordoned$(who_is_back)"
+    emptied=$(rows D | grep -c .)
+    say "done: $(counted "$emptied" node) $([ "$emptied" -eq 1 ] && printf is || printf are) empty, and cordoned$(who_is_back)"
 }

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 
+from cli.output.table import harmless
 from models.errors import InputError
 from models.snapshot import Snapshot
 
@@ -85,5 +86,5 @@ def checked(*names: str) -> None:
 
 
 def one_line(text: str) -> str:
-    """Text that cannot get out of a comment."""
-    return " ".join(text.split())
+    """Text that cannot get out of a comment, nor control the terminal on which it is read."""
+    return harmless(" ".join(text.split()))

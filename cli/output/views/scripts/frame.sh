@@ -13,6 +13,8 @@ one_line() {
     printf '%s' "$kept" | tr '\n' ' ' | sed 's/ *$//'
 }
 
+counted() { printf '%s %s' "$1" "$2"; [ "$1" -eq 1 ] || printf s; }
+
 # kubectl for this cluster; nothing on standard input.
 k() { k_given "$@" </dev/null; }
 k_given() { "$KUBECTL" ${CONTEXT:+"--context=$CONTEXT"} --request-timeout=60s "$@"; }

@@ -167,7 +167,7 @@ look_twice() {
 
 # What the cluster looks like, for the user to decide how to go on.
 picture() {
-    complain "$DONE of $MOVES moves are done${DUE:+, wave $DUE of $WAVES is due}"
+    complain "done: $DONE of $(counted "$MOVES" move)${DUE:+, wave $DUE of $WAVES is due}"
     printf '%s\n' "$PODS" "$PLAN" | awk -F'|' '
         $1 == "P" && $6 == "" { on[$2 " " $8] = on[$2 " " $8] " " ($5 == "" ? "(no-node)" : $5) }
         $1 == "O" {

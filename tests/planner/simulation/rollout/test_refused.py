@@ -163,6 +163,15 @@ def test_a_namespace_that_is_being_deleted_takes_no_pods() -> None:
     assert row.message == line
 
 
+def test_a_template_with_a_priority_class_that_is_not_there_makes_no_pods() -> None:
+    """The workload is applied, its pods are refused; what else is asked of the cluster has its answer."""
+    line = "not created: forbidden: no PriorityClass with name gone was found"
+    found = applied(zones("a"), web(1, pod={"priorityClassName": "gone"}), replays=1)
+    assert (found.completes, found.workloads[0].message) == (False, line)
+    (row,) = simulate(cluster(*zones("a"), web(1, pod={"priorityClassName": "gone"}))).pending
+    assert row.message == line
+
+
 @pytest.mark.parametrize(
     ("message", "line"),
     [

@@ -1,0 +1,13 @@
+"""Numbers in the sentences of documents."""
+
+from __future__ import annotations
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 pod`, `2 pods`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def are(number: int) -> str:
+    """`is` of one, else `are`."""
+    return "is" if number == 1 else "are"
