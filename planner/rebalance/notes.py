@@ -100,7 +100,7 @@ class UnscheduledMoves:
         if not left:
             return
         if self.task.wave_meter.cut is not None:
-            yield f"{_are(left, total)} left out: the time limit was reached before they could be scheduled"
+            yield f"{_are(left, total)} left out: the time limit was reached first"
             return
         risky = self._scheduled_with_preemption()
         for workload, number in self._by_workload(risky):
