@@ -93,6 +93,11 @@ class Budgets:
             if len(found) > self.allowed[number]:
                 yield frozenset(found), self.allowed[number]
 
+    def spare(self, number: int) -> int:
+        """How many pods of a budget are healthy beyond what it wants; less than nothing where some lack."""
+        healthy, desired = self._health[number]
+        return healthy - desired
+
     def desired(self, number: int) -> int:
         """How many pods a budget wants to be healthy."""
         return self._health[number][1]

@@ -461,3 +461,41 @@ def test_a_replacement_that_is_another_pod_gives_its_budget_back() -> None:
     plan = drained(objects, "a1")
     assert (plan.blocked, plan.after.pending) == ((), 0)
     assert [row.lands for step in plan.steps for row in step.evictions] == ["b1", "b1"]
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_pods_that_come_give_a_budget_only_what_it_lacks(counted: bool) -> None:
+    """What went wrong: where nobody had counted, one more was enough, whatever was wanted."""
+    words = {"app": "web", "owner": "ReplicaSet/web"}
+    status = {"currentHealthy": 1, "desiredHealthy": 2, "disruptionsAllowed": 0, "expectedPods": 2}
+    wanted = pods_budget("b", "web", minAvailable=2) | ({"status": status} if counted else {})
+    plan = drained([*zones("ab"), pod("w1", on="a1", **words), pod("w2", **words), wanted], "a1")
+    assert [row.pod for row in plan.blocked] == ["default/w1"]
+    assert plan.after.pending == 0
+
+
+@pytest.mark.parametrize(
+    ("hard", "line"),
+    [
+        ({"pods": "0"}, "not created: forbidden: exceeded quota: q, requested: pods=1, used: pods=0, "),
+        (
+            {"requests.memory": "8Gi"},
+            "not created: forbidden: failed quota: q: must specify requests.memory for",
+        ),
+    ],
+)
+def test_a_replacement_that_is_not_created_is_told_like_a_pending_one(
+    hard: dict[str, str], line: str
+) -> None:
+    """What went wrong: the node was emptied, nothing came in the pod's place, and all was well."""
+    objects = running(web(1, constraints=[]), ["a1"], *zones("ab"))
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "shop"},
+        "spec": {"hard": hard},
+    }
+    plan = drained([*objects, quota], "a1")
+    assert plan.blocked == ()
+    assert (plan.before.pending, plan.after.pending) == (0, 1)
+    assert [(row.pods, row.message.startswith(line)) for row in plan.pending] == [(1, True)], plan.pending

@@ -234,6 +234,9 @@ class DrainRun:
         found = played.run(order, self._at_once)
         simulation.explain()
         evicted = [pod for pods in found.evicted.values() for pod in pods]
+        again = [self._replaced.get(pod, pod) for pod in evicted]
+        refused = {pod: simulation.refusals[pod] for pod in again if pod in simulation.refusals}
+        after = _balance(doubled, simulation)
         impacts = [*self._controllers.impacts(evicted)]
         plan = DrainPlan(
             nodes=tuple(self._nodes),
@@ -241,9 +244,9 @@ class DrainRun:
             blocked=tuple(_blocked(doubled, found)),
             played_to_end=not found.restless,
             before=before,
-            after=_balance(doubled, simulation),
+            after=after.model_copy(update={"pending": after.pending + len(refused)}),
             jobs=tuple(_job(job, impact) for job, impact in impacts),
-            pending=tuple(_pending(doubled, simulation)),
+            pending=tuple(_pending(doubled, simulation, refused)),
             spread=tuple(_changed(spread, take(doubled, simulation.scheduler.state))),
             kubernetes=problem.kubernetes.document,
             notes=(
@@ -385,9 +388,12 @@ def _excess(counts: Sequence[SpreadCounts], *, hard: bool) -> int:
     return sum(sum(item.surplus.values()) for item in counts if item.hard == hard)
 
 
-def _pending(problem: Problem, simulation: ClusterSimulation) -> Iterator[PendingReason]:
-    """Why pods are left without a node, the most frequent reason first."""
-    left = [pod for pod in simulation.waiting if pod in simulation.messages]
-    examples = {simulation.messages[pod]: problem.pods[pod].key for pod in reversed(left)}
-    for message, pods in Counter(simulation.messages[pod] for pod in left).most_common():
+def _pending(
+    problem: Problem, simulation: ClusterSimulation, refused: Mapping[int, str]
+) -> Iterator[PendingReason]:
+    """Why pods are left without a node, or are not even created, the most frequent reason first."""
+    lines = {pod: simulation.messages[pod] for pod in simulation.waiting if pod in simulation.messages}
+    lines |= refused
+    examples = {lines[pod]: problem.pods[pod].key for pod in reversed(lines)}
+    for message, pods in Counter(lines.values()).most_common():
         yield PendingReason(message=message, pods=pods, example=examples[message])

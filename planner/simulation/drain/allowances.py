@@ -27,10 +27,10 @@ class Allowances:
 
     def _at_first(self, number: int) -> int:
         """What is left of a budget; less than nothing where fewer are healthy than should be."""
-        status = self._budgets.budgets[number].status
-        if status is None or status.expected_pods == 0:
-            return self._budgets.allowed[number]
-        return min(status.disruptions_allowed, status.current_healthy - status.desired_healthy)
+        status, budgets = self._budgets.budgets[number].status, self._budgets
+        if status is not None and status.expected_pods == 0:
+            return budgets.allowed[number]
+        return min(budgets.allowed[number], budgets.spare(number))
 
     def refusal(self, simulation: ClusterSimulation, pod: int) -> str:
         """Why the eviction API refuses the pod now; empty when it does not."""
