@@ -97,14 +97,13 @@ class Explanation(Document):
     domains: tuple[SpreadDomains, ...] = ()
     """Each DoNotSchedule constraint of the pod."""
     fixes: tuple[Fix, ...] = ()
-    """What helps, the cheapest first; empty when no change that the planner knows and that is safe to apply
-    does."""
+    """What helps, the cheapest first; empty when no change was found that does and is safe to apply."""
     risky: tuple[Fix, ...] = ()
     """Changes that place the pod, too, each with `risk`."""
     tried: int
     """How many changes were tried out."""
     exhausted: bool
-    """Whether there was nothing left to try, should no fix be found."""
+    """Whether, should no fix be found, those changes were tried for every node that its refusals ask for."""
 
 
 class ConflictField(DocumentPart):

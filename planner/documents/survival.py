@@ -23,7 +23,7 @@ class WorkloadLoss(DocumentPart):
     replaced: int
     """How many get another node."""
     pending: int
-    """How many do not."""
+    """How many do not, with those that preemption evicts for others and that find no node again."""
     ok: bool
     """Whether it survives."""
 

@@ -133,7 +133,8 @@ class FixSearch:
         )
 
     def _best(self, found: list[TestedFix]) -> list[TestedFix]:
-        by_cost = sorted(found, key=lambda fix: (bool(fix.landing.victims), cost_of(fix.changes)))
+        least = [fix for fix in found if not any(_is_part(other, fix) for other in found)]
+        by_cost = sorted(least, key=lambda fix: (bool(fix.landing.victims), cost_of(fix.changes)))
         return [self._together(fix) for fix in by_cost[: self._effort.fixes_enough]]
 
     def _together(self, fix: TestedFix) -> TestedFix:
@@ -275,6 +276,15 @@ class FixSearch:
         """Whether there are still few of its kind, of those that are safe to apply or of the others."""
         most = 1 if any(change.subject for change in candidate) else self._effort.fixes_alike
         return self._kinds[bool(risk), _kind(candidate)] < most
+
+
+def _is_part(fix: TestedFix, other: TestedFix) -> bool:
+    """Whether a fix has some of the changes of another one, or fewer new nodes of the same kind."""
+    own, more = ({change.summary for change in one.changes} for one in (fix, other))
+    if len(own) == len(more) == 1:
+        (few,), (many,) = fix.changes, other.changes
+        return few.like is not None and few.like == many.like and len(few.new_nodes) < len(many.new_nodes)
+    return own < more
 
 
 def _left_pending(landing: TrialResult) -> str:

@@ -89,13 +89,14 @@ class _Losses:
         gone = {node.name for node in running.nodes if node.metadata.labels.get(self._key) == domain}
         after = self._at_rest(remove_nodes(running, f"{self._key}={domain}"))
         left = _left(after, self._waiting)
-        rows = tuple(_workloads(self._problem, gone, after, left))
+        preempted = [pod for pod in _preempted(after) if after.problem.pods[pod].key not in self._waiting]
+        rows = tuple(_workloads(self._problem, gone, after, left, preempted))
         return len(left), DomainLoss(
             domain=domain,
             nodes=len(gone),
             pods=sum(row.lost for row in rows),
             workloads=rows,
-            pending=tuple(_pending(after, left)),
+            pending=(*_pending(after, left), *_told(after, preempted)),
             ok=all(row.ok for row in rows),
         )
 
@@ -123,7 +124,38 @@ def _left(after: AtRest, waiting: set[str]) -> list[int]:
     return [pod for pod in after.left if after.problem.pods[pod].key not in waiting]
 
 
-def _workloads(problem: Problem, gone: set[str], after: AtRest, left: list[int]) -> Iterator[WorkloadLoss]:
+def _preempted(after: AtRest) -> list[int]:
+    """The pods that preemption evicted and that find no node again, or that nothing makes again."""
+    scheduler, pods = after.scheduler, after.problem.pods
+    mark = scheduler.state.mark()
+    found = []
+    for pod in dict.fromkeys(after.evicted):
+        if _counts(pods[pod]):
+            decision = scheduler.decide(pod) if pods[pod].metadata.controller is not None else None
+            if decision is None or decision.node is None or decision.victims:
+                found.append(pod)
+    scheduler.state.rollback(mark)
+    return found
+
+
+def _told(after: AtRest, preempted: Sequence[int]) -> Iterator[LostPending]:
+    """Rows of the pods that preemption evicted, those of a workload together."""
+    owners, groups = Owners(after.problem.cluster), dict[Workload, list[int]]()
+    for pod in preempted:
+        groups.setdefault(_workload(after, owners, pod), []).append(pod)
+    for (namespace, workload), pods in groups.items():
+        yield LostPending(
+            namespace=namespace,
+            workload=workload,
+            pods=len(pods),
+            example=after.problem.pods[pods[0]].key,
+            message="preempted by a pod of higher priority, and no other node is free for it",
+        )
+
+
+def _workloads(
+    problem: Problem, gone: set[str], after: AtRest, left: Sequence[int], preempted: Sequence[int]
+) -> Iterator[WorkloadLoss]:
     """Every workload that has pods in the domain, or pods that are pending because of it."""
     owners = Owners(problem.cluster)
     replicas: Counter[Workload] = Counter()
@@ -134,10 +166,11 @@ def _workloads(problem: Problem, gone: set[str], after: AtRest, left: list[int])
             replicas[workload] += 1
             lost[workload] += pod.node_name in gone
     later = Owners(after.problem.cluster)
-    pending = Counter(_workload(after, later, pod) for pod in left)
+    unplaced = Counter(_workload(after, later, pod) for pod in left)
+    pending = unplaced + Counter(_workload(after, later, pod) for pod in preempted)
     for workload in sorted({name for name, pods in lost.items() if pods} | pending.keys()):
         bare = workload[1].startswith("Pod/")
-        replaced = 0 if bare else max(lost[workload] - pending[workload], 0)
+        replaced = 0 if bare else max(lost[workload] - unplaced[workload], 0)
         yield WorkloadLoss(
             namespace=workload[0],
             workload=workload[1],

@@ -181,3 +181,24 @@ def test_a_process_that_ends_is_done_without() -> None:
 
     with Processes() as processes:
         assert processes.start(answers_here_alone).get() == here
+
+
+@pytest.mark.parametrize("room", [False, True])
+def test_pods_that_a_replacement_preempts_are_lost_too(room: bool) -> None:
+    """What went wrong: they were gone, and their workload was said to survive; elsewhere may be room."""
+    nodes = [node("a", zone="a", cpu="1"), node("b", zone="b", cpu="1")]
+    nodes += [node("c", zone="c", cpu="1")] if room else []
+    high = replicas("high", "a", cpu="1", priority=9)
+    if room:
+        high[1]["spec"]["nodeSelector"] = high[0]["spec"]["template"]["spec"]["nodeSelector"] = {"tier": "x"}
+        for item in nodes[:2]:
+            item["metadata"]["labels"]["tier"] = "x"
+    found = survive(cluster(*nodes, *high, *replicas("low", "b", cpu="1")), ZONE)
+    loss = without(found, "a")
+    rows = {item.workload: (item.lost, item.replaced, item.pending, item.ok) for item in loss.workloads}
+    assert rows["ReplicaSet/high"] == (1, 1, 0, False)
+    assert rows.get("ReplicaSet/low") == (None if room else (0, 0, 1, False))
+    told = [item.message for item in loss.pending]
+    assert told == (
+        [] if room else ["preempted by a pod of higher priority, and no other node is free for it"]
+    )

@@ -132,11 +132,11 @@ def fixes(item: Explanation, page: Page) -> Iterator[Block]:
     if not item.fixes and item.risky:
         yield Sentence("No change that is safe to apply was found.")
     elif not item.fixes:
-        proof = "and that is every change that the planner knows" if item.exhausted else "of the cheapest"
+        which = "for every node those that its refusals ask for" if item.exhausted else "the cheapest ones"
         none = "there is none to try" if item.exhausted else "none was tried out"
         were = "was" if item.tried == 1 else "were"
-        tried = f"{counted(item.tried, 'change')} {were} tried out, {proof}" if item.tried else none
-        yield Sentence(f"No change that the planner knows helps: {tried}.")
+        tried = f"{counted(item.tried, 'change')} {were} tried out, {which}" if item.tried else none
+        yield Sentence(f"No change was found that helps: {tried}.")
         return
     pods = 1 + len(item.alike)
     if item.fixes:

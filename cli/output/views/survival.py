@@ -84,7 +84,7 @@ def _alike(found: Iterable[tuple[str, LostPending]]) -> list[tuple[list[str], Lo
 def _way_out(left: LostPending, *, once: bool) -> str:
     """The change that helps, with the node where it leads to where that is one."""
     if left.fix is None:
-        return "no change that the planner knows"
+        return "none known"
     changes = "; ".join(dict.fromkeys(change.summary for change in left.fix.changes))
     where = f" -> {left.fix.node}" if once else ""
     return f"{changes}{where}{consequences(left.fix)}"
@@ -96,7 +96,9 @@ def _left(when: str, left: LostPending, *, once: bool) -> Iterator[Block]:
     yield told(left.message)
     helps = _way_out(left, once=once)
     example = f" {left.example}" if once else ""
-    yield Sentence(f"{helps} helps" if left.fix is None else f"What helps{example}: {helps}", indent=2)
+    yield Sentence(
+        "no change is known that helps" if left.fix is None else f"What helps{example}: {helps}", indent=2
+    )
 
 
 def _verdict(document: Survival) -> VerdictBlock:

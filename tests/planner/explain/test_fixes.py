@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
+from planner import explain
 from tests.builders import (
     ZONE,
     Object,
     budget,
     claim,
+    cluster,
     labelled,
     node,
     pod,
@@ -356,3 +358,12 @@ def test_a_daemon_sets_pod_keeps_to_its_node() -> None:
     assert "DropNodeRequirement" not in [
         c.action for fix in (*found.fixes, *found.risky) for c in fix.changes
     ]
+
+
+def test_of_new_nodes_the_fewest_are_told() -> None:
+    """What went wrong: four more nodes and eight more, where pods ahead take the first two."""
+    full = [node("n1", cpu="1"), pod("there", "n1", cpu="1", owner="ReplicaSet/web", priority=1)]
+    ahead = [pod(f"ahead-{number}", cpu="1", priority=1) for number in range(2)]
+    (found,) = explain(cluster(*full, *ahead, pod("late", cpu="1")), pods=["default/late"]).items
+    told = [{change.summary for change in fix.changes} for fix in found.fixes]
+    assert told == [{"4 more nodes like n1"}]
