@@ -37,6 +37,7 @@ class AtRest:
     _claiming: list[tuple[int, int]] = field(default_factory=list)
     _budgets: Budgets | None = None
     _losses: Losses | None = None
+    _promised: list[int] | None = None
     _start: tuple[State, Sequence[tuple[int, int]]] | None = None
 
     @classmethod
@@ -120,7 +121,10 @@ class AtRest:
     @property
     def promised(self) -> list[int]:
         """The pods that are left to which the snapshot promises a node."""
-        return [pod for pod in self.left if self.problem.pods[pod].status.nominated_node_name]
+        if self._promised is None:
+            pods = self.problem.pods
+            self._promised = [pod for pod in self.left if pods[pod].status.nominated_node_name]
+        return self._promised
 
     def ahead_of(self, pod: int) -> list[int]:
         """The pods ahead of a pod in the queue, one for each template that is left."""

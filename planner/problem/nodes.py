@@ -79,9 +79,14 @@ class NodeAxis:
 
     def __init__(self, nodes: Iterable[Node], before: NodeAxis | None = None) -> None:
         """The nodes; what is known of those that are `before`, just as they are, is not read again."""
-        self.nodes = tuple(sorted(nodes, key=lambda node: node.name))
-        self.names = tuple(node.name for node in self.nodes)
-        self.index = {name: position for position, name in enumerate(self.names)}
+        self.nodes = tuple(nodes)
+        self.names = tuple([node.name for node in self.nodes])
+        if before is not None and self.names == before.names:
+            self.index: dict[str, int] = before.index
+        else:
+            self.nodes = tuple(sorted(self.nodes, key=lambda node: node.name))
+            self.names = tuple([node.name for node in self.nodes])
+            self.index = {name: position for position, name in enumerate(self.names)}
         self.size = len(self.nodes)
         self.none = np.zeros(self.size, np.bool_)
         self.every = np.ones(self.size, np.bool_)
@@ -117,6 +122,8 @@ class NodeAxis:
 
     def positions_of(self, others: NodeAxis) -> Codes:
         """For each of the other nodes, all of which are here, its position."""
+        if self.index is others.index:
+            return np.arange(self.size, dtype=np.int32)
         return np.array([self.index[name] for name in others.names], np.int32)
 
     def column(self, key: str) -> Column:

@@ -113,9 +113,9 @@ class Problem:
         The nodes of before are all among the new ones. Nothing is grouped again: every further pod is a
         template of its own, so this takes milliseconds where compiling takes seconds.
         """
+        labels = self.labels if more else None
         varied = copy.copy(self)
         forget(varied, Problem.eligibility)
-        varied._forget_templates()
         if nodes is not None:
             varied.cluster = replace(self.cluster, nodes=tuple(nodes))
             varied.nodes = NodeAxis(nodes, self.nodes)
@@ -126,6 +126,8 @@ class Problem:
             varied.node_of = node_of
         if more:
             varied._add(more)
+            varied._forget_templates()
+            varied.labels = LabelIndex(varied.templates, labels)
         return varied
 
     def _forget_templates(self) -> None:

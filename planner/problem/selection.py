@@ -95,10 +95,13 @@ class Selection:
 class LabelIndex:
     """Templates by label, to answer "which does this selection match"."""
 
-    def __init__(self, templates: Sequence[Labelled]) -> None:
+    def __init__(self, templates: Sequence[Labelled], before: LabelIndex | None = None) -> None:
+        """The templates, the first of which are those that an index from `before` has."""
         self._templates = templates
+        self._before = before
+        self._first = 0 if before is None else len(before._templates)
         self._carrying: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for number, template in enumerate(templates):
+        for number, template in enumerate(templates[self._first :], start=self._first):
             for label in template.labels.items():
                 self._carrying[label].append(number)
 
@@ -106,8 +109,10 @@ class LabelIndex:
         """The positions of the templates that the selection matches, ascending."""
         if selection.selector is None:
             return
+        if self._before is not None:
+            yield from self._before.matched(selection)
         anchor = selection.anchor()
-        candidates: Iterable[int] = range(len(self._templates))
+        candidates: Iterable[int] = range(self._first, len(self._templates))
         if anchor is not None:
             key, values = anchor
             candidates = sorted(n for value in set(values) for n in self._carrying.get((key, value), ()))
