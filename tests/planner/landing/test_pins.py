@@ -71,7 +71,7 @@ def test_a_pin_admits_what_was_predicted_or_is_refused() -> None:
                 kept += 1
             refused += bool(not options and real.any())
             assert not (said & ~by_spec).any(), (seed, pin)
-    assert kept > 200
+    assert kept > 100
     assert refused > 60
 
 
