@@ -72,7 +72,7 @@ def test_a_pin_admits_what_was_predicted_or_is_refused() -> None:
             refused += bool(not options and real.any())
             assert not (said & ~by_spec).any(), (seed, pin)
     assert kept > 100
-    assert refused > 60
+    assert refused > 30
 
 
 @pytest.mark.parametrize("others", [0, 1])
