@@ -281,7 +281,7 @@ class FixSearch:
 def _is_part(fix: TestedFix, other: TestedFix) -> bool:
     """Whether a fix has some of the changes of another one, or fewer new nodes of the same kind."""
     own, more = ({change.summary for change in one.changes} for one in (fix, other))
-    if len(own) == len(more) == 1:
+    if len(fix.changes) == len(other.changes) == 1:
         (few,), (many,) = fix.changes, other.changes
         return few.like is not None and few.like == many.like and len(few.new_nodes) < len(many.new_nodes)
     return own < more

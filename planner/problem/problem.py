@@ -159,58 +159,51 @@ class Problem:
         A double stands for its pod between the eviction and the end: it holds room, ports and claims,
         and does not count for spread.
         """
-        found = copy.copy(self)
-        found._forget_templates()
         now = datetime.now(UTC)
         doubles: dict[int, Template] = {}
         for number in dict.fromkeys(self.template_of[list(pods)].tolist()):
             template = self.templates[number]
-            gone = template.pod.metadata.model_copy(update={"deletion_timestamp": now})
-            pod = template.pod.model_copy(update={"metadata": gone})
             index = len(self.templates) + len(doubles)
-            doubles[number] = replace(template, index=index, pod=pod, terminating=True)
-        found.templates = (*self.templates, *doubles.values())
+            gone = self._leaving(template.pod, now)
+            doubles[number] = replace(template, index=index, pod=gone, terminating=True)
         numbers = [doubles[int(self.template_of[pod])].index for pod in pods]
-        found.pods = (*self.pods, *(self._leaving(self.pods[pod], now) for pod in pods))
-        found.node_of = np.append(self.node_of, np.full(len(pods), -1, np.int32))
-        found.template_of = np.append(self.template_of, np.array(numbers, np.int64))
-        found.priorities = np.array([t.priority for t in found.templates], np.int64)[found.template_of]
-        return found
+        return self._and([self._leaving(self.pods[pod], now) for pod in pods], numbers, doubles.values())
 
     def with_replacements(self, made: Mapping[int, Pod]) -> Problem:
         """The same with the pods that replace some of these, behind all others and nowhere so far.
 
         The replacements of pods of one template are of one template.  No quota is asked about them.
         """
-        found = copy.copy(self)
-        found.__dict__["refused"] = self.refused
-        found._forget_templates()
         alike = {int(self.template_of[pod]): new for pod, new in made.items()}
         numbers = {old: number for number, old in enumerate(alike, start=len(self.templates))}
-        found.templates += tuple(
+        templates = [
             self._template(numbers[old], pod, self._seen_labels(pod), self.requests_of(pod))
             for old, pod in alike.items()
-        )
-        found.pods = (*self.pods, *made.values())
-        found.node_of = np.append(self.node_of, np.full(len(made), -1, np.int32))
-        more: Codes = np.array([numbers[int(self.template_of[pod])] for pod in made], np.int64)
-        found.template_of = np.append(self.template_of, more)
-        found.priorities = np.array([t.priority for t in found.templates], np.int64)[found.template_of]
-        return found
+        ]
+        return self._and([*made.values()], [numbers[int(self.template_of[pod])] for pod in made], templates)
 
     def with_copies(self, copies: Mapping[int, int]) -> Problem:
         """The same with so many more pods like each of these, pending, behind all others.
 
         No quota is asked about them.
         """
+        like = np.repeat(np.array([*copies], np.int64), [*copies.values()])
+        return self._and([self.pods[pod] for pod in like.tolist()], self.template_of[like].tolist())
+
+    def _and(
+        self, pods: Sequence[Pod], template_of: Sequence[int], templates: Iterable[Template] = ()
+    ) -> Problem:
+        """The same with more pods, nowhere so far; `templates` are those of theirs that are new."""
         found = copy.copy(self)
         found.__dict__["refused"] = self.refused
         found._forget_templates()
-        numbers = np.repeat(np.array([*copies], np.int64), [*copies.values()])
-        found.pods = (*self.pods, *(self.pods[pod] for pod in numbers.tolist()))
-        found.node_of = np.append(self.node_of, np.full(len(numbers), -1, np.int32))
-        found.template_of = np.append(self.template_of, self.template_of[numbers])
-        found.priorities = np.append(self.priorities, self.priorities[numbers])
+        found.templates = (*self.templates, *templates)
+        found.pods = (*self.pods, *pods)
+        priority_of = {number: found.templates[number].priority for number in {*template_of}}
+        priorities = np.array([priority_of[number] for number in template_of], np.int64)
+        found.node_of = np.append(self.node_of, np.full(len(pods), -1, np.int32))
+        found.template_of = np.append(self.template_of, np.array(template_of, np.int64))
+        found.priorities = np.append(self.priorities, priorities)
         return found
 
     @staticmethod

@@ -89,6 +89,7 @@ class _Losses:
         gone = {node.name for node in running.nodes if node.metadata.labels.get(self._key) == domain}
         after = self._at_rest(remove_nodes(running, f"{self._key}={domain}"))
         left = _left(after, self._waiting)
+        pending = [*_pending(after, left)]
         preempted = [pod for pod in _preempted(after) if after.problem.pods[pod].key not in self._waiting]
         rows = tuple(_workloads(self._problem, gone, after, left, preempted))
         return len(left), DomainLoss(
@@ -96,7 +97,7 @@ class _Losses:
             nodes=len(gone),
             pods=sum(row.lost for row in rows),
             workloads=rows,
-            pending=(*_pending(after, left), *_told(after, preempted)),
+            pending=(*pending, *_told(after, preempted)),
             ok=all(row.ok for row in rows),
         )
 
@@ -125,7 +126,7 @@ def _left(after: AtRest, waiting: set[str]) -> list[int]:
 
 
 def _preempted(after: AtRest) -> list[int]:
-    """The pods that preemption evicted and that find no node again, or that nothing makes again."""
+    """The pods that preemption evicted and that find no free node again, or that nothing makes again."""
     scheduler, pods = after.scheduler, after.problem.pods
     mark = scheduler.state.mark()
     found = []
@@ -139,17 +140,21 @@ def _preempted(after: AtRest) -> list[int]:
 
 
 def _told(after: AtRest, preempted: Sequence[int]) -> Iterator[LostPending]:
-    """Rows of the pods that preemption evicted, those of a workload together."""
+    """Rows of pods that preemption evicted, those of a workload together."""
     owners, groups = Owners(after.problem.cluster), dict[Workload, list[int]]()
     for pod in preempted:
         groups.setdefault(_workload(after, owners, pod), []).append(pod)
     for (namespace, workload), pods in groups.items():
+        first = after.problem.pods[pods[0]]
+        then = (
+            "nothing makes it again" if first.metadata.controller is None else "no node is free for it then"
+        )
         yield LostPending(
             namespace=namespace,
             workload=workload,
             pods=len(pods),
-            example=after.problem.pods[pods[0]].key,
-            message="preempted by a pod of higher priority, and no other node is free for it",
+            example=first.key,
+            message=f"preempted by a pod of higher priority, and {then}",
         )
 
 

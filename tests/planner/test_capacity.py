@@ -17,7 +17,7 @@ from planner.documents.plan import Decision
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.whatif import remove_nodes, scale
 from tests import seeds
-from tests.builders import HOST, ZONE, Object, cluster, node, pod, scaled, spread
+from tests.builders import HOST, ZONE, Object, cluster, node, pod, scaled, spread, storage_class
 from tests.planner.capacity_clusters import mixed, two_constraints, workloads
 
 ROOM = sys.modules["planner.capacity.replicas"]
@@ -229,13 +229,7 @@ def test_replicas_with_claims_of_their_own() -> None:
         }
         for n in range(2)
     ]
-    local = {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": "local"},
-        "provisioner": "kubernetes.io/no-provisioner",
-        "volumeBindingMode": "WaitForFirstConsumer",
-    }
+    local = storage_class("local")
     (row,) = capacity(cluster(node("a1", cpu="8"), database, local, *copy.deepcopy(volumes))).workloads
     assert row.more == 2
     assert "VolumeBinding" in row.limited_by

@@ -15,7 +15,7 @@ from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.move_plan import MoveStep, OnNodes
 from planner.whatif.nodes import cordon
 from tests import seeds
-from tests.builders import ZONE, Object, budget, claim, cluster, node, pod, spread
+from tests.builders import ZONE, Object, budget, claim, cluster, node, pod, spread, storage_class
 from tests.planner.consolidate.drawn import Drawn, cases, crowded
 
 ANY = [{"operator": "Exists"}]
@@ -131,17 +131,12 @@ def test_no_more_moves_than_asked_for() -> None:
 
 def test_a_pod_whose_claims_wait_keeps_its_node() -> None:
     """What went wrong: bound since the snapshot, they hold it to nodes of which the search knew nothing."""
-    waits = {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": "local"},
-        "provisioner": "example.com/disk",
-        "volumeBindingMode": "WaitForFirstConsumer",
-    }
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
     nodes = [node("n1", cpu="2"), node("n2", cpu="2")]
     held = owned("a-0", "n1", volumes=volumes)
-    plan = consolidate(cluster(*nodes, held, owned("b-0", "n2"), waits, claim("data")), pins=True)
+    plan = consolidate(
+        cluster(*nodes, held, owned("b-0", "n2"), storage_class("local"), claim("data")), pins=True
+    )
     assert [row.node for row in plan.removed] == ["n2"]
     assert {row.node: row.reason for row in plan.kept} == {
         "n1": "holds a pod that stays: with volume claims that wait"

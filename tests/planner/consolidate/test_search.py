@@ -9,7 +9,7 @@ from planner.consolidate.bound import CostBound, cost_bound, is_modelled, room_b
 from planner.consolidate.bulk_removal import BulkRemoval
 from planner.consolidate.distribution import Distribution
 from planner.consolidate.greedy import NodeRemoval
-from planner.consolidate.layout import Limits, Reserve, first_layout, moves_to, read
+from planner.consolidate.layout import Layout, Limits, Reserve, first_layout, moves_to, read
 from planner.consolidate.recreation import Recreation
 from planner.consolidate.removable import NodeChoice, Removable
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
@@ -44,6 +44,14 @@ class Tried:
         room = Reserve.of(self.problem, self.movable, reserve) if reserve else None
         limits = Limits(room, most_moves)
         return ConsolidationSearch(self.trial, self.movable, self.removable, limits, self.meter).run()
+
+    def check(self, case: Drawn, before: Layout, removal: NodeRemoval) -> Layout:
+        """The layout that the trial cluster has now: all rules hold, and no pod is on a node that goes."""
+        layout = read(self.trial, self.movable, removal.removed)
+        places = self.places(FoundLayout(before, (), layout, 0, CostBound(0)))
+        assert case.holds(places), case
+        assert not removal.removed[places].any(), case
+        return layout
 
     def places(self, found: FoundLayout) -> list[int]:
         """The node of every pod in the order of the drawn ones."""
@@ -114,10 +122,7 @@ def test_quotas_of_kinds_lead_to_layouts_that_hold_every_pod(
             mark = tried.trial.state.mark()
             removal = Distribution(tried.trial, tried.movable, tried.removable, Limits(), tried.meter)
             removal.follow(bound.quotas, 0.8)
-            by_quotas = read(tried.trial, tried.movable, removal.removed)
-            nodes = tried.places(FoundLayout(before, (), by_quotas, 0, bound))
-            assert case.holds(nodes), case
-            assert not removal.removed[nodes].any(), case
+            tried.check(case, before, removal)
             cheaper += tried.removable.cost(removal.removed) < tried.removable.cost(before.removed)
             tried.trial.state.rollback(mark)
     assert cheaper, "no quotas lead anywhere"
@@ -137,10 +142,7 @@ def test_many_nodes_taken_away_at_once_leave_every_pod_a_place(
         mark = tried.trial.state.mark()
         removal = BulkRemoval(tried.trial, tried.movable, tried.removable, Limits(), tried.meter)
         removal.run_in_bulk()
-        layout = read(tried.trial, tried.movable, removal.removed)
-        places = tried.places(FoundLayout(before, (), layout, 0, CostBound(0)))
-        assert case.holds(places), case
-        assert not removal.removed[places].any(), case
+        tried.check(case, before, removal)
         assert tried.removable.cost(removal.removed) >= cost, case
         gone += int(removal.removed.sum())
         tried.trial.state.rollback(mark)
@@ -236,10 +238,7 @@ def test_pods_that_need_not_move_come_back(seed: int | None) -> None:
         first = read(tried.trial, tried.movable, recreation.removed)
         staying = Staying(*about, tried.meter, first.removed, before)
         staying.bring_back()
-        layout = read(tried.trial, tried.movable, staying.removed)
-        nodes = tried.places(FoundLayout(before, (), layout, 0, CostBound(0)))
-        assert case.holds(nodes), case
-        assert not first.removed[nodes].any(), case
+        layout = tried.check(case, before, staying)
         assert layout.moves(before) <= first.moves(before), case
         saved += first.moves(before) - layout.moves(before)
     assert saved, "no pod came back"
