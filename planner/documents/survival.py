@@ -68,8 +68,8 @@ class DomainLoss(DocumentPart):
 class Survival(Document):
     """Each domain of a key lost in turn: workloads that lose all replicas, pending pods, and what would help.
 
-    A workload survives when a replica outside the domain keeps running and every lost one that is made
-    again gets a node.
+    A workload survives when a replica outside the domain keeps running, every lost one that is made again
+    gets a node, and so does every one that is preempted for others.
     """
 
     kind: Literal["Survival"] = "Survival"

@@ -123,8 +123,8 @@ class Drawn:
         """Whether there are too many pods in a zone to begin with."""
         return any(self.excess(app, [one.on for one in self.pods]) for app in self.spread)
 
-    def least(self, reserve: int = 0) -> tuple[int, int]:
-        """The least cost of nodes that hold all pods, and the fewest moves at that cost.
+    def least(self, reserve: int = 0, most_moves: int | None = None) -> tuple[int, int]:
+        """The least cost of nodes that hold all pods after so many moves, and the fewest moves at that cost.
 
         `reserve` thousandths of the cpu of the nodes that are kept stay free.
         """
@@ -132,8 +132,8 @@ class Drawn:
         before, needed = [one.on for one in self.pods], 1000 * sum(one.cpu for one in self.pods)
         every = range(len(self.zones))
         for nodes in product(*([one.on] if one.stays else every for one in self.pods)):
-            if self.could_end(nodes):
-                moves = sum(a != b for a, b in zip(before, nodes, strict=True))
+            moves = sum(a != b for a, b in zip(before, nodes, strict=True))
+            if (most_moves is None or moves <= most_moves) and self.could_end(nodes):
                 empty = [node for node in every if node not in nodes]
                 for more in chain.from_iterable(combinations(empty, n) for n in range(len(empty) + 1)):
                     kept = {*nodes, *more}

@@ -113,6 +113,22 @@ def test_what_is_proved_is_the_truth(seed: int | None, pins: bool) -> None:
     assert proved >= 4
 
 
+@pytest.mark.parametrize("seed", seeds.given_and_fresh(13))
+def test_what_is_proved_with_a_limit_of_moves_is_the_truth(seed: int | None) -> None:
+    """The bound is that of plans within the limit, which may be above that of others."""
+    seed, dearer = seeds.fresh() if seed is None else seed, 0
+    # A limit of one move makes half of the clusters dearer.
+    for case in cases(seed, seeds.tries(10)):
+        plan, (cost, _) = planned(case, pins=True, max_moves=1), case.least(most_moves=1)
+        assert plan.max_moves == 1
+        assert plan.cost.after >= cost, case
+        assert plan.cost.bound is not None
+        assert plan.cost.bound <= cost, case
+        assert plan.status != "Optimal" or plan.cost.after == cost, case
+        dearer += cost > case.least()[0]
+    assert dearer
+
+
 def test_the_frontier_is_monotone() -> None:
     """More moves, never a higher cost; the last point is the plan itself, or as cheap."""
     for case in cases(13, seeds.tries(8)):
