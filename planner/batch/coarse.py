@@ -1,9 +1,10 @@
 """A large batch solved over cells of nodes, whose quotas are distributed over nodes.
 
-At full room the model is a relaxation: what it places no plan exceeds.  Tightly packed cells do not
-work out node by node, so less full ones are tried until all that the bound promises has a node; for
-what is left over pods change places, and a few nodes are packed anew.  ScheduleAnyway constraints are
-first taken for hard ones: when all is placed all the same, nothing could be better.
+Where there is room to spare no model is needed: quotas that keep domains level and cells equally full place
+all pods.  Else a model finds them.  At full room it is a relaxation: what it places no plan exceeds.  Tightly
+packed cells do not work out node by node, so less full ones are tried until all that the bound promises has a
+node; for what is left over pods change places, and a few nodes are packed anew.  ScheduleAnyway constraints
+are first taken for hard ones: when all is placed all the same, nothing could be better.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import Counter
 from planner.batch.goals import SpreadExcess
 from planner.batch.incumbent import Incumbent, Proof
 from planner.batch.packing.assignment import Assignment
+from planner.batch.packing.level_quotas import LevelQuotas
 from planner.batch.packing.repack import Repack
 from planner.batch.packing.repair import PackingRepair
 from planner.batch.pending import Pending
@@ -43,6 +45,21 @@ class Coarse:
 
     def run(self, best: Incumbent) -> None:
         """Offer the best plan that the cells lead to."""
+        self._offer_level(best)
+        if not best.all_placed():
+            self._offer_modelled(best)
+
+    def _offer_level(self, best: Incumbent) -> None:
+        """Offer a plan of all pods if one is found without a model."""
+        level = LevelQuotas(self._pending, self._cells, self._room, self._soft, self._effort)
+        quotas = level.quotas(self._meter)
+        if quotas is not None and best.promises(quotas):
+            placement = Assignment(self._pending, self._cells, self._room).distribute(quotas)
+            if best.promises(placement):
+                best.offer(self._orderer.follow([placement], self._pending.pods))
+
+    def _offer_modelled(self, best: Incumbent) -> None:
+        """Offer the best plan that quotas of a model lead to."""
         made = self._make(best, even=True) if self._soft else None
         made = made or self._make(best, even=False)
         if made is None:

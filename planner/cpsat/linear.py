@@ -1,18 +1,16 @@
 """A model of counting and room alone, given to a mixed-integer solver, with a bound that is exact.
 
-Where there is room to spare the linear relaxation needs no more than rounding: GLOP solves it with a little
-less room than there is, and SCIP says which numbers are rounded up.  Else SCIP finds the quotas of thousands
-of templates in some seconds, where CP-SAT finds none in its work.  Their numbers are not exact, so nothing
-that they say is taken on trust: a placement is rounded and checked with whole numbers, and the bound is that
-of the linear relaxation, worked out from GLOP's dual values by weak duality with whole numbers, too.
-Whatever those values are, no placement exceeds it.
+SCIP finds the quotas of thousands of templates in some seconds, where CP-SAT finds none in its work.
+Its numbers are not exact, so nothing that it says is taken on trust: a placement is rounded and checked
+with whole numbers, and the bound is that of the linear relaxation, worked out from GLOP's dual values by
+weak duality with whole numbers, too.  Whatever those values are, no placement exceeds it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -125,7 +123,7 @@ class LinearModel:
         relaxed = self._relaxed(self._weights(second), [(self._weights(first), least)], meter)
         if relaxed is None:
             return None
-        return self._around(relaxed.values, spare=1)._found(self._weights(first), (), meter)
+        return self._around(relaxed.values)._found(self._weights(first), (), meter)
 
     def solve(self, goals: Sequence[_Largest], meter: Meter) -> LinearAnswer | None:
         """The best found, one goal after the other; None where nothing was found that is certain."""
@@ -133,49 +131,19 @@ class LinearModel:
         values, reached, bounds = self._low, dict[str, int](), dict[str, int]()
         for goal in goals:
             weights = self._weights(goal)
-            found, bounds[goal.name] = self._rounded(weights, fixed, meter) or (
-                self._found(weights, fixed, meter),
-                self._bound(weights, fixed, meter),
-            )
+            found = self._found(weights, fixed, meter)
+            bounds[goal.name] = self._bound(weights, fixed, meter)
             if found is None:
                 return None
             values, reached[goal.name] = found, int(found @ weights)
             fixed.append((weights, reached[goal.name]))
         return LinearAnswer(values, reached, bounds)
 
-    def _rounded(
-        self, weights: Ints, fixed: Sequence[tuple[Ints, int]], meter: Meter
-    ) -> tuple[Ints, int] | None:
-        """The relaxation with room to spare, rounded, and the bound; None unless it is as good as that."""
-        relaxed = self._with_room_to_spare()._relaxed(weights, fixed, meter)
-        if relaxed is None:
-            return None
-        bound = self._no_more_than(weights, fixed, relaxed.duals)
-        if relaxed.values @ weights < bound - _ROUNDING * max(1, abs(bound)):
-            return None
-        found = self._around(relaxed.values)._found(weights, [*fixed, (weights, bound)], meter)
-        return None if found is None else (found, bound)
-
-    def _with_room_to_spare(self) -> LinearModel:
-        """The same with a little less on the right of every row that adds up what pods take."""
-        rows, less = self._rows, copy(self)
-        least = np.full(len(rows.high), _OPEN)
-        np.minimum.at(least, rows.row_of, rows.coefficient)
-        most = np.zeros(len(rows.high), np.int64)
-        np.maximum.at(most, rows.row_of, rows.coefficient)
-        is_room = (least > 0) & (most > 1)
-        high = [
-            int(side * (1 - effort.ROOM_FOR_ROUNDING)) if taken and abs(side) < _OPEN else side
-            for side, taken in zip(rows.high, is_room.tolist(), strict=True)
-        ]
-        less._rows = replace(rows, high=high)
-        return less
-
-    def _around(self, near: _Floats, spare: int = 0) -> LinearModel:
-        """The same, and every variable is one of the two whole numbers beside a value."""
+    def _around(self, near: _Floats) -> LinearModel:
+        """The same, and every variable is one of the two whole numbers beside a value, or one more."""
         box = copy(self)
         box._low = np.maximum(self._low, np.floor(near + _ROUNDING).astype(np.int64))
-        box._high = np.minimum(self._high, np.ceil(near - _ROUNDING).astype(np.int64) + spare)
+        box._high = np.minimum(self._high, np.ceil(near - _ROUNDING).astype(np.int64) + 1)
         return box
 
     def _weights(self, goal: _Largest) -> Ints:

@@ -85,6 +85,12 @@ class CellEffort:
     least_alike: int = 4
     #: How full cells may become, one try after the other; what asks for fuller ones is not tried on emptier.
     fullness: tuple[float, ...] = (0.95, 0.96, 0.93, 0.97, 1.0)
+    #: Without a model, prices are raised in so many rounds at most, in such steps, so that cells become so
+    #: full, or nearly so; then so large a part of what is free in a cell is filled at once.
+    level_rounds: int = 100
+    level_step: float = 2.0
+    level_fullness: tuple[float, float] = (0.95, 0.96)
+    level_part: float = 0.01
     #: Quotas of cells are found quickly or not at all.
     quotas_work: float = 3.0
     #: From so many templates on quotas are found by mixed-integer programming first.  Of fewer, those that
@@ -330,8 +336,6 @@ SOLVER_WORKERS, SOLVER_SEED = 1, 1
 PRICE_OF_MODEL = 1e-5
 #: So many nodes of SCIP's tree; the quotas of nearly all batches are found in the first. And the least time.
 SCIP_NODES, LEAST_SECONDS = 50, 0.05
-#: So large a share of the room is left unused by a linear relaxation that is to be rounded.
-ROOM_FOR_ROUNDING = 0.02
 #: Work for each number that an iteration of a search looks at, and for the iteration itself.
 PRICE_OF_NUMBER, PRICE_OF_TURN = 2.5e-8, 2.5e-4
 

@@ -100,7 +100,7 @@ class Framework:
         self.problem = problem
         self.state = state
         self.profile = profile
-        self._plans: ArrayCache[Plan] = ArrayCache(problem.nodes.size, part=1 / 8)
+        self._plans: ArrayCache[Plan] = ArrayCache(problem.nodes.size, part=1 / 8, at_once=True)
         #: By template, the nodes that were feasible when the stamps of all its filters were the same.
         self._seen: ArrayCache[dict[Hashable, Feasible]] = ArrayCache(problem.nodes.size)
 

@@ -48,7 +48,7 @@ class PodTopologySpread(Filter, Score):
         self._wanted = Wanted(problem, args or PodTopologySpreadArgs())
         self._no_rules = SpreadRules((), self.nodes.every)
         # What a rule keeps are sums of domains, seldom as many as nodes, and masks.
-        self._hard: ArrayCache[SpreadRules] = ArrayCache(self.nodes.size, part=1 / 4)
+        self._hard: ArrayCache[SpreadRules] = ArrayCache(self.nodes.size, part=1 / 4, at_once=True)
         self._soft: ArrayCache[SpreadRules] = ArrayCache(self.nodes.size, part=1 / 4)
 
     @classmethod

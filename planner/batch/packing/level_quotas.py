@@ -1,0 +1,189 @@
+"""Quotas for cells of nodes without a model: domains level, and in each of them a price for what is scarce.
+
+Every template spreads its pods evenly over the domains of its constraint.  Within a domain its pods prefer
+cells where what they request is cheap; prices rise where more is requested than is free and fall where less
+is, which is dual ascent on the linear relaxation.  Where a batch leaves some room to spare a few dozen rounds
+are enough, and whole numbers of pods are as good.  No other constraint is looked at: distributing the quotas
+over nodes and binding the pods in turn show whether all are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.batch.pending import Pending
+from planner.constraints.pod_topology_spread import PodTopologySpread, Rule
+from planner.problem.node_groups import NodeGroups
+from planner.problem.nodes import Codes, Ints
+from planner.proof.effort import PRICE_OF_NUMBER, PRICE_OF_TURN, CellEffort
+from planner.proof.meter import Meter
+from planner.scheduler.order import Placement
+
+_Floats = NDArray[np.float64]
+#: Keeps a quotient finite; what is divided is 0 then.
+_TINY = np.finfo(np.float64).tiny
+
+
+class LevelQuotas:
+    """Shares out a whole batch over cells; `soft` constraints are to come out even as well."""
+
+    def __init__(
+        self,
+        pending: Pending,
+        cells: NodeGroups,
+        room: Mapping[int, Ints],
+        soft: Collection[Rule],
+        effort: CellEffort,
+    ) -> None:
+        self._pending = pending
+        self._cells = cells
+        self._soft = {rule.identity: rule for rule in soft}
+        self._effort = effort
+        self._templates = [pending.template(number) for number in pending.wanted]
+        self._room = np.array([cells.sums(room[number]) for number in pending.wanted], np.int64)
+        #: In which domain, of those of all templates, the pods of a template are in a cell; -1 where in none.
+        self._domain: Codes = np.full(self._room.shape, -1, np.intp)
+        self._pods = self._spread()
+        problem = pending.problem
+        requests = np.array([template.requests for template in self._templates])
+        asked = requests.any(axis=0)
+        self._requests: Ints = requests[:, asked]
+        free = np.maximum(problem.allocatable - pending.state.used, 0)[asked]
+        self._free: Ints = np.array([cells.sums(amounts) for amounts in free])
+        #: Template x resource x cell: the part that a pod takes of all that is free.
+        self._taken: _Floats = self._requests[:, :, np.newaxis] / np.maximum(self._free, 1)
+
+    def quotas(self, meter: Meter) -> Placement | None:
+        """Pods by template and cell; None where no way was found to share out all of them."""
+        shares = self._shares(meter)
+        found = None if shares is None else self._whole(shares)
+        if found is None or not self._is_even(found):
+            return None
+        numbers = [template.index for template in self._templates]
+        rows, cells = np.nonzero(found)
+        pods = found[rows, cells].tolist()
+        return {
+            (numbers[row], cell): count
+            for row, cell, count in zip(rows.tolist(), cells.tolist(), pods, strict=True)
+        }
+
+    def _spread(self) -> Ints:
+        """How many pods of a template come to each of its domains, one template after the other."""
+        pods: list[Ints] = []
+        total = 0
+        for row, template in enumerate(self._templates):
+            rule, room = self._rule(row), self._room[row]
+            wanted = self._pending.wanted[template.index]
+            if rule is None:
+                codes, coming = np.zeros(len(room), np.intp), np.array([wanted])
+            else:
+                codes, there = rule.column.codes[self._cells.first], rule.counts.sums()
+                in_domain = np.bincount(codes[codes >= 0], weights=room[codes >= 0], minlength=len(there))
+                counted = np.where(rule.counts.domains, in_domain, 0).astype(np.int64)
+                coming = _level(there, counted, wanted)
+            self._domain[row] = np.where((room > 0) & (codes >= 0), codes + total, -1)
+            pods.append(coming)
+            total += len(coming)
+        return np.concatenate(pods)
+
+    def _rule(self, row: int) -> Rule | None:
+        """The constraint of a template with the most domains, of those whose domains the cells tell apart."""
+        template = self._templates[row]
+        rules = [
+            rule
+            for plugin in self._pending.framework(template.index).profile.of(PodTopologySpread)
+            for rule in (
+                *plugin.hard(template),
+                *(found for found in plugin.soft(template).rules if found.identity in self._soft),
+            )
+            if self._cells.tells(rule.column.codes)
+        ]
+        return max(rules, key=lambda rule: len(rule.column.values), default=None)
+
+    def _shares(self, meter: Meter) -> _Floats | None:
+        """Pods by template and cell that need not be whole; None where prices do not make them fit."""
+        aim, enough = self._effort.level_fullness
+        coming = np.where(self._room.any(axis=1), [*self._pending.wanted.values()], 0)
+        if (coming @ self._requests > self._free.sum(axis=1) * enough).any():
+            return None
+        size = self._taken.mean(axis=2).sum(axis=1)
+        relative = self._taken / np.maximum(size, _TINY)[:, np.newaxis, np.newaxis]
+        prices = np.zeros(self._free.shape)
+        for _ in range(self._effort.level_rounds):
+            meter.spend(PRICE_OF_TURN + PRICE_OF_NUMBER * self._taken.size)
+            costs = np.einsum("trc,rc->tc", relative, prices)
+            shares = self._in_proportion(self._room * np.exp(costs.min(axis=1, keepdims=True) - costs))
+            load = np.einsum("trc,tc->rc", self._taken, shares)
+            if (load <= enough).all():
+                return shares
+            prices = np.maximum(prices + self._effort.level_step * (load / aim - 1.0), 0.0)
+        return None
+
+    def _in_proportion(self, weights: _Floats) -> _Floats:
+        """The pods of every domain in proportion to the weights of its cells."""
+        inside = self._domain >= 0
+        total = np.bincount(self._domain[inside], weights=weights[inside], minlength=len(self._pods))
+        per_weight = np.append(self._pods / np.maximum(total, _TINY), 0.0)
+        shares: _Floats = weights * per_weight[self._domain]
+        return shares
+
+    def _whole(self, shares: _Floats) -> Ints | None:
+        """Whole numbers of pods: each part of a template's pods goes where most is still due to its kind."""
+        found = np.zeros_like(self._room)
+        due = np.zeros(self._free.shape)
+        for row, taken in enumerate(self._taken):
+            due += taken * shares[row]
+            for domain in sorted(set(self._domain[row].tolist()) - {-1}):
+                cells = np.flatnonzero(self._domain[row] == domain)
+                here, left = taken[:, cells], int(self._pods[domain])
+                while left:
+                    pods = min(left, 1 + int(self._effort.level_part / max(here.max(), _TINY)))
+                    open_to = self._room[row, cells] - found[row, cells] >= pods
+                    if not open_to.any():
+                        return None
+                    chosen = cells[np.argmax(np.where(open_to, (due[:, cells] * here).sum(axis=0), -np.inf))]
+                    found[row, chosen] += pods
+                    due[:, chosen] -= taken[:, chosen] * pods
+                    left -= pods
+        return found if (self._requests.T @ found <= self._free).all() else None
+
+    def _is_even(self, found: Ints) -> bool:
+        """Whether the soft constraints whose domains the cells tell apart have no pods too many."""
+        rows = {template.index: row for row, template in enumerate(self._templates)}
+        return all(
+            _is_even(rule, found[[rows[t] for t in rule.tally.members if t in rows]].sum(axis=0), self._cells)
+            for rule in self._soft.values()
+            if self._cells.tells(rule.column.codes) and self._cells.tells(rule.counts.eligible)
+        )
+
+
+def _is_even(rule: Rule, coming: Ints, cells: NodeGroups) -> bool:
+    """Whether a constraint has no pods too many where so many of those that it counts come to each cell."""
+    codes, counted = rule.column.codes[cells.first], rule.counts.eligible[cells.first]
+    counted = counted & (codes >= 0)
+    sums = rule.counts.sums() + np.bincount(
+        codes[counted], weights=coming[counted], minlength=len(rule.column.values)
+    ).astype(np.int64)
+    pods = sums[rule.counts.domains]
+    if not pods.size:
+        return True
+    least = 0 if rule.few_domains else int(pods.min())
+    return int(pods.max()) - least <= rule.constraint.max_skew
+
+
+def _level(there: Ints, room: Ints, pods: int) -> Ints:
+    """How many of some pods come to each domain, so that the emptiest are filled up first."""
+    low, high = int(there.min(initial=0)), int(there.max(initial=0)) + pods
+    while low < high:
+        level = (low + high + 1) // 2
+        if int(np.clip(level - there, 0, room).sum()) <= pods:
+            low = level
+        else:
+            high = level - 1
+    found: Ints = np.clip(low - there, 0, room)
+    more = np.flatnonzero((there + found <= low) & (found < room))
+    found[more[np.argsort(found[more] - room[more], kind="stable")][: pods - int(found.sum())]] += 1
+    return found
