@@ -38,8 +38,8 @@ class ImageLocality(Score):
         """The size of every image on the nodes, by position, that have it; read when nodes compete."""
         found: dict[str, dict[int, int]] = defaultdict(dict)
         sizes: dict[str, int] = {}
-        for node in self.problem.cluster.nodes:
-            position = self.nodes.index[node.name] if node.status.images else -1
+        for node in (node for node in self.problem.cluster.nodes if node.status.images):
+            position = self.nodes.index[node.name]
             for image in node.status.images:
                 for name in image.names:
                     # The program's cache keeps the size that it heard of first, for all nodes.

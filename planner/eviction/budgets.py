@@ -23,20 +23,47 @@ Label = tuple[str, str]
 ALLOWS_NONE = "under a PodDisruptionBudget that allows no eviction"
 
 
+class CoveringBudgets:
+    """The budgets that cover a pod, whether or not its eviction counts against them."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._budgets = problem.cluster.pod_disruption_budgets
+        #: Budgets by a label that their pods must have, so that a pod is matched against few of them.
+        self._by_label: dict[tuple[str, Label | None], list[int]] = defaultdict(list)
+        for number, budget in enumerate(self._budgets):
+            if budget.spec.selector is not None:
+                for label in _labels_asked(budget.spec.selector):
+                    self._by_label[budget.namespace, label].append(number)
+        #: Pods of a template have the same values of every label that a budget looks at.
+        self._known: dict[int, tuple[int, ...]] = {}
+
+    def of(self, pod: int) -> tuple[int, ...]:
+        """Their numbers."""
+        if not self._by_label:
+            return ()
+        template = int(self._problem.template_of[pod])
+        found = self._known.get(template)
+        if found is None:
+            found = self._known[template] = self._covering(self._problem.pods[pod])
+        return found
+
+    def _covering(self, pod: Pod) -> tuple[int, ...]:
+        asked = {
+            number
+            for label in (*pod.metadata.labels.items(), None)
+            for number in self._by_label.get((pod.namespace, label), ())
+        }
+        return tuple(number for number in sorted(asked) if self._budgets[number].covers(pod))
+
+
 class Budgets:
     """The budgets of a snapshot: which cover a pod, and how many evictions each allows."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self.budgets = problem.cluster.pod_disruption_budgets
-        #: Budgets by a label that their pods must have, so that a pod is matched against few of them.
-        self._by_label: dict[tuple[str, Label | None], list[int]] = defaultdict(list)
-        for number, budget in enumerate(self.budgets):
-            if budget.spec.selector is not None:
-                for label in _labels_asked(budget.spec.selector):
-                    self._by_label[budget.namespace, label].append(number)
-        #: Pods of a template have the same values of every label that a budget looks at.
-        self._covering: dict[int, tuple[int, ...]] = {}
+        self._covering = CoveringBudgets(problem)
         self._health = self._healthy_and_desired()
         self.allowed = [
             max(0, healthy - desired) if budget.status is None else budget.status.disruptions_allowed
@@ -45,21 +72,7 @@ class Budgets:
 
     def of(self, pod: int) -> tuple[int, ...]:
         """The budgets that cover a pod, whether or not its eviction counts against them."""
-        if not self._by_label:
-            return ()
-        template = int(self._problem.template_of[pod])
-        found = self._covering.get(template)
-        if found is None:
-            found = self._covering[template] = self._covers(self._problem.pods[pod])
-        return found
-
-    def _covers(self, pod: Pod) -> tuple[int, ...]:
-        asked = {
-            number
-            for label in (*pod.metadata.labels.items(), None)
-            for number in self._by_label.get((pod.namespace, label), ())
-        }
-        return tuple(number for number in sorted(asked) if self.budgets[number].covers(pod))
+        return self._covering.of(pod)
 
     def asked(self, pod: int) -> tuple[int, ...]:
         """The budgets that the eviction of a pod is counted against.

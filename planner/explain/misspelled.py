@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
@@ -19,14 +18,11 @@ Corrections = Mapping[tuple[str, str], str]
 
 def corrections(case: PendingCase) -> Iterator[ClusterChange]:
     """All values of nodeSelector and required node affinity that look mistyped, corrected together."""
-    known: dict[str, set[str]] = defaultdict(set)
-    for node in case.problem.nodes.nodes:
-        for key, value in node.metadata.labels.items():
-            known[key].add(value)
+    nodes = case.problem.nodes
     found = {
         (key, value): meant
         for key, value in dict.fromkeys(_asked(case.template.pod.spec))
-        if (meant := likely(value, known.get(key, set())))
+        if (meant := likely(value, set(nodes.column(key).values)))
     }
     if found:
         words = [f"{key}={meant}? No node has {key}={value}" for (key, value), meant in found.items()]

@@ -16,7 +16,7 @@ from planner.explain.at_rest import AtRest
 from planner.scheduler.scheduler import Scheduler
 
 #: So many nodes in all the states that are kept, and so many states at least.
-_NODES_KEPT, _LEAST_KEPT = 120_000, 2
+_NODES_KEPT, _LEAST_KEPT = 300_000, 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,12 +80,13 @@ class NodeAxis:
     def __init__(self, nodes: Iterable[Node], before: NodeAxis | None = None) -> None:
         """The nodes; what is known of those that are `before`, just as they are, is not read again."""
         self.nodes = tuple(nodes)
-        self.names = tuple([node.name for node in self.nodes])
+        self.names = tuple([node.metadata.name for node in self.nodes])
         if before is not None and self.names == before.names:
             self.index: dict[str, int] = before.index
         else:
-            self.nodes = tuple(sorted(self.nodes, key=lambda node: node.name))
-            self.names = tuple([node.name for node in self.nodes])
+            order = sorted(range(len(self.nodes)), key=self.names.__getitem__)
+            self.nodes = tuple([self.nodes[place] for place in order])
+            self.names = tuple([self.names[place] for place in order])
             self.index = {name: position for position, name in enumerate(self.names)}
         self.size = len(self.nodes)
         self.none = np.zeros(self.size, np.bool_)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from planner.eviction.budgets import allowance, draws_on
+from planner.eviction.budgets import CoveringBudgets, allowance, draws_on
 from planner.scheduler.framework import Framework, Plan
 from planner.scheduler.lower_priority_pods import Importance, LowerPriorityPods, started
 from planner.scheduler.nominations import Nominations
@@ -46,7 +46,7 @@ class Evictions:
         self._lower: dict[int, LowerPriorityPods] = {}
         self._budgets = framework.problem.cluster.pod_disruption_budgets
         self._budgets_known: dict[int, tuple[int, ...]] = {}
-        self._covering_known: dict[int, tuple[int, ...]] = {}
+        self._covering = CoveringBudgets(framework.problem)
 
     def lower_priority_pods(self, priority: int) -> LowerPriorityPods:
         """The pods below a priority."""
@@ -111,18 +111,7 @@ class Evictions:
         if found is None:
             pod = self._problem.pods[number]
             found = self._budgets_known[number] = tuple(
-                position for position in self._covering(number) if draws_on(self._budgets[position], pod)
-            )
-        return found
-
-    def _covering(self, number: int) -> tuple[int, ...]:
-        """The budgets that select pods of a template, which are alike in all that budgets look at."""
-        template = int(self._problem.template_of[number])
-        found = self._covering_known.get(template)
-        if found is None:
-            pod = self._problem.pods[number]
-            found = self._covering_known[template] = tuple(
-                position for position, budget in enumerate(self._budgets) if budget.covers(pod)
+                position for position in self._covering.of(number) if draws_on(self._budgets[position], pod)
             )
         return found
 

@@ -102,13 +102,12 @@ class State:
         size = problem.nodes.size
         self.used, self.scored = np.zeros((len(before.used), size), np.int64), np.zeros((2, size), np.int64)
         self.used[:, places], self.scored[:, places] = before.used, before.scored
-        pods_on = [pods.copy() for pods in before.pods_on]
-        if len(pods_on) == size:
-            self.pods_on = pods_on
-        else:
-            self.pods_on = [[] for _ in range(size)]
-            for place, pods in zip(places.tolist(), pods_on, strict=True):
-                self.pods_on[place] = pods
+        pods_on = before.pods_on
+        if len(pods_on) < size:
+            pods_on = [[]] * size
+            for place, pods in zip(places.tolist(), before.pods_on, strict=True):
+                pods_on[place] = pods
+        self.pods_on = [pods.copy() for pods in pods_on]
         more = self._requests[before._table.shape[1] :]
         self._table = np.concatenate((before._table, _columns(more, len(before._table))), axis=1)
         for pod, node in enumerate(self.node_of[known:].tolist(), start=known):
