@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from planner.capacity.room import in_any_order, order_matters
+from planner.capacity.room import in_any_order
 from planner.proof.effort import NODES_ONE_BY_ONE, REPLICAS_ONE_BY_ONE
 from planner.scheduler.framework import Diagnosis, Plan
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
@@ -35,11 +35,13 @@ class Found:
 def count(scheduler: Scheduler, pods: Sequence[int], most: int) -> Found | None:
     """How many of these pods, all alike, are placed before one is not, and undo it; None where all are."""
     mark = scheduler.state.mark()
-    at_once = 1 if scheduler.problem.nodes.size > NODES_ONE_BY_ONE else REPLICAS_ONE_BY_ONE
+    at_once = REPLICAS_ONE_BY_ONE
+    if scheduler.problem.nodes.size > NODES_ONE_BY_ONE and scheduler.would_bind(pods[0]):
+        at_once = 0
     try:
         for placed, pod in enumerate(pods):
             if placed == at_once or (placed and placed % REPLICAS_ONE_BY_ONE == 0):
-                found = _in_bulk(scheduler, pod, placed, most)
+                found = _in_bulk(scheduler, pod, placed, most, at_once)
                 if found is not None:
                     return found
             # All pods are alike: what holds the first of them back holds all of them.
@@ -55,13 +57,14 @@ def _plan(scheduler: Scheduler, pod: int) -> Plan:
     return scheduler.framework_of(pod).plan(scheduler.problem.template(pod))
 
 
-def _in_bulk(scheduler: Scheduler, pod: int, placed: int, most: int) -> Found | None:
-    """All that fit after those that are placed, and the line then; None where that is not certain, or few."""
+def _in_bulk(scheduler: Scheduler, pod: int, placed: int, most: int, few: int) -> Found | None:
+    """All that fit after those that are placed, and the line then; None where that is not certain, or few.
+
+    Fewer than `few` in all are placed one by one.
+    """
     plan, state = _plan(scheduler, pod), scheduler.state
-    if order_matters(plan):
-        return None
     by_node, mark = in_any_order(plan), state.mark()
-    if placed + by_node.sum() < REPLICAS_ONE_BY_ONE:
+    if by_node is None or placed + by_node.sum() < few:
         return None
     state.load(plan.template.index, by_node)
     # The whole cycle, preemption too: it is the last part of the line, or makes room.

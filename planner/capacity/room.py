@@ -31,14 +31,23 @@ def at_most(plan: Plan) -> int:
 
 def order_matters(plan: Plan) -> bool:
     """Whether it may matter in which order the replicas come, and to which node of a domain."""
-    known = all(isinstance(plugin, NodeResourcesFit | PodTopologySpread) for plugin in plan.changing)
-    return plan.refusal is not None or not known or len(_room_and_rules(plan)[1]) > 1
+    return not _only_room_and_spread(plan) or len(_room_and_rules(plan)[1]) > 1
 
 
-def in_any_order(plan: Plan) -> Ints:
-    """By node, how many fit where the order does not matter; within a domain any node will do."""
+def in_any_order(plan: Plan) -> Ints | None:
+    """By node, how many fit, within a domain on any node of it; None where the order may matter."""
+    if not _only_room_and_spread(plan):
+        return None
     room, rules = _room_and_rules(plan)
+    if len(rules) > 1:
+        return None
     return _spread(rules[0], plan, room) if rules else room
+
+
+def _only_room_and_spread(plan: Plan) -> bool:
+    return plan.refusal is None and all(
+        isinstance(plugin, NodeResourcesFit | PodTopologySpread) for plugin in plan.changing
+    )
 
 
 def _room_and_rules(plan: Plan) -> tuple[Ints, list[Rule]]:

@@ -47,6 +47,11 @@ class Column:
         return len(self.values) * 2 <= len(self.codes)
 
     @cached_property
+    def one_each(self) -> bool:
+        """Whether the n-th node has the n-th value: every node has one of its own."""
+        return len(self.values) == len(self.codes) and bool((np.diff(self.codes) == 1).all())
+
+    @cached_property
     def by_name(self) -> tuple[Codes, tuple[str, ...]]:
         """The codes in the order of their values, and the values in that order."""
         order = sorted(range(len(self.values)), key=self.values.__getitem__)
@@ -281,18 +286,17 @@ def _matching(column: Column, requirement: NodeSelectorRequirement) -> Mask:
 class Feasible:
     """The nodes that passed all filters, with what it takes to compare only those quickly."""
 
-    __slots__ = ("_drop", "_far", "_keep", "count", "mask")
+    __slots__ = ("_drop", "_far", "count", "mask")
 
     def __init__(self, mask: Mask) -> None:
         self.mask = mask
         self.count = int(np.count_nonzero(mask))
         self._drop = mask.astype(np.int64) - 1
-        self._keep = ~self._drop
         self._far: Ints | None = None
 
     def only(self, values: Ints) -> Ints:
         """The values of these nodes, 0 for the others."""
-        return values & self._keep
+        return values & ~self._drop
 
     def best(self, totals: Ints) -> int:
         """The first of the nodes with the highest total; totals are not negative."""
@@ -300,7 +304,7 @@ class Feasible:
 
     def largest(self, values: Ints) -> int:
         """The largest value, none of which are negative; 0 when there are no nodes."""
-        return int((values & self._keep).max(initial=0))
+        return int(self.only(values).max(initial=0))
 
     def smallest(self, values: Ints) -> int:
         """The smallest value, none of which are negative."""

@@ -519,6 +519,6 @@ DRAWS_SHARE = 0.5
 
 #: Up to so many replicas are placed one by one; more are counted in bulk where the order cannot matter.
 REPLICAS_ONE_BY_ONE = 50
-#: On more nodes they are counted from the second on, as each that is placed is a look at all nodes: the
-#: number is the same, only the line about the first that does not fit may count other nodes of a domain.
+#: On more nodes all are counted, as each that is placed is a look at all nodes: the number is the same, only
+#: the line about the first that does not fit may count other nodes of a domain.
 NODES_ONE_BY_ONE = 5_000

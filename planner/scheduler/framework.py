@@ -93,6 +93,10 @@ def unavailable(nodes: int, reasons: Counter[str]) -> str:
     return f"0/{nodes} nodes are available{detail}."
 
 
+#: A sum of so many is a new array.
+_SUMMANDS = 2
+
+
 class Framework:
     """One profile's plugins over one state."""
 
@@ -248,11 +252,15 @@ class Framework:
 
     def totals(self, plan: Plan, feasible: Feasible) -> Ints:
         """The weighted scores of every node added up; only the feasible ones mean anything."""
-        totals = np.zeros(self.problem.nodes.size, np.int64)
-        for _, weight, score in self.scores(plan, feasible):
-            if not isinstance(score, int):
-                totals += score if weight == 1 else score * weight
-        return totals
+        weighed = [
+            score if weight == 1 else score * weight
+            for _, weight, score in self.scores(plan, feasible)
+            if not isinstance(score, int)
+        ]
+        if len(weighed) < _SUMMANDS:
+            # A score is live: the sum has to be an array of its own.
+            weighed = [np.zeros(self.problem.nodes.size, np.int64), *weighed]
+        return sum(weighed[1:], weighed[0])
 
     def best(self, plan: Plan, feasible: Feasible) -> int:
         """The feasible node with the highest total; a tie goes to the smallest name."""

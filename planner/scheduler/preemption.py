@@ -157,6 +157,8 @@ class Preemption:
         lower_pods, _ = self._evictions.lower_priority_pods(plan.template.priority).current()
         occupied = nodes[lower_pods[nodes] > 0]
         findings.fail((NO_VICTIMS,), len(nodes) - len(occupied))
+        if not occupied.size:
+            return findings
         trials = self._trials(plan)
         if trials is None:
             self._try_each(occupied, findings, lambda node: self._evictions.try_on(plan, pod, node))

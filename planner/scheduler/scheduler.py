@@ -97,6 +97,11 @@ class Scheduler:
         """Decide a pod, or say why the scheduler does not even look at it."""
         return self._gated(pod) or self.decide(pod)
 
+    def would_bind(self, pod: int) -> bool:
+        """Whether a pod is looked at, and is bound if a node is free."""
+        failure = self.framework_of(pod).bind_failure(self.problem.template(pod))
+        return failure is None and self._gated(pod) is None
+
     @property
     def schedulers(self) -> frozenset[str]:
         """The scheduler names that there is a profile for."""

@@ -138,7 +138,7 @@ class PodTopologySpread(Filter, Score):
     def reject(self, template: Template, where: Where = ALL) -> Rejects:
         first, *others = (rule.rejects(where) for rule in self.hard(template))
         for codes in others:
-            first = np.where(first == 0, codes, first)
+            first = first + (first == 0) * codes
         return first
 
     def admits(self, template: Template, node: int) -> bool:

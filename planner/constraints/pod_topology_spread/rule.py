@@ -129,18 +129,25 @@ class Rule:
 
     def rejects(self, where: Where) -> NDArray[np.int8]:
         """For every node asked about: 0 fits, else why not."""
-        skew = self.counts.padded() + (self.own - self.minimum())
-        table = (skew > self.constraint.max_skew).astype(np.int8) * SKEWED
-        table[-1] = NO_LABEL
+        full = self.counts.padded() > self.allowed() - self.own
         if where is not ALL:
-            return table[self.column.codes[where]]
-        self._allowed = table.tobytes()
-        known = self._rejects.get(self._allowed)
-        if known is None:
-            if len(self._rejects) >= _REMEMBERED:
-                self._rejects.clear()
-            known = self._rejects[self._allowed] = table[self.column.codes]
-        return known
+            return self._verdicts(full, where)
+        pattern = full.tobytes()
+        if pattern != self._allowed:
+            self._allowed = pattern
+            if pattern not in self._rejects:
+                if len(self._rejects) >= _REMEMBERED:
+                    self._rejects.clear()
+                self._rejects[pattern] = self._verdicts(full, ALL)
+        return self._rejects[self._allowed]
+
+    def _verdicts(self, full: Mask, where: Where) -> NDArray[np.int8]:
+        """The codes of some nodes, given which domains are full; a missing label is always refused."""
+        codes = full.view(np.int8) * np.int8(SKEWED)
+        if where is ALL and self.column.one_each:
+            return codes[:-1]
+        codes[-1] = NO_LABEL
+        return codes[self.column.codes[where]]
 
     def admits(self, node: int) -> bool:
         """Whether one node is not refused."""
