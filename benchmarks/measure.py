@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict, TypeVar
 
 from models import Cluster
+from models.collector import old_left_alone
 from planner.problem.problem import Problem
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 
@@ -72,9 +73,13 @@ class Run(NamedTuple):
 
 
 def compile_and_run(cluster: Cluster) -> Run:
-    """A run leaves its marks on the problem, so each gets one that nobody has used."""
+    """A run leaves its marks on the problem, so each gets one that nobody has used.
+
+    As in `planner simulate`, the garbage collector leaves alone what was there before.
+    """
     problem, compile_seconds = timed(lambda: Problem(cluster))
-    decisions, run_seconds = timed(lambda: list(Scheduler(problem).run()))
+    with old_left_alone():
+        decisions, run_seconds = timed(lambda: list(Scheduler(problem).run()))
     return Run(decisions, compile_seconds, run_seconds)
 
 

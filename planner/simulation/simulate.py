@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from models import Cluster
+from models.collector import old_left_alone
 from planner.audit import spread_counts
 from planner.audit.contradicted import contradictions, notes_of
 from planner.audit.findings import change_of
@@ -52,10 +53,11 @@ def simulate(
     owners, contradicted = spread_counts.Owners(cluster), contradictions(problem)
     total = len(scheduler.queue)
     decisions = []
-    for number, decision in enumerate(scheduler.run(), start=1):
-        decisions.append(_decision(problem, owners, decision))
-        if progress is not None:
-            progress(number, total)
+    with old_left_alone():
+        for number, decision in enumerate(scheduler.run(), start=1):
+            decisions.append(_decision(problem, owners, decision))
+            if progress is not None:
+                progress(number, total)
     after = spread_counts.take(problem, scheduler.state)
     return plan.Simulation(
         decisions=tuple(decisions),
