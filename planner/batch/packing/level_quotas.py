@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from planner.batch.pending import Pending
 from planner.constraints.pod_topology_spread import PodTopologySpread, Rule
 from planner.problem.node_groups import NodeGroups
-from planner.problem.nodes import Codes, Ints
+from planner.problem.nodes import Codes, Ints, Mask
 from planner.proof.effort import PRICE_OF_NUMBER, PRICE_OF_TURN, CellEffort
 from planner.proof.meter import Meter
 from planner.scheduler.order import Placement
@@ -53,8 +53,10 @@ class LevelQuotas:
         self._requests: Ints = requests[:, asked]
         free = np.maximum(problem.allocatable - pending.state.used, 0)[asked]
         self._free: Ints = np.array([cells.sums(amounts) for amounts in free])
-        #: Template x resource x cell: the part that a pod takes of all that is free.
-        self._taken: _Floats = self._requests[:, :, np.newaxis] / np.maximum(self._free, 1)
+        self._open: Mask = self._room > 0
+        taken = self._requests[:, :, np.newaxis] / np.maximum(self._free, 1)
+        #: Template x resource x cell: the part that a pod takes of all that is free, where it may come.
+        self._taken: _Floats = np.where(self._open[:, np.newaxis], taken, 0.0)
 
     def quotas(self, meter: Meter) -> Placement | None:
         """Pods by template and cell; None where no way was found to share out all of them."""
@@ -106,16 +108,17 @@ class LevelQuotas:
     def _shares(self, meter: Meter) -> _Floats | None:
         """Pods by template and cell that need not be whole; None where prices do not make them fit."""
         aim, enough = self._effort.level_fullness
-        coming = np.where(self._room.any(axis=1), [*self._pending.wanted.values()], 0)
+        coming = np.where(self._open.any(axis=1), [*self._pending.wanted.values()], 0)
         if (coming @ self._requests > self._free.sum(axis=1) * enough).any():
             return None
-        size = self._taken.mean(axis=2).sum(axis=1)
+        size = self._taken.sum(axis=(1, 2)) / np.maximum(self._open.sum(axis=1), 1)
         relative = self._taken / np.maximum(size, _TINY)[:, np.newaxis, np.newaxis]
         prices = np.zeros(self._free.shape)
         for _ in range(self._effort.level_rounds):
             meter.spend(PRICE_OF_TURN + PRICE_OF_NUMBER * self._taken.size)
             costs = np.einsum("trc,rc->tc", relative, prices)
-            shares = self._in_proportion(self._room * np.exp(costs.min(axis=1, keepdims=True) - costs))
+            least = np.where(self._open, costs, np.inf).min(axis=1, keepdims=True)
+            shares = self._in_proportion(self._room * np.exp(np.minimum(least - costs, 0.0)))
             load = np.einsum("trc,tc->rc", self._taken, shares)
             if (load <= enough).all():
                 return shares

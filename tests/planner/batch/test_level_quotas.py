@@ -109,6 +109,25 @@ def test_a_template_that_no_node_takes_has_no_quota() -> None:
     assert [pending.template(template).pod.name for template, _ in quotas] == ["web"]
 
 
+def test_full_nodes_among_others_do_not_blur_the_prices() -> None:
+    """One shape has nothing left, and pods short of cores have to go to the one with many cores."""
+    full = [node(f"full{n}", cpu="4", labels={"shape": "full"}) for n in range(8)]
+    there = [pod(f"there{n}", on=f"full{n}", cpu="4", memory="8Gi") for n in range(8)]
+    cores = [
+        node(f"cores{n}", cpu="16", room={"memory": "16Gi"}, labels={"shape": "cores"}) for n in range(8)
+    ]
+    memory = [
+        node(f"memory{n}", cpu="8", room={"memory": "64Gi"}, labels={"shape": "memory"}) for n in range(8)
+    ]
+    hungry = [pod(f"c{n}", app="c", cpu="1", memory="512Mi") for n in range(110)]
+    large = [pod(f"m{n}", app="m", cpu="250m", memory="4Gi") for n in range(110)]
+    pending = Pending(Problem(cluster(*full, *there, *cores, *memory, *hungry, *large)))
+    cells, quotas = _quotas(pending)
+    assert cells.size == 3
+    assert quotas is not None
+    assert sum(quotas.values()) == 220
+
+
 def test_a_soft_constraint_that_counts_other_pods_has_to_come_out_even() -> None:
     """Ten pods that are counted and may run in one zone alone: the quotas are not even, so there are none."""
     nodes = [node(f"{zone}{number}", zone=zone, cpu="64") for zone in ("a", "b") for number in range(4)]
