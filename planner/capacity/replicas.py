@@ -63,6 +63,9 @@ def _in_bulk(scheduler: Scheduler, pod: int, placed: int, most: int, few: int) -
     Fewer than `few` in all are placed one by one.
     """
     plan, state = _plan(scheduler, pod), scheduler.state
+    if scheduler.has_nominations:
+        # Room that is promised to a pod is free all the same.
+        return None
     by_node, mark = in_any_order(plan), state.mark()
     if by_node is None or placed + by_node.sum() < few:
         return None

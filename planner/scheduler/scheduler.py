@@ -97,6 +97,11 @@ class Scheduler:
         """Decide a pod, or say why the scheduler does not even look at it."""
         return self._gated(pod) or self.decide(pod)
 
+    @property
+    def has_nominations(self) -> bool:
+        """Whether a node is promised to some pod."""
+        return bool(self._nominations)
+
     def would_bind(self, pod: int) -> bool:
         """Whether a pod is looked at, and is bound if a node is free."""
         failure = self.framework_of(pod).bind_failure(self.problem.template(pod))

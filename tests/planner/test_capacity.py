@@ -45,17 +45,18 @@ def test_more_is_exact_with_the_line_of_the_scheduler(
             assert decision.message == row.message
 
 
+@pytest.mark.parametrize("constant", ["REPLICAS_ONE_BY_ONE", "NODES_ONE_BY_ONE"])
 @pytest.mark.parametrize("make", [workloads, mixed, two_constraints])
 @pytest.mark.parametrize("number", seeds.given_and_fresh(14))
 def test_counting_in_bulk_is_the_same(
-    number: int | None, make: Callable[[int], list[Object]], monkeypatch: pytest.MonkeyPatch
+    number: int | None, make: Callable[[int], list[Object]], constant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where resources or one constraint decide, the sum over nodes is what placing one by one comes to."""
     for seed in [number] if number is not None else seeds.seeds(15):
         found = Cluster.from_objects(make(seed))
         one_by_one = {row.workload: row.more for row in capacity(found).workloads}
         with monkeypatch.context() as patch:
-            patch.setattr(ROOM, "REPLICAS_ONE_BY_ONE", 1)
+            patch.setattr(ROOM, constant, 1)
             assert {row.workload: row.more for row in capacity(found).workloads} == one_by_one
 
 
@@ -80,6 +81,17 @@ def test_on_many_nodes_all_replicas_are_counted(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(ROOM, "NODES_ONE_BY_ONE", 5)
     assert {row.workload: row.more for row in capacity(found).workloads} == before
     assert len(placed) == 2 * 1
+
+
+@pytest.mark.parametrize("constant", ["REPLICAS_ONE_BY_ONE", "NODES_ONE_BY_ONE"])
+def test_room_that_is_promised_is_not_counted(constant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In bulk 50 replicas were said to fit, 30 of them on what a preemptor waits for."""
+    nodes = [node("n1", cpu="8"), node("n2", cpu="2")]
+    old = pod("old", on="n1", cpu="5", gone=True)
+    waits = pod("waits", cpu="4", priority=10, nominated="n1")
+    monkeypatch.setattr(ROOM, constant, 1)
+    (row,) = capacity(cluster(*nodes, old, waits, scaled("ReplicaSet", "web", 0, cpu="100m"))).workloads
+    assert row.more == 20
 
 
 @pytest.mark.parametrize("number", seeds.given_and_fresh(7))
