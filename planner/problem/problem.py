@@ -30,17 +30,8 @@ from planner.problem.kubernetes_version import copied_for
 from planner.problem.large_amounts import Amounts, refuse_what_is_too_large
 from planner.problem.nodes import Codes, Column, Ints, NodeAxis
 from planner.problem.quotas import Quotas
-from planner.problem.requests import (
-    CPU,
-    EPHEMERAL_STORAGE,
-    MEMORY,
-    MOST,
-    PODS,
-    SCORING_DEFAULTS,
-    Resize,
-    in_units,
-    pod_requests,
-)
+from planner.problem.requests import CPU, MEMORY, PODS, SCORING_DEFAULTS, Resize, pod_requests
+from planner.problem.resource_rows import ResourceRows
 from planner.problem.selection import PLACE_LABELS, LabelIndex, Members, PlacedLabels, Selection
 from planner.problem.templates import Grouping, Template, is_plain, selected_keys
 
@@ -80,9 +71,9 @@ class Problem:
         grouping = self._grouping
         self.template_of = np.array(grouping.template_of, np.int64)
         requests = [self.requests_of(pod) for pod, _ in grouping.examples]
-        self.resources = _resource_names(cluster, requests)
-        self.resource_index = {name: position for position, name in enumerate(self.resources)}
-        self.allocatable = self._read_allocatable()
+        self._rows = ResourceRows(cluster.nodes, requests)
+        self.resources, self.resource_index = self._rows.names, self._rows.index
+        self.allocatable = self._rows.allocatable(self.nodes.nodes)
         self._numbers: dict[Hashable, int] = {}
         self.templates = tuple(
             self._template(index, pod, labels, wanted)
@@ -119,7 +110,7 @@ class Problem:
         if nodes is not None:
             varied.cluster = replace(self.cluster, nodes=tuple(nodes))
             varied.nodes = NodeAxis(nodes, self.nodes)
-            varied.allocatable = varied._read_allocatable(self)
+            varied.allocatable = varied._allocatable_after(self)
             positions: Codes = np.append(varied.nodes.positions_of(self.nodes), -1)
             varied.node_of = positions[node_of]
         else:
@@ -223,10 +214,10 @@ class Problem:
         self, index: int, pod: Pod, labels: Mapping[str, str], wanted: Mapping[str, int]
     ) -> Template:
         scored = self.requests_of(pod, SCORING_DEFAULTS)
-        requests, by_containers = self._vector({**wanted, PODS: 1}), scored
+        requests, by_containers = self._rows.amounts({**wanted, PODS: 1}), scored
         if pod.spec.resources is not None:
             by_containers = pod_requests(pod, SCORING_DEFAULTS, pod_level=False, resize=self._resize)
-        asked = self._vector(by_containers)
+        asked = self._rows.amounts(by_containers)
         return Template(
             index=index,
             pod=pod,
@@ -250,30 +241,13 @@ class Problem:
         """A small number for a part of a pod, the same for equal parts."""
         return self._numbers.setdefault((kind, part), len(self._numbers))
 
-    def _vector(self, amounts: Mapping[str, int]) -> Ints:
-        vector = np.zeros(len(self.resources), np.int64)
-        for name, amount in amounts.items():
-            vector[self.resource_index[name]] = amount
-        return vector
-
-    def _read_allocatable(self, before: Problem | None = None) -> Ints:
+    def _allocatable_after(self, before: Problem) -> Ints:
         """What every node has; nodes that were there before, just as they are, are not read again."""
-        table = np.zeros((len(self.resources), self.nodes.size), np.int64)
+        table = np.empty((len(self.resources), self.nodes.size), np.int64)
         known = self.nodes.known
-        if before is not None:
-            table[:, known >= 0] = before.allocatable[:, known[known >= 0]]
+        table[:, known >= 0] = before.allocatable[:, known[known >= 0]]
         fresh = np.flatnonzero(known < 0)
-        # Nodes come in few sizes: what is alike is read once.
-        sizes: dict[tuple[tuple[str, int], ...], int] = {}
-        offers = [tuple(self.nodes.nodes[position].status.allocatable.items()) for position in fresh.tolist()]
-        size_of = [sizes.setdefault(offer, len(sizes)) for offer in offers]
-        columns = np.zeros((len(self.resources), len(sizes)), np.int64)
-        for offer, column in sizes.items():
-            for name, amount in offer:
-                row = self.resource_index.get(name)
-                if row is not None:
-                    columns[row, column] = min(in_units(name, amount), MOST)
-        table[:, fresh] = columns[:, size_of]
+        table[:, fresh] = self._rows.allocatable([self.nodes.nodes[node] for node in fresh.tolist()])
         return table
 
     @cached_property
@@ -395,16 +369,6 @@ class Problem:
         by_age = np.array(sorted(pending, key=created.__getitem__), np.intp)
         queue: list[int] = by_age[np.argsort(-self.priorities[by_age], kind="stable")].tolist()
         return queue
-
-
-def _resource_names(cluster: Cluster, requests: Iterable[Mapping[str, int]]) -> tuple[str, ...]:
-    """cpu, memory and ephemeral-storage first, then extended resources by name, pods last."""
-    offers = {tuple(node.status.allocatable) for node in cluster.nodes}
-    seen = {name for offer in offers for name in offer}
-    for wanted in requests:
-        seen.update(wanted)
-    first = (CPU, MEMORY, EPHEMERAL_STORAGE)
-    return (*first, *sorted(seen - {*first, PODS}), PODS)
 
 
 def _labels(columns: Iterable[Column], codes: Iterable[int]) -> dict[str, str]:
