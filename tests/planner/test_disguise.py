@@ -95,8 +95,8 @@ def test_examples(example: Path) -> None:
 
 @pytest.mark.parametrize("name", ASKED)
 def test_searches_about_examples(name: str) -> None:
-    """Each of the others about a few examples, drawn afresh."""
-    for example in seeds.some(EXAMPLES, 10):
+    """Each of the others about two examples, drawn afresh."""
+    for example in seeds.some(EXAMPLES, 16):
         assert _disagreements(_disguised(example), {name: ASKED[name]}) == [], example.name
 
 
@@ -111,6 +111,6 @@ def test_recorded_clusters() -> None:
 
 
 def test_searches_about_recorded_clusters() -> None:
-    """The searches about a few of them."""
-    for name, disguise in _drawn(seeds.tries(3)):
+    """The searches about two of them."""
+    for name, disguise in _drawn(seeds.tries(2)):
         assert _disagreements(disguise, SEARCHES) == [], name
