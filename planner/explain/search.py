@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 
@@ -213,17 +213,20 @@ class FixSearch:
         )
 
     def _with_new_node(self) -> Iterator[Candidate]:
-        """New nodes together with what the pod's manifest has against every node of its kind."""
+        """New nodes together with what the pod's manifest has against nodes of their kind, or a part of it.
+
+        A rule over hostnames that refuses the kind need not refuse a new node.
+        """
         relational = [b for b in self._blockers if b.plugin in _RELATIONAL]
         for (change,) in (*self._new_nodes(), *self._more_nodes()):
             at = change.like
-            offers = [
-                [found for found in blocker.propose(at) if found.edit is not None or found.gone]
+            offers: list[list[Candidate]] = [
+                [(), *((found,) for found in blocker.propose(at) if found.edit is not None or found.gone)]
                 for blocker in relational
                 if at is not None and blocker.mask[at]
             ]
             for chosen in product(*offers):
-                yield without_repetition((*chosen, change))
+                yield without_repetition((*chain.from_iterable(chosen), change))
 
     def _try(self, candidates: Iterable[Candidate]) -> None:
         """Try out what was not seen before, the cheapest first, as long as there is room for more."""
@@ -245,10 +248,29 @@ class FixSearch:
             self._tried += 1
             report_best(f"{self._tried} changes tried out, {len(self._fixes)} help")
             if landing is not None and not self._only_swaps(candidate, landing):
-                risk = self._risk(candidate) or _left_pending(landing)
-                if self._is_wanted_as(candidate, risk):
-                    (self._risky if risk else self._fixes).append(TestedFix(candidate, landing, risk))
-                    self._kinds[bool(risk), _kind(candidate)] += 1
+                self._keep(self._without_superfluous(self._tested(candidate, landing)))
+
+    def _keep(self, fix: TestedFix) -> None:
+        """Add a fix if it is still wanted, and none that is there is part of it."""
+        if self._is_wanted_as(fix.changes, fix.risk) and not self._contains_another(fix.changes):
+            (self._risky if fix.risk else self._fixes).append(fix)
+            self._kinds[bool(fix.risk), _kind(fix.changes)] += 1
+
+    def _tested(self, candidate: Candidate, landing: TrialResult) -> TestedFix:
+        return TestedFix(candidate, landing, self._risk(candidate) or _left_pending(landing))
+
+    def _without_superfluous(self, fix: TestedFix) -> TestedFix:
+        """The fix without the changes that it does not need, those that cost most left out first."""
+        for change in sorted(fix.changes, key=lambda change: -change.cost):
+            fewer = tuple(other for other in fix.changes if other is not change)
+            if change in self._needed or len(fewer) == len(self._needed):
+                continue
+            ((_, landing),) = self._trials.run([fewer], lambda _: True)
+            if landing is not None and not self._only_swaps(fewer, landing):
+                tested = self._tested(fewer, landing)
+                worse = len(landing.victims) > len(fix.landing.victims) or (tested.risk and not fix.risk)
+                fix = fix if worse else tested
+        return fix
 
     def _is_in_vain(self, change: ClusterChange) -> bool:
         """Whether it deletes a pod that is yet to be made, or one that its kubelet keeps."""
@@ -269,8 +291,12 @@ class FixSearch:
         least = self._least()
         if least is not None and cost_of(candidate) >= least:
             return False
+        return not self._contains_another(candidate)
+
+    def _contains_another(self, candidate: Candidate) -> bool:
+        """Whether a fix that was found has no change that the candidate has not."""
         summaries = {change.summary for change in candidate}
-        return not any({c.summary for c in fix.changes} <= summaries for fix in (*self._fixes, *self._risky))
+        return any({c.summary for c in fix.changes} <= summaries for fix in (*self._fixes, *self._risky))
 
     def _is_wanted_as(self, candidate: Candidate, risk: str) -> bool:
         """Whether there are still few of its kind, of those that are safe to apply or of the others."""
@@ -279,11 +305,12 @@ class FixSearch:
 
 
 def _is_part(fix: TestedFix, other: TestedFix) -> bool:
-    """Whether a fix has some of the changes of another one, or fewer new nodes of the same kind."""
+    """Whether a fix has some of the changes of another one, or the same with fewer new nodes of a kind."""
     own, more = ({change.summary for change in one.changes} for one in (fix, other))
-    if len(fix.changes) == len(other.changes) == 1:
-        (few,), (many,) = fix.changes, other.changes
-        return few.like is not None and few.like == many.like and len(few.new_nodes) < len(many.new_nodes)
+    few, many = ([change for change in one.changes if change.like is not None] for one in (fix, other))
+    if len(few) == len(many) == 1 and few[0].like == many[0].like:
+        rest = own - {few[0].summary} <= more - {many[0].summary}
+        return rest and (len(few[0].new_nodes) < len(many[0].new_nodes) or own < more)
     return own < more
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from planner import explain
 from tests.builders import (
+    HOST,
     ZONE,
     Object,
     budget,
@@ -367,3 +368,15 @@ def test_of_new_nodes_the_fewest_are_told() -> None:
     (found,) = explain(cluster(*full, *ahead, pod("late", cpu="1")), pods=["default/late"]).items
     told = [{change.summary for change in fix.changes} for fix in found.fixes]
     assert told == [{"4 more nodes like n1"}]
+
+
+def test_no_change_is_told_without_which_the_others_work() -> None:
+    """What went wrong: a new node opens without old being deleted, and the fix deleted it all the same."""
+    found = only(
+        node("a", zone="z"),
+        pod("old", on="a", app="db", owner="ReplicaSet/db", apart=[term(HOST, "web")]),
+        pod("new", app="web", apart=[term(ZONE, "db")]),
+    )
+    assert [{change.action for change in fix.changes} for fix in found.fixes] == [
+        {"DropAffinityTerm", "AddNode"}
+    ]
