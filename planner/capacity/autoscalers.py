@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 from models import Cluster
@@ -10,7 +11,7 @@ from models.objects.workload import DaemonSet, Job, Workload
 from planner.documents.capacity import AutoscalerCapacity
 from planner.problem.problem import Problem
 from planner.proof.clock import report_best
-from planner.scheduler.scheduler import Scheduler
+from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.whatif.autoscaling import targets_of
 from planner.whatif.named import workload_named
 from planner.whatif.scaling import scale
@@ -57,10 +58,24 @@ def _left(cluster: Cluster) -> _Left:
     """The pods that stay pending, by their workload."""
     problem, owners = Problem(cluster), workloads_of(cluster)
     left: _Left = {}
-    for decision in Scheduler(problem).run():
+    for decision in _unplaced(Scheduler(problem)):
         workload = owners.above(problem.pods[decision.pod])
-        if decision.node is None and workload is not None:
+        if workload is not None:
             name = f"{workload.kind}/{workload.name}.{workload.namespace}"
             pods, message = left.get(name, (0, decision.message))
             left[name] = (pods + 1, message)
     return left
+
+
+def _unplaced(scheduler: Scheduler) -> Iterator[SchedulingDecision]:
+    """The decisions that leave a pod without a node; pods that are preempted come back behind all others."""
+    preempted: deque[int] = deque()
+    for decision in scheduler.run():
+        preempted.extend(decision.victims)
+        if decision.node is None:
+            yield decision
+    while preempted:
+        decision = scheduler.decide(preempted.popleft())
+        preempted.extend(decision.victims)
+        if decision.node is None:
+            yield decision

@@ -43,7 +43,8 @@ class AutoscalerCapacity(DocumentPart):
     max_replicas: int
     """As in the manifest."""
     pending: int
-    """Pods of the workload that stay pending when all autoscalers are at their maximum at once."""
+    """Pods of the workload that stay pending when all autoscalers are at their maximum at once, also those
+    that are preempted and find no other node."""
     alone: int
     """The same when it is at its maximum alone: above 0 it can never get there."""
     message: str = ""

@@ -17,7 +17,19 @@ from planner.documents.plan import Decision
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 from planner.whatif import remove_nodes, scale
 from tests import seeds
-from tests.builders import HOST, ZONE, Object, cluster, node, pod, scaled, spread, storage_class
+from tests.builders import (
+    HOST,
+    ZONE,
+    Object,
+    cluster,
+    node,
+    pod,
+    replica,
+    revision,
+    scaled,
+    spread,
+    storage_class,
+)
 from tests.planner.capacity_clusters import mixed, two_constraints, workloads
 
 ROOM = sys.modules["planner.capacity.replicas"]
@@ -280,6 +292,18 @@ def test_an_autoscaler_that_takes_pods_away_makes_room_for_another() -> None:
     found = cluster(node("a1", cpu="4"), web(1, cpu="1"), db, autoscaler(3), autoscaler(1, "db"))
     rows = {row.name: (row.pending, row.alone) for row in capacity(found, autoscalers=True).autoscalers}
     assert rows == {"web": (0, 2), "db": (0, 0)}
+
+
+@pytest.mark.parametrize(("cpu", "pending"), [("3", 2), ("4", 1), ("5", 0)])
+def test_replicas_that_another_workload_preempts_stay_pending(cpu: str, pending: int) -> None:
+    """What went wrong: their workload was said to be complete; coming back they find no node."""
+    web = scaled("Deployment", "web", 2, cpu="1")
+    pods = [replica(revision(web), f"web-{number}", "a1") for number in range(2)]
+    api = scaled("Deployment", "api", 0, cpu="1", priority=1)
+    scalers = [autoscaler(2), autoscaler(3, "api")]
+    found = cluster(node("a1", cpu=cpu), web, revision(web), *pods, api, *scalers)
+    rows = {row.name: (row.pending, row.alone) for row in capacity(found, autoscalers=True).autoscalers}
+    assert rows == {"web": (pending, 0), "api": (0, 0)}
 
 
 def test_a_stop_leaves_out_what_was_not_counted_and_says_so() -> None:
