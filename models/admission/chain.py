@@ -40,7 +40,7 @@ class Admission:
             self._limits[item.namespace] += item.spec.limits
         self._ending = {item.name for item in cluster.namespaces if item.metadata.deletion_timestamp}
         self._enforcing = {item.name: item.metadata.labels for item in cluster.namespaces}
-        self._told = dict(_told_by_sets(cluster))
+        self._told = dict(told_by_sets(cluster))
         self._selectors = dict(shown_selectors(cluster))
         self._tolerations = dict(shown_tolerations(cluster))
         self._mutations: dict[Whose, Mutation] = {}
@@ -175,7 +175,7 @@ def _accounts(cluster: Snapshot) -> set[tuple[str, str]] | None:
     return {(item.namespace, item.name) for item in cluster.service_accounts}
 
 
-def _told_by_sets(cluster: Snapshot) -> Iterator[tuple[tuple[str, str], str]]:
+def told_by_sets(cluster: Snapshot) -> Iterator[tuple[tuple[str, str], str]]:
     """The ReplicaSets that say why the API server makes no pods for them; quotas are counted here."""
     for item in cluster.replica_sets:
         for condition in item.status.conditions:

@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from planner.capacity.room import in_any_order
+from planner.problem.quotas import is_about_quota
 from planner.proof.effort import NODES_ONE_BY_ONE, REPLICAS_ONE_BY_ONE
 from planner.scheduler.framework import Diagnosis, Plan
 from planner.scheduler.scheduler import Scheduler, SchedulingDecision
 
-#: What limits a workload whose next replica gets a node by evicting others, or is not created at all.
-PREEMPTION, QUOTA = "Preemption", "ResourceQuota"
+#: What limits a workload whose next replica gets a node by evicting others.
+PREEMPTION = "Preemption"
+#: What limits a workload whose next replica is not created: no room in a quota, or any other refusal.
+QUOTA, ADMISSION = "ResourceQuota", "Admission"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +85,8 @@ def limits(scheduler: Scheduler, decision: SchedulingDecision) -> tuple[str, ...
     """What keeps a pod that was just decided from all nodes."""
     if decision.victims:
         return (PREEMPTION,)
-    if decision.pod in scheduler.problem.refused:
-        return (QUOTA,)
+    if line := scheduler.problem.refused.get(decision.pod):
+        return (QUOTA if is_about_quota(line) else ADMISSION,)
     if scheduler.problem.held_back(decision.pod):
         return ("SchedulingGates",)
     return refusing(scheduler.framework_of(decision.pod).diagnose(_plan(scheduler, decision.pod)))

@@ -21,8 +21,8 @@ class WorkloadCapacity(DocumentPart):
     message: str
     """The scheduler's line about the next one, or `not created:` and the API server's."""
     limited_by: tuple[str, ...] = ()
-    """The plugins that refuse nodes to the next one, those with the most nodes first; ResourceQuota where the
-    API server does not create it; Preemption where it gets a node by evicting others."""
+    """The plugins that refuse nodes to the next one, those with the most nodes first; ResourceQuota or
+    Admission where the API server does not create it; Preemption where it gets a node by evicting others."""
     lost: str | None = None
     """With --survive, the domain whose loss leaves the least; `best` and `bound` are without it, too."""
     best: int | None = None

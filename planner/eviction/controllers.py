@@ -70,7 +70,7 @@ class Controllers:
         self._emptied = {id(found) for found in _emptied(problem.cluster)}
         self._of_template: dict[int, str] = {}
         self._admission = ReplacementAdmission(problem, self._workloads)
-        self._replacements = Replacements(self._workloads)
+        self._replacements = Replacements(self._workloads, self._admission)
         self.jobs = JobDisruptions(problem.cluster)
 
     def why_not(self, pod: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from models.admission.chain import Admission
+from models.admission.chain import Admission, refused, told_by_sets
 from models.admission.evidence import same_requests
 from models.admission.pod_security import ENFORCE
 from models.admission.pods import Priorities
@@ -39,13 +39,16 @@ class ReplacementAdmission:
             for item in problem.cluster.namespaces
             if item.metadata.deletion_timestamp or ENFORCE in item.metadata.labels
         }
+        judged.update(namespace for (namespace, _), _ in told_by_sets(problem.cluster))
         self._limited = judged.union(item.namespace for item in known)
+        self._made: dict[tuple[str, str], Pod] = {}
+        """By controller the next pod, as it was asked about."""
 
     def why_not(self, pod: Pod) -> str:
         """Why a pod should stay; empty where it is made again as it is."""
         if self._priorities.is_missing(pod.spec):
             return REFUSED
-        if pod.namespace in self._limited and (why := self._by_limits(pod)):
+        if why := self._by_limits(pod):
             return why
         if not self._quotas.limits(pod):
             return ""
@@ -69,32 +72,50 @@ class ReplacementAdmission:
 
     def _by_limits(self, pod: Pod) -> str:
         """What a LimitRange does to the next pod: it may be newer than the pod that runs."""
-        owner = self._workloads.controller_of(pod)
-        template = None if owner is None else usable(owner.spec.template)
-        if owner is None or template is None:
+        made = self._next(pod)
+        if made is None:
             return ""
-        made = self._admission.admit(new_pod(template, owner, pod.name))
         if made.refusal:
             return REFUSED
         return "" if same_requests(made.spec, pod.spec) else DIFFERS
+
+    def refusal(self, pod: Pod) -> str:
+        """What the API server would say of the next pod, quotas aside; empty where it takes it."""
+        made = self._next(pod)
+        return "" if made is None else made.refusal
+
+    def _next(self, pod: Pod) -> Pod | None:
+        """What the API server makes of the next pod; None where nothing says that it would be another one."""
+        if not (pod.namespace in self._limited or self._priorities.is_missing(pod.spec)):
+            return None
+        owner = self._workloads.controller_of(pod)
+        template = None if owner is None else usable(owner.spec.template)
+        if owner is None or template is None:
+            return None
+        whose = owner.kind, owner.key
+        if whose not in self._made:
+            self._made[whose] = self._admission.admit(new_pod(template, owner, pod.name))
+        return self._made[whose]
 
 
 class Replacements:
     """The pods that come in the place of evicted ones, as far as their controllers' templates were read."""
 
-    def __init__(self, workloads: Workloads) -> None:
-        self._workloads = workloads
+    def __init__(self, workloads: Workloads, admission: ReplacementAdmission) -> None:
+        self._workloads, self._admission = workloads, admission
 
     def other(self, pod: Pod) -> Pod | None:
-        """The pod that comes in the place of one, where the scheduler may take it for another."""
+        """The pod that comes in the place of one, where it is another to the scheduler, or is refused."""
         owner = self._workloads.controller_of(pod)
         template = None if owner is None else usable(owner.spec.template)
         if template is None or template.spec is None or _is_of_other_revision(owner, pod):
             return None
-        spec = made_again(pod.spec, template.spec)
-        if (spec.affinity, spec.scheduling_gates) == (pod.spec.affinity, pod.spec.scheduling_gates):
+        spec, line = made_again(pod.spec, template.spec), self._admission.refusal(pod)
+        same = (spec.affinity, spec.scheduling_gates) == (pod.spec.affinity, pod.spec.scheduling_gates)
+        if same and not line:
             return None
-        return pod.model_copy(update={"spec": spec, "status": PodStatus()})
+        other = pod.model_copy(update={"spec": spec, "status": PodStatus()})
+        return refused(other, line) if line else other
 
 
 def _is_of_other_revision(owner: NamespacedObject | None, pod: Pod) -> bool:

@@ -28,10 +28,16 @@ from planner.problem.volume_claims import claims_of
 
 #: What the API server says where a quota has no room for one more pod.
 EXCEEDED = "exceeded quota"
+_FAILED = "failed quota"
 _COUNT = "count/pods"
 _COMPUTE = (CPU, MEMORY)
 _NAMED = frozenset(prefix + name for prefix in ("", "requests.", "limits.") for name in _COMPUTE)
 Amounts = Mapping[str, int]
+
+
+def is_about_quota(line: str) -> bool:
+    """Whether it is a ResourceQuota that refuses a pod in these words."""
+    return EXCEEDED in line or _FAILED in line
 
 
 class PodsOfCluster(Protocol):
@@ -64,7 +70,7 @@ class _Ledger:
     def unnamed(self, spec: PodSpec, _: Amounts) -> str:
         """What the API server says of a pod that does not name what is limited; empty where it does."""
         missing = "; ".join(_unnamed(spec, self.hard))
-        return missing and f"failed quota: {self.quota.name}: must specify {missing}"
+        return missing and f"{_FAILED}: {self.quota.name}: must specify {missing}"
 
     def exceeded(self, _: PodSpec, usage: Amounts) -> str:
         """What the API server says of one more pod; empty where there is room."""

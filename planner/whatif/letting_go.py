@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from models import Cluster
 from models.controllers.reconcile import workloads_of
@@ -65,16 +64,10 @@ def _uncounted(budget: PodDisruptionBudget) -> PodDisruptionBudget:
 def another_budget(cluster: Cluster, pod: Pod) -> Iterator[tuple[Changed, FixChange]]:
     """A budget that allows one pod more to be away."""
     for budget in cluster.pod_disruption_budgets:
-        spec = budget.spec
-        if not budget.covers(pod):
+        found = _one_more_away(budget) if budget.covers(pod) else None
+        if found is None:
             continue
-        if isinstance(spec.min_available, int) and spec.min_available > 0:
-            update: dict[str, Any] = {"minAvailable": spec.min_available - 1}
-        elif isinstance(spec.max_unavailable, int):
-            update = {"maxUnavailable": spec.max_unavailable + 1}
-        else:
-            continue
-        field, number = next(iter(update.items()))
+        field, number = found
         yield (
             partial(_with_budget, cluster, budget, field, number),
             FixChange(
@@ -82,9 +75,23 @@ def another_budget(cluster: Cluster, pod: Pod) -> Iterator[tuple[Changed, FixCha
                 target=f"PodDisruptionBudget/{budget.name}",
                 namespace=budget.namespace,
                 summary=f"PodDisruptionBudget {budget.name} with {field} {number}",
-                patch={"spec": update},
+                patch={"spec": {field: number}},
             ),
         )
+
+
+def _one_more_away(budget: PodDisruptionBudget) -> tuple[str, int] | None:
+    """The field of a budget and the number with which one pod more may be away; None where there is none.
+
+    In place of a percentage comes the number that it amounts to now, as far as the controller has told it.
+    """
+    wanted, most, status = budget.spec.min_available, budget.spec.max_unavailable, budget.status
+    if wanted is not None:
+        now = wanted if isinstance(wanted, int) else status and status.desired_healthy
+        return ("minAvailable", now - 1) if now else None
+    if isinstance(most, int):
+        return "maxUnavailable", most + 1
+    return None if status is None else ("maxUnavailable", status.expected_pods - status.desired_healthy + 1)
 
 
 def _with_budget(cluster: Cluster, budget: PodDisruptionBudget, field: str, number: int) -> Cluster:

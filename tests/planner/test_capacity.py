@@ -210,6 +210,14 @@ def test_a_quota_stops_before_the_nodes_do() -> None:
     assert "exceeded quota: team" in row.message
 
 
+def test_what_another_rule_refuses_is_not_put_down_to_a_quota() -> None:
+    """A LimitRange that allows less than the replicas ask for was reported as a ResourceQuota."""
+    bounds = {"limits": [{"type": "Container", "max": {"cpu": "500m"}}]}
+    limits = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "small"}, "spec": bounds}
+    (row,) = capacity(cluster(node("a1", cpu="8"), limits, web(1, cpu="1"))).workloads
+    assert (row.more, row.limited_by) == (0, ("Admission",))
+
+
 def test_making_room_by_evictions_is_not_room() -> None:
     """A replica of higher priority would get a node, and evict others for it."""
     low = pod("low", on="a1", cpu="3", owner="ReplicaSet/low")

@@ -58,6 +58,18 @@ def test_a_budget_that_allows_nothing_blocks_and_what_frees_it_is_told() -> None
     assert [(step.node, step.evictions) for step in plan.steps] == [("b1", ())]
 
 
+@pytest.mark.parametrize(
+    ("spec", "freed"),
+    [({"minAvailable": "100%"}, "minAvailable 1"), ({"maxUnavailable": "0%"}, "maxUnavailable 1")],
+)
+def test_what_a_percentage_comes_to_is_tried_with_one_pod_less(spec: dict[str, str], freed: str) -> None:
+    """No other budget was tried, and none was said to help."""
+    status = {"disruptionsAllowed": 0, "currentHealthy": 2, "desiredHealthy": 2, "expectedPods": 2}
+    objects = running(web(2, constraints=[]), ["a1", "b1"], *zones("ab"))
+    (row,) = drained([*objects, {**budget(**spec), "status": status}], "a1").blocked
+    assert f"PodDisruptionBudget web with {freed}" in {fix.changes[0].summary for fix in row.fixes}
+
+
 def test_a_hard_constraint_keeps_replacements_pending() -> None:
     """The whole zone goes, and it counts all the same: the document says what is left and why."""
     objects = running(web(4), ["a1", "a2", "b1", "b2"], *zones("aabb"))

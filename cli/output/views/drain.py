@@ -91,7 +91,7 @@ def _blocked(row: BlockedNode, page: Page) -> Iterator[Block]:
 
 def _fixes(row: BlockedNode | StayingPod, fixes: Sequence[Fix], page: Page) -> Iterator[Block]:
     if not fixes and row.reason == "Budget":
-        yield Sentence("Neither one more replica nor another budget frees it.", indent=2)
+        yield Sentence("Neither one more replica nor a budget that lets one more pod go frees it.", indent=2)
     for number, fix in enumerate(fixes, start=1):
         yield from fix_blocks(number, fix.model_copy(update={"node": ""}), page)
 

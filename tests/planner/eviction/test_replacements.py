@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from planner import consolidate, rebalance
+from planner import consolidate, drain, rebalance
 from tests.builders import HARD, ZONE, cluster, node, pod
 
 Object = dict[str, Any]
@@ -25,8 +25,11 @@ def limits(**item: Any) -> Object:
     }
 
 
-def lopsided(*objects: Object, **words: Any) -> Any:
-    """Four pods of 1 cpu in zone a, none in zone b, under a hard constraint."""
+def lopsided(*objects: Object, told: str = "", **words: Any) -> Any:
+    """Four pods of 1 cpu in zone a, none in zone b, under a hard constraint.
+
+    `told` is what the API server said when their ReplicaSet last tried to make one.
+    """
     spread = [
         {
             "maxSkew": 1,
@@ -46,6 +49,9 @@ def lopsided(*objects: Object, **words: Any) -> Any:
         "metadata": {"name": "web"},
         "spec": {"replicas": 4, "selector": {"matchLabels": {"app": "web"}}, "template": template},
     }
+    if told:
+        failed = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": told}
+        owner["status"] = {"conditions": [failed]}
     pods = [pod(f"web-{n}", on="a1", app="web", cpu="1", spread=spread, **words) for n in range(4)]
     for item in pods:
         item["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "web", "controller": True}]
@@ -87,11 +93,34 @@ def test_no_pod_is_evicted_that_might_not_come_back_as_it_was(rules: list[Object
     assert len(plan.steps) == moves
 
 
+def test_no_pod_is_evicted_whose_replica_set_was_refused_the_last_one() -> None:
+    """A policy that is newer than the pods shows there alone, and only where a pod was missing."""
+    told = 'pods "web-x" is forbidden: by us'
+    assert rebalance(lopsided(told=told), time_limit=5).steps == ()
+
+
+@pytest.mark.parametrize(
+    ("there", "line"),
+    [
+        (lopsided(limits(max={"cpu": "500m"})), "must be less than or equal to cpu limit of 500m"),
+        (lopsided(told='pods "web-x" is forbidden: by us'), "not created: forbidden: by us"),
+    ],
+    ids=["LimitRange", "ReplicaFailure"],
+)
+def test_a_drain_tells_which_pods_are_not_made_again(there: Any, line: str) -> None:
+    """They were said to land on the other node."""
+    plan = drain(there, ["a1"])
+    assert {row.lands for step in plan.steps for row in step.evictions} == {None}
+    assert plan.after.pending == 4
+    assert [reason.pods for reason in plan.pending] == [4]
+    assert line in plan.pending[0].message
+
+
 @pytest.mark.parametrize(("kinds", "moves"), [(["priorityclasses"], 0), ([], 2)])
 def test_no_pod_is_evicted_whose_priority_class_is_gone(kinds: list[str], moves: int) -> None:
     """Its priority is its own, but the next one would be refused where all classes are known."""
     origin = {"kind": "SnapshotOrigin", "apiVersion": "planner/v1alpha1", "kinds": kinds}
-    running = {"priorityClassName": "gone", "priority": 5, "created": "2026-01-01T00:00:00Z"}
+    running: dict[str, Any] = {"priorityClassName": "gone", "priority": 5, "created": "2026-01-01T00:00:00Z"}
     assert len(rebalance(lopsided(origin, **running), time_limit=5).steps) == moves
 
 
