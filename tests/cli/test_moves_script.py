@@ -12,6 +12,7 @@ _KUBECTL = """#!/bin/sh
 printf '%s\\n' "$*" >>"$FOLDER/calls"
 case "$*" in
 *' get nodes '*) cat "$FOLDER/nodes" ;;
+*' get ReplicaSet/web '*) cat "$FOLDER/refusal" 2>/dev/null ;;
 *' get pod '*) echo "0/2 nodes are available" ;;
 *' get pods '*deletionTimestamp*) cat "$FOLDER/pods" ;;
 esac
@@ -103,6 +104,24 @@ def test_what_is_waited_for_is_said(tmp_path: Path) -> None:
         "waiting: shop/web-2 has no node: 0/2 nodes are available",
     ]
     assert "stopped: nothing has happened for 75 seconds" in words
+
+
+def test_a_replacement_that_is_not_even_made_is_told_in_the_words_of_the_api_server(tmp_path: Path) -> None:
+    """What went wrong: a policy refused it, and the script only said that it has to land."""
+    (tmp_path / "refusal").write_text('pods "web-2" is forbidden: by us')
+    move = "move shop web-1 u1 old ReplicaSet/web n1"
+    code, words, _ = run_part(tmp_path, move, "TIMEOUT=15; carry_out", "")
+    line = 'no pod is made in place of shop/web-1: pods "web-2" is forbidden: by us'
+    assert (code, words.count(f"waiting: {line}"), words.count(f"  {line}")) == (1, 1, 1)
+
+
+def test_a_replacement_that_lands_elsewhere_is_not_said_to_have_no_node(tmp_path: Path) -> None:
+    """What went wrong: `shop/web-2 has no node: `, and in the next line that it has landed on old."""
+    move = "move shop web-1 u1 old ReplicaSet/web n1"
+    code, words, _ = run_part(tmp_path, move, "carry_out", row("web-2", "old", "u2"))
+    assert code == 1
+    assert "shop/web-2 has landed on old, planned was n1" in words
+    assert "has no node" not in words
 
 
 _LOG = 'E1125 13:51:23.614852    7447 memcache.go:265] "Unhandled Error" err="connection refused"'

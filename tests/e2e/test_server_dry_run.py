@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from tests.e2e.control_plane import ControlPlane, Manifest, is_ready, wait_for
 from tests.e2e.manifests import HOSTNAME, ZONE, node, pod_spec, spread, workload
+from tests.e2e.stories import carried_out, lopsided, planned
 from tests.e2e.test_admission import at_rest, refusal, told
 
 GROUP = "admissionregistration.k8s.io/v1"
@@ -146,3 +148,30 @@ def test_what_would_not_be_applied_is_told(live: ControlPlane) -> None:
     both = {"apiVersion": "v1", "kind": "List", "items": [shop, api]}
     code, found = told(live, "rollout", "--server-dry-run", "-f", "-", given=both)
     assert (code, found["completes"]) == (0, True)
+
+
+def test_a_policy_that_is_newer_than_the_pods(live: ControlPlane, tmp_path: Path) -> None:
+    """Without the flag pods are evicted that are not made again: scripts say why, and the next plan knows."""
+    lopsided(live)
+    (tmp_path / "drain").mkdir()
+    drain = planned(live, tmp_path / "drain", "drain", "a1", "a2")
+    rule = {"expression": "!has(object.metadata.labels)", "message": "no labels"}
+    live.create(*policy("ValidatingAdmissionPolicy", validations=[rule]))
+    at_work(live, lambda _: "no labels" in _refused(live))
+    found = told(live, "drain", "a1", "--server-dry-run")[1]
+    assert {row["lands"] for step in found["steps"] for row in step["evictions"]} == {None}
+    ended = carried_out(live, planned(live, tmp_path, "rebalance"), TIMEOUT="15")
+    assert ended.returncode == 1
+    assert "no pod is made in place of default/web-" in ended.stderr
+    assert "denied request: no labels" in ended.stderr
+    code, plan = told(live, "rebalance")
+    assert (code, plan["steps"]) == (1, [])
+    ended = carried_out(live, drain, TIMEOUT="15")
+    assert ended.returncode == 1
+    assert "ready, no pod is made: forbidden: " in ended.stderr
+
+
+def _refused(live: ControlPlane) -> str:
+    """What the API server says of a pod with a label."""
+    probe = ("kubectl", "run", "probe", "--image=none", "--labels=a=b", "--dry-run=server")
+    return live.run(*probe).stderr

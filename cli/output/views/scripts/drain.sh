@@ -87,17 +87,21 @@ assess() {
 
 COUNTING="replicasets.apps statefulsets.apps replicationcontrollers${MORE_KINDS:+ $MORE_KINDS}"
 
-# Controllers of the wave that have fewer ready pods than before: NAMESPACE KIND/NAME HAS of WANTED ready
+# Controllers of the wave that have fewer ready pods than before, and what the API server said when they last
+# made one: NAMESPACE KIND/NAME HAS of WANTED ready
 behind() {
     for namespace in $(rows O | awk -F'|' -v wave="$1" '$1 == wave && !seen[$2]++ { print $2 }'); do
         line="C|$namespace|{.kind}/{.metadata.name}|{.spec.replicas}|{.status.readyReplicas}"
+        line="$line|{.status.conditions[?(@.type=='ReplicaFailure')].message}"
         k get "$(printf '%s' "$COUNTING" | tr ' ' ',')" -n "$namespace" \
             -o "jsonpath={range .items[*]}$line{'\n'}{end}" || return 1
     done | { cat; printf '%s\n' "$PLAN"; } | awk -F'|' -v wave="$1" '
-        $1 == "C" { wanted[$2 " " $3] = $4; ready[$2 " " $3] = $5 + 0 }
+        $1 == "C" { wanted[$2 " " $3] = $4; ready[$2 " " $3] = $5 + 0; why[$2 " " $3] = $6 }
         $1 == "O" && $2 == wave && ($3 " " $4) in wanted {
             owner = $3 " " $4; least = $5 < wanted[owner] + 0 ? $5 : wanted[owner] + 0
-            if (ready[owner] < least) print owner " " ready[owner] " of " least " ready"
+            sub(/^[^"]*"[^"]*" is /, "", why[owner]) # the name of the pod is another one every time
+            if (ready[owner] < least)
+                print owner " " ready[owner] " of " least " ready" (why[owner] == "" ? "" : ", no pod is made: " why[owner])
         }'
 }
 

@@ -184,13 +184,23 @@ picture() {
     fi
 }
 
-# Why replacements that were made have no node yet: WHAT THE LINES BEGIN WITH
+# Why replacements have no node yet, or are not even made, as their controller tells: WHAT THE LINES BEGIN WITH
 tell_unscheduled() {
-    printf '%s\n' "$STATE" | awk -F'|' '$1 == "away" && $8 != "" { print $2, $8 }' |
-        while read -r namespace pod; do
-            why=$(k get pod "$pod" -n "$namespace" -o "jsonpath={.status.conditions[?(@.type=='PodScheduled')].message}")
-            complain "$1$namespace/$pod has no node: $why"
+    printf '%s\n' "$STATE" | awk -F'|' '$1 == "away" && $9 == "" { print $2 "|" $3 "|" $6 "|" $8 }' |
+        while IFS='|' read -r namespace pod owner new; do
+            if [ -n "$new" ]; then
+                complain "$1$namespace/$new has no node: $(condition "$namespace" "pod $new" PodScheduled)"
+            else
+                why=$(condition "$namespace" "$owner" ReplicaFailure 2>/dev/null)
+                [ -z "$why" ] || complain "$1no pod is made in place of $namespace/$pod: $why"
+            fi
         done
+}
+
+# What a condition of an object says: NAMESPACE OBJECT CONDITION
+condition() {
+    # shellcheck disable=SC2086 # a kind and a name
+    k get $2 -n "$1" -o "jsonpath={.status.conditions[?(@.type=='$3')].message}"
 }
 
 # What the moves that are due wait for, one a line
