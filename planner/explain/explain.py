@@ -18,6 +18,7 @@ from planner.explain.quota_room import RaisedQuotas
 from planner.explain.report import explanation
 from planner.explain.search import FixSearch
 from planner.explain.trial_states import TrialStates
+from planner.explain.unreached import unreached
 from planner.proof.clock import is_stop_requested, looking_for
 from planner.proof.effort import STANDARD, Effort
 from planner.proof.meter import Meter
@@ -60,6 +61,7 @@ def explain(  # noqa: PLR0913 - what can be asked, each by its name
                 *_placed(static, wanted or set()),
                 *_stopped(stop_event),
                 *notes_of(contradicted),
+                *unreached(static.problem.cluster, items),
             ),
             *((_CUT,) if cut else ()),
         ),
