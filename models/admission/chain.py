@@ -34,7 +34,7 @@ class Admission:
         self._priorities = Priorities(cluster)
         self._runtimes: dict[str, RuntimeClass] = {item.name: item for item in cluster.runtime_classes}
         self._runtimes_known = cluster.has_all_of("runtimeclasses")
-        self._accounts = _accounts(cluster)
+        self._accounts = accounts_of(cluster)
         self._limits: dict[str, list[LimitRangeItem]] = defaultdict(list)
         for item in sorted(cluster.limit_ranges, key=lambda found: found.name):
             self._limits[item.namespace] += item.spec.limits
@@ -163,7 +163,7 @@ class Admission:
         return spec, problem and f"forbidden: {problem}"
 
 
-def _accounts(cluster: Snapshot) -> set[tuple[str, str]] | None:
+def accounts_of(cluster: Snapshot) -> set[tuple[str, str]] | None:
     """All ServiceAccounts; None where they are not known, or no pod shows that their plugin is on.
 
     The plugin gives every pod an account but static ones.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from models.admission.chain import Admission, refused, told_by_sets
+from models.admission.chain import Admission, accounts_of, refused, told_by_sets
 from models.admission.evidence import same_requests
 from models.admission.pod_security import ENFORCE
 from models.admission.pods import Priorities
@@ -41,6 +41,9 @@ class ReplacementAdmission:
         }
         judged.update(namespace for (namespace, _), _ in told_by_sets(problem.cluster))
         self._limited = judged.union(item.namespace for item in known)
+        known_classes = {item.name for item in problem.cluster.runtime_classes}
+        self._runtimes = known_classes if problem.cluster.has_all_of("runtimeclasses") else None
+        self._accounts = accounts_of(problem.cluster)
         self._made: dict[tuple[str, str], Pod] = {}
         """By controller the next pod, as it was asked about."""
 
@@ -86,7 +89,7 @@ class ReplacementAdmission:
 
     def _next(self, pod: Pod) -> Pod | None:
         """What the API server makes of the next pod; None where nothing says that it would be another one."""
-        if not (pod.namespace in self._limited or self._priorities.is_missing(pod.spec)):
+        if not (pod.namespace in self._limited or self._names_what_is_gone(pod)):
             return None
         owner = self._workloads.controller_of(pod)
         template = None if owner is None else usable(owner.spec.template)
@@ -96,6 +99,15 @@ class ReplacementAdmission:
         if whose not in self._made:
             self._made[whose] = self._admission.admit(new_pod(template, owner, pod.name))
         return self._made[whose]
+
+    def _names_what_is_gone(self, pod: Pod) -> bool:
+        """Whether a class or the account of a running pod is not there any more, as far as all are known."""
+        runtime, account = pod.spec.runtime_class_name, pod.spec.account
+        return (
+            self._priorities.is_missing(pod.spec)
+            or bool(runtime and self._runtimes is not None and runtime not in self._runtimes)
+            or bool(account and self._accounts is not None and (pod.namespace, account) not in self._accounts)
+        )
 
 
 class Replacements:

@@ -39,9 +39,10 @@ def lopsided(*objects: Object, told: str = "", **words: Any) -> Any:
         }
     ]
     container = {"name": "main", "resources": {"requests": {"cpu": "1"}}}
+    named: Object = {key: words[key] for key in ("runtimeClassName", "serviceAccountName") if key in words}
     template = {
         "metadata": {"labels": {"app": "web"}},
-        "spec": {"containers": [container], "topologySpreadConstraints": spread},
+        "spec": {"containers": [container], "topologySpreadConstraints": spread, **named},
     }
     owner = {
         "kind": "ReplicaSet",
@@ -122,6 +123,18 @@ def test_no_pod_is_evicted_whose_priority_class_is_gone(kinds: list[str], moves:
     origin = {"kind": "SnapshotOrigin", "apiVersion": "planner/v1alpha1", "kinds": kinds}
     running: dict[str, Any] = {"priorityClassName": "gone", "priority": 5, "created": "2026-01-01T00:00:00Z"}
     assert len(rebalance(lopsided(origin, **running), time_limit=5).steps) == moves
+
+
+@pytest.mark.parametrize("name", ["runtimeClassName", "serviceAccountName"])
+@pytest.mark.parametrize(("known", "moves"), [(True, 0), (False, 2)])
+def test_no_pod_goes_whose_runtime_class_or_account_is_gone(name: str, known: bool, moves: int) -> None:
+    """It runs, but the API server would refuse the next one; drain tells it, too, where all are known."""
+    kinds = ["runtimeclasses", "serviceaccounts"] if known else []
+    origin = {"kind": "SnapshotOrigin", "apiVersion": "planner/v1alpha1", "kinds": kinds}
+    words: dict[str, Any] = {name: "gone", "created": "2026-01-01T00:00:00Z"}
+    there = lopsided(origin, **words)
+    assert len(rebalance(there, time_limit=5).steps) == moves
+    assert any("not created" in reason.message for reason in drain(there, ["a1"]).pending) == known
 
 
 def test_pods_that_are_not_created_take_no_room() -> None:
