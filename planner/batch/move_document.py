@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from models.errors import InternalError
 from planner.audit.findings import count_violations
 from planner.batch.document import line
-from planner.batch.moves import Moved
+from planner.batch.move_incumbent import Moved
 from planner.batch.pending import Pending
 from planner.batch.steps import Action
 from planner.documents import plan

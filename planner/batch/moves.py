@@ -8,18 +8,15 @@ and then keep the number of evictions down.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING
 
-from planner.batch.aftermath import Aftermath
 from planner.batch.every_sequence import EverySequence, are_few
 from planner.batch.exact import is_small
 from planner.batch.goals import PlanShape
 from planner.batch.incumbent import Watch
+from planner.batch.move_incumbent import Moved, MoveIncumbent, Placed
 from planner.batch.move_models import exact_model, relaxation
 from planner.batch.packing.filling import Filling, kept_on_current_node
 from planner.batch.packing.insertion import Insertion
@@ -28,27 +25,14 @@ from planner.batch.packing.questions import Questions
 from planner.batch.packing.vectors import Arrangement, Vectors
 from planner.batch.pending import Pending
 from planner.batch.search import BatchSearch
-from planner.batch.steps import Action, ActionOrder, arrangement_of
-from planner.documents.plan import MOVES, PODS_PLACED
+from planner.batch.steps import Action, arrangement_of
+from planner.documents.plan import MOVES
 from planner.problem.nodes import Codes
-from planner.proof.bounds import Assumption, Bound, Claim, Measured, ObjectiveStage, judge
 from planner.proof.effort import EvictionEffort
 from planner.proof.meter import Meter
 
-if TYPE_CHECKING:
-    from planner.cpsat.model import FoundCounts
-
-_Placed = tuple[int, ...]
 #: Asks whether so many pods of each priority can be packed, with so much work.
 _Question = Callable[[Mapping[int, int], Meter, float], Arrangement | bool | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """Evictions and binds in their order, and the stages of the objective with their verdicts."""
-
-    actions: Sequence[Action]
-    stages: Sequence[ObjectiveStage]
 
 
 def work_of_round(number: int, effort: EvictionEffort) -> float:
@@ -66,30 +50,33 @@ class EvictionSearch:
         self._is_small = is_small(pending, meter.effort.exact)
         pods = sum(pending.wanted.values())
         self._may_pack = 0 < pods * pending.problem.nodes.size <= self._effort.evictions.packed_places
-        self._bounds = self._all_pods()
-        self._least_moves = 0
-        self._first = self._schedule(meter) if self._is_small else self._without_moves(meter)
-        self._actions: Sequence[Action] = self._first
-        self._placed = self._count(self._actions)
-        #: Whether what the plan has can be had with all evictions before the first bind.
-        self._evicts_first = True
         self._meter = meter
         #: For steps of fixed size, which only the clock ends.
         self._fixed = meter.step(math.inf)
-        self._sequencer = ActionOrder(pending, self._fixed)
-        self._aftermath = Aftermath(pending)
-        self._source = "the model over cells of nodes"
+        self._first = self._schedule(meter) if self._is_small else self._without_moves(meter)
+        self._best = MoveIncumbent(pending, self._first, self._fixed, watch)
         #: The seeds and bounds with which all pods were packed at once.
-        self._packed: set[tuple[int, _Placed]] = set()
+        self._packed: set[tuple[int, Placed]] = set()
 
     def run(self) -> Moved:
         """The best plan until nothing better is possible, or the time is up."""
-        self._tell()
+        self._best.tell()
         self._meter.look_for("the most pods")
         if self._go_through_a_few():
-            return self._moved()
+            return self._best.moved()
+        self._place_more()
+        self._meter.look_for("fewer moves")
+        self._move_less()
+        if not self._only_room_decides and not (self._best.all_placed() and self._best.has_least_moves()):
+            self._go_through(self._meter)
+        if not self._best.all_placed():
+            self._take_unmoved(self._fixed)
+        return self._best.moved()
+
+    def _place_more(self) -> None:
+        """Rounds of tries, each with more work, until no plan places more."""
         if not self._done():
-            self._relax()
+            self._relax({})
         for number in count():
             if self._done() or not self._goes_on(number):
                 break
@@ -100,42 +87,13 @@ class EvictionSearch:
             self._settle(work_of_round(number, self._effort.evictions))
             if not number and not self._done():
                 self._take_unmoved(self._meter.part(self._effort.evictions.unmoved_work))
-        self._meter.look_for("fewer moves")
+
+    def _move_less(self) -> None:
+        """The same pods with fewer moves."""
         self._pack_with_fewer_moves()
         self._save_moves(self._effort.evictions.glance_work)
         self._look_nearby()
         self._save_moves(self._effort.evictions.moves_work)
-        if not self._only_room_decides and not (self._placed >= self._bounds and self._is_least()):
-            self._go_through(self._meter)
-        if not self._placed >= self._bounds:
-            self._take_unmoved(self._fixed)
-        return self._moved()
-
-    def _moved(self) -> Moved:
-        """The best plan with all that is known about it."""
-        names = [f"{PODS_PLACED}{priority}" for priority in self._pending.priorities]
-        moves = Measured(MOVES, self._moves(self._actions), largest=False)
-        measured = [Measured(name, pods) for name, pods in zip(names, self._placed, strict=True)]
-        breaks = set[Assumption]() if self._evicts_first else {Assumption.EVICTIONS_FIRST}
-        return Moved(self._actions, tuple(judge([*measured, moves], self._claims(names), breaks=breaks)))
-
-    def _claims(self, names: Sequence[str]) -> list[Claim]:
-        """What is known of every stage; each bound presumes that those before it are reached."""
-        anyhow = self._pending.evictions_only_help()
-        first = frozenset() if anyhow else frozenset({Assumption.EVICTIONS_FIRST})
-        # No model knows of labels that pods get from their nodes.
-        follow = self._pending.problem.labels_follow_nodes
-        given: dict[str, int] = {}
-        claims = [Claim(MOVES, Bound(0, "the count of evictions"))]
-        for name, bound, pods in zip(names, self._bounds, self._all_pods(), strict=True):
-            claims.append(Claim(name, Bound(pods, "the count of pods")))
-            if not follow:
-                claims.append(Claim(name, Bound(bound, self._source, first), dict(given)))
-            given[name] = bound
-        if follow:
-            return claims
-        least = Bound(self._least_moves, "the model of moves", first)
-        return [*claims, Claim(MOVES, least, dict(zip(names, self._placed, strict=True)))]
 
     def _go_through_a_few(self) -> bool:
         """Whether all sequences of a tiny batch were gone through at once."""
@@ -148,40 +106,23 @@ class EvictionSearch:
         """Try all sequences; whether that came to its end."""
         if not are_few(self._pending, self._effort.sequences):
             return False
-        search = EverySequence(self._pending, meter, self._aftermath.is_no_worse)
-        done = search.run(self._placed, self._bounds, self._moves(self._actions))
+        best = self._best
+        search = EverySequence(self._pending, meter, best.may_end)
+        done = search.run(best.placed, best.bounds, best.moves())
         if search.best is not None:
-            sequence = self._sequencer.after(search.best.evictions, search.best.binds)
-            self._actions, self._evicts_first = sequence
-            self._placed = self._count(self._actions)
+            best.keep_sequence(search.best)
         if done:
-            self._source, self._bounds = "the search through all sequences", self._placed
-            self._least_moves = self._moves(self._actions)
+            best.nothing_is_better()
         return done
 
     def _take_unmoved(self, meter: Meter) -> None:
         """Where a better plan is not ruled out, the one without moves may be better: then it is taken."""
         if self._is_small and not meter.over():
-            plain = self._without_moves(meter)
-            if self._count(plain) > self._placed:
-                self._actions, self._placed, self._evicts_first = plain, self._count(plain), True
+            self._best.offer_unmoved(self._without_moves(meter))
 
     def _done(self) -> bool:
         """Whether no plan places more, or it is time to think of the moves."""
-        return self._placed >= self._bounds or self._meter.over()
-
-    def _tell(self) -> None:
-        placed, most, moves = sum(self._placed), sum(self._bounds), self._moves(self._actions)
-        if self._watch is not None:
-            self._watch(placed, most)
-        least = f", at least {self._least_moves}" if placed == most else ""
-        self._meter.have(f"{placed} pods in place, at most {most}; {moves} moves{least}")
-
-    def _all_pods(self) -> _Placed:
-        found = dict.fromkeys(self._pending.priorities, 0)
-        for number, pods in self._pending.wanted.items():
-            found[self._pending.priority(number)] += pods
-        return tuple(found.values())
+        return self._best.all_placed() or self._meter.over()
 
     def _without_moves(self, meter: Meter) -> list[Action]:
         """The best plan of a large batch in which nothing moves."""
@@ -201,45 +142,15 @@ class EvictionSearch:
                 break
         return actions
 
-    def _count(self, actions: Sequence[Action]) -> _Placed:
-        arrangement = arrangement_of(actions, self._pending)
-        return self._pending.placed(Counter(arrangement.coming) + Counter(arrangement.staying))
-
-    def _moves(self, actions: Sequence[Action]) -> int:
-        return sum(action.node is None for action in actions)
-
-    def _offer(self, arrangement: Arrangement, *, thorough: bool = False) -> None:
-        """Keep a plan if it places more than the best so far, or as many with fewer evictions."""
-        actions, evicts_first = self._sequencer.sequence(arrangement, thorough=thorough)
-        if not self._within_budgets(actions):
-            return
-        placed = self._count(actions)
-        better = (placed, -self._moves(actions)) > (self._placed, -self._moves(self._actions))
-        if better and self._aftermath.allows(actions):
-            self._actions, self._placed, self._evicts_first = actions, placed, evicts_first
-            self._tell()
-
-    def _within_budgets(self, actions: Sequence[Action]) -> bool:
-        going = {action.pod for action in actions if action.node is None}
-        return all(len(going & pods) <= allowed for pods, allowed in self._pending.budgets)
-
-    def _relax(self, known: Mapping[int, int] | None = None) -> None:
+    def _relax(self, known: Mapping[int, int]) -> None:
         """Take over bounds from cells of nodes, given how many pods the first priorities have."""
-        found = relaxation(self._pending, known or {}, self._fixed)
+        found = relaxation(self._pending, known, self._fixed)
         if found is not None:
-            self._tighten(found)
+            self._best.tighten(found.bounds)
 
-    def _tighten(self, found: FoundCounts) -> None:
-        """Take over bounds where they are better; each presumes that those before it are reached."""
-        bounds = tuple(
-            found.bounds.get(f"{PODS_PLACED}{priority}", bound)
-            for priority, bound in self._by_priority(self._bounds).items()
-        )
-        self._bounds = min(self._bounds, bounds)
-        self._tell()
-
-    def _by_priority(self, pods: _Placed) -> dict[int, int]:
-        return dict(zip(self._pending.priorities, pods, strict=True))
+    def _by_priority(self, pods: Placed) -> dict[int, int]:
+        """So many pods of the first priorities."""
+        return dict(zip(self._pending.priorities, pods, strict=False))
 
     def _goes_on(self, number: int) -> bool:
         """Whether a round of tries could still find or prove something."""
@@ -255,11 +166,11 @@ class EvictionSearch:
         self._fill(seed)
         if seed < self._effort.evictions.packing_seeds and not self._done():
             packing = Insertion(self._vectors, self._meter)
-            self._offer(self._vectors.arrangement(packing.climb(self._start, seed)))
+            self._best.offer(self._vectors.arrangement(packing.climb(self._start, seed)))
 
     def _pack_at_once(self, seed: int) -> None:
         """Offer a packing of as many as the bounds allow, where they have not been tried: mostly easy."""
-        tried = seed, self._bounds
+        tried = seed, self._best.bounds
         if (
             self._done()
             or not self._may_pack
@@ -269,9 +180,9 @@ class EvictionSearch:
             return
         self._packed.add(tried)
         packing = Insertion(self._vectors, self._meter)
-        at_once = packing.at_once(self._start, self._by_priority(self._bounds), seed)
+        at_once = packing.at_once(self._start, self._by_priority(self._best.bounds), seed)
         if at_once is not None:
-            self._offer(self._vectors.arrangement(at_once))
+            self._best.offer(self._vectors.arrangement(at_once))
 
     def _fill(self, seed: int) -> None:
         """Offer a packing of nodes filled one by one, with as many pods more as work out."""
@@ -287,30 +198,28 @@ class EvictionSearch:
         """Pods of every priority down to the first that is open: as many as its bound, then fewer."""
         if self._done():
             return
-        stage = next(i for i, bound in enumerate(self._bounds) if self._placed[i] < bound)
-        more = self._bounds[stage] - self._placed[stage]
+        placed, stage = self._best.placed, self._best.open_stage()
+        more = self._best.bounds[stage] - placed[stage]
         while more:
-            pods = (*self._placed[:stage], self._placed[stage] + more)
-            yield dict(zip(self._pending.priorities, pods, strict=False))
+            yield self._by_priority((*placed[:stage], placed[stage] + more))
             more //= 2
 
     def _pack_with_fewer_moves(self) -> None:
         """Offer packings of the same pods, staying on the current node being worth more and more."""
         work = self._meter.step(self._effort.evictions.stay_work)
         for seed, home in enumerate(self._effort.evictions.stay_weights):
-            if self._is_least() or self._fixed.over() or not self._may_pack:
+            if self._best.has_least_moves() or self._fixed.over() or not self._may_pack:
                 return
             packing = Insertion(self._vectors, work)
-            found = packing.at_once(self._start, self._by_priority(self._placed), seed, home)
+            found = packing.at_once(self._start, self._by_priority(self._best.placed), seed, home)
             if found is not None:
-                self._offer(self._vectors.arrangement(found))
+                self._best.offer(self._vectors.arrangement(found))
 
     def _look_nearby(self) -> None:
         """Offer what fewer moves a few nodes at a time lead to."""
-        if not self._is_least() and self._may_pack and not self._fixed.over():
+        if not self._best.has_least_moves() and self._may_pack and not self._fixed.over():
             nearby = Neighbourhoods(self._pending, self._meter.step(self._effort.evictions.nearby_work))
-            now = arrangement_of(self._actions, self._pending)
-            self._offer(nearby.improve(now, self._effort.evictions.nearby_tries))
+            self._best.offer(nearby.improve(self._best.arrangement(), self._effort.evictions.nearby_tries))
 
     @cached_property
     def _vectors(self) -> Vectors:
@@ -351,52 +260,41 @@ class EvictionSearch:
 
     def _ask(self, question: _Question, work: float) -> bool:
         """Whether an answer about the first open bound changed anything."""
-        stage = next(i for i, bound in enumerate(self._bounds) if self._placed[i] < bound)
-        pods = (*self._placed[:stage], self._bounds[stage])
-        answer = question(dict(zip(self._pending.priorities, pods, strict=False)), self._meter, work)
+        before, stage = self._best.placed, self._best.open_stage()
+        pods = self._by_priority((*before[:stage], self._best.bounds[stage]))
+        answer = question(pods, self._meter, work)
         if answer is None:
             return False
         if not isinstance(answer, Arrangement):
-            self._lower(stage)
+            self._best.lower(stage)
+            self._relax(self._by_priority(self._best.bounds[: stage + 1]))
             return True
-        before = self._placed
         self._refine(answer)
-        return self._placed > before
-
-    def _lower(self, stage: int) -> None:
-        """One pod less at a stage; what that leaves to the stages after it is asked anew."""
-        every = self._all_pods()
-        self._bounds = (*self._bounds[:stage], self._bounds[stage] - 1, *every[stage + 1 :])
-        self._relax(dict(zip(self._pending.priorities, self._bounds[: stage + 1], strict=False)))
+        return self._best.placed > before
 
     def _refine(self, arrangement: Arrangement) -> None:
         """Offer a packing of the first priorities with as many of the others as can be added."""
-        self._offer(arrangement)
+        self._best.offer(arrangement)
         packing = Insertion(self._vectors, self._meter)
-        self._offer(self._vectors.arrangement(packing.climb(self._vectors.places(arrangement), 0)))
+        self._best.offer(self._vectors.arrangement(packing.climb(self._vectors.places(arrangement), 0)))
 
     def _solve_exactly(self, work: float) -> None:
         """Offer the exact model's plan."""
         model = exact_model(self._pending)
-        now = arrangement_of(self._actions, self._pending)
+        now = self._best.arrangement()
         found = model.solve(model.pods_placed(work, open=True), now.coming, self._meter, now.staying)
         if found is not None:
-            self._tighten(found)
-            self._offer(Arrangement(found.phases[0], found.staying), thorough=True)
+            self._best.tighten(found.bounds)
+            self._best.offer(Arrangement(found.phases[0], found.staying), thorough=True)
 
     def _save_moves(self, work: float) -> None:
         """Keep the pods placed, and look for fewer evictions."""
-        if not self._is_small or self._is_least() or self._fixed.over():
+        if not self._is_small or self._best.has_least_moves() or self._fixed.over():
             return
         model = exact_model(self._pending)
-        model.at_least(self._by_priority(self._placed))
-        now = arrangement_of(self._actions, self._pending)
+        model.at_least(self._by_priority(self._best.placed))
+        now = self._best.arrangement()
         found = model.solve([model.moves(work)], now.coming, self._fixed, now.staying)
         if found is not None:
-            self._least_moves = max(self._least_moves, found.bounds[MOVES])
-            self._tell()
-            self._offer(Arrangement(found.phases[0], found.staying), thorough=True)
-
-    def _is_least(self) -> bool:
-        """Whether it is plain that no plan with these pods has fewer moves."""
-        return self._moves(self._actions) <= self._least_moves
+            self._best.needs_moves(found.bounds[MOVES])
+            self._best.offer(Arrangement(found.phases[0], found.staying), thorough=True)

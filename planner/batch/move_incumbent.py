@@ -1,0 +1,166 @@
+"""The best plan with moves so far, and what is known about how good any plan could be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from planner.batch.aftermath import Aftermath
+from planner.batch.every_sequence import FoundSequence
+from planner.batch.incumbent import Watch
+from planner.batch.packing.vectors import Arrangement
+from planner.batch.pending import Pending
+from planner.batch.steps import Action, ActionOrder, ActionSequence, arrangement_of
+from planner.documents.plan import MOVES, PODS_PLACED
+from planner.proof.bounds import Assumption, Bound, Claim, Measured, ObjectiveStage, judge
+from planner.proof.meter import Meter
+
+#: Pods of every priority, the highest first.
+Placed = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Evictions and binds in their order, and the stages of the objective with their verdicts."""
+
+    actions: Sequence[Action]
+    stages: Sequence[ObjectiveStage]
+
+
+class MoveIncumbent:
+    """Keeps the best plan that was offered, and the bounds on its pods and its moves."""
+
+    def __init__(
+        self, pending: Pending, actions: Sequence[Action], meter: Meter, watch: Watch | None
+    ) -> None:
+        """`actions` are the plan to beat, which moves nothing."""
+        self._pending = pending
+        self._meter = meter
+        self._watch = watch
+        self._sequencer = ActionOrder(pending, meter)
+        self._aftermath = Aftermath(pending)
+        self._all_pods = pending.placed({(number, 0): pods for number, pods in pending.wanted.items()})
+        self._source = "the model over cells of nodes"
+        #: Whether what the plan has can be had with all evictions before the first bind.
+        self._evicts_first = True
+        self.actions = actions
+        self.placed = self._count(actions)
+        self.bounds = self._all_pods
+        self.least_moves = 0
+
+    def offer(self, arrangement: Arrangement, *, thorough: bool = False) -> None:
+        """Keep a plan if it places more than the best so far, or as many with fewer evictions."""
+        found = self._sequencer.sequence(arrangement, thorough=thorough)
+        if not self._within_budgets(found.actions):
+            return
+        better = (self._count(found.actions), -_moves(found.actions)) > (self.placed, -self.moves())
+        if better and self._aftermath.allows(found.actions):
+            self._keep(found)
+            self.tell()
+
+    def offer_unmoved(self, actions: Sequence[Action]) -> None:
+        """Keep a plan without evictions if it places more."""
+        if self._count(actions) > self.placed:
+            self._keep(ActionSequence(actions, evicts_first=True))
+
+    def keep_sequence(self, found: FoundSequence) -> None:
+        """Keep a sequence that is known to be better."""
+        self._keep(self._sequencer.after(found.evictions, found.binds))
+
+    def _keep(self, found: ActionSequence) -> None:
+        self.actions, self._evicts_first = found
+        self.placed = self._count(self.actions)
+
+    def may_end(self) -> bool:
+        """Whether evictions may lead to what the state is at this moment."""
+        return self._aftermath.is_no_worse()
+
+    def _count(self, actions: Sequence[Action]) -> Placed:
+        arrangement = arrangement_of(actions, self._pending)
+        return self._pending.placed(Counter(arrangement.coming) + Counter(arrangement.staying))
+
+    def _within_budgets(self, actions: Sequence[Action]) -> bool:
+        going = {action.pod for action in actions if action.node is None}
+        return all(len(going & pods) <= allowed for pods, allowed in self._pending.budgets)
+
+    def moves(self) -> int:
+        """The evictions of the best plan."""
+        return _moves(self.actions)
+
+    def arrangement(self) -> Arrangement:
+        """What the best plan leads to."""
+        return arrangement_of(self.actions, self._pending)
+
+    def all_placed(self) -> bool:
+        """Whether no plan places more."""
+        return self.placed >= self.bounds
+
+    def has_least_moves(self) -> bool:
+        """Whether it is plain that no plan with these pods has fewer moves."""
+        return self.moves() <= self.least_moves
+
+    def open_stage(self) -> int:
+        """The first priority whose bound is not reached, by its place."""
+        return next(i for i, bound in enumerate(self.bounds) if self.placed[i] < bound)
+
+    def tighten(self, found: Mapping[str, int]) -> None:
+        """Take over bounds where they are better; each presumes that those before it are reached."""
+        bounds = tuple(
+            found.get(f"{PODS_PLACED}{priority}", bound)
+            for priority, bound in zip(self._pending.priorities, self.bounds, strict=True)
+        )
+        self.bounds = min(self.bounds, bounds)
+        self.tell()
+
+    def lower(self, stage: int) -> None:
+        """One pod less at a stage; what that leaves to the stages after it is open again."""
+        self.bounds = (*self.bounds[:stage], self.bounds[stage] - 1, *self._all_pods[stage + 1 :])
+
+    def needs_moves(self, least: int) -> None:
+        """No plan with as many pods has fewer moves."""
+        self.least_moves = max(self.least_moves, least)
+        self.tell()
+
+    def nothing_is_better(self) -> None:
+        """All sequences were gone through."""
+        self._source, self.bounds = "the search through all sequences", self.placed
+        self.least_moves = self.moves()
+
+    def tell(self) -> None:
+        """Report the best plan and its bounds to the progress observer."""
+        placed, most = sum(self.placed), sum(self.bounds)
+        if self._watch is not None:
+            self._watch(placed, most)
+        least = f", at least {self.least_moves}" if placed == most else ""
+        self._meter.have(f"{placed} pods in place, at most {most}; {self.moves()} moves{least}")
+
+    def moved(self) -> Moved:
+        """The best plan with all that is known about it."""
+        names = [f"{PODS_PLACED}{priority}" for priority in self._pending.priorities]
+        moves = Measured(MOVES, self.moves(), largest=False)
+        measured = [Measured(name, pods) for name, pods in zip(names, self.placed, strict=True)]
+        breaks = set[Assumption]() if self._evicts_first else {Assumption.EVICTIONS_FIRST}
+        return Moved(self.actions, tuple(judge([*measured, moves], self._claims(names), breaks=breaks)))
+
+    def _claims(self, names: Sequence[str]) -> list[Claim]:
+        """What is known of every stage; each bound presumes that those before it are reached."""
+        anyhow = self._pending.evictions_only_help()
+        first = frozenset() if anyhow else frozenset({Assumption.EVICTIONS_FIRST})
+        # No model knows of labels that pods get from their nodes.
+        follow = self._pending.problem.labels_follow_nodes
+        given: dict[str, int] = {}
+        claims = [Claim(MOVES, Bound(0, "the count of evictions"))]
+        for name, bound, pods in zip(names, self.bounds, self._all_pods, strict=True):
+            claims.append(Claim(name, Bound(pods, "the count of pods")))
+            if not follow:
+                claims.append(Claim(name, Bound(bound, self._source, first), dict(given)))
+            given[name] = bound
+        if follow:
+            return claims
+        least = Bound(self.least_moves, "the model of moves", first)
+        return [*claims, Claim(MOVES, least, dict(zip(names, self.placed, strict=True)))]
+
+
+def _moves(actions: Sequence[Action]) -> int:
+    return sum(action.node is None for action in actions)
