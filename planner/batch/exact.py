@@ -81,15 +81,15 @@ class Exact:
 
     def _soften(self, best: Incumbent, pods: Mapping[str, int]) -> None:
         """Of the placements with as many pods, ask for one that is better in the softer stages."""
-        solved = self.solve(best.steps or (), pods=pods)
-        if solved is not None:
-            best.learn(solved[1])
-            best.offer(self._in_order(solved[0]))
+        self._offer_solved(best, self.solve(best.steps or (), pods=pods))
 
     def _soften_one_by_one(self, best: Incumbent) -> None:
         """The best of all sequences with as many pods, where the model of all orders promised too much."""
         pods = best.pods()
-        solved = self.solve((), sum(pods.values()), one_by_one=True, pods=pods)
+        self._offer_solved(best, self.solve((), sum(pods.values()), one_by_one=True, pods=pods))
+
+    def _offer_solved(self, best: Incumbent, solved: tuple[Sequence[Placement], Proof] | None) -> None:
+        """Offer what was found, and take note of what it proved."""
         if solved is not None:
             best.learn(solved[1])
             best.offer(self._in_order(solved[0]))
@@ -108,10 +108,7 @@ class Exact:
                 return final_pods
         pods = sum(self._pending.wanted.values())
         if pods * _pairs(self._pending) <= self._effort.exact.one_by_one_triples:
-            solved = self.solve((), pods, one_by_one=True)
-            if solved is not None:
-                best.learn(solved[1])
-                best.offer(self._in_order(solved[0]))
+            self._offer_solved(best, self.solve((), pods, one_by_one=True))
         return final_pods
 
     def solve(
