@@ -8,7 +8,7 @@ and then keep the number of evictions down.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import count
 
@@ -18,10 +18,10 @@ from planner.batch.goals import PlanShape
 from planner.batch.incumbent import Watch
 from planner.batch.move_incumbent import Moved, MoveIncumbent, Placed
 from planner.batch.move_models import exact_model, relaxation
+from planner.batch.packing.covers import Covers
 from planner.batch.packing.filling import Filling, kept_on_current_node
 from planner.batch.packing.insertion import Insertion
 from planner.batch.packing.neighbourhoods import Neighbourhoods
-from planner.batch.packing.questions import Questions
 from planner.batch.packing.vectors import Arrangement, Vectors
 from planner.batch.pending import Pending
 from planner.batch.search import BatchSearch
@@ -30,9 +30,6 @@ from planner.documents.plan import MOVES
 from planner.problem.nodes import Codes
 from planner.proof.effort import EvictionEffort
 from planner.proof.meter import Meter
-
-#: Asks whether so many pods of each priority can be packed, with so much work.
-_Question = Callable[[Mapping[int, int], Meter, float], Arrangement | bool | None]
 
 
 def work_of_round(number: int, effort: EvictionEffort) -> float:
@@ -84,7 +81,7 @@ class EvictionSearch:
             self._pack_at_once(number)
             self._rule_out()
             self._pack(number)
-            self._settle(work_of_round(number, self._effort.evictions))
+            self._solve_exactly(work_of_round(number, self._effort.evictions))
             if not number and not self._done():
                 self._take_unmoved(self._meter.part(self._effort.evictions.unmoved_work))
 
@@ -230,39 +227,26 @@ class EvictionSearch:
         """The scheduler's own plan as a packing."""
         return self._vectors.places(arrangement_of(self._first, self._pending))
 
-    def _settle(self, work: float) -> None:
-        """Find out what is still open: about packings where only room decides, else by the exact model."""
-        if self._done():
-            return
-        if self._only_room_decides:
-            self._ask_about_packings(work)
-        elif self._is_small:
-            self._solve_exactly(work)
-
     @cached_property
-    def _questions(self) -> Questions:
-        return Questions(self._pending)
+    def _covers(self) -> Covers:
+        return Covers(self._pending)
 
     @cached_property
     def _only_room_decides(self) -> bool:
         return self._pending.only_room_decides()
 
-    def _ask_about_packings(self, work: float) -> None:
-        """Lower the first bound that is not reached for as long as a packing that reaches it is ruled out."""
-        while not self._done() and self._ask(self._questions.place, work):
-            pass
-
     def _rule_out(self) -> None:
-        """The same by the patterns of nodes, which are quick or no help."""
+        """Lower the first bound that is not reached for as long as covers rule it out: quick or no help."""
         if self._may_pack and self._is_small and self._only_room_decides:
-            while not self._done() and self._ask(self._questions.cover, self._effort.patterns.cover_work):
+            while not self._done() and self._ask_for_cover():
                 pass
 
-    def _ask(self, question: _Question, work: float) -> bool:
+    def _ask_for_cover(self) -> bool:
         """Whether an answer about the first open bound changed anything."""
         before, stage = self._best.placed, self._best.open_stage()
-        pods = self._by_priority((*before[:stage], self._best.bounds[stage]))
-        answer = question(pods, self._meter, work)
+        answer = self._covers.find(
+            self._by_priority((*before[:stage], self._best.bounds[stage])), self._meter
+        )
         if answer is None:
             return False
         if not isinstance(answer, Arrangement):
@@ -279,7 +263,9 @@ class EvictionSearch:
         self._best.offer(self._vectors.arrangement(packing.climb(self._vectors.places(arrangement), 0)))
 
     def _solve_exactly(self, work: float) -> None:
-        """Offer the exact model's plan."""
+        """Find out what is still open, and offer the exact model's plan."""
+        if self._done() or not self._is_small:
+            return
         model = exact_model(self._pending)
         now = self._best.arrangement()
         found = model.solve(model.pods_placed(work, open=True), now.coming, self._meter, now.staying)

@@ -14,10 +14,19 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.sat.python import cp_model
 
-from planner.cpsat.packing import PackingKind
 from planner.cpsat.solver import solved
 from planner.problem.nodes import Ints
 from planner.proof.meter import Meter
+
+
+@dataclass(frozen=True, slots=True)
+class PackingKind:
+    """Pods that are alike: how many, how important, what each wants, how many each node may have."""
+
+    pods: int
+    priority: int
+    wanted: Ints
+    room: Ints
 
 
 @dataclass(frozen=True, slots=True)

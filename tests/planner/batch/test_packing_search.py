@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ortools.sat.python import cp_model
 
 from planner.batch.packing.filling import Filling, best_fit, kept_on_current_node
 from planner.batch.packing.patterns import PackingPatterns, PatternRoom
 from planner.batch.packing.vectors import Units
-from planner.cpsat.cover import Alike, CoverModel
-from planner.cpsat.packing import PackingKind, PackingModel
+from planner.cpsat.cover import Alike, CoverModel, PackingKind
 from planner.proof.meter import Meter
 from tests.strategies import relaxed
 
@@ -55,9 +55,26 @@ def test_every_pattern_of_a_node_is_found(
         assert set(found) == expected
 
 
+def _can_be_packed(
+    kinds: list[tuple[int, int, int, int]], nodes: int, free: tuple[int, int], least: dict[int, int]
+) -> bool:
+    """The same asked of a plain model: a number for every kind and node."""
+    cp = cp_model.CpModel()
+    x = [[cp.new_int_var(0, kind[2], "") for _ in range(nodes)] for kind in kinds]
+    for row, kind in zip(x, kinds, strict=True):
+        cp.add(sum(row) <= kind[2])
+    for node, resource in product(range(nodes), range(2)):
+        load = sum(row[node] * kind[resource] for row, kind in zip(x, kinds, strict=True))
+        cp.add(load <= free[resource])
+    for priority, pods in least.items():
+        placed = [number for row, kind in zip(x, kinds, strict=True) if kind[3] == priority for number in row]
+        cp.add(sum(placed) >= pods)
+    return cp_model.CpSolver().solve(cp) == cp_model.OPTIMAL
+
+
 @relaxed
 @given(KINDS, st.integers(1, 3), st.tuples(st.integers(4, 20), st.integers(4, 20)), st.data())
-def test_covers_and_packings_agree(
+def test_covers_decide_as_a_plain_model(
     kinds: list[tuple[int, int, int, int]], nodes: int, free: tuple[int, int], data: st.DataObject
 ) -> None:
     """Whether so many pods of each priority can be packed has one answer, however it is asked."""
@@ -74,15 +91,26 @@ def test_covers_and_packings_agree(
         every[priority] += number
     least = {priority: data.draw(st.integers(0, number)) for priority, number in every.items()}
     all_free = np.repeat(np.array(free)[:, np.newaxis], nodes, axis=1)
-    model = PackingModel(asked, all_free)
-    patterns = PackingPatterns(wanted, Meter.of(60.0)).of(PatternRoom(free, tuple(model.waste(least)), most))
+    smallest = {
+        priority: np.sort(
+            [
+                row
+                for kind, row in zip(kinds, wanted, strict=True)
+                if kind[3] == priority
+                for _ in range(kind[2])
+            ],
+            axis=0,
+        )[:number].sum(axis=0)
+        for priority, number in least.items()
+    }
+    waste = tuple((all_free.sum(axis=1) - sum(smallest.values())).tolist())
+    patterns = PackingPatterns(wanted, Meter.of(60.0)).of(PatternRoom(free, waste, most))
     if patterns is None:
         return
     group = Alike(tuple(range(nodes)), np.array(free), patterns)
     by_cover = CoverModel([group], asked, least).solve(Meter.of(60.0), 10.0)
-    by_nodes = model.place(least, Meter.of(60.0), 10.0)
     assert by_cover is not None
-    assert (by_cover is False) == (by_nodes is False)
+    assert (by_cover is not False) == _can_be_packed(kinds, nodes, free, least)
     if isinstance(by_cover, dict):
         load, placed, used = np.zeros_like(all_free), Counter[int](), Counter[int]()
         for (kind, node), number in by_cover.items():
