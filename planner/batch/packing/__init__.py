@@ -15,9 +15,9 @@ long they take. The figures are those with everything, then those without the st
 (*) Without `climb` and `kept_on_current_node` together, 12 cases with full nodes: 1,075 pods with both, 1,072
 without; 290 moves, 369 without.
 
-Where requests have no common unit, covers do not decide and the exact model is asked. A model of requests alone
-in its place was no better: 42 packings of 16 to 32 pods in odd bytes have 1,066 pods with either, 40 proved with
-the exact model and 39 with the other.
+Where requests have no common unit, covers do not decide and the exact model is asked. A model of requests
+alone in its place was no better: 42 packings of 16 to 32 pods in odd bytes have 1,066 pods with either, 40
+proved with the exact model and 39 with the other.
 
 On large batches, with 4 units of work, on 100 nodes with 1,000 pods (`benchmarks/solve.py`): without `Repack`
 one of 10 batches has 142 pods too many for its ScheduleAnyway constraints, with it none; without `Repair`
