@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from planner.audit.findings import findings_of
 from planner.consolidate.distribution import KindQuotas
-from planner.consolidate.layout import Layout
+from planner.consolidate.layout import SearchTask
 from planner.consolidate.regions import cells, profiles, room_of
-from planner.consolidate.removable import Removable
 from planner.cpsat.kept import COST, MOVES, Demands, Keepable, KeptSolution
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.movable import Movable
@@ -47,20 +46,19 @@ class CostBound:
     moves: int | None = None
 
 
-def cost_bound(
-    trial: TrialCluster, movable: Movable, removable: Removable, before: Layout, meter: Meter
-) -> CostBound:
+def cost_bound(task: SearchTask, meter: Meter) -> CostBound:
     """The bound of the relaxation over kinds; the trial cluster is as it was before."""
+    trial, movable = task.trial, task.movable
     hard = [(found, found.excess()) for found in trial.ledger.constraints if found.hard]
-    load = (trial.state.used / np.maximum(trial.problem.allocatable, 1)).max(axis=0)
+    load = task.filled(trial.problem.nodes.every)
     mark = trial.state.mark()
     for template in movable.templates:
         trial.state.unbind_all(movable.of(template).tolist())
-    kinds = _Kinds(trial, movable, removable, hard)
+    kinds = _Kinds(task, hard)
     if kinds.pairs > effort.BOUND_OF_COST_PAIRS:
         trial.state.rollback(mark)
-        return CostBound(room_bound(trial, movable, removable), complete=False)
-    running = {template: before.counts.row(template) for template in kinds.wanted}
+        return CostBound(room_bound(task), complete=False)
+    running = {template: task.before.counts.row(template) for template in kinds.wanted}
     exact = kinds.model(running)
     quotas: KindQuotas | None = None
     if kinds.pairs > effort.LINEAR_BOUND:
@@ -75,16 +73,16 @@ def cost_bound(
     trial.state.rollback(mark)
     order = [] if best is None else _not_kept(kinds.groups, best, load)
     moves = None if best is None else best.bounds.get(MOVES)
-    return CostBound(removable.fixed_cost + bound, order, not kinds.uneven, quotas, moves)
+    return CostBound(task.removable.fixed_cost + bound, order, not kinds.uneven, quotas, moves)
 
 
-def room_bound(trial: TrialCluster, movable: Movable, removable: Removable) -> int:
+def room_bound(task: SearchTask) -> int:
     """What nodes cost at least that have room for all pods in sum, of the resource of which that is the most.
 
     Nodes with the lowest price for their room are kept first, the last one in part.
     """
-    state, allocatable = trial.state, trial.problem.allocatable
-    pods = state.load_of(np.flatnonzero(movable.weights))
+    state, allocatable, removable = task.trial.state, task.trial.problem.allocatable, task.removable
+    pods = state.load_of(np.flatnonzero(task.movable.weights))
     free = np.maximum(allocatable - state.used + pods, 0)
     needs = pods.sum(axis=1) - free[:, ~removable.mask].sum(axis=1)
     prices = removable.prices[removable.mask]
@@ -113,14 +111,9 @@ def _least_price(room: Ints, prices: Ints, need: int) -> int:
 class _Kinds:
     """A trial cluster without the pods that may move, its nodes as kinds."""
 
-    def __init__(
-        self,
-        trial: TrialCluster,
-        movable: Movable,
-        removable: Removable,
-        hard: Sequence[tuple[TrackedConstraint, int]],
-    ) -> None:
+    def __init__(self, task: SearchTask, hard: Sequence[tuple[TrackedConstraint, int]]) -> None:
         """Constraints of `hard` have no more pods too many than so many."""
+        trial, movable, removable = task.trial, task.movable, task.removable
         problem = trial.problem
         self._trial = trial
         self.wanted = {template: len(movable.of(template)) for template in movable.templates}

@@ -45,7 +45,7 @@ class BulkRemoval(NodeRemoval):
     def _next(self, waiting: Mask) -> Codes:
         """Half of the waiting nodes that may go for the room in sum, those with least room for a price."""
         nodes = np.flatnonzero(waiting)
-        nodes = nodes[np.lexsort((self._filled(nodes), self._room_for_price(nodes)))]
+        nodes = nodes[np.lexsort((self._task.filled(nodes), self._room_for_price(nodes)))]
         used = self._trial.state.used
         free = self._trial.problem.allocatable - used
         left = free[:, ~self.removed].sum(axis=1)[:, np.newaxis] - free[:, nodes].cumsum(axis=1)
@@ -66,15 +66,12 @@ class BulkRemoval(NodeRemoval):
         allowed: Mask = np.ones(len(nodes), np.bool_)
         reserve, most = self._limits.reserve, self._limits.most_moves
         if reserve is not None:
-            lost = self._lost[:, np.newaxis] + reserve.brings[:, nodes].cumsum(axis=1)
-            allowed &= (lost <= reserve.spare[:, np.newaxis]).all(axis=0)
+            spare = reserve.spare - reserve.brings[:, self.removed].sum(axis=1)
+            allowed &= (reserve.brings[:, nodes].cumsum(axis=1) <= spare[:, np.newaxis]).all(axis=0)
         if most is not None:
-            pods = np.array([len(self._movable_on(node)) for node in nodes.tolist()], np.int64)
+            pods = np.array([len(self._task.movable_on(node)) for node in nodes.tolist()], np.int64)
             allowed &= self._moved + pods.cumsum() <= most
         return allowed
-
-    def _movable_on(self, node: int) -> list[int]:
-        return [pod for pod in self._trial.state.pods_on[node] if self._movable[pod]]
 
     def _take_away_all(self, nodes: Codes) -> int:
         """How many of some nodes went: all do but those with pods that find no other node."""
@@ -82,14 +79,13 @@ class BulkRemoval(NodeRemoval):
         state.forget_history()
         mark = state.mark()
         self.removed[nodes] = True
-        on = {node: self._movable_on(node) for node in nodes.tolist()}
+        on = {node: self._task.movable_on(node) for node in nodes.tolist()}
         self._redistribute(on)
         if not self._is_no_worse():
             state.rollback(mark)
             self.removed[nodes] = False
         gone = nodes[self.removed[nodes]]
         self._moved += sum(len(on[node]) for node in gone.tolist())
-        self._lost = self._lost_with(self.removed)
         return len(gone)
 
     def _redistribute(self, on: Mapping[int, Sequence[int]]) -> None:
@@ -199,13 +195,6 @@ class BulkRemoval(NodeRemoval):
         room = room_of(trial, template, {template: wanted})
         nodes = np.flatnonzero(accepted & (room > 0))
         return nodes, np.minimum(room[nodes], 1 if trial.rules(template) else wanted)
-
-    def _gap(self, nodes: Codes) -> NDArray[np.float64]:
-        """How much is free on each of some nodes; more on those that may go."""
-        allocatable = self._trial.problem.allocatable[self._rows][:, nodes]
-        free = (allocatable - self._trial.state.used[self._rows][:, nodes]) / np.maximum(allocatable, 1)
-        gap: NDArray[np.float64] = free.sum(axis=0) + self._detour[nodes]
-        return gap
 
 
 def _smallest(values: NDArray[np.float64], number: int) -> Codes:

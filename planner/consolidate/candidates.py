@@ -42,7 +42,7 @@ def candidates(question: ConsolidationQuestion, catalogue: Catalogue, meter: Met
     if not claimed:
         counts = _likely(question, counts)
     most = Setting.of(question, named(question, counts))
-    bound = cost_bound(most.trial, most.movable, most.removable, most.before, meter)
+    bound = cost_bound(most.task(), meter)
     if not claimed:
         known = most.removable.fixed_cost
         return MachineCandidates(

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
 
 from planner.consolidate.emptying import Emptied, Emptying
 from planner.consolidate.greedy import NodeRemoval
-from planner.consolidate.layout import Layout, Limits, Reserve, read
+from planner.consolidate.layout import Layout, Limits, Reserve
 from planner.consolidate.loss import Losses
 from planner.consolidate.setting import Setting
 from planner.consolidate.site_counts import SiteCounts
 from planner.cpsat.kept import Site
-from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Mask
 from planner.proof import effort
 from planner.proof.meter import Meter
@@ -94,13 +93,13 @@ class CarryingOut:
         for _ in range(effort.EMPTYING_REPAIRS):
             if self.meter.over():
                 break
-            trial, removable = TrialCluster(setting.problem), setting.removable.without(kept)
-            limits = self.limits(setting, most_moves)
-            removal = NodeRemoval(trial, setting.movable, removable, limits, self.meter)
+            task = setting.task(self.limits(setting, most_moves))
+            task = replace(task, removable=setting.removable.without(kept))
+            removal = NodeRemoval(task, self.meter, setting.problem.nodes.none)
             removal.run(np.flatnonzero(best.emptied.removed).tolist())
             if self.meter.over():
                 break
-            found = self.of(setting, read(trial, setting.movable, removal.removed))
+            found = self.of(setting, task.read(removal.removed))
             best = min(best, found, key=lambda one: one.key)
             given_back = found.emptied.given_back.keys()
             if found.setting is not setting or given_back <= kept.keys():

@@ -45,9 +45,11 @@ class Distribution(NodeRemoval):
         wanted, loose = self._loosened(quotas, self._room_to_stay(quotas, members, part_that_stays))
         left = [pod for site in self._by_size(wanted) for pod in self._spread(site, wanted, loose, members)]
         left += [pod for pods in loose.values() for pod in pods]
-        if not self._find_places(self._largest_first(left)):
+        if self._find_places(self._largest_first(left)):
+            self._empty_others()
+        else:
             state.rollback(mark)
-            self.removed, self._lost = before, self._lost_with(before)
+            self.removed = before
 
     def _close(self, quotas: KindQuotas, members: Sequence[Codes]) -> None:
         """Of every kind the nodes go that hold least of what the kind is to hold."""
@@ -67,9 +69,9 @@ class Distribution(NodeRemoval):
         """Unbind all pods but those of the quotas that may stay in some room: what is lacking, and they."""
         state, wanted = self._trial.state, dict(quotas.pods)
         loose: dict[int, list[int]] = {}
-        for template in self._movers.templates:
+        for template in self._movable.templates:
             asked = np.array(self._trial.problem.templates[template].requests)[self._rows]
-            for pod in self._movers.of(template).tolist():
+            for pod in self._movable.of(template).tolist():
                 node = int(state.node_of[pod])
                 site = template, int(quotas.kinds.of[node])
                 if wanted.get(site, 0) and (asked <= room[:, node]).all():

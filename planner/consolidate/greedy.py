@@ -13,46 +13,30 @@ from heapq import heapify, heappop, heapreplace
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.consolidate.layout import Layout, Limits, read, shares
-from planner.consolidate.removable import Removable
+from planner.consolidate.layout import SearchTask, shares
 from planner.moves.constraint_counts import excesses
-from planner.moves.movable import Movable
-from planner.moves.trial_cluster import TrialCluster
-from planner.problem.nodes import Codes, Ints, Mask
+from planner.problem.nodes import Codes, Mask
 from planner.proof.meter import Meter
 
 
 class NodeRemoval:
     """Takes nodes away on a trial cluster, whose state follows."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what a removal is about
-        self,
-        trial: TrialCluster,
-        movable: Movable,
-        removable: Removable,
-        limits: Limits,
-        meter: Meter,
-        removed: Mask | None = None,
-        before: Layout | None = None,
-    ) -> None:
-        """Nodes go as far as the limits allow; those of `removed`, empty ones, are gone to begin with.
-
-        Moves are counted from `before`, else from the state that the trial cluster has now.
-        """
-        self._trial = trial
-        self._removable = removable
+    def __init__(self, task: SearchTask, meter: Meter, removed: Mask) -> None:
+        """Nodes go as far as the limits allow; those of `removed`, empty ones, are gone to begin with."""
+        self._task = task
+        self._trial = task.trial
+        self._removable = task.removable
+        self._limits = task.limits
+        self._before = task.before
+        self._movable = task.movable
         self._meter = meter
-        self._limits = limits
-        self._detour: NDArray[np.float64] = np.zeros(len(removable.mask))
-        self.removed: Mask = trial.problem.nodes.none.copy() if removed is None else removed.copy()
-        self._before = read(trial, movable, self.removed) if before is None else before
-        self._movers = movable
-        self._movable = movable.weights > 0
-        self._dear: NDArray[np.float64] = np.ones(len(removable.mask))
-        self._hard = [found for found in trial.ledger.constraints if found.hard]
+        self.removed: Mask = removed.copy()
+        self._detour: NDArray[np.float64] = np.zeros(len(removed))
+        self._dear: NDArray[np.float64] = np.ones(len(removed))
+        self._hard = [found for found in self._trial.ledger.constraints if found.hard]
         self._most = excesses(self._hard)
-        self._size: NDArray[np.float64] = shares(trial.problem)
-        self._lost = self._lost_with(self.removed)
+        self._size: NDArray[np.float64] = shares(self._trial.problem)
 
     def run(self, order: Iterable[int] = (), *, fixed_first: bool = True) -> None:
         """Try the nodes of an order, then the emptiest one again and again until none goes.
@@ -65,8 +49,7 @@ class NodeRemoval:
             if self._meter.over():
                 return
             self.take_away(node)
-        while self._once_through():
-            pass
+        self._empty_others()
 
     def run_together(self, nodes: Sequence[int], *, scarce_first: bool) -> None:
         """Close nodes all at once, open again those without which a pod has no place, then go on as `run`.
@@ -74,29 +57,28 @@ class NodeRemoval:
         With `scarce_first` pods come first whose template needs most of the nodes that accept it.
         """
         self._detour = np.where(self._removable.mask, 2.0, 0.0)
-        state, mark = self._trial.state, self._trial.state.mark()
-        before = self.removed.copy()
+        mark, before = self._trial.state.mark(), self.removed.copy()
         self.removed[[*nodes]] = True
-        pods = [pod for node in nodes for pod in state.pods_on[node] if self._movable[pod]]
+        pods = [pod for node in nodes for pod in self._task.movable_on(node)]
         for pod in pods:
-            state.unbind(pod)
+            self._trial.state.unbind(pod)
         ordered = self._largest_first(pods)
         if scarce_first:
             scarce = self._scarcity(pods)
             ordered.sort(key=lambda pod: -scarce[self._trial.template(pod)])
-        if not self._find_places(ordered):
-            state.rollback(mark)
-            self.removed, self._lost = before, self._lost_with(before)
+        if self._find_places(ordered):
+            self._empty_others()
+        else:
+            self._trial.state.rollback(mark)
+            self.removed = before
 
     def _find_places(self, pods: Iterable[int]) -> bool:
-        """Whether all of some pods find places, nodes being opened for them; then further nodes go."""
-        placed = all(self._place(pod) or self._place_on_opened(pod) for pod in pods)
-        self._lost = self._lost_with(self.removed)
-        if not (placed and self._is_no_worse() and self._are_few_moves()) or self._lacks_room():
-            return False
-        while self._once_through():
-            pass
-        return True
+        """Whether all of some pods find places that are allowed, nodes being opened for them."""
+        return all(self._place(pod) or self._place_on_opened(pod) for pod in pods) and self._is_allowed()
+
+    def _is_allowed(self) -> bool:
+        """Whether no constraint is worse, few enough pods have moved, and enough room is free."""
+        return self._is_no_worse() and self._are_few_moves() and not self._lacks_room()
 
     def _scarcity(self, pods: Sequence[int]) -> dict[int, float]:
         """For every template how many of its pods come to a node that could accept them, on average."""
@@ -117,51 +99,41 @@ class NodeRemoval:
         trial.state.bind(pod, node)
         return True
 
-    def _lost_with(self, removed: Mask) -> Ints:
-        reserve = self._limits.reserve
-        return np.zeros(1, np.int64) if reserve is None else reserve.brings[:, removed].sum(axis=1)
-
     def _lacks_room(self) -> bool:
         reserve = self._limits.reserve
-        return reserve is not None and bool((self._lost > reserve.spare).any())
+        return reserve is not None and reserve.lacks(self.removed)
 
-    def _once_through(self) -> bool:
-        """Whether any node went; every node is tried, as one that goes changes what the others hold."""
-        return any([self.take_away(node) for node in self._emptiest()])
+    def _empty_others(self) -> None:
+        """Try every node, again and again while any goes: that changes what the others hold."""
+        while any([self.take_away(node) for node in self._emptiest()]):
+            pass
 
     def _emptiest(self) -> Iterator[int]:
         """Every node that may go, the emptiest next, until the work is done; meanwhile nodes only fill."""
         nodes = np.flatnonzero(self._removable.mask & ~self.removed)
-        emptiest = [*zip(self._filled(nodes).tolist(), nodes.tolist(), strict=True)]
+        emptiest = [*zip(self._task.filled(nodes).tolist(), nodes.tolist(), strict=True)]
         heapify(emptiest)
         while emptiest and not self._meter.over():
             before, node = emptiest[0]
-            now = float(self._filled(node))
+            now = float(self._task.filled(node))
             if now > before:
                 heapreplace(emptiest, (now, node))
             else:
                 yield heappop(emptiest)[1]
 
-    def _filled(self, nodes: Codes | int) -> NDArray[np.float64]:
-        """The share of nodes that is requested, of the resource of which it is the largest."""
-        room = np.maximum(self._trial.problem.allocatable[:, nodes], 1)
-        return np.asarray((self._trial.state.used[:, nodes] / room).max(axis=0))
-
     def take_away(self, node: int) -> bool:
         """Whether every pod of a node found another one; else nothing has changed."""
-        reserve = self._limits.reserve
-        lost = self._lost if reserve is None else self._lost + reserve.brings[:, node]
-        if self.removed[node] or (reserve is not None and (lost > reserve.spare).any()):
+        if self.removed[node]:
             return False
-        state, mark = self._trial.state, self._trial.state.mark()
         self.removed[node] = True
-        pods = self._largest_first([pod for pod in state.pods_on[node] if self._movable[pod]])
-        for pod in pods:
-            state.unbind(pod)
-        if all(self._place(pod) for pod in pods) and self._is_no_worse() and self._are_few_moves():
-            self._lost = lost
-            return True
-        state.rollback(mark)
+        if not self._lacks_room():
+            state, mark = self._trial.state, self._trial.state.mark()
+            pods = self._largest_first(self._task.movable_on(node))
+            for pod in pods:
+                state.unbind(pod)
+            if all(self._place(pod) for pod in pods) and self._is_no_worse() and self._are_few_moves():
+                return True
+            state.rollback(mark)
         self.removed[node] = False
         return False
 
@@ -176,11 +148,14 @@ class NodeRemoval:
         open_nodes = np.flatnonzero(trial.open_to(template) & ~self.removed)
         if not open_nodes.size:
             return False
-        allocatable = trial.problem.allocatable[:, open_nodes]
-        free = (allocatable - trial.state.used[:, open_nodes]) / np.maximum(allocatable, 1)
-        gap = free[self._rows].sum(axis=0) + self._detour[open_nodes]
-        trial.state.bind(pod, int(open_nodes[np.argmin(gap)]))
+        trial.state.bind(pod, int(open_nodes[np.argmin(self._gap(open_nodes))]))
         return True
+
+    def _gap(self, nodes: Codes) -> NDArray[np.float64]:
+        """How much is free on each of some nodes; more where a detour leads."""
+        allocatable = self._trial.problem.allocatable[self._rows][:, nodes]
+        free = (allocatable - self._trial.state.used[self._rows][:, nodes]) / np.maximum(allocatable, 1)
+        return np.asarray(free.sum(axis=0) + self._detour[nodes])
 
     @property
     def _rows(self) -> list[int]:
@@ -195,4 +170,4 @@ class NodeRemoval:
         most = self._limits.most_moves
         if most is None:
             return True
-        return read(self._trial, self._movers, self.removed).moves(self._before) <= most
+        return self._task.read(self.removed).moves(self._before) <= most

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.consolidate.removable import goes_with_its_node
+from planner.consolidate.removable import Removable, goes_with_its_node
 from planner.consolidate.site_counts import SiteCounts
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move, TrialCluster
@@ -76,14 +76,33 @@ class Layout:
         return int(before.counts.more_than(self.counts).numbers.sum())
 
 
+@dataclass(frozen=True, slots=True)
+class SearchTask:
+    """What searches are about: a cluster whose state follows, what may move or go, and limits."""
+
+    trial: TrialCluster
+    movable: Movable
+    removable: Removable
+    before: Layout
+    limits: Limits = Limits()
+
+    def read(self, removed: Mask) -> Layout:
+        """The layout of the trial cluster's state without some nodes."""
+        return Layout(_counts(self.trial.problem, self.movable, self.trial.state.node_of), removed.copy())
+
+    def movable_on(self, node: int) -> list[int]:
+        """The pods on a node that may move."""
+        return [pod for pod in self.trial.state.pods_on[node] if self.movable.weights[pod]]
+
+    def filled(self, nodes: Codes | Mask | int) -> NDArray[np.float64]:
+        """The share of nodes that is requested, of the resource of which it is the largest."""
+        room = np.maximum(self.trial.problem.allocatable[:, nodes], 1)
+        return np.asarray((self.trial.state.used[:, nodes] / room).max(axis=0))
+
+
 def first_layout(problem: Problem, movable: Movable) -> Layout:
     """The snapshot's own layout, in which no node goes."""
     return Layout(_counts(problem, movable, problem.node_of), problem.nodes.none.copy())
-
-
-def read(trial: TrialCluster, movable: Movable, removed: Mask) -> Layout:
-    """The layout of a trial cluster's state."""
-    return Layout(_counts(trial.problem, movable, trial.state.node_of), removed.copy())
 
 
 def _counts(problem: Problem, movable: Movable, node_of: Codes) -> SiteCounts:

@@ -23,12 +23,12 @@ from planner.consolidate.layout import Layout, Limits
 from planner.consolidate.loss import Losses
 from planner.consolidate.prices import INSTANCE_TYPE
 from planner.consolidate.removable import NodeChoice
-from planner.consolidate.search import Addable, ConsolidationSearch, FoundLayout
+from planner.consolidate.search import ConsolidationSearch, FoundLayout
 from planner.consolidate.setting import ConsolidationQuestion, Setting
 from planner.documents.consolidation import ConsolidationPlan, FrontierPoint
 from planner.documents.words import are, counted
 from planner.eviction.protections import protections_of, unmodelled
-from planner.moves.trial_cluster import TrialCluster
+from planner.problem.nodes import Codes
 from planner.proof import effort
 from planner.proof.clock import Clock
 from planner.proof.meter import Meter
@@ -104,14 +104,14 @@ class _Consolidation:
         self._alone_modelled = is_modelled(self._alone.trial, self._alone.movable)
         self._modelled = self._alone_modelled
         self._setting = self._alone
-        self._machines: Addable | None = None
+        self._machines: Codes | None = None
         #: What is known of the least cost; it does not depend on how many pods may move.
         self._bound: CostBound | None = None
         if catalogue is not None:
             share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
             found = candidates(question, catalogue, share)
             self._setting = found.setting
-            self._machines = Addable(found.setting.before, found.setting.kinds)
+            self._machines = found.setting.kinds
             self._bound = found.bound
             self._modelled = self._modelled and found.claimed
 
@@ -166,10 +166,7 @@ class _Consolidation:
         return found, best
 
     def _searched(self, limits: Limits, meter: Meter) -> FoundLayout:
-        setting = self._setting
-        trial = TrialCluster(setting.problem)
-        about = trial, setting.movable, setting.removable, limits, meter
-        return ConsolidationSearch(*about, self._machines, self._bound).run()
+        return ConsolidationSearch(self._setting.task(limits), meter, self._machines, self._bound).run()
 
     def _cost(self, layout: Layout) -> Decimal:
         return self._setting.removable.cost(layout.removed) * self._setting.prices.unit

@@ -9,11 +9,9 @@ milliseconds where the solver takes a second.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner.consolidate.greedy import NodeRemoval
-from planner.consolidate.layout import Layout, read
-from planner.problem.nodes import Mask
+from planner.consolidate.layout import Layout
 from planner.proof import effort
 
 
@@ -23,7 +21,7 @@ class Recreation(NodeRemoval):
     def improve(self, least_cost: int) -> Layout:
         """The cheapest layout that was found within the meter's work; the first of them has fewest moves."""
         draw = np.random.default_rng(1)
-        best, layout = self._measure(), read(self._trial, self._movers, self.removed)
+        best, layout = self._measure(), self._task.read(self.removed)
         self._most_cost = best[0]
         while not self._meter.over() and self._cost() > least_cost:
             mark, removed = self._trial.state.mark(), self.removed.copy()
@@ -33,7 +31,7 @@ class Recreation(NodeRemoval):
                 self.removed = removed
             else:
                 if found[0] < best[0]:
-                    layout = read(self._trial, self._movers, self.removed)
+                    layout = self._task.read(self.removed)
                 best = found
                 self._most_cost = best[0]
                 self._trial.state.forget_history()
@@ -49,13 +47,8 @@ class Recreation(NodeRemoval):
     def _measure(self) -> tuple[int, float]:
         """The cost, and how even the loads of the nodes are: the more uneven, the sooner one is empty."""
         kept = self._removable.mask & ~self.removed
-        load = self._load(kept)
+        load = self._task.filled(kept)
         return self._cost(), -float((load * load * self._removable.prices[kept]).sum())
-
-    def _load(self, nodes: Mask) -> NDArray[np.float64]:
-        """The largest share that is taken of each of some nodes."""
-        room = np.maximum(self._trial.problem.allocatable[:, nodes], 1)
-        return np.asarray((self._trial.state.used[:, nodes] / room).max(axis=0, initial=0.0))
 
     def _turn(self, draw: np.random.Generator) -> bool:
         """Whether all pods that were taken off found a place by the rules."""
@@ -71,13 +64,11 @@ class Recreation(NodeRemoval):
         size, template_of = self._size, self._trial.problem.template_of
         ordered = sorted(pods, key=lambda pod: -float(size[template_of[pod]]) * noise[pod])
         self._dear = draw.uniform(0.8, 1.2, len(self.removed))
-        placed = all(self._place(pod) or self._place_on_opened(pod) for pod in ordered)
-        self._lost = self._lost_with(self.removed)
-        return placed and self._is_no_worse() and self._are_few_moves() and not self._lacks_room()
+        return self._find_places(ordered)
 
     def _some_of(self, node: int, part: float, draw: np.random.Generator) -> list[int]:
         """A part of the pods of a node that may move."""
-        pods = [pod for pod in self._trial.state.pods_on[node] if self._movable[pod]]
+        pods = self._task.movable_on(node)
         return [pod for pod, chance in zip(pods, draw.random(len(pods)), strict=True) if chance < part]
 
     def _drawn(self, draw: np.random.Generator) -> list[int]:
@@ -85,7 +76,7 @@ class Recreation(NodeRemoval):
         kept = np.flatnonzero(~self.removed)
         load = np.ones(len(kept))
         may_go = self._removable.mask[kept]
-        load[may_go] = self._load(self._removable.mask & ~self.removed)
+        load[may_go] = self._task.filled(self._removable.mask & ~self.removed)
         chances = draw.random(len(kept)) ** (0.3 + load)
         number = int(draw.integers(2, min(len(kept), effort.RECREATED_NODES) + 1)) if len(kept) > 1 else 1
         return [int(node) for node in kept[np.argsort(-chances)[:number]]]

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.consolidate.layout import Layout, Limits, shares
+from planner.consolidate.layout import Layout, SearchTask, shares
 from planner.consolidate.removable import Removable
 from planner.consolidate.site_counts import SiteCounts
 from planner.constraints import Filter
 from planner.constraints.family import PLENTY
 from planner.cpsat.kept import Demands, Keepable, KeptSolution, Site
 from planner.moves.constraint_counts import TrackedConstraint
-from planner.moves.movable import Movable
 from planner.moves.trial_cluster import TrialCluster
 from planner.problem.node_groups import NodeGroups
 from planner.problem.nodes import Codes, Ints, Mask
@@ -44,16 +43,15 @@ class NodeRegion:
 class NodeRegions:
     """Solves regions of a trial cluster, one after the other; its state follows."""
 
-    def __init__(
-        self, trial: TrialCluster, movable: Movable, removable: Removable, before: Layout, limits: Limits
-    ) -> None:
-        self._trial = trial
-        self._removable = removable
-        self._before = before
-        self._limits = limits
-        self._movable: Mask = movable.weights > 0
-        self._sizes = {t: max(1, int(1000 * size)) for t, size in enumerate(shares(trial.problem).tolist())}
-        hard = [found for found in trial.ledger.constraints if found.hard]
+    def __init__(self, task: SearchTask) -> None:
+        self._task = task
+        self._trial = task.trial
+        self._removable = task.removable
+        self._before = task.before
+        self._limits = task.limits
+        sizes = shares(task.trial.problem).tolist()
+        self._sizes = {template: max(1, int(1000 * size)) for template, size in enumerate(sizes)}
+        hard = [found for found in task.trial.ledger.constraints if found.hard]
         self._hard = [(found, found.excess()) for found in hard]
 
     def solve(self, layout: Layout, region: NodeRegion, meter: Meter) -> tuple[Layout, KeptSolution | None]:
@@ -83,15 +81,9 @@ class NodeRegions:
         return Layout(counts, removed), found
 
     def _take_off(self, nodes: Mask) -> list[int]:
-        state = self._trial.state
-        pods = [
-            pod
-            for node in np.flatnonzero(nodes).tolist()
-            for pod in state.pods_on[node]
-            if self._movable[pod]
-        ]
+        pods = [pod for node in np.flatnonzero(nodes).tolist() for pod in self._task.movable_on(node)]
         for pod in pods:
-            state.unbind(pod)
+            self._trial.state.unbind(pod)
         return pods
 
     def _put(self, pods: Sequence[int], counts: SiteCounts, nodes: Mask) -> None:

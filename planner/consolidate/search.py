@@ -19,14 +19,11 @@ from planner.consolidate.bound import CostBound, cost_bound, room_bound
 from planner.consolidate.bulk_removal import BulkRemoval
 from planner.consolidate.distribution import Distribution, KindQuotas
 from planner.consolidate.greedy import NodeRemoval
-from planner.consolidate.layout import Layout, Limits, first_layout, read, shares
+from planner.consolidate.layout import Layout, SearchTask, shares
 from planner.consolidate.recreation import Recreation
 from planner.consolidate.regions import NodeRegion, NodeRegions
-from planner.consolidate.removable import Removable
 from planner.consolidate.staying import Staying
 from planner.cpsat.kept import COST, LOAD, MOVES
-from planner.moves.movable import Movable
-from planner.moves.trial_cluster import TrialCluster
 from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
 from planner.proof.meter import Meter
@@ -46,38 +43,25 @@ class FoundLayout:
     freer: Layout | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Addable:
-    """Machines of a catalogue among the nodes, removed in `before`; `kinds` is -1 of other nodes."""
-
-    before: Layout
-    kinds: Codes
-
-
 class ConsolidationSearch:
     """Looks for the layout with the least cost, and among those for the fewest moves."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what a search is about
-        self,
-        trial: TrialCluster,
-        movable: Movable,
-        removable: Removable,
-        limits: Limits,
-        meter: Meter,
-        machines: Addable | None = None,
-        bound: CostBound | None = None,
+    def __init__(
+        self, task: SearchTask, meter: Meter, machines: Codes | None = None, bound: CostBound | None = None
     ) -> None:
-        """Nodes go, and `machines` may be added; `bound` is that of the cost, where it is known already."""
-        self._trial = trial
-        self._movable = movable
-        self._removable = removable
-        self._limits = limits
+        """Nodes go, and `machines` may be added: a kind for each, -1 of other nodes.
+
+        `bound` is that of the cost, where it is known already.
+        """
+        self._task = task
+        self._trial = task.trial
+        self._removable = task.removable
         self._meter = meter
         self._machines = machines
         self._bound = bound
-        self.before = first_layout(trial.problem, movable) if machines is None else machines.before
-        self._regions = NodeRegions(trial, movable, removable, self.before, limits)
-        self._sizes = shares(trial.problem)
+        self.before = task.before
+        self._regions = NodeRegions(task)
+        self._sizes = shares(self._trial.problem)
         self._draw = np.random.default_rng(1)
 
     def run(self) -> FoundLayout:
@@ -121,55 +105,53 @@ class ConsolidationSearch:
 
     def _least(self) -> CostBound:
         if self._meter.over():
-            return CostBound(room_bound(self._trial, self._movable, self._removable), complete=False)
+            return CostBound(room_bound(self._task), complete=False)
         share = self._meter.part(self._meter.left() * effort.BOUND_OF_COST_SHARE)
-        return cost_bound(self._trial, self._movable, self._removable, self.before, share)
+        return cost_bound(self._task, share)
 
     def _templates(self) -> Sequence[int]:
-        return [*self._movable.templates]
+        return [*self._task.movable.templates]
 
     def _key(self, layout: Layout) -> tuple[int, int]:
         return self._removable.cost(layout.removed), layout.moves(self.before)
 
     def _emptiest_first(self, *, fixed_first: bool) -> Layout:
         """What autoscalers do."""
-        removal = NodeRemoval(*self._about, self.before.removed)
+        removal = NodeRemoval(self._task, self._meter, self.before.removed)
         return self._tried(removal, lambda: removal.run(fixed_first=fixed_first))
 
     def _in_bulk(self) -> Layout:
-        removal = BulkRemoval(*self._about, self.before.removed)
+        removal = BulkRemoval(self._task, self._meter, self.before.removed)
         return self._tried(removal, removal.run_in_bulk)
 
     def _removal(self, order: Sequence[int], *, fixed_first: bool) -> Layout:
-        removal = NodeRemoval(*self._about)
+        removal = NodeRemoval(self._task, self._meter, self._none)
         return self._tried(removal, lambda: removal.run(order, fixed_first=fixed_first))
 
     def _together(self, nodes: Sequence[int], *, scarce_first: bool) -> Layout:
-        removal = NodeRemoval(*self._about)
+        removal = NodeRemoval(self._task, self._meter, self._none)
         return self._tried(removal, lambda: removal.run_together(nodes, scarce_first=scarce_first))
 
     def _distributed(self, quotas: KindQuotas, part_that_stays: float) -> Layout:
-        removal = Distribution(*self._about)
+        removal = Distribution(self._task, self._meter, self._none)
         return self._tried(removal, lambda: removal.follow(quotas, part_that_stays))
 
     def _tried(self, removal: NodeRemoval, run: Callable[[], None]) -> Layout:
         """What a removal leads to; the trial cluster is as it was before."""
         mark = self._trial.state.mark()
         run()
-        layout = read(self._trial, self._movable, removal.removed)
+        layout = self._task.read(removal.removed)
         self._trial.state.rollback(mark)
         return layout
 
     @property
-    def _about(self) -> tuple[TrialCluster, Movable, Removable, Limits, Meter]:
-        return self._trial, self._movable, self._removable, self._limits, self._meter
+    def _none(self) -> Mask:
+        return self._trial.problem.nodes.none
 
     def _recreated(self, layout: Layout, least_cost: int) -> Layout:
         """A layout improved on the trial cluster, which has it, by placing pods of some nodes anew."""
         share = self._meter.part(self._meter.left() * effort.RECREATION_SHARE)
-        found = Recreation(
-            self._trial, self._movable, self._removable, self._limits, share, layout.removed, self.before
-        ).improve(least_cost)
+        found = Recreation(self._task, share, layout.removed).improve(least_cost)
         self._set(found)
         return found
 
@@ -178,16 +160,14 @@ class ConsolidationSearch:
         self._set(layout)
         # That ends by itself; only the clock may end it before.
         meter = self._meter.step(math.inf)
-        Staying(
-            self._trial, self._movable, self._removable, self._limits, meter, layout.removed, self.before
-        ).bring_back()
-        return read(self._trial, self._movable, layout.removed)
+        Staying(self._task, meter, layout.removed).bring_back()
+        return self._task.read(layout.removed)
 
     def _set(self, layout: Layout) -> None:
         """Bring the trial cluster to a layout."""
         state, problem = self._trial.state, self._trial.problem
         for template in self._templates():
-            pods = self._movable.of(template).tolist()
+            pods = self._task.movable.of(template).tolist()
             state.unbind_all(pods)
             state.bind_all(pods, np.repeat(np.arange(problem.nodes.size), layout.counts.row(template)))
         state.forget_history()
@@ -215,7 +195,7 @@ class ConsolidationSearch:
 
     def _lacks_room(self) -> bool:
         """Whether too little is free before anything changes."""
-        reserve = self._limits.reserve
+        reserve = self._task.limits.reserve
         return reserve is not None and reserve.lacks(self.before.removed)
 
     def _improve(self, best: Layout, least_cost: int) -> Layout:
@@ -274,7 +254,7 @@ class ConsolidationSearch:
         chances = self._draw.random(problem.nodes.size)
         chances[layout.removed] **= 2.0
         if self._machines is not None:
-            chances[self._left_aside(layout, self._machines.kinds)] = -1.0
+            chances[self._left_aside(layout, self._machines)] = -1.0
         chances[target] = 1.0
         nodes = np.argsort(-chances)[: int(size)]
         mask = problem.nodes.none.copy()

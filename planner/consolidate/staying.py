@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from planner.consolidate.greedy import NodeRemoval
-from planner.consolidate.layout import read
 from planner.moves.constraint_counts import excesses, worse
 from planner.problem.nodes import Codes
 from planner.proof import effort
@@ -26,14 +25,14 @@ class Staying(NodeRemoval):
 
     def _away(self) -> Iterator[tuple[int, int]]:
         """Templates and kept nodes where fewer pods of them are than before."""
-        missing = self._before.counts.more_than(read(self._trial, self._movers, self.removed).counts)
+        missing = self._before.counts.more_than(self._task.read(self.removed).counts)
         for template, node, _ in missing.where(~self.removed).sites():
             if not self._meter.over():
                 yield template, node
 
     def _newcomers(self, template: int) -> Codes:
         """The pods of a template on nodes where more of them are than before."""
-        pods = self._movers.of(template)
+        pods = self._movable.of(template)
         nodes = self._trial.state.node_of[pods]
         now = np.bincount(nodes, minlength=len(self.removed))
         found: Codes = pods[(now > self._before.counts.row(template))[nodes]]
@@ -57,7 +56,7 @@ class Staying(NodeRemoval):
 
     def _came_to(self, node: int) -> list[int]:
         """Some pods of a node that were elsewhere before, the largest first."""
-        on = [pod for pod in self._trial.state.pods_on[node] if self._movable[pod]]
+        on = self._task.movable_on(node)
         templates = {self._trial.template(pod) for pod in on}
         came = {pod for template in templates for pod in self._newcomers(template).tolist()}
         return self._largest_first([pod for pod in on if pod in came])[: effort.PODS_BROUGHT_BACK]

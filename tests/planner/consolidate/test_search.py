@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from planner.consolidate.bound import CostBound, cost_bound, is_modelled, room_b
 from planner.consolidate.bulk_removal import BulkRemoval
 from planner.consolidate.distribution import Distribution
 from planner.consolidate.greedy import NodeRemoval
-from planner.consolidate.layout import Layout, Limits, Reserve, first_layout, moves_to, read
+from planner.consolidate.layout import Layout, Limits, Reserve, SearchTask, first_layout, moves_to
 from planner.consolidate.recreation import Recreation
 from planner.consolidate.removable import NodeChoice, Removable
 from planner.consolidate.search import ConsolidationSearch, FoundLayout
@@ -37,18 +39,23 @@ class Tried:
         self.movable = Movable(self.problem, protections_of(cluster), Budgets(self.problem))
         prices = np.array(case.prices, np.int64)
         self.removable = Removable.of(self.problem, self.movable, prices, NodeChoice())
+        self.before = first_layout(self.problem, self.movable)
         self.meter = Meter(work, Clock(60))
+
+    @property
+    def task(self) -> SearchTask:
+        """What searches are about, without limits."""
+        return SearchTask(self.trial, self.movable, self.removable, self.before)
 
     def search(self, most_moves: int | None = None, reserve: int = 0) -> FoundLayout:
         """What is found when so many thousandths of all room stay free."""
         room = Reserve.of(self.problem, self.movable, reserve) if reserve else None
-        limits = Limits(room, most_moves)
-        return ConsolidationSearch(self.trial, self.movable, self.removable, limits, self.meter).run()
+        return ConsolidationSearch(replace(self.task, limits=Limits(room, most_moves)), self.meter).run()
 
-    def check(self, case: Drawn, before: Layout, removal: NodeRemoval) -> Layout:
+    def check(self, case: Drawn, removal: NodeRemoval) -> Layout:
         """The layout that the trial cluster has now: all rules hold, and no pod is on a node that goes."""
-        layout = read(self.trial, self.movable, removal.removed)
-        places = self.places(FoundLayout(before, (), layout, 0, CostBound(0)))
+        layout = self.task.read(removal.removed)
+        places = self.places(FoundLayout(self.before, (), layout, 0, CostBound(0)))
         assert case.holds(places), case
         assert not removal.removed[places].any(), case
         return layout
@@ -74,8 +81,7 @@ def test_the_least_cost_is_that_of_all_placements_tried(seed: int | None) -> Non
     for case in cases(seed, seeds.tries(20), lopsided=True):
         tried, (cost, moves) = Tried(case), case.least()
         assert is_modelled(tried.trial, tried.movable)
-        before = first_layout(tried.problem, tried.movable)
-        bound = cost_bound(tried.trial, tried.movable, tried.removable, before, tried.meter)
+        bound = cost_bound(tried.task, tried.meter)
         assert bound.cost <= cost, case
         found = tried.search()
         assert found.least_cost <= cost <= tried.removable.cost(found.layout.removed), case
@@ -112,18 +118,17 @@ def test_quotas_of_kinds_lead_to_layouts_that_hold_every_pod(
     for case in cases(seed, seeds.tries(12)):
         # Where the bound is below the truth, pods are placed anew until all work is spent.
         tried, (cost, _) = Tried(case, work=1.0), case.least()
-        before = first_layout(tried.problem, tried.movable)
-        bound = cost_bound(tried.trial, tried.movable, tried.removable, before, tried.meter)
+        bound = cost_bound(tried.task, tried.meter)
         assert bound.cost <= cost, case
         found = tried.search()
         assert found.least_cost <= cost <= tried.removable.cost(found.layout.removed), case
         assert case.holds(tried.places(found)), case
         if bound.quotas is not None:
             mark = tried.trial.state.mark()
-            removal = Distribution(tried.trial, tried.movable, tried.removable, Limits(), tried.meter)
+            removal = Distribution(tried.task, tried.meter, tried.before.removed)
             removal.follow(bound.quotas, 0.8)
-            tried.check(case, before, removal)
-            cheaper += tried.removable.cost(removal.removed) < tried.removable.cost(before.removed)
+            tried.check(case, removal)
+            cheaper += tried.removable.cost(removal.removed) < tried.removable.cost(tried.before.removed)
             tried.trial.state.rollback(mark)
     assert cheaper, "no quotas lead anywhere"
 
@@ -138,11 +143,10 @@ def test_many_nodes_taken_away_at_once_leave_every_pod_a_place(
     seed, gone = seeds.fresh() if seed is None else seed, 0
     for case in cases(seed, seeds.tries(12)):
         tried, (cost, _) = Tried(case, work=1.0), case.least()
-        before = first_layout(tried.problem, tried.movable)
         mark = tried.trial.state.mark()
-        removal = BulkRemoval(tried.trial, tried.movable, tried.removable, Limits(), tried.meter)
+        removal = BulkRemoval(tried.task, tried.meter, tried.before.removed)
         removal.run_in_bulk()
-        tried.check(case, before, removal)
+        tried.check(case, removal)
         assert tried.removable.cost(removal.removed) >= cost, case
         gone += int(removal.removed.sum())
         tried.trial.state.rollback(mark)
@@ -155,9 +159,8 @@ def test_the_bound_of_room_is_never_above_the_truth(seed: int | None) -> None:
     seed, any_known = seeds.fresh() if seed is None else seed, False
     for case in cases(seed, seeds.tries(12)):
         tried, (cost, _) = Tried(case), case.least()
-        before = first_layout(tried.problem, tried.movable)
-        least = room_bound(tried.trial, tried.movable, tried.removable)
-        bound = cost_bound(tried.trial, tried.movable, tried.removable, before, tried.meter)
+        least = room_bound(tried.task)
+        bound = cost_bound(tried.task, tried.meter)
         assert least <= bound.cost <= cost, case
         any_known |= least > tried.removable.fixed_cost
     assert any_known, "the bound never says anything"
@@ -169,13 +172,7 @@ def test_the_search_is_never_above_autoscalers(seed: int | None) -> None:
     seed = seeds.fresh() if seed is None else seed
     for case in cases(seed, seeds.tries(12)):
         tried = Tried(case)
-        removal = NodeRemoval(
-            tried.trial,
-            tried.movable,
-            tried.removable,
-            Limits(),
-            tried.meter,
-        )
+        removal = NodeRemoval(tried.task, tried.meter, tried.before.removed)
         mark = tried.trial.state.mark()
         removal.run()
         cost = tried.removable.cost(removal.removed)
@@ -231,16 +228,14 @@ def test_pods_that_need_not_move_come_back(seed: int | None) -> None:
         if saved and number >= seeds.tries(20):
             break
         tried = Tried(case)
-        before, limits = first_layout(tried.problem, tried.movable), Limits()
-        about, meter = (tried.trial, tried.movable, tried.removable, limits), tried.meter.part(0.05)
-        recreation = Recreation(*about, meter, before=before)
+        recreation = Recreation(tried.task, tried.meter.part(0.05), tried.before.removed)
         recreation.improve(0)
-        first = read(tried.trial, tried.movable, recreation.removed)
-        staying = Staying(*about, tried.meter, first.removed, before)
+        first = tried.task.read(recreation.removed)
+        staying = Staying(tried.task, tried.meter, first.removed)
         staying.bring_back()
-        layout = tried.check(case, before, staying)
-        assert layout.moves(before) <= first.moves(before), case
-        saved += first.moves(before) - layout.moves(before)
+        layout = tried.check(case, staying)
+        assert layout.moves(tried.before) <= first.moves(tried.before), case
+        saved += first.moves(tried.before) - layout.moves(tried.before)
     assert saved, "no pod came back"
 
 
@@ -257,13 +252,12 @@ def test_no_pod_comes_back_where_a_constraint_of_others_would_be_worse(changing_
     trial = TrialCluster(problem)
     movable = Movable(problem, protections_of(full), Budgets(problem))
     removable = Removable.of(problem, movable, np.ones(2, np.int64), NodeChoice())
-    before = first_layout(problem, movable)
+    task = SearchTask(trial, movable, removable, first_layout(problem, movable))
     counted, b = problem.pod_index["default/counted"], problem.nodes.index["b"]
     trial.state.unbind(counted)
     if changing_places:
         trial.state.unbind(problem.pod_index["default/x-0"])
         trial.state.bind(problem.pod_index["default/x-0"], problem.nodes.index["a"])
     trial.state.bind(counted, b)
-    meter = Meter(20, Clock(60))
-    Staying(trial, movable, removable, Limits(), meter, problem.nodes.none, before).bring_back()
+    Staying(task, Meter(20, Clock(60)), problem.nodes.none).bring_back()
     assert trial.state.node_of[counted] == b
