@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -72,24 +72,6 @@ class Emptied:
             raise InternalError(f"a plan did not hold when it was played through: {failure}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """Nodes to empty and the planned moves; nodes that are cordoned, and those that are kept after all."""
-
-    moves: Sequence[Move]
-    removed: Mask
-    cordoned: Mask
-    given_back: Mapping[int, StayingNode]
-
-
-@dataclass(frozen=True, slots=True)
-class _Sequence:
-    """Moves one after the other, and the nodes that are not empty then."""
-
-    left: Sequence[int]
-    moves: Sequence[CertainMove]
-
-
 class Emptying:
     """Plans the waves of layouts of a cluster."""
 
@@ -117,7 +99,6 @@ class Emptying:
         self._pins = pins
         self._reserve = reserve
         self._losses = losses
-        self._reasons: dict[int, StayingNode] = {}
         self._hard = _excess_of_each(trial.ledger)
         self._findings = sum(1 for _ in findings_of(self._problem, trial.state))
 
@@ -126,23 +107,12 @@ class Emptying:
 
         Pods of kept nodes move, too.
         """
-        self._reasons.clear()
-        best = self._without_moves(layout)
-        best = self._of(layout, best, cost)
-        kept = np.flatnonzero(layout.removed & ~best.removed).tolist()
-        return replace(best, given_back={node: self._reasons.get(node, StayingNode(UNSAFE)) for node in kept})
-
-    def _of(self, layout: Layout, best: Emptied, cost: Callable[[Mask], int]) -> Emptied:
-        removed, cordoned = layout.removed.copy(), layout.removed.copy()
-        given_back = dict[int, StayingNode]()
+        best, removed = self._without_moves(layout), layout.removed.copy()
+        planned = moves_to(self._problem, self._movable, self._before, layout)
+        reasons = dict[int, StayingNode]()
         for _ in range(effort.EMPTYING_ROUNDS):
-            moves = [
-                move
-                for move in moves_to(self._problem, self._movable, self._before, layout)
-                if removed[move.source] or not layout.removed[move.source]
-            ]
-            attempt = _Attempt(moves, removed, cordoned, given_back)
-            found = self._planned(attempt)
+            stays = layout.removed & ~removed
+            found = self._planned([move for move in planned if not stays[move.source]], removed)
             worse = self._why_worse(found)
             if not worse:
                 best = min(best, found, key=lambda one: (cost(one.removed), one.moves))
@@ -150,10 +120,9 @@ class Emptying:
             if not kept or self._meter.over():
                 break
             removed[[*kept]] = False
-            cordoned[[*kept]] = False
-            given_back |= kept
-            self._reasons |= kept
-        return best
+            reasons |= kept
+        given_back = np.flatnonzero(layout.removed & ~best.removed).tolist()
+        return replace(best, given_back={node: reasons.get(node, StayingNode(UNSAFE)) for node in given_back})
 
     def _without_moves(self, layout: Layout) -> Emptied:
         """The nodes of a layout that are empty from the beginning."""
@@ -168,38 +137,42 @@ class Emptying:
         if not nodes.any():
             return self._trial
         _let_go()
-        changed = cordoned(self._problem.cluster, self._names(nodes))
+        changed = cordon(self._problem.cluster, *self._names(nodes))
         return TrialCluster(self._problem.varied(self._problem.node_of, changed.nodes))
 
-    def _planned(self, attempt: _Attempt) -> Emptied:
-        """Waves of moves that hold wherever replacements land, and the nodes that they empty."""
-        removed, cordoned = attempt.removed, attempt.cordoned
-        trial = self._cordoned(cordoned)
+    def _planned(self, planned: Sequence[Move], removed: Mask) -> Emptied:
+        """Waves that hold wherever replacements land, and which of the nodes they empty."""
+        trial = self._cordoned(removed)
         pods: dict[int, list[int]] = {node: [] for node in np.flatnonzero(removed).tolist()}
         for pod in np.flatnonzero(self._movable.weights).tolist():
             if int(self._problem.node_of[pod]) in pods:
                 pods[int(self._problem.node_of[pod])].append(pod)
-        found = self._sequence(trial, attempt, pods)
+        left, moves = self._sequence(trial, planned, removed, pods)
         empty = removed.copy()
-        empty[found.left] = False
+        empty[left] = False
         # What comes after the last eviction from a node that goes empties nothing.
-        sources = [one.landing.move.source for one in found.moves]
+        sources = [one.landing.move.source for one in moves]
         needed = max((n for n, source in enumerate(sources, 1) if empty[source]), default=0)
-        moves = found.moves[:needed]
-        waves = EmptyingOrder(trial, Budgets(trial.problem)).of(moves)
-        back = {**attempt.given_back, **{node: StayingNode(UNSAFE) for node in found.left}}
-        meanwhile = cordoned & ~empty if waves else self._problem.nodes.none
-        return Emptied(trial, empty, waves, back, meanwhile)
+        waves = EmptyingOrder(trial, Budgets(trial.problem)).of(moves[:needed])
+        meanwhile = removed & ~empty if waves else self._problem.nodes.none
+        return Emptied(trial, empty, waves, meanwhile=meanwhile)
 
     def _sequence(
-        self, trial: TrialCluster, attempt: _Attempt, pods: Mapping[int, Sequence[int]]
-    ) -> _Sequence:
-        """Nodes emptied as planned, pods of kept nodes first, and what is left then one after the other."""
-        others = [(m.pod, m.source) for m in attempt.moves if not attempt.removed[m.source]]
+        self,
+        trial: TrialCluster,
+        planned: Sequence[Move],
+        removed: Mask,
+        pods: Mapping[int, Sequence[int]],
+    ) -> tuple[list[int], Sequence[CertainMove]]:
+        """The nodes that are not empty after certain moves, and these moves.
+
+        They are as planned, pods of kept nodes first; what is left then leaves one node after the other.
+        """
+        others = [(move.pod, move.source) for move in planned if not removed[move.source]]
         leaving = [(pod, node) for node, several in pods.items() for pod in several]
         timeline = EvictionTimeline.of_all(trial, [pod for pod, _ in (*leaving, *others)])
-        policy = self._policy(trial, int(np.count_nonzero(~attempt.cordoned)))
-        sequence = CertainMoves(timeline, policy, attempt.moves, attempt.cordoned, self._meter.over)
+        policy = self._policy(trial, int(np.count_nonzero(~removed)))
+        sequence = CertainMoves(timeline, policy, planned, removed, self._meter.over)
         left = leaving
         if policy.pinnable:
             left = sequence.follow([*others, *leaving])
@@ -209,7 +182,7 @@ class Emptying:
         stuck = {node: [pod for pod in several if pod in waiting] for node, several in pods.items()}
         # Where all pods have left, nothing remains to be done, whatever the clock says.
         stuck = {node: several for node, several in stuck.items() if several}
-        return _Sequence(sequence.run(stuck, self._order(stuck)), sequence.moves)
+        return sequence.run(stuck, self._order(stuck)), sequence.moves
 
     def _policy(self, trial: TrialCluster, kept: int) -> PinPolicy:
         """What leads replacements: pins, or cordons where few enough nodes are kept."""
@@ -311,11 +284,6 @@ def lost_domains(trial: TrialCluster, removed: Mask) -> list[tuple[str, str]]:
         for code, value in enumerate(column.values)
         if not (column.present & ~removed)[column.codes == code].any()
     ]
-
-
-def cordoned(cluster: Cluster, names: Collection[str]) -> Cluster:
-    """The cluster with some nodes cordoned."""
-    return cordon(cluster, *names)
 
 
 def moved(cluster: Cluster, places: Mapping[str, str]) -> Cluster:

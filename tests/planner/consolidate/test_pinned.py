@@ -98,14 +98,12 @@ def test_a_budget_holds_in_every_wave() -> None:
 
 def test_many_nodes_are_cordoned_at_once_as_one_by_one() -> None:
     """The copy with several cordons is the one that single cordons lead to."""
-    from planner.consolidate.emptying import cordoned
-
     found = cluster(*(node(f"n{number}") for number in range(5)))
     names = ["n3", "n1"]
     expected = found
     for name in names:
         expected = cordon(expected, name)
-    assert Problem(cordoned(found, names)).cluster == Problem(expected).cluster
+    assert Problem(cordon(found, *names)).cluster == Problem(expected).cluster
 
 
 def test_a_layout_is_carried_out_when_the_time_is_over() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from models import Cluster, InputError
 from planner import consolidate, simulate
-from planner.consolidate.emptying import cordoned, deleted
+from planner.consolidate.emptying import deleted
 from planner.consolidate.removable import NodeChoice
 from planner.documents.consolidation import ConsolidationPlan
 from planner.documents.move_plan import MoveStep, OnNodes
@@ -59,7 +59,7 @@ def carried_out(found: Cluster, plan: ConsolidationPlan, seed: int) -> Cluster:
 
 def moved(found: Cluster, step: MoveStep, seed: int) -> Cluster:
     """The cluster with a pod evicted, and made again on the node that kube-scheduler takes."""
-    waiting = cordoned(on_node(found, step.pod, ""), step.cordon)
+    waiting = cordon(on_node(found, step.pod, ""), *step.cordon)
     (decision,) = simulate(waiting, preemption=False, seed=seed).decisions
     assert decision.node is not None, step
     if isinstance(step.lands, OnNodes):
