@@ -82,13 +82,9 @@ class SiteCounts:
             np.concatenate((self.numbers, other.numbers)),
         )
 
-    def minus(self, other: SiteCounts) -> SiteCounts:
-        """How many more there are than in another table, or fewer."""
-        return self.plus(SiteCounts(other.size, other.keys, -other.numbers))
-
     def more_than(self, other: SiteCounts) -> SiteCounts:
         """The pairs of which there are more than in another table, and how many more."""
-        change = self.minus(other)
+        change = self.plus(SiteCounts(other.size, other.keys, -other.numbers))
         more = change.numbers > 0
         return SiteCounts(self.size, change.keys[more], change.numbers[more])
 
