@@ -21,20 +21,14 @@ from planner.moves.trial_cluster import EvictionTimeline, Phase, TrialCluster
 from planner.problem.nodes import Mask
 
 
-class WaveCordons:
-    """Says which nodes waves of a cluster cordon."""
-
-    def __init__(self, trial: TrialCluster) -> None:
-        self._trial = trial
-
-    def of(self, waves: Sequence[Sequence[CertainMove]]) -> list[list[Landing]]:
-        """The landings of all waves with their cordons; where no node needs one, filters are enough."""
-        if not any(one.others_cordoned for wave in waves for one in wave):
-            return [[one.landing for one in wave] for wave in waves]
-        pods = [one.landing.move.pod for wave in waves for one in wave]
-        timeline = EvictionTimeline.of_all(self._trial, pods)
-        alone = SingleLandings(timeline, NO_PINS, while_away=False)
-        return [_landings(timeline, alone, wave) for wave in waves]
+def with_cordons(trial: TrialCluster, waves: Sequence[Sequence[CertainMove]]) -> list[list[Landing]]:
+    """The landings of all waves with their cordons; where no node needs one, filters are enough."""
+    if not any(one.others_cordoned for wave in waves for one in wave):
+        return [[one.landing for one in wave] for wave in waves]
+    pods = [one.landing.move.pod for wave in waves for one in wave]
+    timeline = EvictionTimeline.of_all(trial, pods)
+    alone = SingleLandings(timeline, NO_PINS, while_away=False)
+    return [_landings(timeline, alone, wave) for wave in waves]
 
 
 def _landings(
@@ -44,13 +38,13 @@ def _landings(
     one = wave[0]
     landing = alone.of(one.landing.move) if len(wave) == 1 and one.others_cordoned else None
     if landing is None:
-        return _with_cordons(timeline, wave)
+        return _cordoned(timeline, wave)
     timeline.put(landing.move, Phase.LANDED)
     timeline.trial.state.forget_history()
     return [landing]
 
 
-def _with_cordons(timeline: EvictionTimeline, wave: Sequence[CertainMove]) -> list[Landing]:
+def _cordoned(timeline: EvictionTimeline, wave: Sequence[CertainMove]) -> list[Landing]:
     moves = [one.landing.move for one in wave]
     timeline.put_all(moves, Phase.GONE)
     wrong = [_others_open(timeline, one.landing) if one.others_cordoned else None for one in wave]

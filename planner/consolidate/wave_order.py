@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from planner.consolidate.certain_moves import CertainMove
-from planner.consolidate.wave_cordons import WaveCordons
+from planner.consolidate.wave_cordons import with_cordons
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.eviction.budgets import Budgets
 from planner.landing.landing import Landing
@@ -54,7 +54,7 @@ class EmptyingOrder:
             last[group] = number + 1
             left[move.source] = max(left.get(move.source, 0), number + 1)
             first = number + 1 if one.alone else first
-        return WaveCordons(self._trial).of([wave.moves for wave in waves])
+        return with_cordons(self._trial, [wave.moves for wave in waves])
 
     def _share(self, one: CertainMove, wave: _Wave) -> bool:
         """Whether no move of a wave comes to a node that is cordoned for another one."""
