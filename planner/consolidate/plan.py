@@ -65,20 +65,22 @@ def consolidate(  # noqa: PLR0913 - the options of the command
     if catalogue is not None:
         read = Catalogue.of(cluster, catalogue, price_label)
         question = replace(question, prices=read.prices if prices is None else prices)
-    limits = _Limits(thousandths, _least(max_moves, protections_of(cluster).most), survive, time_limit)
+    most_moves = _least(max_moves, protections_of(cluster).most)
+    limits = _Limits(thousandths, most_moves, survive, pins, time_limit)
     clock = Clock(time_limit * effort.CONSOLIDATION_SEARCH, stop_event)
     asked = _Consolidation(question, read, limits, clock)
     with old_left_alone():
-        return asked.plan(pins=pins, curve=curve)
+        return asked.plan(curve=curve)
 
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """Thousandths of the kept nodes' room that stay free, the most moves, a key, and the time limit."""
+    """Thousandths of the kept nodes' room that stay free, the most moves, a key, pins, and the time limit."""
 
     thousandths: int
     max_moves: int | None
     survive: str | None
+    pins: bool
     seconds: float
 
 
@@ -115,10 +117,10 @@ class _Consolidation:
             self._bound = found.bound
             self._modelled = self._modelled and found.claimed
 
-    def plan(self, *, pins: bool, curve: bool) -> ConsolidationPlan:
+    def plan(self, *, curve: bool) -> ConsolidationPlan:
         """The best plan that was found, and what is known about others."""
-        layout, best = self._best(self._limits.max_moves, self._meter, pins=pins)
-        frontier = [*_frontier(self._dearer(layout, best, pins=pins))] if curve else []
+        layout, best = self._best(self._limits.max_moves, self._meter)
+        frontier = [*_frontier(self._dearer(layout, best))] if curve else []
         return document(
             best.setting,
             layout,
@@ -127,21 +129,21 @@ class _Consolidation:
             frontier=frontier,
             max_moves=self._limits.max_moves,
             survive=self._limits.survive,
-            notes=(*self._notes(), *self._with_pins(layout, best, pins=pins)),
+            notes=(*self._notes(), *self._with_pins(layout, best)),
         ).cut_while(self._meter.cut or self._wave_meter.cut)
 
-    def _best(self, max_moves: int | None, meter: Meter, *, pins: bool) -> tuple[FoundLayout, CarriedOut]:
+    def _best(self, max_moves: int | None, meter: Meter) -> tuple[FoundLayout, CarriedOut]:
         """The cheapest plan; with more and more to spare where a lost domain would leave pods without a node.
 
         The bound is that of the first search, in which nothing is to spare.
         """
         share = meter if self._losses is None else meter.part(meter.left() * effort.SURVIVAL_FIRST_SHARE)
-        layout, best = self._cheapest(self._carrying(pins=pins), max_moves, share)
+        layout, best = self._cheapest(self._carrying(), max_moves, share)
         for to_spare in effort.SURVIVAL_TO_SPARE if self._losses is not None else ():
             if UNSURVIVED not in {kept.reason for kept in best.emptied.given_back.values()}:
                 break
             share = meter.part(meter.left() / 2)
-            found = self._cheapest(self._carrying(pins=pins, to_spare=to_spare), max_moves, share)[1]
+            found = self._cheapest(self._carrying(to_spare=to_spare), max_moves, share)[1]
             best = min(best, found, key=lambda one: one.key)
         return layout, best
 
@@ -171,30 +173,31 @@ class _Consolidation:
     def _cost(self, layout: Layout) -> Decimal:
         return self._setting.removable.cost(layout.removed) * self._setting.prices.unit
 
-    def _carrying(self, *, pins: bool, to_spare: int = 0) -> CarryingOut:
+    def _carrying(self, *, pins: bool = False, to_spare: int = 0) -> CarryingOut:
+        pins = pins or self._limits.pins
         return CarryingOut(pins, self._limits.thousandths, self._wave_meter, self._losses, to_spare)
 
-    def _dearer(self, layout: FoundLayout, best: CarriedOut, *, pins: bool) -> Iterator[CarriedOut]:
+    def _dearer(self, layout: FoundLayout, best: CarriedOut) -> Iterator[CarriedOut]:
         """The best plan, and others with fewer moves: what removals alone lead to, and what few moves do."""
         yield best
         moves = best.emptied.moves
         for removal in layout.removals:
             if removal.moves(layout.before) < moves:
-                found = self._carrying(pins=pins).of(self._setting, removal)
+                found = self._carrying().of(self._setting, removal)
                 found.emptied.check()
                 yield found
         for most in sorted(
             {moves * part // effort.FRONTIER_POINTS for part in range(effort.FRONTIER_POINTS)}
         ):
             step = Meter(self._work * effort.FRONTIER_SHARE, self._clock)
-            yield self._best(most, step, pins=pins)[1]
+            yield self._best(most, step)[1]
             if self._clock.over():
                 break
 
-    def _with_pins(self, layout: FoundLayout, best: CarriedOut, *, pins: bool) -> Iterator[str]:
+    def _with_pins(self, layout: FoundLayout, best: CarriedOut) -> Iterator[str]:
         """What pins would add where evictions alone do not lead to the cheapest set that has room for all."""
         cost = self._cost(layout.layout)
-        if pins or cost >= best.cost:
+        if self._limits.pins or cost >= best.cost:
             return
         further = int((layout.layout.removed & ~self._setting.added).sum()) - _nodes(best)
         nodes = "1 more node could go" if further == 1 else f"{further} more nodes could go"
