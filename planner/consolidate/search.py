@@ -63,41 +63,49 @@ class ConsolidationSearch:
         self._regions = NodeRegions(task)
         self._sizes = shares(self._trial.problem)
         self._draw = np.random.default_rng(1)
+        #: Pairs of a template and a node.
+        self._pairs = len(self._templates()) * self._trial.problem.nodes.size
+        self._is_large = self._pairs > effort.REMOVALS_AT_MOST
 
     def run(self) -> FoundLayout:
         """The cheapest layout."""
-        pairs = len(self._templates()) * self._trial.problem.nodes.size
-        is_large = pairs > effort.REMOVALS_AT_MOST
-        tries = [] if is_large else [self._emptiest_first(fixed_first=first) for first in (True, False)]
-        if pairs > effort.BULK_FIRST:
+        removals, bound = self._removals()
+        first = removals[0]
+        if self._is_large and self._meter.over():
+            return FoundLayout(self.before, removals, first, bound.cost, bound)
+        self._set(first)
+        if self._pairs <= effort.KEPT_AT_ONCE:
+            return self._whole(removals, bound)
+        if not self._follows(bound):
+            return self._by_regions(removals, bound)
+        layout = first if self._is_large else self._recreated(first, bound.cost)
+        return FoundLayout(self.before, removals, layout, bound.cost, bound)
+
+    def _removals(self) -> tuple[Sequence[Layout], CostBound]:
+        """What nodes taken away in different orders lead to, the cheapest first, and the bound."""
+        tries = [] if self._is_large else [self._emptiest_first(fixed_first=one) for one in (True, False)]
+        if self._pairs > effort.BULK_FIRST:
             tries.append(self._in_bulk())
         bound = self._least() if self._bound is None else self._bound
         if bound.quotas is not None:
-            parts = effort.PARTS_THAT_STAY[:1] if is_large else effort.PARTS_THAT_STAY
+            parts = effort.PARTS_THAT_STAY[:1] if self._is_large else effort.PARTS_THAT_STAY
             tries += [self._distributed(bound.quotas, part) for part in parts]
-        # Where there are quotas and no machines, waves need the time more.
-        quotas = bound.quotas if self._machines is None else None
-        if quotas is None and not is_large:
-            tries += [self._removal([*bound.order], fixed_first=first) for first in (True, False)]
-            tries += [self._together(bound.order, scarce_first=first) for first in (True, False)]
-        if is_large and pairs <= effort.BULK_FIRST and not self._is_near(bound, tries):
+        if not self._follows(bound) and not self._is_large:
+            tries += [self._together(bound.order, scarce_first=one) for one in (True, False)]
+        if self._is_large and self._pairs <= effort.BULK_FIRST and not self._is_near(bound, tries):
             tries.append(self._in_bulk())
-        removals = sorted(tries, key=self._key)
-        first, least_cost = removals[0], bound.cost
-        if is_large and self._meter.over():
-            return FoundLayout(self.before, removals, first, least_cost, bound)
-        self._set(first)
-        if pairs <= effort.KEPT_AT_ONCE:
-            return self._whole(removals, bound)
-        layout = first
-        if quotas is None or not is_large:
-            layout = self._recreated(first, least_cost)
-        if quotas is None:
-            layout = self._improve(layout, least_cost)
-            removals = sorted(map(self._with_fewer_moves, removals), key=self._key)
-            fewer = min((*removals, self._with_fewer_moves(layout)), key=self._key)
-            return FoundLayout(self.before, removals, fewer, least_cost, bound, freer=layout)
-        return FoundLayout(self.before, removals, layout, least_cost, bound)
+        return sorted(tries, key=self._key), bound
+
+    def _follows(self, bound: CostBound) -> bool:
+        """Whether quotas lead to the layout: the waves need the time more that regions would take."""
+        return bound.quotas is not None and self._machines is None
+
+    def _by_regions(self, removals: Sequence[Layout], bound: CostBound) -> FoundLayout:
+        """The cheapest layout after regions were solved; of those of its cost the one with fewest moves."""
+        layout = self._improve(self._recreated(removals[0], bound.cost), bound.cost)
+        removals = sorted(map(self._with_fewer_moves, removals), key=self._key)
+        fewer = min((*removals, self._with_fewer_moves(layout)), key=self._key)
+        return FoundLayout(self.before, removals, fewer, bound.cost, bound, freer=layout)
 
     def _is_near(self, bound: CostBound, layouts: Sequence[Layout]) -> bool:
         """Whether a layout is so cheap that taking nodes away does not pay."""
@@ -123,10 +131,6 @@ class ConsolidationSearch:
     def _in_bulk(self) -> Layout:
         removal = BulkRemoval(self._task, self._meter, self.before.removed)
         return self._tried(removal, removal.run_in_bulk)
-
-    def _removal(self, order: Sequence[int], *, fixed_first: bool) -> Layout:
-        removal = NodeRemoval(self._task, self._meter, self._none)
-        return self._tried(removal, lambda: removal.run(order, fixed_first=fixed_first))
 
     def _together(self, nodes: Sequence[int], *, scarce_first: bool) -> Layout:
         removal = NodeRemoval(self._task, self._meter, self._none)
