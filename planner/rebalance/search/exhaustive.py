@@ -116,20 +116,15 @@ class Placements:
         """The positions in a placement at which pods are counted."""
         return (place for place in range(len(self._now)) if placement[place])
 
-    def steps(
-        self, placement: Placement, place: int, *, loose: bool = False
-    ) -> Iterator[tuple[PlacementStep, Placement]]:
-        """Every single move of a pod counted at position `place`, and the placement it leads to.
-
-        With `loose` a move may make a constraint worse for as long as its pod is away.
-        """
+    def steps(self, placement: Placement, place: int) -> Iterator[tuple[PlacementStep, Placement]]:
+        """Every single move of a pod counted at position `place`, and the placement it leads to."""
         before = self.judged(placement).hard
         kind, source = divmod(place, self._nodes)
         gone = self._evicted(placement, place)
         if gone is None:
             return
         hole = self._hole(gone[: len(self._now)], kind)
-        if source in hole.lonely or (not loose and _is_worse(hole.hard, before)):
+        if source in hole.lonely or _is_worse(hole.hard, before):
             return
         for target in hole.open_to:
             if target != source:
@@ -232,17 +227,10 @@ class TriedOut:
 
     def improve(self, best: Found) -> Found:
         """The best moves that were found."""
-        search = Exhaustive(self._placements, self._evaluator, best[1])
-        if search.run(self._meter):
-            self._prove(search.values)
-        return best if search.moves is None else (search.moves, search.values)
-
-    def _prove(self, best: Values) -> None:
-        """Claim bounds that include moves which make a constraint worse only while a pod is away."""
-        it = self._evaluator
-        search = Exhaustive(self._placements, it, best, loose=True)
+        it, search = self._evaluator, Exhaustive(self._placements, self._evaluator, best[1])
         if search.run(self._meter):
             it.learn(chained(it.stages, search.values, "trying out all moves", Assumption.NOTHING_WORSE))
+        return best if search.moves is None else (search.moves, search.values)
 
 
 class Exhaustive:
@@ -251,11 +239,8 @@ class Exhaustive:
     `values` are the best so far: those of known moves until better ones are found.
     """
 
-    def __init__(
-        self, placements: Placements, evaluator: Evaluator, known: Values, *, loose: bool = False
-    ) -> None:
-        """With `loose` a move may make a constraint worse for as long as its pod is away."""
-        self._placements, self._evaluator, self._loose = placements, evaluator, loose
+    def __init__(self, placements: Placements, evaluator: Evaluator, known: Values) -> None:
+        self._placements, self._evaluator = placements, evaluator
         self.values = known
         before_moves = evaluator.stages[: evaluator.stages.index("moves")]
         self._excess_stages, floor = before_moves, evaluator.floor
@@ -297,7 +282,7 @@ class Exhaustive:
                 if meter.over():
                     return None
                 looked_at = self._placements.looked_at
-                for step, after in self._placements.steps(placement, place, loose=self._loose):
+                for step, after in self._placements.steps(placement, place):
                     weight = so_far + self._placements.kinds[step.kind].weight
                     known = after in self._ways or after == start
                     if after in found:
