@@ -326,10 +326,6 @@ class EvictionTimeline:
         self.trial = TrialCluster(self.problem, part)
         self._double = {pod: len(problem.pods) + number for number, pod in enumerate(pods)}
 
-    def double(self, move: Move) -> int:
-        """The double of the pod that moves."""
-        return self._double[move.pod]
-
     def put(self, move: Move, phase: Phase) -> None:
         """Set the phase of a move, whichever it was in."""
         state = self.trial.state

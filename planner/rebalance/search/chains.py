@@ -33,8 +33,6 @@ class AlternativeNodes:
     def __init__(self, trial: TrialCluster) -> None:
         self._trial = trial
         self._open: ArrayCache[Mask] = ArrayCache(trial.problem.nodes.size)
-        self._roomy: dict[bytes, Mask] = {}
-        self._version = -1
 
     def open_to(self, pod: int) -> Mask:
         """The nodes that all filters but the one for room accept once the pod has left its own node."""
@@ -56,14 +54,8 @@ class AlternativeNodes:
 
     def roomy(self, template: int) -> Mask:
         """The nodes with room for a pod of a template now."""
-        if self._version != self._trial.state.version:
-            self._roomy.clear()
-            self._version = self._trial.state.version
-        key = self._trial.wanted[template].tobytes()
-        found = self._roomy.get(key)
-        if found is None:
-            self._roomy[key] = found = np.all(self.spare(template, self._trial.free()) >= 0, axis=0)
-        return found
+        mask: Mask = np.all(self.spare(template, self._trial.free()) >= 0, axis=0)
+        return mask
 
     def gaps(self) -> tuple[Codes, Mask]:
         """The nodes that may have room for a pod of some template, and per template which of them have."""

@@ -150,10 +150,6 @@ class Evaluator:
         """The smaller, the better."""
         return tuple(values[name] for name in self.stages)
 
-    def left(self, moves: Sequence[Move]) -> int | None:
-        """How many more moves there may be."""
-        return None if self.most is None else self.most - len(moves)
-
     def limits(self, moves: Iterable[Move] = ()) -> EvictionLimits:
         """The limits on evictions after some moves."""
         found = EvictionLimits(self.trial, self.movable, self.protections)

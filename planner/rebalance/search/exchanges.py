@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from planner.cpsat.traffic import Exchange, Exchanged, Traffic
 from planner.moves.constraint_counts import TrackedConstraint, fewest_moves
 from planner.moves.movable import Movable
 from planner.moves.trial_cluster import Move
-from planner.problem.nodes import Codes, Ints, Mask
+from planner.problem.nodes import Codes, Mask
 from planner.proof import effort
 from planner.rebalance.search.evaluation import Evaluator
 
@@ -30,33 +31,26 @@ class _Workload:
     constraint: TrackedConstraint
     moves: int
     minimum: int
+    open_to: Mask
 
     @property
-    def counts(self) -> Ints:
-        """The pods of every domain."""
-        return self.constraint.rule.counts.sums()
+    def codes(self) -> Codes:
+        """The domain of every node."""
+        return self.constraint.rule.column.codes
 
-    def out(self, domain: int) -> Traffic:
-        """The pods that leave a domain."""
-        pods = int(self.counts[domain])
-        most = self.minimum + self.constraint.max_skew
-        return Traffic(max(pods - most, 0), max(pods - self.minimum, 0))
-
-    def into(self, domain: int) -> Traffic:
-        """The pods that come to a domain."""
-        pods = int(self.counts[domain])
-        most = self.minimum + self.constraint.max_skew
-        return Traffic(max(self.minimum - pods, 0), max(most - pods, 0))
+    def traffic(self) -> Iterator[tuple[int, Traffic, Traffic]]:
+        """Every domain with the pods that leave it, and those that come to it."""
+        counts, most = self.constraint.rule.counts, self.minimum + self.constraint.max_skew
+        for domain in np.flatnonzero(counts.domains).tolist():
+            pods = int(counts.sums()[domain])
+            out = Traffic(max(pods - most, 0), max(pods - self.minimum, 0))
+            yield domain, out, Traffic(max(self.minimum - pods, 0), max(most - pods, 0))
 
 
-@dataclass(slots=True)
-class _ExchangeKind:
-    """Templates that ask for the same and may go to the same nodes."""
-
-    codes: Codes
-    open_to: Mask
-    wants: Ints
-    workloads: list[_Workload] = field(default_factory=list)
+#: Workloads whose pods ask for the same and may go to the same nodes.
+_Kind = list[_Workload]
+#: By template and domain.
+_Flows = dict[tuple[int, int], Traffic]
 
 
 class Exchanges:
@@ -95,83 +89,69 @@ class Exchanges:
             counts = rule.counts.sums()[rule.counts.domains]
             best = fewest_moves(counts, constraint.max_skew, few_domains=rule.few_domains)
             if len(others) == 1 and best is not None:
-                yield _Workload(templates[0], constraint, *best)
+                open_to = self._trial.plan(templates[0]).static & rule.counts.eligible
+                yield _Workload(templates[0], constraint, *best, open_to)
 
-    def _kinds(self, workloads: Iterable[_Workload]) -> list[_ExchangeKind]:
-        found: dict[tuple[str, bytes, bytes], _ExchangeKind] = {}
+    def _kinds(self, workloads: Iterable[_Workload]) -> list[_Kind]:
+        found: dict[tuple[str, bytes, bytes], _Kind] = {}
         for workload in workloads:
-            rule, wants = workload.constraint.rule, self._trial.wanted[workload.template]
-            open_to = self._trial.plan(workload.template).static & rule.counts.eligible
-            key = rule.column.key, wants.tobytes(), open_to.tobytes()
-            kind = found.setdefault(key, _ExchangeKind(rule.column.codes, open_to, wants))
-            kind.workloads.append(workload)
+            wants = self._trial.wanted[workload.template]
+            key = workload.constraint.rule.column.key, wants.tobytes(), workload.open_to.tobytes()
+            found.setdefault(key, []).append(workload)
         return [*found.values()]
 
-    def _exchange(self, kinds: Sequence[_ExchangeKind]) -> Exchange:
-        out: dict[tuple[int, int], Traffic] = {}
-        into: dict[tuple[int, int], Traffic] = {}
-        leaving: Counter[tuple[int, int]] = Counter()
-        for kind in kinds:
-            for workload in kind.workloads:
-                for domain in np.flatnonzero(workload.constraint.rule.counts.domains).tolist():
-                    out[workload.template, domain] = workload.out(domain)
-                    into[workload.template, domain] = workload.into(domain)
-                leaving.update((workload.template, node) for node in self._standing(kind, workload, out))
+    def _exchange(self, kinds: Sequence[_Kind]) -> Exchange:
+        out, into, leaving = _Flows(), _Flows(), Counter[tuple[int, int]]()
+        workloads = [workload for kind in kinds for workload in kind]
+        for workload in workloads:
+            t = workload.template
+            for domain, outward, inward in workload.traffic():
+                out[t, domain], into[t, domain] = outward, inward
+            leaving.update((t, node) for node in self._standing(workload, out))
         coming = dict(self._coming(kinds, leaving, into))
-        rows, units = self._units(kinds)
+        wants = self._trial.wanted[[kind[0].template for kind in kinds]]
+        rows = np.flatnonzero(wants.any(axis=0))
+        # A unit that divides all amounts.
+        units = np.gcd.reduce(wants[:, rows], axis=0)
         free = self._trial.free()[rows] // units[:, np.newaxis]
         nodes = sorted({node for _, node in leaving} | {node for _, node in coming})
         return Exchange(
-            kind_of={w.template: number for number, kind in enumerate(kinds) for w in kind.workloads},
-            wants=[(kind.wants[rows] // units).tolist() for kind in kinds],
-            domain_of=[kind.codes.tolist() for kind in kinds],
+            kind_of={w.template: number for number, kind in enumerate(kinds) for w in kind},
+            wants=(wants[:, rows] // units).tolist(),
+            domain_of=[kind[0].codes.tolist() for kind in kinds],
             leaving=leaving,
             coming=coming,
             out=out,
             into=into,
-            moves={w.template: w.moves for kind in kinds for w in kind.workloads},
+            moves={workload.template: workload.moves for workload in workloads},
             free={node: free[:, node].tolist() for node in nodes},
         )
 
-    def _standing(
-        self, kind: _ExchangeKind, workload: _Workload, out: Mapping[tuple[int, int], Traffic]
-    ) -> Iterator[int]:
+    def _standing(self, workload: _Workload, out: _Flows) -> Iterator[int]:
         """The nodes of pods that may leave."""
-        for pod in self._movable.of(workload.template).tolist():
-            node = int(self._trial.state.node_of[pod])
-            traffic = out.get((workload.template, int(kind.codes[node])))
-            eligible = workload.constraint.rule.counts.eligible[node]
-            if eligible and traffic is not None and traffic.most:
+        nodes = self._trial.state.node_of[self._movable.of(workload.template)]
+        for node in nodes[workload.constraint.rule.counts.eligible[nodes]].tolist():
+            traffic = out.get((workload.template, int(workload.codes[node])))
+            if traffic is not None and traffic.most:
                 yield node
 
     def _coming(
-        self,
-        kinds: Sequence[_ExchangeKind],
-        leaving: Mapping[tuple[int, int], int],
-        into: Mapping[tuple[int, int], Traffic],
+        self, kinds: Sequence[_Kind], leaving: Mapping[tuple[int, int], int], into: _Flows
     ) -> Iterator[tuple[tuple[int, int], int]]:
         """By kind and node, how many pods could have room when all pods leave that may."""
         room = self._trial.free()
         for (t, node), pods in leaving.items():
             room[:, node] += pods * self._trial.taken[t]
         for number, kind in enumerate(kinds):
-            most = np.zeros(int(kind.codes.max(initial=0)) + 2, np.int64)
-            for workload in kind.workloads:
-                for domain in np.flatnonzero(workload.constraint.rule.counts.domains).tolist():
-                    most[domain] += into[workload.template, domain].most
-            asked = kind.wants > 0
-            fit = (np.maximum(room[asked], 0) // kind.wants[asked, np.newaxis]).min(axis=0)
-            fit = np.where(kind.open_to, np.minimum(fit, most[kind.codes]), 0)
+            codes, wants = kind[0].codes, self._trial.wanted[kind[0].template]
+            templates = {workload.template for workload in kind}
+            most = np.zeros(int(codes.max(initial=0)) + 2, np.int64)
+            for (t, domain), traffic in into.items():
+                most[domain] += traffic.most if t in templates else 0
+            asked = wants > 0
+            fit = (np.maximum(room[asked], 0) // wants[asked, np.newaxis]).min(axis=0)
+            fit = np.where(kind[0].open_to, np.minimum(fit, most[codes]), 0)
             yield from (((number, node), int(fit[node])) for node in np.flatnonzero(fit).tolist())
-
-    @staticmethod
-    def _units(kinds: Sequence[_ExchangeKind]) -> tuple[Codes, Ints]:
-        """The rows of the requested resources, and for each a unit that divides all amounts."""
-        if not kinds:
-            return np.empty(0, np.intp), np.empty(0, np.int64)
-        wants = np.stack([kind.wants for kind in kinds])
-        rows = np.flatnonzero(wants.any(axis=0))
-        return rows, np.gcd.reduce(wants[:, rows], axis=0)
 
 
 class ExchangeOrder:
@@ -192,6 +172,7 @@ class ExchangeOrder:
             self._templates[kind].append(t)
 
     def _pods(self, movable: Movable, template: int, found: Exchanged) -> list[int]:
+        """The cheapest pods of every node, as many as leave it."""
         left = Counter({node: n for (t, node), n in found.leaving.items() if t == template})
         pods = sorted(movable.of(template).tolist(), key=lambda pod: (int(movable.weights[pod]), pod))
         chosen = []
@@ -206,17 +187,11 @@ class ExchangeOrder:
         """The moves in their order; they have been made."""
         moves: list[Move] = []
         while not self._meter.over():
-            found = [*self._round(opening=True)] or [*self._first(self._round(opening=False))]
+            found = [*self._round(opening=True)] or [*islice(self._round(opening=False), 1)]
             if not found:
                 break
             moves += found
         return moves
-
-    @staticmethod
-    def _first(moves: Iterator[Move]) -> Iterator[Move]:
-        found = next(moves, None)
-        if found is not None:
-            yield found
 
     def _round(self, *, opening: bool) -> Iterator[Move]:
         """Moves to slots with room; with `opening` only of pods that leave a gap for others."""
@@ -233,23 +208,18 @@ class ExchangeOrder:
         for template in self._templates[kind]:
             if not self._coming[template, domain] or not self._trial.accepts(template, node):
                 continue
-            tried = 0
-            for pod in self._leaving[template]:
-                source = int(self._trial.state.node_of[pod])
-                if bool(self._wanted[source]) is not opening or source == node:
-                    continue
-                tried += 1
-                if tried > effort.EXCHANGE_PODS:
-                    break
-                move = Move(pod, source, node)
+            for move in islice(self._possible(template, node, opening=opening), effort.EXCHANGE_PODS):
                 if self._limits.allow((move,)) and self._trial.attempt(move):
-                    self._take(move, template, kind, domain)
+                    self._limits.remember((move,))
+                    self._leaving[template].remove(move.pod)
+                    self._coming[template, domain] -= 1
+                    self._slots[kind, node] -= 1
+                    self._wanted[node] -= 1
                     return move
         return None
 
-    def _take(self, move: Move, template: int, kind: int, domain: int) -> None:
-        self._limits.remember((move,))
-        self._leaving[template].remove(move.pod)
-        self._coming[template, domain] -= 1
-        self._slots[kind, move.target] -= 1
-        self._wanted[move.target] -= 1
+    def _possible(self, template: int, node: int, *, opening: bool) -> Iterator[Move]:
+        for pod in self._leaving[template]:
+            source = int(self._trial.state.node_of[pod])
+            if bool(self._wanted[source]) is opening and source != node:
+                yield Move(pod, source, node)

@@ -12,6 +12,7 @@ which all nodes with the highest score are equally good; only then any other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -37,21 +38,19 @@ class Greedy:
         """The moves that repair what is broken one by one."""
         del best
         it = self._evaluator
-        return it.of(self.repair(it.trial.ledger.broken(it.protections.kinds), it.most))
+        return it.of([*islice(self.moves(it.trial.ledger.broken(it.protections.kinds)), it.most)])
 
-    def repair(self, constraints: Iterable[TrackedConstraint], most: int | None) -> list[Move]:
-        """Moves until no move is an improvement, at most `most` if that is given; they have been made."""
-        moves: list[Move] = []
+    def moves(self, constraints: Iterable[TrackedConstraint]) -> Iterator[Move]:
+        """Moves until no move is an improvement; each is made when it is asked for."""
         waiting = [constraint for constraint in constraints if constraint.excess()]
-        while waiting and _may_grow(moves, most):
+        while waiting:
             improved = []
             for constraint in waiting:
-                move = self._better(constraint) if _may_grow(moves, most) else None
+                move = self._better(constraint)
                 if move is not None:
-                    moves.append(move)
+                    yield move
                     improved.append(constraint)
             waiting = [constraint for constraint in improved if constraint.excess()]
-        return moves
 
     def _better(self, constraint: TrackedConstraint) -> Move | None:
         """A move that brings a constraint nearer to its goal; it has been made."""
@@ -121,10 +120,6 @@ def crowded(constraint: TrackedConstraint) -> Iterator[int]:
     yield from order[: np.count_nonzero(surplus)].tolist()
 
 
-def _may_grow(moves: Sequence[Move], most: int | None) -> bool:
-    return most is None or len(moves) < most
-
-
 def _best_of_each(groups: Codes, mask: Mask, totals: Codes) -> Iterator[int]:
     nodes = np.flatnonzero(mask)
     order = nodes[np.lexsort((nodes, -totals[nodes]))]
@@ -148,11 +143,11 @@ class _Rank(NamedTuple):
 def unpinned_moves(evaluator: Evaluator) -> Sequence[Move]:
     """Such moves in their order; the trial cluster stays as it is."""
     with evaluator.trial.after():
-        return UnpinnedMoves(evaluator).repair(evaluator.most)
+        return [*islice(UnpinnedMoves(evaluator).moves(), evaluator.most)]
 
 
 class UnpinnedMoves:
-    """Repairs broken constraints with such moves, and makes them on the trial cluster."""
+    """Repairs broken constraints with such moves on the trial cluster."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._trial = evaluator.trial
@@ -161,26 +156,22 @@ class UnpinnedMoves:
         self._none = evaluator.trial.problem.nodes.none
         self._greedy = Greedy(evaluator)
 
-    def repair(self, most: int | None) -> list[Move]:
-        """Moves until none is an improvement; where no move is forced, any that helps."""
-        moves: list[Move] = []
-        while most is None or len(moves) < most:
-            broken = self._trial.ledger.broken(self._kinds)
-            fresh = [*self._round(broken, None if most is None else most - len(moves))]
-            if not fresh:
-                fresh = self._greedy.repair(broken[:1], 1)
-            if not fresh:
-                fresh = next((found for d in broken[1:] if (found := self._greedy.repair([d], 1))), [])
-            if not fresh:
-                break
-            moves += fresh
-        return moves
+    def moves(self) -> Iterator[Move]:
+        """Moves until none is an improvement, each made when it is asked for; any where no move is forced."""
+        while broken := self._trial.ledger.broken(self._kinds):
+            forced = False
+            for move in self._round(broken):
+                forced = True
+                yield move
+            if not forced:
+                helping = next(chain.from_iterable(self._greedy.moves([d]) for d in broken), None)
+                if helping is None:
+                    return
+                yield helping
 
-    def _round(self, broken: Sequence[TrackedConstraint], most: int | None) -> Iterator[Move]:
-        """At most one move for each of some constraints; they have been made."""
-        for number, constraint in enumerate(broken):
-            if most is not None and number >= most:
-                return
+    def _round(self, broken: Iterable[TrackedConstraint]) -> Iterator[Move]:
+        """At most one move for each of some constraints."""
+        for constraint in broken:
             way = min(self._ways(constraint), default=None) if constraint.excess() else None
             if way is not None:
                 move = Move(way.pod, int(self._trial.state.node_of[way.pod]), way.target)
