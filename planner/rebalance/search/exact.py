@@ -70,13 +70,16 @@ class ModelOfAllNodes:
         return model.solve(it.stages, it.meter.part(work), work)
 
     def _following(self, shift: Shift) -> Found:
-        """The best moves from a solution; moves left over come first in the next attempt."""
+        """The best moves from a solution; moves left over come first in the next attempt.
+
+        Only the first attempt does without temporary places.
+        """
         it = self._evaluator
         found: list[Found] = []
         first: dict[Key, int] = {}
         for attempt in range(effort.SEQUENCES_OF_MOVES):
             it.set()
-            order = MoveOrder(it.trial, it.movable, shift, first)
+            order = MoveOrder(it.trial, it.movable, shift, first, detours=attempt > 0)
             found.append(it.of(order.run(it.meter.over)))
             if not order.left or it.meter.over():
                 break
@@ -92,25 +95,27 @@ Key = tuple[int, int]
 class MoveOrder:
     """Makes moves on a trial cluster, as many of those wanted as an order is found for."""
 
-    def __init__(self, trial: TrialCluster, movable: Movable, shift: Shift, first: Mapping[Key, int]) -> None:
+    def __init__(
+        self, trial: TrialCluster, movable: Movable, shift: Shift, first: Mapping[Key, int], *, detours: bool
+    ) -> None:
         """For a solution; of the keys in `first` the highest number leaves first."""
         self._trial = trial
         self._movable = movable
         self._leaving = Counter(shift.leaving)
         self._coming = Counter(shift.coming)
         self._first = first
-        self._parked: dict[Key, list[int]] = {}
+        self._detours = sum(self._leaving.values()) if detours else 0
         self._moves: list[Move] = []
-        self._moved: set[int] = set()
+        #: The pods that are where they stay, and those in temporary places.
+        self._arrived, self._parked = set[int](), set[int]()
 
     def run(self, is_over: Callable[[], bool]) -> list[Move]:
         """The moves in their order; they have been made on the trial cluster."""
-        patience = sum(self._leaving.values())
         while self._leaving and not is_over():
             if not self._pass():
-                if not (patience and (self._instead() or self._detour())):
+                if not (self._detours and self._detour()):
                     break
-                patience -= 1
+                self._detours -= 1
         return self._moves
 
     @property
@@ -140,23 +145,6 @@ class MoveOrder:
         self._coming += Counter()
         return True
 
-    def _instead(self) -> bool:
-        """Move another pod of the template to a wanted node; the place that it leaves is wanted instead.
-
-        That helps where the pod that was to go cannot be spared yet.
-        """
-        for template in dict.fromkeys(template for template, _ in self._leaving):
-            wanted = [node for (number, node) in self._coming if number == template]
-            for place in np.unique(self._trial.state.node_of[self._movable.of(template)]).tolist():
-                pod = None if (template, place) in self._leaving else self._pod(template, place)
-                targets = [node for node in wanted if node != place]
-                if pod is not None and self._try(pod, place, targets):
-                    self._coming[template, self._moves[-1].target] -= 1
-                    self._coming[template, place] += 1
-                    self._coming += Counter()
-                    return True
-        return False
-
     def _detour(self) -> bool:
         """Move a pod that is in the way of others to a temporary place."""
         for template, source in list(self._leaving):
@@ -165,23 +153,21 @@ class MoveOrder:
                 continue
             others = [n for n in range(self._trial.problem.nodes.size) if n != source]
             if self._try(pod, source, others):
-                target = self._moves[-1].target
-                self._leaving[template, target] += 1
-                self._parked.setdefault((template, target), []).append(pod)
+                self._leaving[template, self._moves[-1].target] += 1
+                self._arrived.remove(pod)
+                self._parked.add(pod)
                 return True
         return False
 
     def _pod(self, template: int, source: int) -> int | None:
-        """The cheapest unmoved pod of a template on a node; a pod in a temporary place goes first."""
-        parked = self._parked.get((template, source))
-        if parked:
-            return parked[-1]
+        """The cheapest pod of a template on a node that may go; a pod in a temporary place goes first."""
         here = [
             pod
             for pod in self._movable.of(template).tolist()
-            if self._trial.state.node_of[pod] == source and pod not in self._moved
+            if self._trial.state.node_of[pod] == source and pod not in self._arrived
         ]
-        return min(here, key=lambda pod: (self._movable.weights[pod], pod), default=None)
+        weights = self._movable.weights
+        return min(here, key=lambda pod: (pod not in self._parked, weights[pod], pod), default=None)
 
     def _ordered(self, template: int, nodes: Sequence[int]) -> list[int]:
         """Those of the nodes that are open: the scheduler's choice first, then the emptiest domains."""
@@ -209,9 +195,7 @@ class MoveOrder:
 
     def _take(self, move: Move, template: int) -> None:
         self._moves.append(move)
-        self._moved.add(move.pod)
-        parked = self._parked.get((template, move.source), [])
-        if move.pod in parked:
-            parked.remove(move.pod)
+        self._arrived.add(move.pod)
+        self._parked.discard(move.pod)
         self._leaving[template, move.source] -= 1
         self._leaving += Counter()
