@@ -6,7 +6,7 @@ the pod's own spec rejects; a pin that would do so is not used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -56,38 +56,35 @@ class ConstraintOverCells:
         self.by_node = constraint.by_node
         self.code: list[int] = rule.column.codes[representative].tolist()
         self.counts: list[bool] = rule.counts.eligible[representative].tolist()
-        self._all_count = all(self.counts)
         self.domains: list[int] = np.flatnonzero(rule.counts.domains).tolist()
-        self._sums = lru_cache(10 * kept)(self._sums_of)
+        #: For every domain the counted pods, and the pods with the constraint on any of its nodes.
+        self.sums = lru_cache(10 * kept)(self._sums)
         #: The global minimum in a histogram, over nodes or over shared domains.
         self.minimum = lru_cache(10 * kept)(self._minimum)
 
-    def sums(
-        self, histogram: OccupancyHistogram, tally: int, *, everywhere: bool = False
-    ) -> Mapping[int, int]:
-        """The pods of every domain; of ineligible cells only with `everywhere`."""
-        return self._sums(histogram, tally, everywhere or self._all_count)
-
-    def _sums_of(self, histogram: OccupancyHistogram, tally: int, everywhere: bool) -> dict[int, int]:
-        found = dict.fromkeys(self.domains, 0)
+    def _sums(self, histogram: OccupancyHistogram) -> dict[int, tuple[int, int]]:
+        found = dict.fromkeys(self.domains, (0, 0))
         for code, counts, levels in zip(self.code, self.counts, histogram, strict=True):
-            if code >= 0 and (everywhere or counts):
-                pods = found.get(code, 0)
-                for level, nodes in levels:
-                    pods += level[tally] * nodes
-                found[code] = pods
+            if code >= 0:
+                pods, held = found.get(code, (0, 0))
+                pods += counts * sum(level[self.tally] * nodes for level, nodes in levels)
+                found[code] = pods, held + sum(level[self.held] * nodes for level, nodes in levels)
         return found
 
-    def _minimum(self, histogram: OccupancyHistogram) -> int:
-        if self.few:
-            return 0
+    def _occupied(self, histogram: OccupancyHistogram) -> list[tuple[int, int, int]]:
+        """Counted pods, pods with the constraint, and the number of domains that hold so many of both."""
         if self.by_node:
             inside = (levels for levels, counts in zip(histogram, self.counts, strict=True) if counts)
-            return min((level[self.tally] for levels in inside for level, _ in levels), default=0)
-        sums = self.sums(histogram, self.tally)
-        return min((sums[code] for code in self.domains), default=0)
+            return [
+                (level[self.tally], level[self.held], nodes) for levels in inside for level, nodes in levels
+            ]
+        sums = self.sums(histogram)
+        return [(*sums[code], 1) for code in self.domains]
 
-    def minima_pinned(self, histogram: OccupancyHistogram, pinned: Iterable[PinnedCells]) -> tuple[int, int]:
+    def _minimum(self, histogram: OccupancyHistogram) -> int:
+        return 0 if self.few else min((pods for pods, *_ in self._occupied(histogram)), default=0)
+
+    def _minima_pinned(self, histogram: OccupancyHistogram, pinned: Iterable[PinnedCells]) -> tuple[int, int]:
         """The lowest and the highest possible global minimum for a pod that is pinned to these nodes.
 
         Which nodes of a cell the pin names is not known, nor how many of the cell's pods are on them.
@@ -98,12 +95,12 @@ class ConstraintOverCells:
             domains = sum(one.nodes for one in inside)
             most = min((self._from_above(histogram[one.cell], one.nodes) for one in inside), default=0)
             return minimum if domains >= self.min_domains else 0, most
-        codes, sums = {self.code[one.cell] for one in inside}, self.sums(histogram, self.tally)
+        codes, sums = {self.code[one.cell] for one in inside}, self.sums(histogram)
         there = [cell for cell, code in enumerate(self.code) if code in codes and self.counts[cell]]
         whole = {one.cell for one in inside if one.whole}.issuperset(there)
         # A single visible domain is its own minimum.
         enough = (whole or len(codes) == 1) and len(codes) >= self.min_domains
-        found = [sums[code] for code in codes]
+        found = [sums[code][0] for code in codes]
         return minimum if enough else 0, (min if whole else max)(found, default=0)
 
     def _from_above(self, levels: Iterable[tuple[NodeCounts, int]], nodes: int) -> int:
@@ -116,39 +113,32 @@ class ConstraintOverCells:
                 break
         return pods
 
+    def limits(self, histogram: OccupancyHistogram, pinned: Iterable[PinnedCells] | None) -> tuple[int, int]:
+        """The most pods in a domain that still admit one more: for certain, and at most with the pin."""
+        least = most = self.minimum(histogram)
+        if pinned is not None and self.honors:
+            low, most = self._minima_pinned(histogram, pinned)
+            least = min(least, low)
+        spare = self.max_skew - self.own
+        return least + spare, most + spare
+
+    def pods_at(self, histogram: OccupancyHistogram, cell: int, level: NodeCounts) -> int:
+        """The counted pods in the domain of a node of a cell and level."""
+        if self.by_node:
+            return level[self.tally] if self.counts[cell] else 0
+        return self.sums(histogram)[self.code[cell]][0]
+
     def status(self, histogram: OccupancyHistogram) -> ConstraintStatus:
         """How far the constraint is violated."""
-        most = self.minimum(histogram) + self.max_skew
-        if self.by_node:
-            over = [
-                (level[self.tally] - most, nodes)
-                for cell, levels in enumerate(histogram)
-                if self.counts[cell]
-                for level, nodes in levels
-                if level[self.held] and level[self.tally] > most
-            ]
-            excess, violated = sum(pods * nodes for pods, nodes in over), sum(nodes for _, nodes in over)
-        else:
-            high = {code: pods for code, pods in self.sums(histogram, self.tally).items() if pods > most}
-            held = self.sums(histogram, self.held, everywhere=True) if high else {}
-            found = [pods - most for code, pods in high.items() if held.get(code)]
-            excess, violated = sum(found), len(found)
-        return ConstraintStatus(self._needed(histogram) if excess else 0, excess, violated)
+        occupied, most = self._occupied(histogram), self.minimum(histogram) + self.max_skew
+        over = [(pods - most, nodes) for pods, held, nodes in occupied if held and pods > most]
+        excess, violated = sum(pods * nodes for pods, nodes in over), sum(nodes for _, nodes in over)
+        return ConstraintStatus(self._needed(occupied) if excess else 0, excess, violated)
 
-    def _needed(self, histogram: OccupancyHistogram) -> int:
+    def _needed(self, occupied: Sequence[tuple[int, int, int]]) -> int:
         if len(self.domains) > effort.DOMAINS_FOLLOWED:
             return 0
-        if self.by_node:
-            levels = [
-                (level[self.tally], nodes)
-                for cell, found in enumerate(histogram)
-                if self.counts[cell]
-                for level, nodes in found
-            ]
-            counts = np.repeat([pods for pods, _ in levels], [nodes for _, nodes in levels])
-        else:
-            sums = self.sums(histogram, self.tally)
-            counts = np.array([sums[code] for code in self.domains], np.int64)
+        counts = np.repeat([pods for pods, *_ in occupied], [nodes for *_, nodes in occupied])
         least = fewest_moves(counts, self.max_skew, few_domains=self.few)
         return -1 if least is None else least[0]
 
@@ -170,74 +160,3 @@ class Restriction(NamedTuple):
     def allows(self, option: Option) -> bool:
         """Whether the replacement may land on this option."""
         return option[0] in self.cells or option in self.options
-
-
-class SpreadAdmission:
-    """The options that the hard constraints of some templates admit."""
-
-    def __init__(
-        self,
-        carried: Mapping[int, Sequence[ConstraintOverCells]],
-        static: Mapping[int, Sequence[bool]],
-        kept: int,
-    ) -> None:
-        """`carried` are each template's own hard constraints, `static` the cells that pass static filters.
-
-        Results for about 10 x `kept` histograms are cached.
-        """
-        self._carried = carried
-        self._static = static
-        #: The options that pass the filters of spread and those whose answer never changes.
-        self.options = lru_cache(10 * kept)(self._options)
-
-    def _options(
-        self, histogram: OccupancyHistogram, template: int, held: Restriction | None
-    ) -> frozenset[Option]:
-        found: set[Option] = set()
-        pinned = None if held is None else held.pinned
-        limits = [
-            (over_cells, *self._limits(over_cells, histogram, pinned))
-            for over_cells in self._carried[template]
-        ]
-        sums = {id(f): f.sums(histogram, f.tally) for f, *_ in limits if not f.by_node}
-        for cell, levels in enumerate(histogram):
-            if not self._static[template][cell] or any(f.code[cell] < 0 for f, *_ in limits):
-                continue
-            for level, _ in levels:
-                if held is not None and not held.allows((cell, level)):
-                    continue
-                fits = opens = True
-                for over_cells, most, with_pin in limits:
-                    here = (
-                        (level[over_cells.tally] if over_cells.counts[cell] else 0)
-                        if over_cells.by_node
-                        else sums[id(over_cells)].get(over_cells.code[cell], 0)
-                    )
-                    fits, opens = fits and here <= most, opens and here <= with_pin
-                if opens and not fits:
-                    # The pin opens an option that the unpinned spec rejects: the landing would be unsafe.
-                    return frozenset()
-                if fits:
-                    found.add((cell, level))
-        return frozenset(found)
-
-    @staticmethod
-    def _limits(
-        over_cells: ConstraintOverCells, histogram: OccupancyHistogram, pinned: Iterable[PinnedCells] | None
-    ) -> tuple[int, int]:
-        """The most pods in a domain that still admit one more: for certain, and at most with the pin."""
-        least = most = over_cells.minimum(histogram)
-        if pinned is not None and over_cells.honors:
-            low, most = over_cells.minima_pinned(histogram, pinned)
-            least = min(least, low)
-        spare = over_cells.max_skew - over_cells.own
-        return least + spare, most + spare
-
-    def limits_of_nodes(
-        self, histogram: OccupancyHistogram, template: int, held: Restriction | None
-    ) -> Iterator[tuple[ConstraintOverCells, int]]:
-        """A template's constraints over single nodes, with the most pods on a node that admit one more."""
-        pinned = None if held is None else held.pinned
-        for over_cells in self._carried[template]:
-            if over_cells.by_node:
-                yield over_cells, self._limits(over_cells, histogram, pinned)[0]

@@ -24,7 +24,6 @@ from planner.landing.constraint_status import (
     Option,
     PinnedCells,
     Restriction,
-    SpreadAdmission,
 )
 from planner.moves.constraint_counts import TrackedConstraint
 from planner.moves.trial_cluster import Move, TrialCluster
@@ -88,14 +87,14 @@ class CoupledConstraints:
         hard = [over_cells for over_cells in self._over_cells if over_cells.constraint.hard]
         # Of a profile without PodTopologySpread no constraint keeps a replacement out.
         asking = {t for t in templates if any(plugin.compares for plugin in trial.plan(t).changing)}
-        self._admission = SpreadAdmission(
-            {
-                t: [found for found in hard if t in asking and t in found.constraint.asked.carriers]
-                for t in templates
-            },
-            {t: trial.plan(t).static[representative].tolist() for t in templates},
-            kept,
-        )
+        #: By template its own hard constraints, and the cells that pass the filters that never change.
+        self._carried = {
+            t: [found for found in hard if t in asking and t in found.constraint.asked.carriers]
+            for t in templates
+        }
+        self._static = {t: trial.plan(t).static[representative].tolist() for t in templates}
+        #: The options that pass the filters of spread and those whose answer never changes.
+        self.options = lru_cache(10 * kept)(self._options)
         #: The histograms computed so far, by the pods on all nodes.
         self._seen: dict[bytes, OccupancyHistogram] = {}
         #: How far every constraint is violated in a histogram.
@@ -140,9 +139,22 @@ class CoupledConstraints:
     def _status(self, histogram: OccupancyHistogram) -> tuple[ConstraintStatus, ...]:
         return tuple(over_cells.status(histogram) for over_cells in self._over_cells)
 
-    def options(self, histogram: OccupancyHistogram, leaving: LeavingPod) -> frozenset[Option]:
-        """The options that pass the filters of spread and those whose answer never changes."""
-        return self._admission.options(histogram, leaving.template, leaving.restriction)
+    def _options(self, histogram: OccupancyHistogram, leaving: LeavingPod) -> frozenset[Option]:
+        held, carried, found = leaving.restriction, self._carried[leaving.template], set[Option]()
+        limits = [over.limits(histogram, None if held is None else held.pinned) for over in carried]
+        for cell, levels in enumerate(histogram):
+            if not self._static[leaving.template][cell] or any(over.code[cell] < 0 for over in carried):
+                continue
+            for level, _ in levels:
+                if held is not None and not held.allows((cell, level)):
+                    continue
+                here = [over.pods_at(histogram, cell, level) for over in carried]
+                if all(pods <= most for pods, (most, _) in zip(here, limits, strict=True)):
+                    found.add((cell, level))
+                elif all(pods <= with_pin for pods, (_, with_pin) in zip(here, limits, strict=True)):
+                    # The pin opens an option that the unpinned spec rejects: the landing would be unsafe.
+                    return frozenset()
+        return frozenset(found)
 
     def headroom(
         self, histogram: OccupancyHistogram, leaving: LeavingPod, nodes: Codes, levels: Codes
@@ -152,9 +164,11 @@ class CoupledConstraints:
         `levels` are the pods that are on the nodes for certain.
         """
         cells, found = self.cell_of[nodes], np.full(len(nodes), len(self.cell_of), np.int64)
-        for over_cells, most in self._admission.limits_of_nodes(
-            histogram, leaving.template, leaving.restriction
-        ):
+        pinned = None if leaving.restriction is None else leaving.restriction.pinned
+        for over_cells in self._carried[leaving.template]:
+            if not over_cells.by_node:
+                continue
+            most, _ = over_cells.limits(histogram, pinned)
             weight = max(self._weights[t][over_cells.tally] for t in self._weights)
             left = -(-(most - levels[over_cells.tally, nodes] + 1) // max(weight, 1))
             found = np.where(np.array(over_cells.counts)[cells], np.minimum(found, left), found)
@@ -260,31 +274,13 @@ def wave_outcomes(
     None when a replacement may find no node, when a constraint may get worse, or when there are too many
     histograms.  `exists` says whether one of a replacement's options has room for certain.
     """
-    ends: set[OccupancyHistogram] = set()
-    met: list[set[Option]] = [set() for _ in leaving_pods]
-    for start in coupled.histograms:
-        if not _follow(coupled, start, leaving_pods, exists, ends, met):
-            return None
-    if len(ends) > coupled.kept:
-        return None
-    return WaveOutcomes(frozenset(ends), tuple(frozenset(found) for found in met))
-
-
-def _follow(  # noqa: PLR0913, PLR0917 - what is followed, and what comes of it
-    coupled: CoupledConstraints,
-    start: OccupancyHistogram,
-    leaving_pods: Sequence[LeavingPod],
-    exists: Exists,
-    ends: set[OccupancyHistogram],
-    met: Sequence[set[Option]],
-) -> bool:
-    before = coupled.status(start)
-    waiting = [(start, (0,) * len(leaving_pods))]
+    ends, met = set[OccupancyHistogram](), [set[Option]() for _ in leaving_pods]
+    waiting = [(coupled.status(start), start, (0,) * len(leaving_pods)) for start in coupled.histograms]
     seen = set(waiting)
     while waiting:
-        histogram, phases = waiting.pop()
+        before, histogram, phases = waiting.pop()
         if _is_worse(coupled, coupled.status(histogram), before, away=_GONE in phases):
-            return False
+            return None
         if min(phases) == _LANDED:
             ends.add(histogram)
         for number, leaving in enumerate(leaving_pods):
@@ -294,16 +290,16 @@ def _follow(  # noqa: PLR0913, PLR0917 - what is followed, and what comes of it
             if phases[number] == _GONE:
                 options = coupled.options(histogram, leaving)
                 if not options or not exists(number, histogram, options):
-                    return False
+                    return None
                 met[number].update(options)
                 following = [coupled.landed(histogram, leaving.template, option) for option in options]
             after = (*phases[:number], phases[number] + 1, *phases[number + 1 :])
-            fresh = {(found, after) for found in following} - seen
+            fresh = {(before, found, after) for found in following} - seen
             seen |= fresh
             waiting += fresh
-        if len(seen) > 10 * coupled.kept:
-            return False
-    return True
+        if len(seen) > 10 * coupled.kept * len(coupled.histograms):
+            return None
+    return WaveOutcomes(frozenset(ends), tuple(map(frozenset, met))) if len(ends) <= coupled.kept else None
 
 
 class OutcomesByOption:

@@ -7,7 +7,6 @@ always are, whether the old pod is still there or gone, and wherever other repla
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,28 +14,9 @@ from planner.constraints.family import Filter
 from planner.constraints.inter_pod_affinity import InterPodAffinity
 from planner.landing.constraint_status import NodeCounts, OccupancyHistogram, Option
 from planner.landing.coupled_constraints import CoupledConstraints, LeavingPod, OutcomesByOption
-from planner.landing.room import Group, RoomRequest, UncertainReplacement, WaveRoom
+from planner.landing.room import Group, Replacement, UncertainReplacement, WaveRoom
 from planner.moves.trial_cluster import EvictionTimeline, Move, Phase, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """A move of a wave with what room and all filters except spread say about nodes.
-
-    `may` are the nodes that can be feasible for the replacement at some time during the wave, `sure` those
-    that always are unless an uncertain replacement takes the room; `free` is the least free room.  With
-    `room_alone` no filter but those of room and spread asks about other pods.
-    """
-
-    move: Move
-    template: int
-    may: Mask
-    sure: Mask
-    free: Ints
-    uncertain_pods: tuple[UncertainReplacement, ...]
-    same_wave: tuple[UncertainReplacement, ...]
-    room_alone: bool
 
 
 class Replacements:
@@ -74,16 +54,8 @@ class Replacements:
             free = free.copy()
             free[:, move.source] += self._trial.taken[template]
         sure = self._static(move) & self._room.fits(template, free) & sure
-        return Replacement(
-            move,
-            template,
-            may,
-            sure,
-            free,
-            (*self._room.elsewhere, *same_wave),
-            tuple(same_wave),
-            room_alone=not self._trial.rules(template),
-        )
+        alone = not self._trial.rules(template)
+        return Replacement(move, template, may, sure, free, same_wave, room_alone=alone)
 
     def _static(self, move: Move) -> Mask:
         return self._trial.plan(self._trial.template(move.pod)).static
@@ -157,7 +129,6 @@ class PossibleNodes:
         self.coupled, self.leaving = outcomes.coupled, outcomes.leaving
         coupled = self.coupled
         self._room = room
-        self._need = RoomRequest(case.template, case.free, case.same_wave, room_alone=case.room_alone)
         same_wave = [one for one in case.same_wave if one.template in coupled.templates]
         #: The uncertain replacements that change counts of these coupled constraints.
         self._counted = room.of(coupled.templates) + same_wave
@@ -199,15 +170,15 @@ class PossibleNodes:
             by_number.append((there, least))
             by_name.append((there, known))
         inside.least = min(inside.least, sum(least for _, least in by_number))
-        if self._room.is_enough(self._need, by_number):
+        if self._room.is_enough(self.case, by_number):
             return True
         if not counted:
             return False
-        if self._room.is_enough(self._need, by_name, counted):
+        if self._room.is_enough(self.case, by_name, counted):
             return True
         nodes = np.concatenate([inside.of(cell) for cell in allowed])
         headroom = self.coupled.headroom(histogram, self.leaving, nodes, self.levels)
-        return self._room.has_places(self._need, nodes, headroom, self._counted)
+        return self._room.has_places(self.case, nodes, headroom, self._counted)
 
 
 def certain_levels(room: WaveRoom, coupled: CoupledConstraints, gone: Iterable[tuple[int, int]]) -> Codes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.moves.trial_cluster import TrialCluster
+from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.nodes import Codes, Ints, Mask
 
 
@@ -30,13 +30,18 @@ Group = tuple[Codes, int]
 
 
 @dataclass(frozen=True, slots=True)
-class RoomRequest:
-    """A pod of a template that needs room, what is free on every node, and the replacements of its wave.
+class Replacement:
+    """A move of a wave with what room and all filters except spread say about nodes.
 
-    With `room_alone` the other replacements take nothing but room from it.
+    `may` are the nodes that can be feasible for the replacement at some time during the wave, `sure` those
+    that always are unless an uncertain replacement takes the room; `free` is the least free room.  With
+    `room_alone` the other replacements, also those of the `same_wave`, take nothing but room from it.
     """
 
+    move: Move
     template: int
+    may: Mask
+    sure: Mask
     free: Ints
     same_wave: Sequence[UncertainReplacement]
     room_alone: bool
@@ -121,7 +126,7 @@ class WaveRoom:
         return found
 
     def is_enough(
-        self, need: RoomRequest, places: Sequence[Group], counted: Sequence[UncertainReplacement] = ()
+        self, need: Replacement, places: Sequence[Group], counted: Sequence[UncertainReplacement] = ()
     ) -> bool:
         """Whether a pod finds room for certain, wherever uncertain replacements and those of its wave are.
 
@@ -154,7 +159,7 @@ class WaveRoom:
         return found
 
     def has_places(
-        self, need: RoomRequest, nodes: Codes, headroom: Ints, coupled_moves: Sequence[UncertainReplacement]
+        self, need: Replacement, nodes: Codes, headroom: Ints, coupled_moves: Sequence[UncertainReplacement]
     ) -> bool:
         """The same for nodes that reject the pod once `headroom` of the `coupled_moves` have landed there."""
         if not need.room_alone:

@@ -21,8 +21,8 @@ from planner.landing.coupled_constraints import (
     wave_outcomes,
 )
 from planner.landing.landing import EVERYTHING, Considered, Landing, LandingPreferences, NodeSets
-from planner.landing.replacements import OpenNodes, PossibleNodes, Replacement, Replacements, certain_levels
-from planner.landing.room import WaveRoom
+from planner.landing.replacements import OpenNodes, PossibleNodes, Replacements, certain_levels
+from planner.landing.room import Replacement, WaveRoom
 from planner.landing.waves_carried_out import TieBreakScenarios, WavesCarriedOut, interchangeable_nodes
 from planner.moves.trial_cluster import EvictionTimeline, Move, TrialCluster
 from planner.problem.nodes import Mask
@@ -168,7 +168,7 @@ class WaveLandings:
         """The outcomes of a single move; remembered while there are more open nodes than uncertain pods."""
         case, coupled = possible.case, possible.coupled
         known = self._known_outcomes.get(case.move) if kept is None else None
-        if known is not None and known[1] > len(case.uncertain_pods):
+        if known is not None and known[1] > len(self.room.elsewhere) + len(case.same_wave):
             return known[0]
         leaving = possible.leaving if kept is None else possible.restricted(kept, pin)
         inside = OpenNodes(coupled, case.sure if kept is None else case.sure & kept)
@@ -182,7 +182,8 @@ class WaveLandings:
     def _by_scores(self, possible: PossibleNodes, shut: Mask) -> Mask | None:
         """The nodes that may have the highest score; None if not certain, or if one is not as good."""
         case, coupled = possible.case, possible.coupled
-        apart = [one for one in case.uncertain_pods if one.pod not in self.room.in_scenarios]
+        others = (*self.room.elsewhere, *case.same_wave)
+        apart = [one for one in others if one.pod not in self.room.in_scenarios]
         read = {number for tally in self._trial.reads(case.template) for number in tally.members}
         if any((uncertain.nodes & case.may).any() or uncertain.template in read for uncertain in apart):
             return None

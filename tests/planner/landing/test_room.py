@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from planner.landing.room import RoomRequest, UncertainReplacement, WaveRoom
-from planner.moves.trial_cluster import TrialCluster
+from planner.landing.room import Replacement, UncertainReplacement, WaveRoom
+from planner.moves.trial_cluster import Move, TrialCluster
 from planner.problem.problem import Problem
 from tests.builders import cluster, node, pod
 
@@ -61,7 +61,9 @@ def test_room_for_certain_is_there_in_every_way() -> None:
         shutting = draw.sample(range(len(sizes)), draw.randint(0, len(sizes)))
         coupled_moves = [room.uncertain_pods[n] for n in shutting if set(allowed[n]) & set(good)]
         group = np.array(good, np.intp), max(0, len(good) - len(coupled_moves))
-        if room.is_enough(RoomRequest(template, free, (), room_alone=True), [group], coupled_moves):
+        every_node, move = trial.problem.nodes.every, Move(len(sizes), 0, 0)
+        need = Replacement(move, template, every_node, every_node, free, (), room_alone=True)
+        if room.is_enough(need, [group], coupled_moves):
             said += 1
             for way in ways:
                 loads = np.bincount(way, weights=sizes, minlength=len(capacities))
